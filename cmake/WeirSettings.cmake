@@ -1,0 +1,29 @@
+# Settings that hold for every target of Weir.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# The static libraries may end up in a shared one: a Python module, an interposed adapter.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+get_property(weir_is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(NOT CMAKE_BUILD_TYPE AND NOT weir_is_multi_config)
+  # A measurement program built without optimisation would measure itself.
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Type of the build" FORCE)
+endif()
+
+find_program(WEIR_CCACHE ccache DOC "Compiler cache, used when found")
+if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${WEIR_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${WEIR_CCACHE}")
+endif()
+
+set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+
+set(WEIR_SANITIZE "" CACHE STRING "Sanitizers for every target, as in -fsanitize=, or empty")
+if(WEIR_SANITIZE)
+  add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WEIR_SANITIZE})
+endif()

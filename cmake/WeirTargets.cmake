@@ -1,0 +1,64 @@
+# How a folder becomes a library.
+include_guard(GLOBAL)
+
+# weir_add_library(NAME SOURCES file... [LINKS target...])
+#
+# A static library of the listed sources, with Weir's warnings, and `weir::X` as its alias when
+# NAME is `weir_X`. LINKS are public.
+#
+# Below src/, headers are included from src/ ("common/status.hpp"), and the library, the headers
+# among its sources and its `weir::X` target become part of the installed package. Elsewhere,
+# headers are included from the clone's top ("bench/measurement/clock.hpp") and nothing is
+# installed.
+function(weir_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  weir_check_arguments(weir_add_library ${name})
+  string(REGEX REPLACE "^weir_" "" short_name ${name})
+  set(headers ${arg_SOURCES})
+  list(FILTER headers INCLUDE REGEX "\\.(hpp|h)$")
+  list(REMOVE_ITEM arg_SOURCES ${headers})
+
+  add_library(${name} STATIC ${arg_SOURCES})
+  add_library(weir::${short_name} ALIAS ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short_name})
+  target_compile_options(${name} PRIVATE ${WEIR_WARNINGS})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PUBLIC ${arg_LINKS})
+
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/src/")
+    target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src"
+                                  FILES ${headers})
+    install(TARGETS ${name} EXPORT weirTargets
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+            FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/weir"
+                             COMPONENT development)
+  else()
+    target_sources(${name} PRIVATE ${headers})
+    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  endif()
+endfunction()
+
+# weir_add_program(NAME SOURCES file... [LINKS target...]): an installed executable.
+function(weir_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  weir_check_arguments(weir_add_program ${name})
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE ${WEIR_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS})
+  if(DEFINED SKBUILD_SCRIPTS_DIR)
+    # A Python wheel: its scripts land in the environment's bin folder.
+    install(TARGETS ${name} RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT program)
+  else()
+    install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
+  endif()
+endfunction()
+
+# A macro, so that it sees the caller's parsed arguments.
+macro(weir_check_arguments function name)
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${function}(${name}): no value for ${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+endmacro()

@@ -1,0 +1,86 @@
+# How a test is registered. Without WEIR_BUILD_TESTS both functions do nothing.
+include_guard(GLOBAL)
+
+if(WEIR_BUILD_TESTS)
+  enable_testing()
+endif()
+
+# weir_add_unit_test(NAME SOURCES file... [LINKS target...] [TIMEOUT seconds])
+#
+# One GoogleTest program, one ctest test. The label is `unit`. Default deadline: 60 s.
+function(weir_add_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINKS")
+  weir_check_arguments(weir_add_unit_test ${name})
+  if(NOT WEIR_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE ${WEIR_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# weir_add_mpi_test(NAME COMMAND program argument... RANKS n [TIMEOUT seconds]
+#                   [ENVIRONMENT NAME=value...])
+#
+# A run of COMMAND on n ranks. `program` may be a target that is already defined. The label is
+# `mpi`. Default deadline: 120 s; the launcher ends the job 5 s before ctest would kill the
+# launcher, so that no rank outlives its test.
+function(weir_add_mpi_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TIMEOUT" "COMMAND;ENVIRONMENT")
+  weir_check_arguments(weir_add_mpi_test ${name})
+  if(NOT WEIR_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT arg_RANKS)
+    message(FATAL_ERROR "weir_add_mpi_test(${name}): RANKS is missing")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  list(POP_FRONT arg_COMMAND program)
+  if(TARGET ${program})
+    set(program "$<TARGET_FILE:${program}>")
+  endif()
+  weir_mpi_launcher_flags(flags)
+  if(WEIR_MPI_IS_OPEN_MPI)
+    math(EXPR launcher_timeout "${arg_TIMEOUT} - 5")
+    list(APPEND flags --timeout ${launcher_timeout})
+  endif()
+  add_test(NAME ${name}
+           COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${flags}
+                   ${program} ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    LABELS mpi
+    # Two ranks fill two cores; more ranks than that yield to each other.
+    PROCESSORS 2
+    TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT
+      "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;${arg_ENVIRONMENT}")
+endfunction()
+
+# Flags with which the MPI found starts more ranks than there are cores. Other launchers than
+# Open MPI's do so by themselves.
+function(weir_mpi_launcher_flags result)
+  if(NOT DEFINED WEIR_MPI_IS_OPEN_MPI)
+    execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version
+                    OUTPUT_VARIABLE version ERROR_VARIABLE version TIMEOUT 30)
+    if(version MATCHES "Open MPI|OpenRTE|prterun")
+      set(is_open_mpi TRUE)
+    else()
+      set(is_open_mpi FALSE)
+    endif()
+    set(WEIR_MPI_IS_OPEN_MPI ${is_open_mpi} CACHE INTERNAL "The launcher is Open MPI's")
+  endif()
+  if(WEIR_MPI_IS_OPEN_MPI)
+    # Without yielding, a barrier of 4 ranks on 2 cores takes 34 ms instead of 5 us. Without
+    # binding to none, tests that run side by side would share the first cores.
+    set(${result} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 PARENT_SCOPE)
+  else()
+    set(${result} "" PARENT_SCOPE)
+  endif()
+endfunction()
