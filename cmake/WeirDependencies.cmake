@@ -1,11 +1,12 @@
 # Every library that Weir is built with. CONTRIBUTING.md says why each is there.
 #
-# Targets for LINKS: Threads::Threads fmt::fmt tomlplusplus::tomlplusplus
-# nlohmann_json::nlohmann_json, with the bench also MPI::MPI_CXX CLI11::CLI11 PkgConfig::hwloc.
+# Targets for LINKS: Threads::Threads CLI11::CLI11 fmt::fmt tomlplusplus::tomlplusplus
+# nlohmann_json::nlohmann_json, with the bench also MPI::MPI_CXX and PkgConfig::hwloc.
 # PkgConfig::liburing exists only where liburing was found: ask `if(TARGET PkgConfig::liburing)`.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 find_package(tomlplusplus 3 REQUIRED)
@@ -20,7 +21,6 @@ if(WEIR_BUILD_BENCH)
   # The C interface is what Weir calls; MPI's C++ bindings left the standard in 2012.
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI REQUIRED COMPONENTS CXX)
-  find_package(CLI11 2.1 REQUIRED)
   pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc>=2.0)
 endif()
 

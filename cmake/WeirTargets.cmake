@@ -6,17 +6,13 @@ include_guard(GLOBAL)
 # A static library of the listed sources, with Weir's warnings, and `weir::X` as its alias when
 # NAME is `weir_X`. LINKS are public.
 #
-# Below src/, headers are included from src/ ("common/status.hpp"), and the library, the headers
-# among its sources and its `weir::X` target become part of the installed package. Elsewhere,
-# headers are included from the clone's top ("bench/measurement/clock.hpp") and nothing is
-# installed.
+# Below src/, headers are included from src/ ("common/status.hpp"), and the library, its folder's
+# headers and its `weir::X` target become part of the installed package. Elsewhere, headers are
+# included from the clone's top ("bench/measurement/clock.hpp") and nothing is installed.
 function(weir_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   weir_check_arguments(weir_add_library ${name})
   string(REGEX REPLACE "^weir_" "" short_name ${name})
-  set(headers ${arg_SOURCES})
-  list(FILTER headers INCLUDE REGEX "\\.(hpp|h)$")
-  list(REMOVE_ITEM arg_SOURCES ${headers})
 
   add_library(${name} STATIC ${arg_SOURCES})
   add_library(weir::${short_name} ALIAS ${name})
@@ -26,6 +22,8 @@ function(weir_add_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINKS})
 
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/src/")
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp"
+                                                "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
     target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src"
                                   FILES ${headers})
     install(TARGETS ${name} EXPORT weirTargets
@@ -33,7 +31,6 @@ function(weir_add_library name)
             FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/weir"
                              COMPONENT development)
   else()
-    target_sources(${name} PRIVATE ${headers})
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   endif()
 endfunction()
