@@ -1,0 +1,46 @@
+"""``calibration.json``: what ``weir-bench calibrate`` measures in a few seconds.
+
+Every rate is over all ranks of the job together unless the name says ``one_rank``; every figure
+keeps its single trials, so that an expectation can carry an interval.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from weir.results.schema import Record
+
+
+class Trials(Record):
+    """Trials of one figure, in the order they were made; the unit is in the field's name."""
+
+    median: float
+    low: float = Field(description="smallest trial")
+    high: float = Field(description="largest trial")
+    values: list[float]
+
+
+class Calibration(Record):
+    format: Literal["weir-calibration"]
+    format_version: Literal[1]
+    measured_utc: str
+    ranks: int
+    hosts: int
+    directory: str
+    file_system: str
+    transfer_bytes: int = Field(description="bytes one rank moves in one operation")
+    memory_copy_one_rank_bytes_per_second: Trials
+    memory_copy_bytes_per_second: Trials
+    write_cache_bytes_per_second: Trials = Field(description="write without a durable sync")
+    write_storage_bytes_per_second: Trials = Field(description="write and fsync, new file")
+    read_cache_bytes_per_second: Trials = Field(description="read of resident pages")
+    read_storage_bytes_per_second: Trials = Field(description="read after dropping the pages")
+    fsync_seconds: Trials = Field(description="fsync after 4 KiB, slowest rank")
+    call_seconds: Trials = Field(description="fixed cost of one call: an 8-byte pread in cache")
+    barrier_seconds: Trials
+    busy_work_operations_per_second: Trials = Field(
+        description="of the slowest rank while all ranks compute"
+    )
+    seconds: float = Field(description="what the calibration took")

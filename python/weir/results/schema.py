@@ -1,0 +1,317 @@
+"""What a run folder holds: the types of ``run.json``.
+
+``weir-bench`` writes ``run.json``; ``weir`` checks it against these types whenever it reads or
+seals one, and ``docs/schema/run.schema.json`` is generated from them (``./dev docs``). Every
+quantity carries its unit in its name. Rates are bytes per second; times are seconds unless the
+name ends in ``_ns``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FORMAT_VERSION = 1
+
+Direction = Literal["read", "write"]
+Metric = Literal["span", "slowest_rank", "sum_of_ranks", "foreground"]
+"""How a rate over many ranks is formed.
+
+``span``: bytes over the time from the first rank's start to the last rank's end, operation by
+operation. ``slowest_rank``: bytes over the largest I/O time of any rank. ``sum_of_ranks``: the sum
+of each rank's own rate. ``foreground``: bytes over the slowest rank's time blocked in I/O, the
+EAAR of Borrill et al., section 5.
+"""
+
+CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]
+VerdictWord = Literal["as expected", "below", "above", "no expectation"]
+
+NonNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """Base of every record: no unknown fields, no silent coercion of names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Parameter(Record):
+    """One setting of the run and where its value came from."""
+
+    value: str | int | float | bool
+    origin: Literal["command line", "environment", "file", "default"]
+
+
+class Failure(Record):
+    """Why a run ended early. ``rank`` is the first rank that saw the failure."""
+
+    message: str
+    cause: str
+    operation: str
+    rank: int | None = None
+    host: str | None = None
+    file: str | None = None
+    offset_bytes: int | None = None
+
+
+class PlannedPhase(Record):
+    """What one function will move in one direction, known before the run."""
+
+    function: str
+    direction: Direction
+    operations_per_rank: Count
+    bytes_per_operation: Count = Field(description="useful bytes one rank moves in one operation")
+    bytes_total: Count = Field(description="over all ranks, one repetition")
+    computations_per_operation: NonNegative = Field(
+        description="busy-work operations of one rank that one transfer can run behind"
+    )
+    exposed_operations_per_rank: Count = Field(
+        description="operations that nothing can hide in ASYNC mode: first read, last write"
+    )
+
+
+class Plan(Record):
+    ranks: int
+    files: Count
+    memory_bytes_per_rank: Count
+    memory_bytes_total: Count
+    disk_bytes_total: Count
+    phases: list[PlannedPhase]
+
+
+class Spread(Record):
+    """One figure over all ranks. The slowest rank is named, never averaged away."""
+
+    min: NonNegative
+    mean: NonNegative
+    max: NonNegative
+    max_rank: int
+    max_host: str
+
+
+class Evidence(Record):
+    """One fact about whether storage or memory served the bytes."""
+
+    kind: Literal["device_counters", "page_residency", "direct_io", "memory_rate", "durable_sync"]
+    storage_fraction: float | None = Field(
+        default=None, description="share of the bytes that reached storage by this evidence"
+    )
+    text: str
+
+
+class CacheState(Record):
+    verdict: CacheVerdict
+    evidence: list[Evidence]
+
+
+class Phase(Record):
+    """One function in one direction in one repetition."""
+
+    function: str
+    direction: Direction
+    operations: Count
+    bytes: Count
+    rate_span_bytes_per_second: float | None
+    rate_slowest_rank_bytes_per_second: float | None
+    rate_sum_of_ranks_bytes_per_second: float | None
+    rate_foreground_bytes_per_second: float | None = Field(
+        description="EAAR: bytes over the slowest rank's foreground I/O time"
+    )
+    io_seconds: Spread = Field(description="from the start of each operation to its completion")
+    foreground_seconds: Spread = Field(description="time blocked in I/O calls and waits for them")
+    barrier_wait_seconds: Spread = Field(description="waiting for other ranks after operations")
+    token_wait_seconds: Spread = Field(description="waiting for the RMOD/WMOD token")
+    cache: CacheState
+
+
+class FunctionTimes(Record):
+    """One function's table as MADbench prints it: mean [min:max] over ranks, seconds."""
+
+    function: str
+    communication_seconds: Spread = Field(description="cc: calculation/communication, with waits")
+    busy_work_seconds: Spread = Field(description="bw")
+    read_seconds: Spread = Field(description="r: foreground read time")
+    write_seconds: Spread = Field(description="w: foreground write time, durable sync included")
+    total_seconds: Spread
+    payload_seconds: Spread = Field(
+        description="generating and checking the payload; outside every figure above"
+    )
+
+
+class Repetition(Record):
+    index: int
+    warmup: bool
+    outlier: bool = Field(description="beyond 1.5 interquartile ranges; kept, shown, not dropped")
+    started_seconds: NonNegative = Field(description="since the start of the run")
+    seconds: NonNegative
+    order: int = Field(description="place in the randomised order of the whole job, from 0")
+    phases: list[Phase]
+    functions: list[FunctionTimes]
+
+
+class Rate(Record):
+    """One rate over the measured repetitions (warm-ups left out)."""
+
+    direction: Direction
+    metric: Metric
+    headline: bool = Field(description="true for the metric that is compared with the expectation")
+    values_bytes_per_second: list[float]
+    median_bytes_per_second: float
+    low_bytes_per_second: float = Field(description="confidence interval of the median, lower end")
+    high_bytes_per_second: float
+    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
+    converged: bool = Field(description="95 % interval within the asked fraction of the median")
+
+
+class Histogram(Record):
+    """Latencies of one phase over all ranks and measured repetitions, merged exactly."""
+
+    function: str
+    direction: Direction
+    count: Count
+    min_ns: Count
+    p50_ns: Count
+    p90_ns: Count
+    p99_ns: Count
+    p999_ns: Count
+    p9999_ns: Count
+    max_ns: Count
+    buckets: list[tuple[int, int, int]] = Field(
+        description="(lower bound ns, upper bound ns exclusive, count), empty ones left out"
+    )
+
+
+class NodePhase(Record):
+    function: str
+    direction: Direction
+    bytes: Count
+    io_seconds_max: NonNegative
+    rate_bytes_per_second: float | None = Field(description="median over measured repetitions")
+
+
+class Node(Record):
+    host: str
+    ranks: list[int]
+    phases: list[NodePhase]
+
+
+class PayloadError(Record):
+    kind: Literal["flipped_bit", "short_read", "swapped_block", "stale_data", "zeros", "foreign"]
+    file: str
+    offset_bytes: int
+    rank: int
+    repetition: int
+    function: str
+    bytes_wrong: int
+    text: str
+
+
+class Verification(Record):
+    performed: bool
+    how: str
+    seed: str = Field(description="64-bit seed of the payload in hexadecimal")
+    compressible_percent: int
+    bytes_verified: Count
+    errors: list[PayloadError]
+
+
+class Clocks(Record):
+    source: str
+    max_offset_ns: int = Field(description="largest estimated offset of any rank from rank 0")
+    error_bound_ns: Count
+    measured_span_ns: Count
+    error_fraction_of_span: NonNegative
+    flagged: bool = Field(description="true when the error bound exceeds 1 % of the span")
+
+
+class Quiet(Record):
+    """Was the system otherwise quiet? Load averages are of rank 0's node."""
+
+    load_before: float
+    load_after: float
+    other_processes_busy_fraction: float | None
+    quiet: bool
+    text: str
+
+
+class Environment(Record):
+    """Provenance, Uselton section 4."""
+
+    hardware: dict[str, Any]
+    system_software: dict[str, Any]
+    file_system: dict[str, Any]
+    test_application: dict[str, Any]
+    quiet: Quiet
+
+
+class Stage(Record):
+    """One stage of the byte's path in an expectation."""
+
+    name: str
+    rate_bytes_per_second: float
+    low_bytes_per_second: float
+    high_bytes_per_second: float
+    how: str
+
+
+class ExpectedRate(Record):
+    direction: Direction
+    metric: Metric
+    expected_bytes_per_second: float
+    low_bytes_per_second: float
+    high_bytes_per_second: float
+    limiting_stage: str
+    stages: list[Stage]
+    how: str = Field(description="one line: how the figure came about")
+
+
+class Expectation(Record):
+    made_utc: str
+    calibration: dict[str, Any]
+    rates: list[ExpectedRate]
+
+
+class RateVerdict(Record):
+    direction: Direction
+    metric: Metric
+    measured_bytes_per_second: float
+    expected_bytes_per_second: float | None
+    ratio: float | None
+    verdict: VerdictWord
+    text: str
+
+
+class Verdict(Record):
+    overall: VerdictWord
+    rates: list[RateVerdict]
+
+
+class Run(Record):
+    """``run.json``."""
+
+    format: Literal["weir-run"]
+    format_version: Literal[1]
+    id: str
+    workload: str
+    label: str = Field(
+        description="what tells this run from its siblings, such as POSIX UNIQUE SYNC"
+    )
+    status: Literal["running", "complete", "failed", "interrupted"]
+    failure: Failure | None
+    started_utc: str
+    finished_utc: str | None
+    command: list[str]
+    parameters: dict[str, Parameter]
+    plan: Plan
+    expectation: Expectation | None
+    verdict: Verdict | None
+    repetitions: list[Repetition]
+    rates: list[Rate]
+    histograms: list[Histogram]
+    nodes: list[Node]
+    verification: Verification
+    clocks: Clocks | None
+    environment: Environment | None
+    warnings: list[str]
