@@ -1,0 +1,238 @@
+// Protocol. Every rank is a child once and a parent up to log2(P) times in a binomial tree, so
+// that the whole takes O(log P) exchanges on the longest path:
+//
+//   1. A barrier with a deadline. Whoever passes it knows that every rank has arrived, so that the
+//      calls of step 2, which have no deadline, wait for nobody.
+//   2. The ranks split by node; the lowest rank of each node is its leader.
+//   3. Leaders measure along a tree over the leaders, towards rank 0.
+//   4. The ranks of each node measure along a tree inside the node, towards their leader, which
+//      already knows its own offset from rank 0.
+//
+// A link. The child sends PING at its time t1; the parent answers with its time p; the child has
+// the answer at t4. The answer was stamped at some moment between t1 and t4 on the child's clock,
+// so parent - child lies in [p - t4, p - t1]: the middle is wrong by at most half the round trip.
+// Of several exchanges the shortest is kept. The child then sends DONE, and the parent answers with
+// its own offset from rank 0, its bound and its distance; offsets and bounds add.
+//
+// Clocks drift against each other while the tree is measured. Oscillators of servers are within
+// 50 ppm of true and NTP slews by at most 500 ppm, so every link on the path adds `drift_rate`
+// times the duration of the whole estimate to the bound.
+#include "measurement/clock_offset.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "common/clock.hpp"
+
+namespace weir::bench {
+namespace {
+
+constexpr int exchanges_per_link = 32;
+constexpr int least_exchanges = 4;
+constexpr std::int64_t link_budget_ns = 20'000'000;
+constexpr double drift_rate = 600e-6;
+
+constexpr std::int64_t ping = 0;
+constexpr std::int64_t done = 1;
+constexpr int request_tag = 1;
+constexpr int answer_tag = 2;
+
+using Message = std::array<std::int64_t, 3>;  // requests: {kind}; answers: {time} or a Path
+
+// From one rank to the root of the tree: root's time = local time + offset.
+struct Path {
+  std::int64_t offset_ns = 0;
+  std::int64_t error_bound_ns = 0;
+  std::int64_t links = 0;
+};
+
+// A communicator that frees itself.
+class OwnedComm {
+ public:
+  OwnedComm() = default;
+  OwnedComm(const OwnedComm&) = delete;
+  OwnedComm& operator=(const OwnedComm&) = delete;
+  ~OwnedComm() {
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+  }
+  MPI_Comm comm = MPI_COMM_NULL;
+};
+
+Error mpi_failure(const char* call, int code) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  Error error;
+  error.code = ErrorCode::peer;
+  error.operation = "clock offset";
+  error.message = fmt::format("clock offset: {} failed: {}", call, text.data());
+  return error;
+}
+
+Status finish(MPI_Request& request, std::int64_t deadline_ns, const char* waiting_for) {
+  for (;;) {
+    int complete = 0;
+    if (const int code = MPI_Test(&request, &complete, MPI_STATUS_IGNORE); code != MPI_SUCCESS)
+      return mpi_failure("MPI_Test", code);
+    if (complete != 0) return {};
+    if (monotonic_ns() > deadline_ns) {
+      Error error;
+      error.code = ErrorCode::deadline;
+      error.operation = "clock offset";
+      error.message = fmt::format("clock offset: no {} before the deadline", waiting_for);
+      return error;
+    }
+  }
+}
+
+Status send(MPI_Comm comm, int to, int tag, const Message& message, std::int64_t deadline_ns) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_INT64_T, to, tag,
+                             comm, &request);
+  if (code != MPI_SUCCESS) return mpi_failure("MPI_Isend", code);
+  return finish(request, deadline_ns, "room for a message");
+}
+
+Result<Message> receive(MPI_Comm comm, int from, int tag, std::int64_t deadline_ns) {
+  Message message{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = MPI_Irecv(message.data(), static_cast<int>(message.size()), MPI_INT64_T, from,
+                             tag, comm, &request);
+  if (code != MPI_SUCCESS) return mpi_failure("MPI_Irecv", code);
+  if (Status status = finish(request, deadline_ns, "message of a partner"); !status) {
+    // The buffer leaves scope: the receive must not stay posted.
+    if (request != MPI_REQUEST_NULL && MPI_Cancel(&request) == MPI_SUCCESS)
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return status.error();
+  }
+  return message;
+}
+
+Result<Path> measure_as_child(MPI_Comm comm, int parent, std::int64_t deadline_ns) {
+  const std::int64_t began_ns = monotonic_ns();
+  std::int64_t least_round_trip = std::numeric_limits<std::int64_t>::max();
+  std::int64_t offset_to_parent = 0;
+  for (int exchange = 0; exchange < exchanges_per_link; ++exchange) {
+    if (exchange >= least_exchanges && monotonic_ns() - began_ns > link_budget_ns) break;
+    const std::int64_t sent_ns = monotonic_ns();
+    if (Status status = send(comm, parent, request_tag, {ping}, deadline_ns); !status)
+      return status.error();
+    const Result<Message> answer = receive(comm, parent, answer_tag, deadline_ns);
+    if (!answer) return answer.error();
+    const std::int64_t received_ns = monotonic_ns();
+    const std::int64_t round_trip = received_ns - sent_ns;
+    if (round_trip < least_round_trip) {
+      least_round_trip = round_trip;
+      offset_to_parent = answer.value()[0] - (sent_ns + round_trip / 2);
+    }
+  }
+  if (Status status = send(comm, parent, request_tag, {done}, deadline_ns); !status)
+    return status.error();
+  const Result<Message> answer = receive(comm, parent, answer_tag, deadline_ns);
+  if (!answer) return answer.error();
+  const auto& [offset, bound, links] = answer.value();
+  return Path{.offset_ns = offset + offset_to_parent,
+              .error_bound_ns = bound + (least_round_trip + 1) / 2,
+              .links = links + 1};
+}
+
+Status serve_as_parent(MPI_Comm comm, int child, const Path& own, std::int64_t deadline_ns) {
+  for (;;) {
+    const Result<Message> request = receive(comm, child, request_tag, deadline_ns);
+    if (!request) return request.error();
+    if (request.value()[0] == done)
+      return send(comm, child, answer_tag, {own.offset_ns, own.error_bound_ns, own.links},
+                  deadline_ns);
+    if (Status status = send(comm, child, answer_tag, {monotonic_ns()}, deadline_ns); !status)
+      return status;
+  }
+}
+
+// The binomial tree of MPI broadcasts: the parent of a rank is the rank without its highest bit.
+// `root_path` is the path of comm's rank 0; the others find theirs.
+Result<Path> measure_along_tree(MPI_Comm comm, const Path& root_path, std::int64_t deadline_ns) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::int64_t bit = 1;  // the least power of two above rank
+  while (bit <= rank) bit *= 2;
+  Path path = root_path;
+  if (rank != 0) {
+    Result<Path> own = measure_as_child(comm, static_cast<int>(rank - bit / 2), deadline_ns);
+    if (!own) return own;
+    path = own.value();
+  }
+  for (; rank + bit < size; bit *= 2) {
+    if (Status status = serve_as_parent(comm, static_cast<int>(rank + bit), path, deadline_ns);
+        !status)
+      return status.error();
+  }
+  return path;
+}
+
+Status all_arrived(MPI_Comm comm, std::int64_t deadline_ns) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (const int code = MPI_Ibarrier(comm, &request); code != MPI_SUCCESS)
+    return mpi_failure("MPI_Ibarrier", code);
+  return finish(request, deadline_ns, "arrival of every rank");
+}
+
+Status split(MPI_Comm comm, int rank, OwnedComm& node, OwnedComm& leaders) {
+  int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node.comm);
+  if (code != MPI_SUCCESS) return mpi_failure("MPI_Comm_split_type", code);
+  int node_rank = 0;
+  MPI_Comm_rank(node.comm, &node_rank);
+  code = MPI_Comm_split(comm, node_rank == 0 ? 0 : MPI_UNDEFINED, rank, &leaders.comm);
+  if (code != MPI_SUCCESS) return mpi_failure("MPI_Comm_split", code);
+  return {};
+}
+
+}  // namespace
+
+Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_ns) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (Status status = all_arrived(comm, deadline_ns); !status) return status.error();
+  const std::int64_t began_ns = monotonic_ns();
+  OwnedComm node;
+  OwnedComm leaders;
+  if (Status status = split(comm, rank, node, leaders); !status) return status.error();
+
+  Path leader_path;
+  if (leaders.comm != MPI_COMM_NULL) {
+    const Result<Path> path = measure_along_tree(leaders.comm, Path{}, deadline_ns);
+    if (!path) return path.error();
+    leader_path = path.value();
+  }
+  const Result<Path> path = measure_along_tree(node.comm, leader_path, deadline_ns);
+  if (!path) return path.error();
+
+  const std::int64_t now_ns = monotonic_ns();
+  const double drift_ns =
+      drift_rate * static_cast<double>(now_ns - began_ns) * static_cast<double>(path.value().links);
+  return ClockOffset{.offset_ns = path.value().offset_ns,
+                     .error_bound_ns = path.value().error_bound_ns +
+                                       static_cast<std::int64_t>(std::ceil(drift_ns)),
+                     .measured_at_ns = now_ns};
+}
+
+ClockOffset interpolate(const ClockOffset& start, const ClockOffset& end, std::int64_t local_ns) {
+  ClockOffset between{.offset_ns = start.offset_ns,
+                      .error_bound_ns = std::max(start.error_bound_ns, end.error_bound_ns),
+                      .measured_at_ns = local_ns};
+  const std::int64_t span_ns = end.measured_at_ns - start.measured_at_ns;
+  if (local_ns <= start.measured_at_ns || span_ns <= 0) return between;
+  const double share = std::min(
+      1.0, static_cast<double>(local_ns - start.measured_at_ns) / static_cast<double>(span_ns));
+  const double drift_ns = static_cast<double>(end.offset_ns - start.offset_ns);
+  between.offset_ns += std::llround(share * drift_ns);
+  return between;
+}
+
+}  // namespace weir::bench
