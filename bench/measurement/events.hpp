@@ -1,0 +1,44 @@
+// The trace: every operation of every rank, kept in memory and written as columns at the end.
+//
+// In the result, `events/` holds one NumPy file (.npy) per column, all of one length. Every rank
+// writes its own slice of every column at its own place, so nothing is gathered.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/job.hpp"
+
+namespace weir::bench {
+
+enum class Operation : std::int8_t { read = 0, write = 1, sync = 2, compute = 3, remap = 4 };
+
+struct Event {
+  std::int32_t repetition = 0;
+  std::int8_t function = 0;  // 0 S, 1 D, 2 W, 3 C
+  Operation operation = Operation::read;
+  std::int32_t bin = 0;
+  std::int32_t gang = 0;
+  std::int64_t start_ns = 0;  // this process's clock until written
+  std::int64_t end_ns = 0;
+  std::int64_t foreground_ns = 0;  // of it, the time the rank was blocked
+  std::int64_t bytes = 0;
+  std::int64_t offset_bytes = 0;
+  std::int64_t barrier_wait_ns = 0;  // at the barrier after the operation
+  std::int64_t token_wait_ns = 0;    // for the RMOD/WMOD token before it
+};
+
+// Writes the columns of all ranks' events to FOLDER/events/. Collective; FOLDER must be visible on
+// every rank. `to_run_time` turns this process's clock into nanoseconds since the run's start on
+// rank 0's clock. Every rank returns its own status.
+Status write_events(const Job& job, const std::string& folder, std::span<const Event> events,
+                    const std::function<std::int64_t(std::int64_t)>& to_run_time);
+
+// The header of a version 1.0 .npy file for a 1-D array; `type` is NumPy's, such as "<i8".
+[[nodiscard]] std::string npy_header(const std::string& type, std::int64_t length);
+
+}  // namespace weir::bench

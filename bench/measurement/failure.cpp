@@ -1,0 +1,244 @@
+#include "measurement/failure.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "common/clock.hpp"
+
+namespace weir::bench {
+namespace {
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  return set;
+}
+
+// A process that has ended but was not waited for yet ("Z") is gone too.
+bool is_gone(std::int64_t process) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  if (!std::getline(stat, line)) return kill(static_cast<pid_t>(process), 0) != 0;
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < line.size() &&
+         (line[name_end + 2] == 'Z' || line[name_end + 2] == 'X');
+}
+
+const char* cause_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::invalid_argument:
+      return "invalid_argument";
+    case ErrorCode::io:
+      break;
+    case ErrorCode::short_transfer:
+      return "short_transfer";
+    case ErrorCode::corrupt:
+      return "corrupt_data";
+    case ErrorCode::deadline:
+      return "deadline";
+    case ErrorCode::insufficient:
+      return "insufficient";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::peer:
+      return "lost_rank";
+    case ErrorCode::interrupted:
+      return "interrupted";
+  }
+  const char* name = error.system_error != 0 ? strerrorname_np(error.system_error) : nullptr;
+  return name != nullptr ? name : "io";
+}
+
+}  // namespace
+
+void block_ending_signals() {
+  const sigset_t set = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Status write_file_atomically(const std::string& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return system_failure("open", temporary, -1, errno);
+  std::size_t done = 0;
+  int error = 0;
+  while (done < text.size() && error == 0) {
+    const ssize_t written = write(descriptor, text.data() + done, text.size() - done);
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  if (error == 0 && fsync(descriptor) != 0) error = errno;
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    unlink(temporary.c_str());
+    return system_failure("write", path, -1, error);
+  }
+  return {};
+}
+
+nlohmann::ordered_json failure_record(const Error& error, const std::string& host) {
+  nlohmann::ordered_json record;
+  record["message"] = error.text();
+  record["cause"] = cause_of(error);
+  record["operation"] = error.operation;
+  record["rank"] = error.rank >= 0 ? nlohmann::ordered_json(error.rank) : nullptr;
+  record["host"] = host.empty() ? nullptr : nlohmann::ordered_json(host);
+  record["file"] = error.file.empty() ? nullptr : nlohmann::ordered_json(error.file);
+  record["offset_bytes"] = error.offset >= 0 ? nlohmann::ordered_json(error.offset) : nullptr;
+  return record;
+}
+
+FailureGuard::FailureGuard(const Job& job, std::string root, std::vector<std::string> slugs)
+    : root_(std::move(root)),
+      slugs_(std::move(slugs)),
+      host_(job.host),
+      rank_(job.rank),
+      node_rank_(job.node_rank),
+      node_processes_(job.node_processes),
+      node_world_ranks_(job.node_world_ranks),
+      deadline_seconds_(job.deadline_seconds),
+      watcher_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+FailureGuard::~FailureGuard() {
+  watcher_.request_stop();
+  watcher_.join();
+}
+
+void FailureGuard::set_test_files(TestFiles files) {
+  const std::lock_guard lock(files_mutex_);
+  files_ = std::move(files);
+}
+
+Status FailureGuard::remove_test_files() {
+  const std::lock_guard lock(files_mutex_);
+  Status first;
+  for (const std::string& path : files_.paths) {
+    if (unlink(path.c_str()) != 0 && errno != ENOENT && first.ok()) {
+      first = system_failure("unlink", path, -1, errno);
+    }
+  }
+  // Other ranks may still have files there; the last one to come removes it.
+  if (!files_.directory.empty() && rmdir(files_.directory.c_str()) != 0 && errno != ENOENT &&
+      errno != ENOTEMPTY && errno != EEXIST && first.ok()) {
+    first = system_failure("rmdir", files_.directory, -1, errno);
+  }
+  return first;
+}
+
+void FailureGuard::entering(const char* operation, const std::string* file, std::int64_t offset) {
+  operation_ = operation;
+  file_ = file;
+  offset_ = offset;
+  entered_ns_ = monotonic_ns();
+}
+
+void FailureGuard::left() { entered_ns_ = 0; }
+
+void FailureGuard::record(const std::string& status, const Error& error, const std::string& host) {
+  const nlohmann::ordered_json failure = failure_record(error, host);
+  const std::string claim = root_ + "/failure.json";
+  const int descriptor = open(claim.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    if (errno == EEXIST) return;  // another process was first
+    fmt::print(stderr, "weir-bench: cannot record the failure in {}: errno {}\n", claim, errno);
+  } else {
+    close(descriptor);
+    if (Status written = write_file_atomically(claim, failure.dump(2) + "\n"); !written) {
+      fmt::print(stderr, "weir-bench: {}\n", written.error().text());
+    }
+  }
+  for (const std::string& slug : slugs_) {
+    const std::string path = fmt::format("{}/{}/run.json", root_, slug);
+    std::ifstream file(path);
+    auto run = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+    if (run.is_discarded() || !run.is_object() || run["status"] != "running") continue;
+    run["status"] = status;
+    run["failure"] = failure;
+    run["finished_utc"] = utc_now();
+    if (Status written = write_file_atomically(path, run.dump(2) + "\n"); !written) {
+      fmt::print(stderr, "weir-bench: {}\n", written.error().text());
+    }
+  }
+  fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
+}
+
+bool FailureGuard::has_lost_rank(int* lost) const {
+  for (std::size_t i = 0; i < node_processes_.size(); ++i) {
+    if (static_cast<int>(i) == node_rank_) continue;
+    if (is_gone(node_processes_[i])) {
+      *lost = node_world_ranks_[i];
+      return true;
+    }
+  }
+  return false;
+}
+
+Error FailureGuard::describe_signal(int signal) const {
+  Error error;
+  if (int lost = -1; has_lost_rank(&lost)) {
+    error.code = ErrorCode::peer;
+    error.rank = lost;
+    error.message = fmt::format(
+        "was lost on host {}: its process ended without a word (killed, out of memory, or crashed)",
+        host_);
+    return error;
+  }
+  error.code = ErrorCode::interrupted;
+  error.message = fmt::format(
+      "stopped by SIG{}: by the user, a time limit, or the launcher because a rank on another node "
+      "was lost",
+      sigabbrev_np(signal));
+  return error;
+}
+
+void FailureGuard::end_process(const std::string& status, const Error& error, int exit_status) {
+  record(status, error, host_);
+  if (Status removed = remove_test_files(); !removed) {
+    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  }
+  // Not exit(): the other threads are in the middle of something. Ending with a failure and without
+  // MPI_Finalize makes the launcher end the other ranks.
+  _exit(exit_status);
+}
+
+void FailureGuard::watch(const std::stop_token& stop) {
+  const sigset_t set = ending_signals();
+  const timespec poll_interval{0, 100'000'000};
+  while (!stop.stop_requested()) {
+    const int signal = sigtimedwait(&set, nullptr, &poll_interval);
+    if (signal > 0) {
+      const Error error = describe_signal(signal);
+      const bool lost = error.code == ErrorCode::peer;
+      end_process(lost ? "failed" : "interrupted", error, lost ? exit_failed : exit_interrupted);
+    }
+    const std::int64_t entered = entered_ns_;
+    if (entered != 0 && seconds_of(monotonic_ns() - entered) > deadline_seconds_) {
+      Error error;
+      error.code = ErrorCode::deadline;
+      error.rank = rank_;
+      error.operation = operation_.load();
+      if (const std::string* file = file_.load()) error.file = *file;
+      error.offset = offset_;
+      error.message = fmt::format("{} has not returned for {} s (--deadline); the storage hangs",
+                                  error.operation, deadline_seconds_);
+      end_process("failed", error, exit_failed);
+    }
+  }
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,99 @@
+// The end of a run that cannot go on: one message, a result marked failed, no test files, no hang.
+//
+// Three ways lead here:
+//   1. A rank's operation fails. The ranks learn of it at their next barrier (job.hpp: agree) and end
+//      together; rank 0 reports the first failed rank's error.
+//   2. A signal arrives (Ctrl-C, or SIGTERM from the launcher because a rank was lost). A thread of
+//      every rank waits for signals; it removes the test files, records the failure and ends the
+//      process. A rank of this node that is gone is named.
+//   3. An operation does not return. The same thread sees it overstay the deadline.
+//
+// The record: the first process that creates ROOT/failure.json writes every unfinished run.json
+// below ROOT again, with its status and the failure; the others keep quiet. So one line is printed,
+// whoever is first.
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/job.hpp"
+
+namespace weir::bench {
+
+// Exit statuses of weir-bench.
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_failed = 1;
+inline constexpr int exit_interrupted = 130;
+
+// Blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it starts. Call before MPI_Init, so
+// that MPI's threads leave the signals to the guard.
+void block_ending_signals();
+
+// Which test files a rank removes when the run breaks off: its own, and those of its neighbours in
+// rank order, who may be the ones that were lost.
+struct TestFiles {
+  std::string directory;           // made for this run, removed when empty
+  std::vector<std::string> paths;
+};
+
+class FailureGuard {
+ public:
+  // `root`: the folder of results, which exists; `slugs`: its run folders.
+  FailureGuard(const Job& job, std::string root, std::vector<std::string> slugs);
+  FailureGuard(const FailureGuard&) = delete;
+  FailureGuard& operator=(const FailureGuard&) = delete;
+  ~FailureGuard();  // stops watching
+
+  void set_test_files(TestFiles files);
+  // Removes the files and the directory; missing ones are no error. Returns the first other error.
+  Status remove_test_files();
+
+  // Between entering() and left(), the thread ends the process when the deadline passes. `operation`
+  // must be a string literal, `file` must live until left().
+  void entering(const char* operation, const std::string* file, std::int64_t offset);
+  void left();
+
+  // Records the failure (see above) and prints its line. Call on one rank.
+  void record(const std::string& status, const Error& error, const std::string& host);
+
+ private:
+  void watch(const std::stop_token& stop);
+  [[noreturn]] void end_process(const std::string& status, const Error& error, int exit_status);
+  [[nodiscard]] Error describe_signal(int signal) const;
+  [[nodiscard]] bool has_lost_rank(int* lost) const;
+
+  std::string root_;
+  std::vector<std::string> slugs_;
+  std::string host_;
+  int rank_;
+  int node_rank_;
+  std::vector<std::int64_t> node_processes_;
+  std::vector<int> node_world_ranks_;
+  double deadline_seconds_;
+
+  std::mutex files_mutex_;
+  TestFiles files_;
+
+  std::atomic<std::int64_t> entered_ns_{0};  // 0: in no operation
+  std::atomic<const char*> operation_{nullptr};
+  std::atomic<const std::string*> file_{nullptr};
+  std::atomic<std::int64_t> offset_{-1};
+  std::jthread watcher_;
+};
+
+// Writes `text` to `path` so that a reader sees the old content or the new, never a part: a temporary
+// file beside it, fsync, rename.
+Status write_file_atomically(const std::string& path, const std::string& text);
+
+// run.json's "failure" record.
+[[nodiscard]] nlohmann::ordered_json failure_record(const Error& error, const std::string& host);
+
+}  // namespace weir::bench

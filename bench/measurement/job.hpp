@@ -1,0 +1,65 @@
+// The MPI job as a benchmark sees it: the world, the ranks of this node, and the nodes' leaders.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+
+namespace weir::bench {
+
+class Job {
+ public:
+  // Collective over MPI_COMM_WORLD; call after MPI_Init. `deadline_seconds` bounds every wait.
+  static Job create(double deadline_seconds);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  Job(Job&& other) noexcept;
+  Job& operator=(Job&&) = delete;
+  ~Job();  // collective: frees the communicators; call before MPI_Finalize
+
+  // Gives the communicators up without freeing them: after a failure other ranks may be anywhere.
+  void abandon();
+
+  MPI_Comm world = MPI_COMM_NULL;    // a duplicate of MPI_COMM_WORLD
+  MPI_Comm node = MPI_COMM_NULL;     // the ranks of this host
+  MPI_Comm leaders = MPI_COMM_NULL;  // rank 0 of every node, in node order; null on other ranks
+  int rank = 0;
+  int size = 1;
+  int node_rank = 0;
+  int node_size = 1;
+  int node_index = 0;  // 0 ≤ node_index < nodes; rank 0 of the world is on node 0
+  int nodes = 1;
+  std::string host;
+  std::vector<std::int64_t> node_processes;  // process ids of the node's ranks, by node rank
+  std::vector<int> node_world_ranks;         // their world ranks
+  double deadline_seconds = 600;
+
+  // On monotonic_ns(): the deadline of a wait that begins now.
+  [[nodiscard]] std::int64_t deadline_ns() const;
+
+ private:
+  Job() = default;
+};
+
+// The index of the lowest rank that failed, or none_failed.
+inline constexpr int none_failed = 2147483647;
+
+struct Agreement {
+  int failed_rank = none_failed;  // lowest failed world rank in the communicator
+  std::int64_t wait_ns = 0;       // from entering to leaving: the wait at the barrier
+};
+
+// A barrier over `communicator` at which the ranks tell each other of failures. `failed_rank` is the
+// caller's world rank when it has failed, otherwise none_failed. Every rank leaves with the same
+// answer, or with ErrorCode::deadline.
+[[nodiscard]] Result<Agreement> agree(MPI_Comm communicator, int failed_rank,
+                                      std::int64_t deadline_ns);
+
+// The same over any request: tests it until it completes, yielding the processor between tests.
+[[nodiscard]] Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what);
+
+}  // namespace weir::bench

@@ -1,0 +1,47 @@
+// One rank's way to one data file during one function: opened, read and written, closed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/status.hpp"
+#include "measurement/job.hpp"
+#include "measurement/mpi_transfer.hpp"
+#include "storage/engines/file.hpp"
+#include "storage/engines/transfer.hpp"
+#include "workloads/madbench/parameters.hpp"
+
+namespace weir::bench::madbench {
+
+struct ChannelOptions {
+  Variant variant;
+  bool write = false;
+  bool direct = false;
+};
+
+class Channel {
+ public:
+  // Opens an existing file. Collective over the job when the variant is MPI and SHARED.
+  static Result<Channel> open(const Job& job, const std::string& path,
+                              const ChannelOptions& options);
+
+  [[nodiscard]] storage::Transfer& reader() { return *reader_; }
+  [[nodiscard]] storage::Transfer& writer() { return *writer_; }
+  // A plain descriptor of the same file, for the page cache's calls.
+  [[nodiscard]] const storage::File& observer() const { return *observer_; }
+  // MPI-IO in the foreground makes data durable by a collective call after the transfers.
+  [[nodiscard]] bool syncs_separately() const;
+  Status sync();
+  Status close();
+
+ private:
+  Variant variant_;
+  std::unique_ptr<storage::File> file_;  // the transfers hold references: fixed addresses
+  std::unique_ptr<MpiFile> mpi_file_;
+  std::unique_ptr<storage::File> observer_;
+  std::unique_ptr<storage::Transfer> reader_;
+  std::unique_ptr<storage::Transfer> writer_;
+};
+
+}  // namespace weir::bench::madbench

@@ -1,0 +1,453 @@
+// Protocol of one function, on every rank:
+//   1. Open the file; meet all ranks. Drop cached pages, read the device counters. Meet: time begins.
+//   2. Follow the schedule (schedule.hpp). Around each transfer of a matrix:
+//        fill the payload, meet        payload time, not the function's
+//        transfer, meet                the transfer, and the wait at its barrier
+//        check the payload, meet       payload time
+//   3. Meet all ranks: time ends. Read the device counters, close the file.
+// A rank whose operation failed goes on to the next meeting and tells it there; nobody stays behind.
+#include "workloads/madbench/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "common/checked.hpp"
+#include "common/clock.hpp"
+#include "storage/page_cache.hpp"
+#include "workloads/madbench/busy_work.hpp"
+
+namespace weir::bench::madbench {
+namespace {
+
+constexpr std::int64_t direct_alignment = 4096;
+constexpr std::int64_t resident_sample_pages = 64;
+constexpr int read_tag = 1;
+constexpr int write_tag = 2;
+constexpr std::int64_t functions_that_write = 2;  // S and W, once each per repetition
+constexpr std::uint32_t remembered_generations = 8;
+
+// The place in the order S, W, C: how often the data have been handed on by --rank-shift.
+std::int64_t shifts_before(Function function) {
+  return function == Function::S ? 0 : function == Function::W ? 1 : 2;
+}
+
+// Every rewriting of a file's bytes within the run has a number of its own, from 1.
+std::uint32_t generation_written(Function function, std::int32_t repetition) {
+  return static_cast<std::uint32_t>(repetition * functions_that_write) +
+         (function == Function::S ? 1U : 2U);
+}
+
+std::uint32_t generation_read(Function function, std::int32_t repetition) {
+  return generation_written(function == Function::W ? Function::S : Function::W, repetition);
+}
+
+std::span<std::uint64_t> words_of(std::byte* buffer, std::int64_t bytes) {
+  return {reinterpret_cast<std::uint64_t*>(buffer), static_cast<std::size_t>(bytes / 8)};
+}
+
+}  // namespace
+
+std::string Configuration::file_of(std::int64_t rank) const {
+  return variant.file_type == FileType::shared
+             ? fmt::format("{}/weir-{}-shared", directory, slug)
+             : fmt::format("{}/weir-{}-{}", directory, slug, rank);
+}
+
+// The state of one function while it runs.
+struct Executor::FunctionRun {
+  const Configuration& configuration;
+  Function function;
+  std::int32_t repetition;
+  std::int64_t owner;  // the rank whose place in the layout this rank works on
+  std::string file;
+  Channel channel;
+  RepetitionRecord& record;
+  FunctionCost cost;
+};
+
+Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Size& size,
+                   double alpha, Buffers& buffers)
+    : job_(job),
+      guard_(guard),
+      core_(core),
+      size_(size),
+      alpha_(alpha),
+      buffers_(buffers),
+      gang_index_(static_cast<int>(job.rank / (size.no_pe / size.no_gang))),
+      read_token_(job.world, size.rmod, read_tag),
+      write_token_(job.world, size.wmod, write_tag),
+      read_turn_(read_token_, guard),
+      write_turn_(write_token_, guard) {
+  MPI_Comm_split(job.world, gang_index_, job.rank, &gang_);
+}
+
+Executor::~Executor() {
+  // After a failure the other ranks may be anywhere: freeing would have to wait for them.
+  if (failed_rank_ == none_failed) MPI_Comm_free(&gang_);
+}
+
+MPI_Comm Executor::communicator_of(GangLevel level) const {
+  return level == GangLevel::all_ranks ? job_.world : gang_;
+}
+
+std::int64_t Executor::transfer_bytes(std::int64_t share) const {
+  return core_.direct ? checked_round_up(share, direct_alignment).value_or(share) : share;
+}
+
+PayloadStream Executor::stream_of(const Configuration& configuration, std::int64_t owner,
+                                  std::uint32_t generation) const {
+  const bool shared = configuration.variant.file_type == FileType::shared;
+  return {.seed = configuration.payload_seed,
+          .file = shared ? 0U : static_cast<std::uint32_t>(owner),
+          .generation = generation,
+          .compressible_percent = core_.compressible_percent};
+}
+
+Status Executor::meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns) {
+  auto agreed = agree(communicator, mine.ok() ? none_failed : job_.rank, job_.deadline_ns());
+  if (!agreed) {
+    failed_rank_ = job_.rank;
+    return agreed.error();
+  }
+  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
+  if (agreed.value().failed_rank == none_failed) return {};
+  failed_rank_ = agreed.value().failed_rank;
+  if (communicator != job_.world) {
+    // The other gangs learn of it at their next meeting of all ranks, which this is.
+    auto all = agree(job_.world, failed_rank_, job_.deadline_ns());
+    if (!all) return all.error();
+    failed_rank_ = all.value().failed_rank;
+  }
+  if (!mine) {
+    if (mine.error().rank < 0) mine.error().rank = job_.rank;
+    return mine;
+  }
+  Error error;
+  error.code = ErrorCode::peer;
+  error.rank = failed_rank_;
+  error.message = "failed; its own message says why";
+  return error;
+}
+
+Result<RepetitionRecord> Executor::run(const Configuration& configuration,
+                                       std::int32_t repetition) {
+  RepetitionRecord record;
+  if (configuration.variant.mode != Mode::none) {
+    if (Status status = meet(job_.world, create_files(configuration), nullptr); !status) {
+      return status.error();
+    }
+  }
+  for (const Function function : {Function::S, Function::W, Function::C}) {
+    if (Status status = run_function(configuration, function, repetition, record); !status) {
+      return status.error();
+    }
+  }
+  if (configuration.variant.mode != Mode::none) {
+    if (Status status = meet(job_.world, remove_files(configuration), nullptr); !status) {
+      return status.error();
+    }
+  }
+  return record;
+}
+
+Status Executor::create_files(const Configuration& configuration) {
+  const bool shared = configuration.variant.file_type == FileType::shared;
+  if (shared && job_.rank != 0) return {};
+  auto file = storage::File::open(configuration.file_of(job_.rank),
+                                  {.write = true, .create = true, .truncate = true});
+  if (!file) return file.error();
+  return file.value().close();
+}
+
+Status Executor::remove_files(const Configuration& configuration) {
+  if (configuration.variant.file_type == FileType::shared && job_.rank != 0) return {};
+  return storage::remove_file(configuration.file_of(job_.rank));
+}
+
+Status Executor::run_function(const Configuration& configuration, Function function,
+                              std::int32_t repetition, RepetitionRecord& record) {
+  const std::int64_t owner =
+      (job_.rank + shifts_before(function) * (core_.rank_shift % job_.size)) % job_.size;
+  FunctionRun run{.configuration = configuration,
+                  .function = function,
+                  .repetition = repetition,
+                  .owner = owner,
+                  .file = configuration.file_of(owner),
+                  .channel = {},
+                  .record = record,
+                  .cost = {.function = function}};
+  const bool transfers = configuration.variant.mode != Mode::none;
+  storage::DeviceCounters before;
+  if (transfers) {
+    auto opened = Channel::open(job_, run.file,
+                                {.variant = configuration.variant,
+                                 .write = function != Function::C,
+                                 .direct = core_.direct});
+    Status status;
+    if (opened) {
+      run.channel = std::move(opened).value();
+      if (core_.drop_cache && function != Function::S) {
+        const Extent region = configuration.layout.region(owner);
+        status = storage::drop_cached_pages(run.channel.observer(), region.offset, region.bytes);
+      }
+    } else {
+      status = opened.error();
+    }
+    if (status = meet(job_.world, std::move(status), nullptr); !status) return status;
+    if (job_.node_rank == 0) {
+      const auto counters = storage::device_counters(run.channel.observer());
+      run.cost.device_known = counters.ok();
+      if (counters) before = counters.value();
+    }
+  }
+
+  if (Status status = meet(job_.world, {}, nullptr); !status) return status;
+  const std::int64_t start = monotonic_ns();
+  Status status = run_steps(run);
+  if (!status) return status;  // known to all: run_steps ends with a meeting
+  if (status = meet(job_.world, {}, nullptr); !status) return status;
+  run.cost.total_ns = monotonic_ns() - start - run.cost.payload_ns;
+
+  if (transfers) {
+    if (run.cost.device_known) {
+      const auto after = storage::device_counters(run.channel.observer());
+      run.cost.device_known = after.ok();
+      if (after) {
+        run.cost.device_bytes_read = after.value().bytes_read - before.bytes_read;
+        run.cost.device_bytes_written = after.value().bytes_written - before.bytes_written;
+      }
+    }
+    if (status = meet(job_.world, run.channel.close(), nullptr); !status) return status;
+  }
+  record.functions.push_back(run.cost);
+  return {};
+}
+
+Status Executor::run_steps(FunctionRun& run) {
+  const Mode mode = run.configuration.variant.mode;
+  for (const Step& step : schedule_of(run.function, size_.no_bin, size_.no_gang)) {
+    Status status;
+    switch (step.action) {
+      case Action::compute:
+        status = compute(run, step.matrix, false);
+        break;
+      case Action::remap:
+        status = compute(run, step.matrix, true);
+        break;
+      case Action::begin_read:
+        if (mode == Mode::async) start_read(run, step.matrix);
+        break;
+      case Action::wait_read:
+        if (mode == Mode::sync) start_read(run, step.matrix);
+        if (mode != Mode::none) status = end_read(run, step.matrix);
+        break;
+      case Action::begin_write:
+        if (mode != Mode::none) status = begin_write(run, step.matrix);
+        if (mode == Mode::sync && status.ok()) status = end_write(run, step.matrix);
+        break;
+      case Action::wait_write:
+        if (mode == Mode::async) status = end_write(run, step.matrix);
+        break;
+    }
+    if (!status) return status;
+  }
+  return {};
+}
+
+void Executor::progress() {
+  read_turn_.progress();
+  write_turn_.progress();
+}
+
+Status Executor::compute(FunctionRun& run, std::int64_t matrix, bool remap) {
+  // Remapping is busy work of exponent 2 over all ranks.
+  const GangLevel level = remap ? GangLevel::all_ranks : compute_level(run.function);
+  const std::int64_t ranks =
+      level == GangLevel::all_ranks ? job_.size : run.configuration.layout.ranks_per_gang();
+  const int exponent = remap ? 2 : compute_exponent(run.function);
+  const std::int64_t operations = busy_work_operations(size_.no_pix, exponent, alpha_, ranks);
+  Event event{.repetition = run.repetition,
+              .function = static_cast<std::int8_t>(run.function),
+              .operation = remap ? Operation::remap : Operation::compute,
+              .bin = static_cast<std::int32_t>(matrix),
+              .gang = gang_index_};
+  event.start_ns = monotonic_ns();
+  if (run.configuration.variant.mode == Mode::async) {
+    consumed_ += busy_work(operations, [this] { progress(); });
+  } else {
+    consumed_ += busy_work(operations, {});
+  }
+  event.end_ns = monotonic_ns();
+  event.foreground_ns = event.end_ns - event.start_ns;
+  run.cost.busy_work_ns += event.foreground_ns;
+  Status status = meet(communicator_of(level), {}, &event.barrier_wait_ns);
+  run.record.events.push_back(event);
+  return status;
+}
+
+Status Executor::begin_write(FunctionRun& run, std::int64_t matrix) {
+  const GangLevel level = write_level(run.function);
+  const Extent extent = run.configuration.layout.extent(level, run.owner, matrix);
+  const std::int64_t bytes = transfer_bytes(extent.bytes);
+  std::byte* buffer = buffers_.writing(matrix);
+
+  const std::int64_t before = monotonic_ns();
+  const PayloadStream stream = stream_of(run.configuration, run.owner,
+                                         generation_written(run.function, run.repetition));
+  fill_payload(stream, static_cast<std::uint64_t>(extent.offset) / 8, words_of(buffer, bytes));
+  Status status = meet(communicator_of(level), {}, nullptr);
+  run.cost.payload_ns += monotonic_ns() - before;
+  if (!status) return status;
+
+  write_turn_.begin(run.channel.writer(),
+                    {.direction = storage::Direction::write,
+                     .buffer = buffer,
+                     .bytes = bytes,
+                     .offset = extent.offset,
+                     .durability = core_.durability},
+                    run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
+  return {};
+}
+
+Status Executor::end_write(FunctionRun& run, std::int64_t matrix) {
+  const GangLevel level = write_level(run.function);
+  Status status = write_turn_.finish(job_.deadline_ns());
+  std::int64_t wait_ns = 0;
+  if (status = meet(communicator_of(level), std::move(status), &wait_ns); !status) return status;
+  record_transfer(run, Operation::write, matrix,
+                  run.configuration.layout.extent(level, run.owner, matrix), write_turn_.timing(),
+                  wait_ns);
+  if (run.channel.syncs_separately() && core_.durability != storage::Durability::none) {
+    return sync_separately(run, matrix);
+  }
+  return {};
+}
+
+Status Executor::sync_separately(FunctionRun& run, std::int64_t matrix) {
+  Event event{.repetition = run.repetition,
+              .function = static_cast<std::int8_t>(run.function),
+              .operation = Operation::sync,
+              .bin = static_cast<std::int32_t>(matrix),
+              .gang = gang_index_};
+  event.start_ns = monotonic_ns();
+  guard_.entering("MPI_File_sync", &run.file, -1);
+  Status status = run.channel.sync();
+  guard_.left();
+  event.end_ns = monotonic_ns();
+  event.foreground_ns = event.end_ns - event.start_ns;
+  run.cost.write_ns += event.foreground_ns;
+  status = meet(job_.world, std::move(status), &event.barrier_wait_ns);
+  run.record.events.push_back(event);
+  return status;
+}
+
+void Executor::start_read(FunctionRun& run, std::int64_t matrix) {
+  const Extent extent =
+      run.configuration.layout.extent(read_level(run.function), run.owner, matrix);
+  const std::int64_t before = monotonic_ns();
+  if (!core_.direct) {
+    const auto resident = storage::resident_fraction(run.channel.observer(), extent.offset,
+                                                     extent.bytes, resident_sample_pages);
+    if (resident) {
+      run.cost.resident_sum += resident.value();
+      ++run.cost.resident_count;
+    }
+  }
+  run.cost.payload_ns += monotonic_ns() - before;
+  read_turn_.begin(run.channel.reader(),
+                   {.direction = storage::Direction::read,
+                    .buffer = buffers_.reading(matrix),
+                    .bytes = transfer_bytes(extent.bytes),
+                    .offset = extent.offset},
+                   run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
+}
+
+Status Executor::end_read(FunctionRun& run, std::int64_t matrix) {
+  const GangLevel level = read_level(run.function);
+  Status status = read_turn_.finish(job_.deadline_ns());
+  std::int64_t wait_ns = 0;
+  if (status = meet(communicator_of(level), std::move(status), &wait_ns); !status) return status;
+  record_transfer(run, Operation::read, matrix,
+                  run.configuration.layout.extent(level, run.owner, matrix), read_turn_.timing(),
+                  wait_ns);
+  if (!core_.verify) return {};
+  const std::int64_t before = monotonic_ns();
+  status = meet(communicator_of(level), check(run, matrix), nullptr);
+  run.cost.payload_ns += monotonic_ns() - before;
+  return status;
+}
+
+Status Executor::check(FunctionRun& run, std::int64_t matrix) {
+  const Layout& layout = run.configuration.layout;
+  const Extent extent = layout.extent(read_level(run.function), run.owner, matrix);
+  const std::uint32_t generation = generation_read(run.function, run.repetition);
+  const PayloadStream stream = stream_of(run.configuration, run.owner, generation);
+  std::vector<PayloadStream> earlier;
+  for (std::uint32_t age = 1; age <= remembered_generations && age < generation; ++age) {
+    earlier.push_back(stream_of(run.configuration, run.owner, generation - age));
+  }
+  const std::int64_t file_bytes =
+      run.configuration.variant.file_type == FileType::shared
+          ? layout.disk_bytes()
+          : layout.region(0).bytes;
+  const auto mismatches = check_payload(
+      stream, static_cast<std::uint64_t>(extent.offset) / 8,
+      words_of(buffers_.reading(matrix), extent.bytes), earlier,
+      static_cast<std::uint64_t>(file_bytes) / 8);
+  run.record.bytes_verified += extent.bytes;
+  if (mismatches.empty()) return {};
+  for (const PayloadMismatch& mismatch : mismatches) {
+    faults_.push_back({mismatch, run.file, run.repetition, run.function});
+  }
+  const PayloadMismatch& first = mismatches.front();
+  Error error;
+  error.code = ErrorCode::corrupt;
+  error.operation = "verify";
+  error.rank = job_.rank;
+  error.file = run.file;
+  error.offset = static_cast<std::int64_t>(first.first_byte);
+  error.message = fmt::format("read wrong data in function {}, repetition {}: {} ({}), {} bytes",
+                              name_of(run.function), run.repetition, name_of(first.kind),
+                              first.text, first.bytes_wrong);
+  return error;
+}
+
+void Executor::record_transfer(FunctionRun& run, Operation operation, std::int64_t matrix,
+                               const Extent& extent, const TurnTiming& timing,
+                               std::int64_t wait_ns) {
+  Event event{.repetition = run.repetition,
+              .function = static_cast<std::int8_t>(run.function),
+              .operation = operation,
+              .bin = static_cast<std::int32_t>(matrix),
+              .gang = gang_index_,
+              .start_ns = timing.start_ns,
+              .end_ns = timing.end_ns,
+              .foreground_ns = timing.foreground_ns,
+              .bytes = extent.bytes,
+              .offset_bytes = extent.offset,
+              .barrier_wait_ns = wait_ns,
+              .token_wait_ns = timing.token_wait_ns};
+  (operation == Operation::read ? run.cost.read_ns : run.cost.write_ns) += timing.foreground_ns;
+  if (operation == Operation::read || timing.moved_ns >= timing.end_ns) {
+    run.record.events.push_back(event);
+    return;
+  }
+  // A durable write is two events: moving the bytes, and making them durable. What the rank was
+  // blocked for is dealt to them as their times overlap with the end of the foreground time; in
+  // SYNC mode that is each event's own duration.
+  Event sync = event;
+  event.end_ns = sync.start_ns = timing.moved_ns;
+  event.barrier_wait_ns = 0;
+  sync.operation = Operation::sync;
+  sync.bytes = 0;
+  sync.token_wait_ns = 0;
+  sync.foreground_ns = std::min(timing.foreground_ns, sync.end_ns - sync.start_ns);
+  event.foreground_ns = timing.foreground_ns - sync.foreground_ns;
+  run.record.events.push_back(event);
+  run.record.events.push_back(sync);
+}
+
+}  // namespace weir::bench::madbench

@@ -1,0 +1,125 @@
+// One repetition of one configuration: the functions S, W and C on real files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/events.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/payload.hpp"
+#include "workloads/madbench/buffers.hpp"
+#include "workloads/madbench/channel.hpp"
+#include "workloads/madbench/layout.hpp"
+#include "workloads/madbench/parameters.hpp"
+#include "workloads/madbench/schedule.hpp"
+#include "workloads/madbench/turn.hpp"
+
+namespace weir::bench::madbench {
+
+// A configuration as one rank runs it. `file_of` gives the data file of a rank.
+struct Configuration {
+  Variant variant;
+  Layout layout;
+  std::string label;
+  std::string slug;
+  std::string directory;  // of this run's test files
+  std::uint64_t payload_seed = 0;
+
+  [[nodiscard]] std::string file_of(std::int64_t rank) const;
+};
+
+// What one function cost this rank.
+struct FunctionCost {
+  Function function = Function::S;
+  std::int64_t busy_work_ns = 0;
+  std::int64_t read_ns = 0;     // foreground
+  std::int64_t write_ns = 0;    // foreground, durable sync included
+  std::int64_t total_ns = 0;    // without the payload
+  std::int64_t payload_ns = 0;  // generating and checking, and waiting for others who do
+  std::int64_t device_bytes_read = 0;     // of the node's device, on node leaders
+  std::int64_t device_bytes_written = 0;
+  bool device_known = false;
+  double resident_sum = 0;  // resident fraction before each read, summed over the reads
+  std::int64_t resident_count = 0;
+};
+
+struct RepetitionRecord {
+  std::vector<Event> events;
+  std::vector<FunctionCost> functions;
+  std::int64_t bytes_verified = 0;
+};
+
+// The data that came back wrong, of this rank.
+struct PayloadFault {
+  PayloadMismatch mismatch;
+  std::string file;
+  std::int32_t repetition = 0;
+  Function function = Function::S;
+};
+
+class Executor {
+ public:
+  Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Size& size,
+           double alpha, Buffers& buffers);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor();
+
+  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
+  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where.
+  Result<RepetitionRecord> run(const Configuration& configuration, std::int32_t repetition);
+
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+  [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
+  [[nodiscard]] double consumed() const { return consumed_; }  // keeps the busy work alive
+
+ private:
+  struct FunctionRun;
+
+  Status run_function(const Configuration& configuration, Function function,
+                      std::int32_t repetition, RepetitionRecord& record);
+  Status create_files(const Configuration& configuration);
+  Status remove_files(const Configuration& configuration);
+  Status run_steps(FunctionRun& run);
+  Status compute(FunctionRun& run, std::int64_t matrix, bool remap);
+  Status begin_write(FunctionRun& run, std::int64_t matrix);
+  Status end_write(FunctionRun& run, std::int64_t matrix);
+  Status sync_separately(FunctionRun& run, std::int64_t matrix);
+  void start_read(FunctionRun& run, std::int64_t matrix);
+  Status end_read(FunctionRun& run, std::int64_t matrix);
+  Status check(FunctionRun& run, std::int64_t matrix);
+  void record_transfer(FunctionRun& run, Operation operation, std::int64_t matrix,
+                       const Extent& extent, const TurnTiming& timing, std::int64_t wait_ns);
+  void progress();
+
+  // A barrier over `communicator` where failures become known (job.hpp). On a failure anywhere every
+  // rank of the job takes part in one last agreement over the world, and none after it.
+  Status meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns);
+  [[nodiscard]] MPI_Comm communicator_of(GangLevel level) const;
+  [[nodiscard]] std::int64_t transfer_bytes(std::int64_t share) const;
+  [[nodiscard]] PayloadStream stream_of(const Configuration& configuration, std::int64_t owner,
+                                        std::uint32_t generation) const;
+
+  const Job& job_;
+  FailureGuard& guard_;
+  const CoreSettings& core_;
+  const Size size_;
+  const double alpha_;
+  Buffers& buffers_;
+  MPI_Comm gang_ = MPI_COMM_NULL;
+  int gang_index_ = 0;
+  Token read_token_;
+  Token write_token_;
+  Turn read_turn_;
+  Turn write_turn_;
+  int failed_rank_ = none_failed;
+  double consumed_ = 0;
+  std::vector<PayloadFault> faults_;
+};
+
+}  // namespace weir::bench::madbench

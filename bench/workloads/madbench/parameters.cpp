@@ -1,0 +1,200 @@
+#include "workloads/madbench/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cmath>
+#include <string_view>
+
+namespace weir::bench::madbench {
+namespace {
+
+Status require(bool holds, std::string rule, std::string_view values) {
+  if (holds) return {};
+  return invalid_argument(fmt::format("madbench: {}; given: {}", rule, values));
+}
+
+// The nearest square at or below and above, for the advice.
+std::string squares_near(std::int64_t value) {
+  const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(value)));
+  return fmt::format("{} or {}", root * root, (root + 1) * (root + 1));
+}
+
+}  // namespace
+
+const char* name_of(Method method) { return method == Method::posix ? "POSIX" : "MPI"; }
+const char* name_of(Mode mode) {
+  return mode == Mode::sync ? "SYNC" : mode == Mode::async ? "ASYNC" : "NONE";
+}
+const char* name_of(FileType file_type) {
+  return file_type == FileType::unique ? "UNIQUE" : "SHARED";
+}
+
+std::string label_of(const Variant& variant) {
+  return fmt::format("{} {} {}", name_of(variant.method), name_of(variant.file_type),
+                     name_of(variant.mode));
+}
+
+std::string slug_of(const Variant& variant) {
+  std::string slug = label_of(variant);
+  for (char& c : slug) {
+    c = c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return slug;
+}
+
+std::vector<Setting> declarations() {
+  using Kind = SettingKind;
+  return {
+      {.name = "pixels", .kind = Kind::integer, .default_value = "", .metavar = "N",
+       .help = "rows and columns of a matrix of 8-byte numbers", .position = "NO_PIX"},
+      {.name = "bins", .kind = Kind::integer, .default_value = "", .metavar = "N",
+       .help = "number of matrices", .position = "NO_BIN"},
+      {.name = "gangs", .kind = Kind::integer, .default_value = "", .metavar = "N",
+       .help = "gangs of ranks in functions W and C; a square that divides ranks and bins",
+       .position = "NO_GANG"},
+      {.name = "scalapack-block", .kind = Kind::integer, .default_value = "", .metavar = "N",
+       .help = "rows and columns of a block of the block-cyclic distribution",
+       .position = "SBLOCKSIZE"},
+      {.name = "file-block", .kind = Kind::bytes, .default_value = "", .metavar = "BYTES",
+       .help = "every transfer starts at a multiple of it; a multiple of 8",
+       .position = "FBLOCKSIZE"},
+      {.name = "read-modulus", .kind = Kind::integer, .default_value = "", .metavar = "N",
+       .help = "one in N consecutive ranks reads at a time", .position = "RMOD"},
+      {.name = "write-modulus", .kind = Kind::integer, .default_value = "", .metavar = "N",
+       .help = "one in N consecutive ranks writes at a time", .position = "WMOD"},
+      {.name = "iomethod", .kind = Kind::choices, .default_value = "POSIX", .metavar = "LIST",
+       .help = "interface; several make several configurations", .choices = {"POSIX", "MPI"},
+       .alias = "IOMETHOD"},
+      {.name = "iomode", .kind = Kind::choices, .default_value = "SYNC", .metavar = "LIST",
+       .help = "in the foreground, behind computation, or no transfers at all",
+       .choices = {"SYNC", "ASYNC", "NONE"}, .alias = "IOMODE"},
+      {.name = "filetype", .kind = Kind::choices, .default_value = "UNIQUE", .metavar = "LIST",
+       .help = "a file per rank or one for all", .choices = {"UNIQUE", "SHARED"},
+       .alias = "FILETYPE"},
+      {.name = "remap", .kind = Kind::choice, .default_value = "CUSTOM", .metavar = "NAME",
+       .help = "redistribution to gangs; busy work of exponent 2 in I/O mode",
+       .choices = {"CUSTOM", "SCALAPACK"}, .alias = "REMAP"},
+      {.name = "busy-work-exponent", .kind = Kind::real, .default_value = "", .metavar = "ALPHA",
+       .help = "busy work does NO_PIX^(2 ALPHA) operations instead of the functions' own exponents",
+       .alias = "BWEXP"},
+  };
+}
+
+std::optional<std::int64_t> exact_square_root(std::int64_t value) {
+  if (value < 0) return std::nullopt;
+  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(value)));
+  while (root > 0 && root > value / root) --root;
+  while ((root + 1) <= value / (root + 1)) ++root;
+  if (root * root != value) return std::nullopt;
+  return root;
+}
+
+Result<Size> size_of(const Settings& settings, std::int64_t ranks) {
+  for (const Setting& setting : declarations()) {
+    if (setting.position.empty() || settings.has(setting.name)) continue;
+    return invalid_argument(
+        fmt::format("madbench: {} is missing; usage: weir-bench madbench NO_PIX NO_BIN NO_GANG "
+                    "SBLOCKSIZE FBLOCKSIZE RMOD WMOD, for example 2000 8 1 32 4096 1 1",
+                    setting.position));
+  }
+  Size size;
+  size.no_pe = ranks;
+  size.no_pix = settings.integer("pixels");
+  size.no_bin = settings.integer("bins");
+  size.no_gang = settings.integer("gangs");
+  size.sblocksize = settings.integer("scalapack-block");
+  size.fblocksize = settings.integer("file-block");
+  size.rmod = settings.integer("read-modulus");
+  size.wmod = settings.integer("write-modulus");
+  if (Status status = validate(size); !status) return status.error();
+  return size;
+}
+
+Status validate(const Size& size) {
+  const struct {
+    const char* name;
+    std::int64_t value;
+  } positive[] = {{"NO_PIX", size.no_pix},         {"NO_BIN", size.no_bin},
+                  {"NO_GANG", size.no_gang},       {"SBLOCKSIZE", size.sblocksize},
+                  {"FBLOCKSIZE", size.fblocksize}, {"RMOD", size.rmod},
+                  {"WMOD", size.wmod},             {"the number of ranks", size.no_pe}};
+  for (const auto& [name, value] : positive) {
+    if (Status status = require(value >= 1, fmt::format("{} must be at least 1", name),
+                                fmt::format("{}", value));
+        !status) {
+      return status;
+    }
+  }
+  constexpr std::int64_t most_pixels = std::int64_t{1} << 30;  // 2^63 bytes in one matrix
+  constexpr std::int64_t most_other = std::int64_t{1} << 40;
+  for (const auto& [name, value] : positive) {
+    const std::int64_t most = std::string_view(name) == "NO_PIX" ? most_pixels - 1 : most_other;
+    if (Status status = require(value <= most, fmt::format("{} must be at most {}", name, most),
+                                fmt::format("{}", value));
+        !status) {
+      return status;
+    }
+  }
+  const auto root = exact_square_root(size.no_pe);
+  if (!root) {
+    return invalid_argument(
+        fmt::format("madbench: the number of ranks must be a square; given: {} ranks, start {}",
+                    size.no_pe, squares_near(size.no_pe)));
+  }
+  if (!exact_square_root(size.no_gang)) {
+    return invalid_argument(fmt::format("madbench: NO_GANG must be a square; given: {}, take {}",
+                                        size.no_gang, squares_near(size.no_gang)));
+  }
+  if (Status status =
+          require(size.no_pe % size.no_gang == 0, "NO_GANG must divide the number of ranks",
+                  fmt::format("NO_GANG {}, {} ranks", size.no_gang, size.no_pe));
+      !status) {
+    return status;
+  }
+  if (Status status = require(size.no_bin % size.no_gang == 0, "NO_GANG must divide NO_BIN",
+                              fmt::format("NO_GANG {}, NO_BIN {}", size.no_gang, size.no_bin));
+      !status) {
+    return status;
+  }
+  const std::int64_t blocks = (size.no_pix + size.sblocksize - 1) / size.sblocksize;
+  if (Status status = require(
+          blocks >= *root, "NO_PIX/SBLOCKSIZE, rounded up, must be at least the root of the ranks",
+          fmt::format("{}/{} makes {} blocks, {} ranks need {}", size.no_pix, size.sblocksize,
+                      blocks, size.no_pe, *root));
+      !status) {
+    return status;
+  }
+  if (Status status = require(size.fblocksize % 8 == 0, "FBLOCKSIZE must be a multiple of 8",
+                              fmt::format("{}", size.fblocksize));
+      !status) {
+    return status;
+  }
+  const std::int64_t gang = size.no_pe / size.no_gang;
+  if (Status status = require(gang % size.rmod == 0, "RMOD must divide the ranks of a gang",
+                              fmt::format("RMOD {}, {} ranks in a gang", size.rmod, gang));
+      !status) {
+    return status;
+  }
+  return require(gang % size.wmod == 0, "WMOD must divide the ranks of a gang",
+                 fmt::format("WMOD {}, {} ranks in a gang", size.wmod, gang));
+}
+
+std::vector<Variant> variants_of(const Settings& settings) {
+  std::vector<Variant> variants;
+  for (const std::string& method : settings.list("iomethod")) {
+    for (const std::string& file_type : settings.list("filetype")) {
+      for (const std::string& mode : settings.list("iomode")) {
+        variants.push_back({.method = method == "POSIX" ? Method::posix : Method::mpi,
+                            .mode = mode == "SYNC"    ? Mode::sync
+                                    : mode == "ASYNC" ? Mode::async
+                                                      : Mode::none,
+                            .file_type = file_type == "UNIQUE" ? FileType::unique
+                                                               : FileType::shared});
+      }
+    }
+  }
+  return variants;
+}
+
+}  // namespace weir::bench::madbench

@@ -1,0 +1,51 @@
+// One matrix transfer of one rank, with its turn: wait for the token, move, make durable, pass on.
+//
+// In SYNC mode begin() does all of it. In ASYNC mode begin() starts it, progress() (called from the
+// busy work) advances it, finish() waits for what is left. A failure still passes the token on, so
+// that the other ranks reach the barrier where they learn of it.
+#pragma once
+
+#include <cstdint>
+
+#include "common/status.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/token.hpp"
+#include "storage/engines/transfer.hpp"
+
+namespace weir::bench::madbench {
+
+struct TurnTiming {
+  std::int64_t start_ns = 0;
+  std::int64_t moved_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t foreground_ns = 0;  // blocked in the transfer's calls and in waiting for its end
+  std::int64_t token_wait_ns = 0;  // blocked in waiting for the turn
+};
+
+class Turn {
+ public:
+  Turn(Token& token, FailureGuard& guard) : token_(token), guard_(guard) {}
+
+  // `transfer` and `file` must live until finish() has returned.
+  void begin(storage::Transfer& transfer, const storage::TransferRequest& request,
+             const std::string& file, bool background, std::int64_t deadline_ns);
+  void progress();
+  // The transfer's status; idle afterwards.
+  Status finish(std::int64_t deadline_ns);
+  [[nodiscard]] const TurnTiming& timing() const { return timing_; }
+
+ private:
+  enum class Stage { idle, waiting, moving };
+  void move();
+  void end(Status status);
+
+  Token& token_;
+  FailureGuard& guard_;
+  storage::Transfer* transfer_ = nullptr;
+  storage::TransferRequest request_;
+  Stage stage_ = Stage::idle;
+  Status status_;
+  TurnTiming timing_;
+};
+
+}  // namespace weir::bench::madbench

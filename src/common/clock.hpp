@@ -1,0 +1,27 @@
+// The one clock of Weir's measurements: CLOCK_MONOTONIC of this process, in nanoseconds.
+//
+// Its origin differs between hosts (and between time namespaces of one host); times of different
+// ranks are compared only after bench/measurement/clock_offset.hpp has estimated the offsets.
+#pragma once
+
+#include <ctime>
+
+#include <cstdint>
+#include <string>
+
+namespace weir {
+
+[[nodiscard]] inline std::int64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+[[nodiscard]] inline double seconds_of(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+// The wall clock as "2026-11-21T02:43:07Z"; for names and provenance, never for measuring.
+[[nodiscard]] std::string utc_now();
+
+}  // namespace weir

@@ -1,0 +1,317 @@
+#include "common/settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <toml++/toml.h>
+
+#include "common/checked.hpp"
+
+namespace weir {
+namespace {
+
+std::string environment_name(std::string_view setting) {
+  std::string name = "WEIR_";
+  for (const char c : setting) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_real(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!(value >= 0) || value > 1e300) return std::nullopt;
+  return value;
+}
+
+std::optional<bool> parse_flag(std::string_view text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  return std::nullopt;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool is_choice(const Setting& setting, std::string_view value) {
+  return std::find(setting.choices.begin(), setting.choices.end(), value) != setting.choices.end();
+}
+
+// What the value should have been, or nothing when it is right.
+std::optional<std::string> complaint(const Setting& setting, const std::string& value) {
+  switch (setting.kind) {
+    case SettingKind::text:
+      return std::nullopt;
+    case SettingKind::integer:
+      if (parse_integer(value)) return std::nullopt;
+      return "is not a whole number from 0 to 2^63-1";
+    case SettingKind::real:
+      if (parse_real(value)) return std::nullopt;
+      return "is not a number of at least 0";
+    case SettingKind::bytes:
+      if (parse_bytes(value)) return std::nullopt;
+      return "is not a size in bytes such as 4096, 64k or 1g";
+    case SettingKind::flag:
+      if (parse_flag(value)) return std::nullopt;
+      return "is neither true nor false";
+    case SettingKind::choice:
+      if (is_choice(setting, value)) return std::nullopt;
+      return fmt::format("is not one of {}", fmt::join(setting.choices, ", "));
+    case SettingKind::choices:
+      for (const std::string& part : split_list(value)) {
+        if (!is_choice(setting, part)) {
+          return fmt::format("is not a list of {}", fmt::join(setting.choices, ", "));
+        }
+      }
+      return std::nullopt;
+  }
+  return "has no kind";
+}
+
+std::optional<std::string> text_of(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+  if (const auto* array = node.as_array()) {
+    std::vector<std::string> parts;
+    for (const toml::node& element : *array) {
+      const auto* text = element.as_string();
+      if (text == nullptr) return std::nullopt;
+      parts.push_back(text->get());
+    }
+    return fmt::format("{}", fmt::join(parts, ","));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  std::size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) {
+    ++digits;
+  }
+  const auto number = parse_integer(text.substr(0, digits));
+  if (!number || digits == 0) return std::nullopt;
+  std::string suffix;
+  for (const char c : text.substr(digits)) {
+    suffix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (suffix.empty() || suffix == "b") return number;
+  if (suffix.size() == 3 && suffix.substr(1) == "ib") suffix.resize(1);
+  if (suffix.size() != 1) return std::nullopt;
+  const std::size_t power = std::string_view("kmgt").find(suffix[0]);
+  if (power == std::string_view::npos) return std::nullopt;
+  return checked_multiply(*number, std::int64_t{1} << (10 * (power + 1)));
+}
+
+const char* name_of(SettingOrigin origin) {
+  switch (origin) {
+    case SettingOrigin::command_line:
+      return "command line";
+    case SettingOrigin::environment:
+      return "environment";
+    case SettingOrigin::file:
+      return "file";
+    case SettingOrigin::default_value:
+      break;
+  }
+  return "default";
+}
+
+std::optional<std::string> process_environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+const SettingValue& Settings::at(std::string_view name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    fmt::print(stderr, "weir: internal error: setting '{}' has no value\n", name);
+    std::abort();
+  }
+  return found->second;
+}
+
+bool Settings::has(std::string_view name) const { return values_.find(name) != values_.end(); }
+const std::string& Settings::text(std::string_view name) const { return at(name).text; }
+std::int64_t Settings::integer(std::string_view name) const {
+  return parse_bytes(at(name).text).value_or(0);
+}
+double Settings::real(std::string_view name) const { return parse_real(at(name).text).value_or(0); }
+bool Settings::flag(std::string_view name) const {
+  return parse_flag(at(name).text).value_or(false);
+}
+std::vector<std::string> Settings::list(std::string_view name) const {
+  return split_list(at(name).text);
+}
+
+struct SettingsResolver {
+  std::span<const Setting> declarations;
+  const EnvironmentLookup& environment;
+  Settings settings;
+
+  Status accept(const Setting& setting, std::string value, SettingOrigin origin,
+                const std::string& where) {
+    if (const auto wrong = complaint(setting, value)) {
+      return invalid_argument(fmt::format("{}: '{}' {}", where, value, *wrong));
+    }
+    settings.values_[std::string(setting.name)] = {std::move(value), origin, setting.kind};
+    return {};
+  }
+
+  Status take_defaults() {
+    for (const Setting& setting : declarations) {
+      if (setting.default_value.empty()) continue;
+      if (Status status = accept(setting, std::string(setting.default_value),
+                                 SettingOrigin::default_value, std::string(setting.name));
+          !status) {
+        return status;
+      }
+    }
+    return {};
+  }
+
+  Status take_file(const std::string& path) {
+    toml::table table;
+    try {
+      table = toml::parse_file(path);
+    } catch (const toml::parse_error& error) {
+      return invalid_argument(fmt::format("settings file {}: {} (line {})", path,
+                                          error.description(), error.source().begin.line));
+    }
+    for (const auto& [key, node] : table) {
+      const auto setting = std::find_if(declarations.begin(), declarations.end(),
+                                        [&](const Setting& s) { return s.name == key.str(); });
+      if (setting == declarations.end()) {
+        return invalid_argument(
+            fmt::format("settings file {}: there is no setting '{}'; --help lists them", path,
+                        key.str()));
+      }
+      const auto value = text_of(node);
+      if (!value) {
+        return invalid_argument(
+            fmt::format("settings file {}: '{}' needs a single value", path, key.str()));
+      }
+      if (Status status = accept(*setting, *value, SettingOrigin::file,
+                                 fmt::format("settings file {}: {}", path, key.str()));
+          !status) {
+        return status;
+      }
+    }
+    return {};
+  }
+
+  Status take_environment() {
+    for (const Setting& setting : declarations) {
+      for (const std::string& name :
+           {environment_name(setting.name), std::string(setting.alias)}) {
+        if (name.empty()) continue;
+        const auto value = environment(name);
+        if (!value) continue;
+        if (Status status = accept(setting, *value, SettingOrigin::environment,
+                                   fmt::format("environment variable {}", name));
+            !status) {
+          return status;
+        }
+        break;
+      }
+    }
+    return {};
+  }
+};
+
+Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_view description,
+                                          std::span<const Setting> declarations,
+                                          std::span<const std::string> arguments,
+                                          const EnvironmentLookup& environment) {
+  for (const std::string& argument : arguments) {
+    if (argument.size() > 1 && argument[0] == '-' &&
+        std::isdigit(static_cast<unsigned char>(argument[1])) != 0) {
+      return invalid_argument(
+          fmt::format("'{}' is negative; every number must be 0 or more", argument));
+    }
+  }
+
+  CLI::App app{std::string(description), std::string(program)};
+  std::string settings_file;
+  app.add_option("--settings", settings_file, "TOML file with any of these settings")
+      ->type_name("FILE");
+  std::map<std::string_view, std::string> given;
+  std::map<std::string_view, bool> flags;
+  std::map<std::string_view, CLI::Option*> options;
+  for (const Setting& setting : declarations) {
+    std::string help(setting.help);
+    if (!setting.choices.empty()) {
+      help += fmt::format(": {}", fmt::join(setting.choices, " | "));
+    }
+    if (!setting.default_value.empty()) help += fmt::format(" [{}]", setting.default_value);
+    if (setting.kind == SettingKind::flag) {
+      options[setting.name] = app.add_flag(fmt::format("--{0},!--no-{0}", setting.name),
+                                           flags[setting.name], help);
+      continue;
+    }
+    std::string names = fmt::format("--{}", setting.name);
+    if (!setting.position.empty()) names += fmt::format(",{}", setting.position);
+    options[setting.name] = app.add_option(names, given[setting.name], help)
+                                ->type_name(std::string(setting.metavar))
+                                ->take_last();
+  }
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return ResolvedSettings{{}, app.help()};
+  } catch (const CLI::ParseError& error) {
+    std::string line = error.what();
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return invalid_argument(line + "; --help lists what there is");
+  }
+
+  SettingsResolver resolver{declarations, environment, {}};
+  if (Status status = resolver.take_defaults(); !status) return status.error();
+  if (settings_file.empty()) settings_file = environment("WEIR_SETTINGS").value_or("");
+  if (!settings_file.empty()) {
+    if (Status status = resolver.take_file(settings_file); !status) return status.error();
+  }
+  if (Status status = resolver.take_environment(); !status) return status.error();
+  for (const Setting& setting : declarations) {
+    if (options[setting.name]->count() == 0) continue;
+    const std::string value = setting.kind == SettingKind::flag
+                                  ? std::string(flags[setting.name] ? "true" : "false")
+                                  : given[setting.name];
+    const std::string where = setting.position.empty()
+                                  ? fmt::format("--{}", setting.name)
+                                  : fmt::format("{} (--{})", setting.position, setting.name);
+    if (Status status = resolver.accept(setting, value, SettingOrigin::command_line, where);
+        !status) {
+      return status.error();
+    }
+  }
+  return ResolvedSettings{std::move(resolver.settings), std::nullopt};
+}
+
+}  // namespace weir

@@ -1,0 +1,93 @@
+// Settings: declared once, given on the command line, in the environment or in a TOML file.
+//
+// A declaration makes the long option `--NAME`, the environment variable `WEIR_NAME` (upper case,
+// dashes as underscores), the TOML key `NAME` and the line of the help text. One precedence:
+// command line, environment, file (`--settings FILE` or WEIR_SETTINGS), default. Every value keeps
+// its origin, for the result.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/status.hpp"
+
+namespace weir {
+
+enum class SettingKind {
+  text,
+  integer,  // >= 0, 64 bits
+  real,     // >= 0
+  bytes,    // an integer with an optional suffix k, m, g, t (powers of 1024), also KiB or K
+  flag,     // --name sets it to true, --no-name to false
+  choice,   // one of `choices`
+  choices,  // one or more of `choices`, separated by commas
+};
+
+struct Setting {
+  std::string_view name;   // lower case, words joined by dashes
+  SettingKind kind = SettingKind::text;
+  std::string_view default_value;  // empty: no value unless given
+  std::string_view metavar;        // how the help names the value, such as SECONDS
+  std::string_view help;
+  std::vector<std::string_view> choices = {};
+  std::string_view alias = {};     // a second environment variable, read after WEIR_NAME
+  std::string_view position = {};  // not empty: also the positional argument of this name
+};
+
+enum class SettingOrigin { command_line, environment, file, default_value };
+[[nodiscard]] const char* name_of(SettingOrigin origin);  // as run.json spells it
+
+struct SettingValue {
+  std::string text;
+  SettingOrigin origin = SettingOrigin::default_value;
+  SettingKind kind = SettingKind::text;
+};
+
+// Looks a variable up; nothing when it is not set. Tests pass their own.
+using EnvironmentLookup = std::function<std::optional<std::string>(const std::string&)>;
+[[nodiscard]] std::optional<std::string> process_environment(const std::string& name);
+
+class Settings {
+ public:
+  // True when the setting was given or has a default that is not empty.
+  [[nodiscard]] bool has(std::string_view name) const;
+  // The typed values. The text was checked when resolved; asking for a setting that was not
+  // declared, or one without a value, is a programming error and ends the program.
+  [[nodiscard]] const std::string& text(std::string_view name) const;
+  [[nodiscard]] std::int64_t integer(std::string_view name) const;  // kinds integer and bytes
+  [[nodiscard]] double real(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> list(std::string_view name) const;  // kind choices
+  [[nodiscard]] const std::map<std::string, SettingValue, std::less<>>& values() const {
+    return values_;
+  }
+
+ private:
+  friend struct SettingsResolver;
+  [[nodiscard]] const SettingValue& at(std::string_view name) const;
+  std::map<std::string, SettingValue, std::less<>> values_;
+};
+
+struct ResolvedSettings {
+  Settings settings;
+  std::optional<std::string> help;  // the help text, when --help was given
+};
+
+// Resolves `arguments` (without the program's and the workload's name). An error is one line that
+// names the setting, where it was given, the value and what is allowed.
+[[nodiscard]] Result<ResolvedSettings> resolve_settings(std::string_view program,
+                                                        std::string_view description,
+                                                        std::span<const Setting> declarations,
+                                                        std::span<const std::string> arguments,
+                                                        const EnvironmentLookup& environment);
+
+// "64m" → 67108864. Nothing when it is no size or exceeds 63 bits.
+[[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
+
+}  // namespace weir

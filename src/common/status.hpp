@@ -1,0 +1,80 @@
+// Errors as values. A Status says whether something worked; a Result carries what it made.
+//
+// An Error is built where the failure is first seen, with the operation, file and offset known
+// there; callers add what they know (the rank) and pass it on. Its one-line text is what the user
+// reads: what was wrong, where, and what to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace weir {
+
+enum class ErrorCode {
+  invalid_argument,  // the user asked for something that cannot be; nothing was started
+  io,                // the system refused an operation; system_error holds errno
+  short_transfer,    // fewer bytes moved than asked for
+  corrupt,           // data read back are not the data written
+  deadline,          // a wait exceeded its deadline
+  insufficient,      // not enough memory or disk for the run
+  unsupported,       // the system lacks the mechanism asked for
+  peer,              // another rank failed; its own report has the cause
+  interrupted,       // a signal asked the run to stop
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::io;
+  std::string message;       // one line, no trailing newline
+  std::string operation;     // "write", "fsync", "open", …; empty when none
+  std::string file;          // path; empty when none
+  std::int64_t offset = -1;  // bytes from the start of the file; -1 when none
+  int system_error = 0;      // errno; 0 when none
+  int rank = -1;             // rank in the job's world; -1 when not known
+
+  // The line for the user: "rank 2: write failed: No space left on device (file /x, offset 4096)".
+  [[nodiscard]] std::string text() const;
+};
+
+// Builds an Error of code `io` from errno as `system_error` gives it.
+[[nodiscard]] Error system_failure(std::string_view operation, std::string_view file,
+                                   std::int64_t offset, int system_error);
+[[nodiscard]] Error invalid_argument(std::string message);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)), ok_(false) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return ok_; }
+  explicit operator bool() const { return ok_; }
+  // Valid only when !ok().
+  [[nodiscard]] const Error& error() const { return error_; }
+  [[nodiscard]] Error& error() { return error_; }
+
+ private:
+  Error error_;
+  bool ok_ = true;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : content_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : content_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return std::holds_alternative<T>(content_); }
+  explicit operator bool() const { return ok(); }
+  // value() is valid only when ok(), error() only when not.
+  [[nodiscard]] T& value() & { return std::get<T>(content_); }
+  [[nodiscard]] const T& value() const& { return std::get<T>(content_); }
+  [[nodiscard]] T&& value() && { return std::get<T>(std::move(content_)); }
+  [[nodiscard]] const Error& error() const { return std::get<Error>(content_); }
+
+ private:
+  std::variant<T, Error> content_;
+};
+
+}  // namespace weir
