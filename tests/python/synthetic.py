@@ -13,15 +13,18 @@ events, so sums over the events and the figures in ``run.json`` agree. ``verdict
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 import synthetic_events
 from synthetic_events import READ, SYNC, WRITE, Configuration, Events
 from synthetic_record import environment, expectation, parameters, plan, verdict_of
 from weir.results.events import seal_events, write_event_columns
 from weir.results.schema import Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PHASES = (("S", "write"), ("W", "read"), ("W", "write"), ("C", "read"))
 TRANSFER = {"read": READ, "write": WRITE}

@@ -79,6 +79,7 @@ class _Recorder:
         function: str,
         operation: int,
         bin_number: int,
+        *,
         start: NDArray[np.float64],
         end: NDArray[np.float64],
         foreground: NDArray[np.float64],
@@ -109,7 +110,14 @@ class _Recorder:
     def compute(self, function: str, bin_number: int) -> None:
         start = self.now
         self.now = start + self.configuration.compute_seconds
-        self.record(function, COMPUTE, bin_number, start, self.now, self.now - start)
+        self.record(
+            function,
+            COMPUTE,
+            bin_number,
+            start=start,
+            end=self.now,
+            foreground=self.now - start,
+        )
 
     def blocking(self, function: str, operation: int, bin_number: int) -> None:
         """One synchronous transfer (a write with its fsync), then a barrier."""
@@ -120,9 +128,17 @@ class _Recorder:
             moved = start + took * (1 - self.configuration.fsync_share)
             done = start + took
         self.now = np.full(self.configuration.ranks, done.max())
-        self.record(function, operation, bin_number, start, moved, moved - start, self.now - done)
+        self.record(
+            function,
+            operation,
+            bin_number,
+            start=start,
+            end=moved,
+            foreground=moved - start,
+            barrier_wait=self.now - done,
+        )
         if operation == WRITE:
-            self.record(function, SYNC, bin_number, moved, done, done - moved)
+            self.record(function, SYNC, bin_number, start=moved, end=done, foreground=done - moved)
 
     def wait(
         self, function: str, operation: int, bin_number: int, start: NDArray[np.float64]
@@ -131,7 +147,7 @@ class _Recorder:
         done = start + self.duration(operation)
         blocked = np.maximum(0.0, done - self.now)
         self.now = self.now + blocked
-        self.record(function, operation, bin_number, start, done, blocked)
+        self.record(function, operation, bin_number, start=start, end=done, foreground=blocked)
 
 
 def make_events(configuration: Configuration) -> Events:

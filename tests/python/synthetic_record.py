@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from synthetic_events import Configuration
+if TYPE_CHECKING:
+    from synthetic_events import Configuration
 
 
 def parameters(c: Configuration) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class Trials(Record):
 
 
 class Calibration(Record):
+    """``calibration.json``. Rates are over all ranks unless the name says ``one_rank``."""
+
     format: Literal["weir-calibration"]
     format_version: Literal[1]
     measured_utc: str
@@ -30,6 +32,10 @@ class Calibration(Record):
     hosts: int
     directory: str
     file_system: str
+    memory_available_bytes: int | None = Field(
+        default=None,
+        description="memory free for the page cache before the run, summed over the hosts",
+    )
     transfer_bytes: int = Field(description="bytes one rank moves in one operation")
     memory_copy_one_rank_bytes_per_second: Trials
     memory_copy_bytes_per_second: Trials

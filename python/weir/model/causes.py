@@ -1,0 +1,177 @@
+"""Where to look when a rate misses its expectation, by the evidence that the run itself holds.
+
+Each function returns one clause for the verdict, or none when its evidence is absent. The order in
+which they are asked is the order in which they would mislead: doubts about the measurement first,
+then one slow rank, then the layer in which this run differs from a faster sibling, then the path.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from weir.model.path import CACHE_READ, CACHE_WRITE, setting
+from weir.results.quantities import rate_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
+
+STRAGGLER_FACTOR = 1.3
+"""A rank is named as slow when its I/O time is that many times the mean of all ranks."""
+
+
+def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]) -> str:
+    """Name what to look at when a rate stayed below its interval."""
+    direction = expected.direction
+    told = [
+        _doubtful_clocks(run),
+        _slow_rank(run, direction),
+        _slower_layer(run, measured, siblings),
+        _cold_pages(run, expected),
+        _not_hidden(run, expected),
+    ]
+    first = next((clause for clause in told if clause), expected.limiting_stage)
+    busy = _busy_system(run)
+    return f"{first}; {busy}" if busy else first
+
+
+def why_above(run: Run, expected: ExpectedRate) -> str | None:
+    """Name the likely cause of a rate above its interval, if the run tells one."""
+    told = [
+        _doubtful_clocks(run),
+        _served_from_memory(run, expected),
+        _compressed(run),
+    ]
+    return next((clause for clause in told if clause), None)
+
+
+def cache_verdict(run: Run, direction: Direction) -> CacheVerdict:
+    """One verdict for a direction: the common one of all measured phases, else mixed or unknown."""
+    verdicts = {phase.cache.verdict for phase in _measured(run, direction)}
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return "unknown" if not verdicts or verdicts == {"unknown"} else "mixed"
+
+
+def _measured(run: Run, direction: Direction) -> list[Phase]:
+    return [
+        phase
+        for repetition in run.repetitions
+        if not repetition.warmup
+        for phase in repetition.phases
+        if phase.direction == direction
+    ]
+
+
+def _doubtful_clocks(run: Run) -> str | None:
+    if run.clocks is None or not run.clocks.flagged:
+        return None
+    fraction = run.clocks.error_fraction_of_span
+    return f"the clocks, which are uncertain by {fraction:.1%} of the measured span"
+
+
+def _slow_rank(run: Run, direction: Direction) -> str | None:
+    phases = _measured(run, direction)
+    if run.plan.ranks == 1 or not phases:
+        return None
+    slowest = Counter((p.io_seconds.max_rank, p.io_seconds.max_host) for p in phases)
+    (rank, host), times = slowest.most_common(1)[0]
+    of_that_rank = [
+        p for p in phases if (p.io_seconds.max_rank, p.io_seconds.max_host) == (rank, host)
+    ]
+    total = sum(p.io_seconds.max for p in of_that_rank)
+    mean = sum(p.io_seconds.mean for p in of_that_rank)
+    if 2 * times <= len(phases) or mean <= 0 or total / mean < STRAGGLER_FACTOR:
+        return None
+    return f"rank {rank} on {host}, whose I/O took {total / mean:.1f} times the mean of all ranks"
+
+
+def _slower_layer(run: Run, measured: Rate, siblings: Sequence[Run]) -> str | None:
+    mode = _parameter(run, "iomode")
+    method, file_type = _parameter(run, "iomethod"), _parameter(run, "filetype")
+    reasons = (
+        ("the MPI-IO layer", method == "mpi", {"iomethod": "posix", "filetype": file_type}),
+        (
+            "the shared file (locking or layout)",
+            file_type == "shared",
+            {"iomethod": method, "filetype": "unique"},
+        ),
+    )
+    for layer, differs, faster in reasons:
+        if not differs:
+            continue
+        for sibling in siblings:
+            rate = _same_rate(sibling, measured)
+            wanted = {**faster, "iomode": mode}
+            if rate and all(_parameter(sibling, key) == value for key, value in wanted.items()):
+                if rate.low_bytes_per_second > measured.high_bytes_per_second:
+                    reached = rate_text(rate.median_bytes_per_second)
+                    return f"{layer}: {sibling.label} reached {reached}"
+                break
+        else:
+            return f"{layer}, which the calibration did not use"
+    return None
+
+
+def _same_rate(run: Run, like: Rate) -> Rate | None:
+    return next(
+        (r for r in run.rates if (r.direction, r.metric) == (like.direction, like.metric)), None
+    )
+
+
+def _parameter(run: Run, name: str) -> str:
+    return setting(run.parameters, name, "")
+
+
+def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
+    from_cache = any(stage.name == CACHE_READ for stage in expected.stages)
+    if from_cache and cache_verdict(run, expected.direction) == "storage":
+        return "the page cache, which did not hold the pages that were expected there"
+    return None
+
+
+def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
+    if expected.metric != "foreground":
+        return None
+    blocked = in_transfer = 0.0
+    for phase in _measured(run, expected.direction):
+        blocked += phase.foreground_seconds.mean
+        in_transfer += phase.io_seconds.mean
+    if in_transfer <= 0:
+        return None
+    return (
+        f"{expected.limiting_stage} and the overlap: ranks were blocked for "
+        f"{blocked / in_transfer:.0%} of the transfers' time"
+    )
+
+
+def _busy_system(run: Run) -> str | None:
+    if run.environment is None or run.environment.quiet.quiet:
+        return None
+    return f"the system was not quiet ({run.environment.quiet.text})"
+
+
+def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:
+    if expected.limiting_stage in (CACHE_READ, CACHE_WRITE):
+        return None
+    verdict = cache_verdict(run, expected.direction)
+    if verdict not in ("memory", "mixed"):
+        return None
+    evidence = next(
+        (
+            fact.text
+            for phase in _measured(run, expected.direction)
+            if phase.cache.verdict in ("memory", "mixed")
+            for fact in phase.cache.evidence[:1]
+        ),
+        "no evidence given",
+    )
+    served = "bytes came from memory" if verdict == "memory" else "some bytes came from memory"
+    return f"{served}, {expected.limiting_stage} was expected ({evidence})"
+
+
+def _compressed(run: Run) -> str | None:
+    percent = run.verification.compressible_percent
+    return f"{percent} % of the payload can be compressed away" if percent else None

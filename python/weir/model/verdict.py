@@ -1,0 +1,83 @@
+"""The verdict: measured rates against the expectation that was made before the run.
+
+*as expected*: the median lies within the expectation's interval. *below: look at ...*: it lies
+under it, and the clause names the limiting stage or what the run's own evidence points at. *above:
+the model or the measurement is wrong*: no component can be faster than itself, so a rate over the
+interval is never good news before it is explained (Uselton, section 1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weir.model.causes import cache_verdict, why_above, why_below
+from weir.results.quantities import range_text
+from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict, VerdictWord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORST_FIRST: tuple[VerdictWord, ...] = ("above", "below", "no expectation", "as expected")
+
+
+def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
+    """Judge every headline rate of a run; ``siblings`` are the runs of the same job.
+
+    Siblings only sharpen the clause behind *below*: what they reached tells which layer is slow.
+    """
+    expected = {
+        (rate.direction, rate.metric): rate
+        for rate in (run.expectation.rates if run.expectation else [])
+    }
+    judged = []
+    for rate in run.rates:
+        before = expected.get((rate.direction, rate.metric))
+        if before is not None:
+            judged.append(_judge(run, before, rate, siblings))
+        elif rate.headline:
+            judged.append(_without_expectation(rate))
+    words = {rate.verdict for rate in judged}
+    overall = next((word for word in WORST_FIRST if word in words), "no expectation")
+    return Verdict(overall=overall, rates=judged)
+
+
+def _judge(
+    run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]
+) -> RateVerdict:
+    median = measured.median_bytes_per_second
+    word: VerdictWord
+    if median < expected.low_bytes_per_second:
+        word = "below"
+        text = f"below: look at {why_below(run, expected, measured, siblings)}"
+    elif median > expected.high_bytes_per_second:
+        word = "above"
+        cause = why_above(run, expected)
+        text = "above: the model or the measurement is wrong"
+        text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than calibrated"
+    else:
+        word = "as expected"
+        interval = range_text(expected.low_bytes_per_second, expected.high_bytes_per_second)
+        text = f"as expected: within {interval}, {expected.limiting_stage} is the limit"
+        if cache_verdict(run, expected.direction) == "unknown":
+            text += "; whether storage was reached is unknown"
+    return RateVerdict(
+        direction=expected.direction,
+        metric=expected.metric,
+        measured_bytes_per_second=median,
+        expected_bytes_per_second=expected.expected_bytes_per_second,
+        ratio=median / expected.expected_bytes_per_second,
+        verdict=word,
+        text=text,
+    )
+
+
+def _without_expectation(measured: Rate) -> RateVerdict:
+    return RateVerdict(
+        direction=measured.direction,
+        metric=measured.metric,
+        measured_bytes_per_second=measured.median_bytes_per_second,
+        expected_bytes_per_second=None,
+        ratio=None,
+        verdict="no expectation",
+        text="no expectation was made before the run: weir bench makes one",
+    )

@@ -1,0 +1,49 @@
+"""Numbers with their units for people to read. Rates and sizes in powers of 1024."""
+
+from __future__ import annotations
+
+import math
+
+_SIZES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with that many significant digits and no exponent: ``1.42``, ``23.0``, ``988``."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = round(value, decimals)
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:.{decimals}f}"
+
+
+def size_text(size_bytes: float) -> str:
+    """A size: ``7.63 MiB``, ``512 bytes``."""
+    for scale, name in _SIZES:
+        if abs(size_bytes) >= scale * 0.9995:
+            return f"{significant(size_bytes / scale)} {name}"
+    return f"{size_bytes:.0f} bytes"
+
+
+def rate_text(bytes_per_second: float | None) -> str:
+    """A rate in MiB/s or larger: ``1.42 GiB/s``; ``not measured`` for none."""
+    if bytes_per_second is None:
+        return "not measured"
+    for scale, name in _SIZES[:2]:
+        if abs(bytes_per_second) >= scale * 0.9995:
+            return f"{significant(bytes_per_second / scale)} {name}/s"
+    return f"{significant(bytes_per_second / 2.0**20)} MiB/s"
+
+
+def range_text(low: float, high: float) -> str:
+    """Two rates: ``1.31 GiB/s to 1.50 GiB/s``."""
+    return f"{rate_text(low)} to {rate_text(high)}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time: ``38 ms``, ``1.20 s``."""
+    for scale, name in _TIMES:
+        if abs(seconds) >= scale * 0.9995:
+            return f"{significant(seconds / scale)} {name}"
+    return "0 s"

@@ -1,0 +1,185 @@
+"""Expectations from plans and calibrations whose answer is known by arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from calibrations import MIB, calibration, trials
+from weir.model.expectation import expect
+from weir.results.schema import ExpectedRate, Parameter, Plan
+
+BINS = 8
+MADBENCH = (("S", "write"), ("W", "read"), ("W", "write"), ("C", "read"))
+
+
+def make_plan(
+    computations: float = 0.0, transfer_bytes: int = 8 * MIB, phases: Any = MADBENCH
+) -> Plan:
+    return Plan(
+        ranks=4,
+        files=4,
+        memory_bytes_per_rank=5 * transfer_bytes,
+        memory_bytes_total=20 * transfer_bytes,
+        disk_bytes_total=4 * BINS * transfer_bytes,
+        phases=[
+            {
+                "function": function,
+                "direction": direction,
+                "operations_per_rank": BINS,
+                "bytes_per_operation": transfer_bytes,
+                "bytes_total": 4 * BINS * transfer_bytes,
+                "computations_per_operation": computations,
+                "exposed_operations_per_rank": 1,
+            }
+            for function, direction in phases
+        ],
+    )
+
+
+def rates(plan: Plan, asynchronous: bool = False, **settings: Any) -> dict[str, ExpectedRate]:
+    chosen = settings.pop("calibration", calibration())
+    parameters = {
+        name: Parameter(value=value, origin="default") for name, value in settings.items()
+    }
+    made = expect(plan, asynchronous, parameters, chosen, "2025-01-23T10:14:50Z")
+    return {rate.direction: rate for rate in made.rates}
+
+
+def test_the_slowest_stage_is_the_limit() -> None:
+    made = rates(make_plan())
+    assert made["write"].limiting_stage == "storage write"
+    assert made["write"].expected_bytes_per_second == pytest.approx(1e9)
+    assert made["read"].limiting_stage == "storage read"
+    assert made["read"].expected_bytes_per_second == pytest.approx(2e9)
+    assert [rate.metric for rate in made.values()] == ["span", "span"]
+
+
+def test_a_slow_memory_limits_a_fast_storage() -> None:
+    slow = calibration(memory_copy_bytes_per_second=trials(0.5e9))
+    made = rates(make_plan(), calibration=slow)
+    assert {rate.limiting_stage for rate in made.values()} == {"memory copy"}
+    assert made["read"].expected_bytes_per_second == pytest.approx(0.5e9)
+
+
+@pytest.mark.parametrize("sync", ["fsync", "fdatasync"])
+def test_a_durable_sync_makes_storage_the_limit(sync: str) -> None:
+    assert rates(make_plan(), sync=sync)["write"].limiting_stage == "storage write"
+
+
+def test_without_sync_writes_are_expected_at_cache_rate() -> None:
+    write = rates(make_plan(), sync="none")["write"]
+    assert write.limiting_stage == "page cache write"
+    assert write.expected_bytes_per_second == pytest.approx(4e9)
+
+
+def test_direct_io_has_storage_as_its_only_stage() -> None:
+    made = rates(make_plan(), direct=True, sync="none", drop_cache=False)
+    assert [stage.name for stage in made["write"].stages] == ["storage write"]
+    assert [stage.name for stage in made["read"].stages] == ["storage read"]
+
+
+def test_resident_pages_are_read_from_the_page_cache() -> None:
+    read = rates(make_plan(), drop_cache=False)["read"]
+    assert read.limiting_stage == "page cache read"
+    assert read.expected_bytes_per_second == pytest.approx(6e9)
+
+
+def test_resident_pages_that_do_not_fit_are_read_from_storage() -> None:
+    small = calibration(memory_available_bytes=100 * MIB)
+    assert rates(make_plan(), calibration=small, drop_cache=False)["read"].limiting_stage == (
+        "storage read"
+    )
+
+
+@pytest.mark.parametrize(("hosts", "limit"), [(1, "page cache read"), (2, "storage read")])
+def test_a_rank_shift_leaves_the_page_cache_only_between_hosts(hosts: int, limit: str) -> None:
+    made = rates(make_plan(), calibration=calibration(hosts=hosts), drop_cache=False, rank_shift=1)
+    assert made["read"].limiting_stage == limit
+
+
+def test_parameter_names_may_be_written_with_dashes() -> None:
+    plan = make_plan()
+    parameters = {"drop-cache": Parameter(value=False, origin="command line")}
+    made = expect(plan, False, parameters, calibration(), "2025-01-23T10:14:50Z")
+    assert made.rates[0].limiting_stage == "page cache read"
+
+
+def test_interface_file_type_and_modulus_do_not_change_the_expectation() -> None:
+    plain = rates(make_plan(), iomethod="POSIX", filetype="UNIQUE")
+    other = rates(make_plan(), iomethod="MPI", filetype="SHARED", wmod=2)
+    for direction, rate in plain.items():
+        assert other[direction].expected_bytes_per_second == rate.expected_bytes_per_second
+    assert "one rank in 2 moves data at a time" in other["write"].how
+    assert "moves data at a time" not in plain["write"].how
+
+
+def test_fixed_costs_weigh_more_on_smaller_transfers() -> None:
+    """Uselton's equation 3: 32 MiB by all ranks took t0; a quarter takes (t0 - f) / 4 + f."""
+    fixed = 2e-3
+    calibrated_seconds = 4 * 8 * MIB / 1e9
+    seconds = (calibrated_seconds - fixed) / 4 + fixed
+    write = rates(make_plan(transfer_bytes=2 * MIB))["write"]
+    assert write.expected_bytes_per_second == pytest.approx(4 * 2 * MIB / seconds)
+
+
+def test_enough_work_hides_all_but_the_exposed_transfers() -> None:
+    """The effective aggregate asynchronous rate approaches NBIN times the synchronous rate."""
+    free = calibration(call_seconds=trials(1e-12))
+    made = rates(make_plan(computations=1e12), asynchronous=True, calibration=free)
+    assert made["write"].metric == "foreground"
+    assert made["write"].expected_bytes_per_second == pytest.approx(BINS * 1e9)
+    assert made["read"].expected_bytes_per_second == pytest.approx(BINS * 2e9)
+
+
+def test_without_work_asynchronous_equals_synchronous() -> None:
+    made = rates(make_plan(computations=0.0), asynchronous=True)
+    assert made["write"].expected_bytes_per_second == pytest.approx(1e9)
+    assert made["read"].expected_bytes_per_second == pytest.approx(2e9)
+
+
+def test_work_hides_its_own_length_of_every_hidden_transfer() -> None:
+    transfer = 4 * 8 * MIB / 1e9
+    compute = transfer / 4
+    plan = make_plan(computations=compute * 1e9, phases=(("S", "write"),))
+    write = rates(plan, asynchronous=True)["write"]
+    blocked = transfer + (BINS - 1) * (transfer - compute)
+    assert write.expected_bytes_per_second == pytest.approx(4 * BINS * 8 * MIB / blocked)
+
+
+def test_reads_and_writes_of_one_function_share_what_work_hides() -> None:
+    """Read takes t, write 2 t, work t: the read stays blocked for t - t / 3 per hidden transfer."""
+    read_seconds = 4 * 8 * MIB / 2e9
+    plan = make_plan(computations=read_seconds * 1e9, phases=(("W", "read"), ("W", "write")))
+    read = rates(plan, asynchronous=True)["read"]
+    blocked = read_seconds + (BINS - 1) * read_seconds * (1 - 1 / 3)
+    assert read.expected_bytes_per_second == pytest.approx(4 * BINS * 8 * MIB / blocked)
+
+
+def test_agreeing_trials_give_the_floor_of_the_interval() -> None:
+    write = rates(make_plan())["write"]
+    assert write.low_bytes_per_second == pytest.approx(0.85e9)
+    assert write.high_bytes_per_second == pytest.approx(1.15e9)
+    assert "floor" in write.how
+
+
+def test_scattered_trials_widen_the_interval() -> None:
+    scattered = calibration(write_storage_bytes_per_second=trials(1e9, (0.7, 1.0, 1.3, 0.9, 1.1)))
+    write = rates(make_plan(), calibration=scattered)["write"]
+    assert write.low_bytes_per_second < 0.6e9
+    assert write.high_bytes_per_second > 1.6e9
+
+
+def test_a_plan_that_moves_nothing_expects_nothing() -> None:
+    assert rates(make_plan(phases=())) == {}
+
+
+def test_another_number_of_ranks_is_refused() -> None:
+    with pytest.raises(ValueError, match="16 ranks, the run has 4"):
+        rates(make_plan(), calibration=calibration(ranks=16))
+
+
+def test_a_switch_that_is_no_switch_is_refused() -> None:
+    with pytest.raises(ValueError, match="direct is 'perhaps'"):
+        rates(make_plan(), direct="perhaps")

@@ -1,0 +1,167 @@
+"""Verdicts on runs of which the cause of a shortfall is known by construction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthetic import make_run
+from weir.model.verdict import verdict
+from weir.results.schema import RateVerdict, Run
+
+
+def with_expectation(run: Run, factor: float, **rate_fields: Any) -> Run:
+    """The run with expectations of ``factor`` times what was measured, ±15 %."""
+    record = run.model_dump(mode="json")
+    for expected in record["expectation"]["rates"]:
+        measured = next(
+            rate["median_bytes_per_second"]
+            for rate in record["rates"]
+            if (rate["direction"], rate["metric"]) == (expected["direction"], expected["metric"])
+        )
+        expected["expected_bytes_per_second"] = factor * measured
+        expected["low_bytes_per_second"] = 0.85 * factor * measured
+        expected["high_bytes_per_second"] = 1.15 * factor * measured
+        expected.update(rate_fields)
+    return Run.model_validate(record)
+
+
+def changed(run: Run, **fields: Any) -> Run:
+    return Run.model_validate({**run.model_dump(mode="json"), **fields})
+
+
+def judged(run: Run, direction: str, *siblings: Run) -> RateVerdict:
+    return next(r for r in verdict(run, siblings).rates if r.direction == direction)
+
+
+def test_inside_the_interval_is_as_expected() -> None:
+    run = with_expectation(make_run(), 1.1)
+    result = verdict(run)
+    assert result.overall == "as expected"
+    assert judged(run, "write").ratio == pytest.approx(1 / 1.1)
+
+
+def test_below_names_the_limiting_stage() -> None:
+    run = with_expectation(make_run(straggler_factor=1.0), 2.0)
+    assert verdict(run).overall == "below"
+    assert judged(run, "write").text == "below: look at storage write"
+
+
+def test_below_names_a_slow_rank_with_its_host() -> None:
+    run = make_run(ranks=64, straggler_rank=37, straggler_factor=3.0)
+    text = judged(with_expectation(run, 2.0), "read").text
+    assert text.startswith("below: look at rank 37 on node02, whose I/O took 2.")
+
+
+def test_below_names_the_layer_in_which_a_faster_sibling_differs() -> None:
+    slow = {"straggler_factor": 1.0, "write_bytes_per_second": 0.4e9}
+    run = with_expectation(make_run(label="MPI UNIQUE SYNC", **slow), 2.0)
+    sibling = make_run(label="POSIX UNIQUE SYNC", straggler_factor=1.0)
+    text = judged(run, "write", sibling).text
+    assert text.startswith("below: look at the MPI-IO layer: POSIX UNIQUE SYNC reached 1.")
+
+
+def test_below_names_the_shared_file_when_separate_files_were_faster() -> None:
+    slow = {"straggler_factor": 1.0, "write_bytes_per_second": 0.4e9}
+    run = with_expectation(make_run(label="POSIX SHARED SYNC", **slow), 2.0)
+    sibling = make_run(label="POSIX UNIQUE SYNC", straggler_factor=1.0)
+    assert "the shared file (locking or layout)" in judged(run, "write", sibling).text
+
+
+def test_a_sibling_as_slow_clears_the_layer() -> None:
+    run = with_expectation(make_run(label="MPI UNIQUE SYNC", straggler_factor=1.0), 2.0)
+    sibling = make_run(label="POSIX UNIQUE SYNC", straggler_factor=1.0, seed=7)
+    assert judged(run, "write", sibling).text == "below: look at storage write"
+
+
+def test_a_sibling_of_the_other_mode_says_nothing() -> None:
+    run = with_expectation(make_run(label="MPI UNIQUE SYNC", straggler_factor=1.0), 2.0)
+    sibling = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0)
+    assert "which the calibration did not use" in judged(run, "write", sibling).text
+
+
+def test_below_in_asynchronous_runs_names_the_overlap() -> None:
+    run = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0, compute_seconds=0.0)
+    text = judged(with_expectation(run, 4.0), "write").text
+    assert "the overlap: ranks were blocked for" in text
+
+
+def test_below_from_an_expected_page_cache_names_the_cold_pages() -> None:
+    cached = {
+        "name": "page cache read",
+        "rate_bytes_per_second": 6e9,
+        "low_bytes_per_second": 5e9,
+        "high_bytes_per_second": 7e9,
+        "how": "test data",
+    }
+    run = with_expectation(
+        make_run(straggler_factor=1.0), 3.0, limiting_stage="page cache read", stages=[cached]
+    )
+    assert "did not hold the pages" in judged(run, "read").text
+
+
+def test_below_on_a_busy_system_says_so() -> None:
+    run = with_expectation(make_run(straggler_factor=1.0), 2.0)
+    record = run.model_dump(mode="json")
+    record["environment"]["quiet"].update(quiet=False, text="load average 9.0 before the run")
+    assert (
+        "the system was not quiet (load average 9.0"
+        in judged(Run.model_validate(record), "write").text
+    )
+
+
+def test_doubtful_clocks_come_before_every_other_cause() -> None:
+    run = with_expectation(make_run(straggler_factor=3.0), 2.0)
+    assert run.clocks is not None
+    clocks = {**run.clocks.model_dump(), "flagged": True, "error_fraction_of_span": 0.04}
+    text = judged(changed(run, clocks=clocks), "write").text
+    assert text == "below: look at the clocks, which are uncertain by 4.0% of the measured span"
+
+
+def from_memory(run: Run) -> Run:
+    record = run.model_dump(mode="json")
+    fact = {"kind": "page_residency", "storage_fraction": 0.0, "text": "98 % were resident"}
+    for repetition in record["repetitions"]:
+        for phase in repetition["phases"]:
+            phase["cache"] = {"verdict": "memory", "evidence": [fact]}
+    return Run.model_validate(record)
+
+
+def test_above_from_memory_names_memory_and_the_evidence() -> None:
+    run = from_memory(with_expectation(make_run(), 0.3))
+    result = judged(run, "read")
+    assert result.verdict == "above"
+    assert result.text == (
+        "above: the model or the measurement is wrong: bytes came from memory, "
+        "storage read was expected (98 % were resident)"
+    )
+
+
+def test_above_without_evidence_blames_the_model_by_stage() -> None:
+    text = judged(with_expectation(make_run(), 0.3), "write").text
+    assert text == (
+        "above: the model or the measurement is wrong; storage write is faster than calibrated"
+    )
+
+
+def test_above_with_a_compressible_payload_says_so() -> None:
+    run = with_expectation(make_run(), 0.3)
+    verification = {**run.verification.model_dump(), "compressible_percent": 80}
+    assert "80 % of the payload" in judged(changed(run, verification=verification), "write").text
+
+
+def test_a_run_without_an_expectation_is_told_so() -> None:
+    result = verdict(changed(make_run(), expectation=None))
+    assert result.overall == "no expectation"
+    assert {rate.metric for rate in result.rates} == {"span"}
+    assert all(rate.ratio is None for rate in result.rates)
+
+
+def test_the_worst_rate_decides() -> None:
+    run = with_expectation(make_run(straggler_factor=1.0), 1.0)
+    record = run.model_dump(mode="json")
+    record["expectation"]["rates"][0].update(
+        expected_bytes_per_second=1e12, low_bytes_per_second=0.8e12, high_bytes_per_second=1.2e12
+    )
+    assert verdict(Run.model_validate(record)).overall == "below"
