@@ -1,0 +1,1 @@
+"""Run folders: their types, reading and writing them, and finding them again by SQL."""

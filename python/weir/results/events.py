@@ -50,6 +50,7 @@ COLUMN_TYPES: dict[str, str] = {
     "barrier_wait_ns": "int64",
     "token_wait_ns": "int64",
 }
+SQL_TYPES = {"int8": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT"}
 FUNCTION_NAMES = ("S", "D", "W", "C")
 OPERATION_NAMES = ("read", "write", "sync", "compute", "remap")
 
@@ -119,7 +120,7 @@ def seal_events(folder: Path) -> Path:
             connection.execute("SET preserve_insertion_order = true")
             _insert_in_slices(connection, columns)
             connection.execute(
-                f"COPY (SELECT * FROM events) TO '{_quoted(unfinished)}' "
+                f"COPY (FROM events) TO '{_quoted(unfinished)}' "
                 "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
             )
         unfinished.replace(parquet)
@@ -131,8 +132,7 @@ def seal_events(folder: Path) -> Path:
 
 
 def _insert_in_slices(connection: duckdb.DuckDBPyConnection, columns: dict[str, Column]) -> None:
-    sql_types = {"int8": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT"}
-    declared = ", ".join(f"{name} {sql_types[dtype]}" for name, dtype in COLUMN_TYPES.items())
+    declared = ", ".join(f"{name} {SQL_TYPES[dtype]}" for name, dtype in COLUMN_TYPES.items())
     connection.execute(f"CREATE TABLE events ({declared})")
     decoded = {"function": FUNCTION_NAMES, "operation": OPERATION_NAMES}
     selected = ", ".join(

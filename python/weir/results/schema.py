@@ -73,6 +73,8 @@ class PlannedPhase(Record):
 
 
 class Plan(Record):
+    """What one repetition moves and needs, known before the run."""
+
     ranks: int
     files: Count
     memory_bytes_per_rank: Count
@@ -102,6 +104,8 @@ class Evidence(Record):
 
 
 class CacheState(Record):
+    """Did storage serve the bytes, or memory? With what says so, strongest first."""
+
     verdict: CacheVerdict
     evidence: list[Evidence]
 
@@ -141,6 +145,8 @@ class FunctionTimes(Record):
 
 
 class Repetition(Record):
+    """One execution of the configuration. Warm-ups are kept, and left out of every rate."""
+
     index: int
     warmup: bool
     outlier: bool = Field(description="beyond 1.5 interquartile ranges; kept, shown, not dropped")
@@ -184,6 +190,8 @@ class Histogram(Record):
 
 
 class NodePhase(Record):
+    """One function in one direction on one node; times are of its slowest rank."""
+
     function: str
     direction: Direction
     bytes: Count
@@ -192,12 +200,16 @@ class NodePhase(Record):
 
 
 class Node(Record):
+    """The ranks of one host."""
+
     host: str
     ranks: list[int]
     phases: list[NodePhase]
 
 
 class PayloadError(Record):
+    """A place where what was read is not what was written."""
+
     kind: Literal["flipped_bit", "short_read", "swapped_block", "stale_data", "zeros", "foreign"]
     file: str
     offset_bytes: int
@@ -209,6 +221,8 @@ class PayloadError(Record):
 
 
 class Verification(Record):
+    """Whether what was read back was compared with what was written, and how."""
+
     performed: bool
     how: str
     seed: str = Field(description="64-bit seed of the payload in hexadecimal")
@@ -218,6 +232,8 @@ class Verification(Record):
 
 
 class Clocks(Record):
+    """How far the clocks of the ranks agree. Times are on rank 0's clock."""
+
     source: str
     max_offset_ns: int = Field(description="largest estimated offset of any rank from rank 0")
     error_bound_ns: Count
@@ -257,6 +273,8 @@ class Stage(Record):
 
 
 class ExpectedRate(Record):
+    """What one direction should reach, made before the run."""
+
     direction: Direction
     metric: Metric
     expected_bytes_per_second: float
@@ -268,12 +286,16 @@ class ExpectedRate(Record):
 
 
 class Expectation(Record):
+    """The path model's rates for one run, and the calibration they came from."""
+
     made_utc: str
     calibration: dict[str, Any]
     rates: list[ExpectedRate]
 
 
 class RateVerdict(Record):
+    """One measured rate against its expectation. ``ratio`` is measured over expected."""
+
     direction: Direction
     metric: Metric
     measured_bytes_per_second: float
@@ -284,6 +306,8 @@ class RateVerdict(Record):
 
 
 class Verdict(Record):
+    """The run against its expectation; ``overall`` is the worst of its rates."""
+
     overall: VerdictWord
     rates: list[RateVerdict]
 
@@ -295,9 +319,7 @@ class Run(Record):
     format_version: Literal[1]
     id: str
     workload: str
-    label: str = Field(
-        description="what tells this run from its siblings, such as POSIX UNIQUE SYNC"
-    )
+    label: str = Field(description="tells it from its siblings, such as POSIX UNIQUE SYNC")
     status: Literal["running", "complete", "failed", "interrupted"]
     failure: Failure | None
     started_utc: str

@@ -1,0 +1,100 @@
+"""Reading and writing run folders.
+
+A run folder holds ``run.json``, the run's events (``events/`` as left by ``weir-bench``,
+``events.parquet`` once sealed) and ``report.html``. A job with several configurations leaves one
+folder with a run folder for each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from weir.results.calibration import Calibration
+from weir.results.errors import ResultError
+from weir.results.schema import Run
+
+RUN_FILE = "run.json"
+CALIBRATION_FILE = "calibration.json"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_run(path: Path) -> Run:
+    """The run of a run folder (or of its ``run.json``), checked against the schema."""
+    return load_record(path / RUN_FILE if path.is_dir() else path, Run)
+
+
+def load_calibration(file: Path) -> Calibration:
+    """A ``calibration.json``, checked against its types."""
+    return load_record(file, Calibration)
+
+
+def load_record(file: Path, model: type[Model]) -> Model:
+    """A JSON file as a checked record; raises ``ResultError`` with the first fault's place."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ResultError(f"{file} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(f"{file} cannot be read: {error}") from None
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise ResultError(f"{file}: {describe_validation(error)}") from None
+
+
+def describe_validation(error: ValidationError) -> str:
+    """The first fault of a record on one line, with its place and the number of further ones."""
+    faults = error.errors(include_url=False)
+    first = faults[0]
+    place = ""
+    for step in first["loc"]:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{place + ': ' if place else ''}{first['msg']}{more}"
+
+
+def write_run(folder: Path, run: Run) -> Path:
+    """Replace ``folder/run.json`` atomically; the run is checked against the schema first."""
+    Run.model_validate(run.model_dump())
+    return write_atomically(folder / RUN_FILE, run.model_dump_json(indent=1) + "\n")
+
+
+def write_json(file: Path, value: object) -> Path:
+    """Write a JSON file atomically."""
+    return write_atomically(file, json.dumps(value, indent=1, allow_nan=False) + "\n")
+
+
+def write_atomically(file: Path, text: str) -> Path:
+    """Write ``file`` so that a reader or a crash sees the old text or the new, never a part."""
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with unfinished.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        unfinished.replace(file)
+    except OSError as error:
+        raise ResultError(f"{file} cannot be written: {error}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return file
+
+
+def find_run_folders(root: Path) -> list[Path]:
+    """Every folder at or below ``root`` that holds a ``run.json``, in order of path."""
+    if not root.is_dir():
+        raise ResultError(f"{root} is no folder: give one that holds run folders")
+    found = []
+    for folder, subfolders, files in os.walk(root):
+        if RUN_FILE in files:
+            found.append(Path(folder))
+            subfolders.clear()
+        else:
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+    return sorted(found)

@@ -1,0 +1,121 @@
+"""An embedded database over all run folders below a root, for SQL.
+
+It is built in memory from the folders each time it is opened, so it can never be stale, needs no
+lock on a parallel file system and works on folders that one may only read. Reading a ``run.json``
+takes a few milliseconds; events are read from their Parquet files only by queries that use them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+
+from weir.results.errors import ResultError
+from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
+from weir.results.folder import find_run_folders, load_run
+from weir.results.tables import TABLES, Row, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+MEMORY_LIMIT = "1GB"
+ROWS_PER_INSERT = 100_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query returned: column names and rows of Python values."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
+    """A connection to an in-memory database with the tables of ``TABLES`` and the view ``events``.
+
+    A folder whose ``run.json`` is invalid, and a second folder with an id that was seen, are left
+    out and named through ``warn``, one line each.
+    """
+    rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+    event_files: list[tuple[str, str]] = []
+    seen: dict[str, Path] = {}
+    for folder in find_run_folders(root):
+        try:
+            run = load_run(folder)
+        except ResultError as error:
+            warn(f"left out: {error}")
+            continue
+        if run.id in seen:
+            warn(f"left out: {folder} has the id of {seen[run.id]}, it is a copy")
+            continue
+        seen[run.id] = folder
+        for table, added in rows_of(run, str(folder.relative_to(root))).items():
+            rows[table].extend(added)
+        if (folder / PARQUET_FILE).is_file():
+            event_files.append((str(folder / PARQUET_FILE), run.id))
+    connection = duckdb.connect()
+    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+    for table, columns in TABLES.items():
+        _create_table(connection, table, columns, rows[table])
+    _create_events_view(connection, event_files)
+    return connection
+
+
+def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
+    """Run one SQL statement over the runs below ``root``."""
+    with open_index(root, warn) as connection:
+        try:
+            connection.execute(sql)
+            described = connection.description or []
+            return Answer([str(column[0]) for column in described], connection.fetchall())
+        except duckdb.Error as error:
+            raise ResultError(f"the query failed: {_first_lines(error)}") from None
+
+
+def _first_lines(error: duckdb.Error) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("LINE ", "^"))]
+    return " ".join(told[:2])
+
+
+def _create_table(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[Row]
+) -> None:
+    declared = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+    connection.execute(f"CREATE TABLE {name} ({declared})")
+    for first in range(0, len(rows), ROWS_PER_INSERT):
+        part = rows[first : first + ROWS_PER_INSERT]
+        by_column = zip(*part, strict=True)
+        connection.register(
+            "part",
+            {
+                column: np.array([None if v is None else str(v) for v in values], dtype=object)
+                for column, values in zip(columns, by_column, strict=True)
+            },
+        )
+        converted = ", ".join(f'"{column}"::{kind}' for column, kind in columns.items())
+        connection.execute(f"INSERT INTO {name} SELECT {converted} FROM part")
+        connection.unregister("part")
+
+
+def _create_events_view(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[tuple[str, str]]
+) -> None:
+    columns = {"run_id": "VARCHAR"}
+    for name, dtype in COLUMN_TYPES.items():
+        columns[name] = SQL_TYPES[dtype]
+    if not files:
+        _create_table(connection, "events", columns, [])
+        return
+    _create_table(connection, "event_files", {"file": "VARCHAR", "run_id": "VARCHAR"}, list(files))
+    literals = ", ".join("'" + file.replace("'", "''") + "'" for file, _ in files)
+    selected = ", ".join(f"e.{name}" for name in COLUMN_TYPES)
+    connection.execute(
+        f"CREATE VIEW events AS SELECT f.run_id, {selected} "
+        f"FROM read_parquet([{literals}], filename = true) e "
+        "JOIN event_files f ON f.file = e.filename"
+    )

@@ -1,0 +1,104 @@
+"""Sealing: what is done once to every finished run folder, in this order.
+
+1. ``run.json`` is checked. A run that is still running is not touched.
+2. ``events/`` becomes ``events.parquet``.
+3. The verdict is put into ``run.json``, which is checked again and replaced atomically.
+
+Each step leaves the folder valid and is skipped or repeated safely, so sealing again after an
+interruption completes it. How runs are judged is given by the caller: this folder of the source
+knows no path model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weir.results.errors import ResultError
+from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, seal_events
+from weir.results.folder import find_run_folders, load_run, write_run
+from weir.results.schema import Failure, Run, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Judge = Callable[[Run, Sequence[Run]], Verdict | None]
+"""Judges a complete run, given its siblings: the runs of the same job."""
+
+
+@dataclass(frozen=True)
+class SealedRun:
+    """A sealed run folder and what its ``run.json`` now says."""
+
+    folder: Path
+    run: Run
+
+
+def seal(path: Path, judge: Judge) -> list[SealedRun]:
+    """Seal the run folder ``path``, or every run folder below it; siblings are judged together.
+
+    Raises ``ResultError`` when there is none, when one is invalid, or when one is still running.
+    """
+    folders = find_run_folders(path)
+    if not folders:
+        raise ResultError(f"{path} holds no run.json: give a run folder or a folder of run folders")
+    runs = {folder: load_run(folder) for folder in folders}
+    for folder, run in runs.items():
+        if run.status == "running":
+            raise ResultError(
+                f"{folder} says that it is still running; if its job is over, "
+                "seal it with: weir report --job-is-over " + str(path)
+            )
+    sealed = []
+    for folder, run in runs.items():
+        siblings = [
+            other
+            for place, other in runs.items()
+            if place != folder and place.parent == folder.parent
+        ]
+        sealed.append(SealedRun(folder, _seal_folder(folder, run, siblings, judge)))
+    return sealed
+
+
+def _seal_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
+    has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
+    if run.status == "complete" or has_events:
+        try:
+            seal_events(folder)
+        except ResultError as error:
+            if run.status == "complete":
+                raise
+            run = _with_warning(run, f"the events are not complete: {error}")
+    else:
+        run = _with_warning(run, "the job ended before it wrote events")
+    verdict = judge(run, siblings) if run.status == "complete" else None
+    sealed = run.model_copy(update={"verdict": verdict})
+    write_run(folder, sealed)
+    return sealed
+
+
+def _with_warning(run: Run, text: str) -> Run:
+    if text in run.warnings:
+        return run
+    return run.model_copy(update={"warnings": [*run.warnings, text]})
+
+
+def mark_unfinished_as_failed(path: Path, cause: str) -> list[Path]:
+    """Mark every run below ``path`` that says ``running`` as failed, for a job known to be over.
+
+    ``cause`` is what is known about the job's end. Returns the folders that were changed.
+    """
+    changed = []
+    for folder in find_run_folders(path):
+        run = load_run(folder)
+        if run.status != "running":
+            continue
+        failure = Failure(
+            message=f"the job ended before the run was finished: {cause}",
+            cause=cause,
+            operation="job",
+        )
+        write_run(folder, run.model_copy(update={"status": "failed", "failure": failure}))
+        changed.append(folder)
+    return changed

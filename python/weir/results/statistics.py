@@ -1,0 +1,39 @@
+"""Order statistics of repetitions: no distribution is assumed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class MedianInterval(NamedTuple):
+    """A median, an interval for it, and the interval's coverage."""
+
+    median: float
+    low: float
+    high: float
+    confidence: float
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> MedianInterval:
+    """The median and the narrowest symmetric pair of order statistics that covers it.
+
+    The pair (k, n + 1 - k) covers the true median with probability 1 - 2 P(B < k), B binomial with
+    n trials of 1/2. Where even the whole range has less than ``confidence`` (n < 6 at 95 %), the
+    whole range is given with the coverage it has, 1 - 2^(1 - n). Needs at least one value.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    tail, k, coverage = 0.0, 1, 0.0
+    for candidate in range(1, count // 2 + 1):
+        tail += math.comb(count, candidate - 1) / 2.0**count
+        if candidate > 1 and 1 - 2 * tail < confidence:
+            break
+        k, coverage = candidate, 1 - 2 * tail
+    return MedianInterval(
+        statistics.median(ordered), ordered[k - 1], ordered[count - k], max(0.0, coverage)
+    )
