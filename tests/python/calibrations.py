@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from weir.results.calibration import Calibration, Trials
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MIB = 2**20
 STEADY = (0.99, 1.0, 1.01, 1.0, 1.0)

@@ -13,7 +13,8 @@ events, so sums over the events and the figures in ``run.json`` agree. ``verdict
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from synthetic_events import READ, SYNC, WRITE, Configuration, Events
 from synthetic_record import environment, expectation, parameters, plan, verdict_of
 from weir.results.events import seal_events, write_event_columns
 from weir.results.schema import Run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PHASES = (("S", "write"), ("W", "read"), ("W", "write"), ("C", "read"))
 TRANSFER = {"read": READ, "write": WRITE}

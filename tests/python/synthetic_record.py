@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from synthetic_events import Configuration
+from synthetic_events import Configuration
 
 
 def parameters(c: Configuration) -> dict[str, Any]:

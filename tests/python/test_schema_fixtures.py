@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CASES = [
     {"label": "POSIX UNIQUE SYNC"},

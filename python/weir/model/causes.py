@@ -8,15 +8,11 @@ then one slow rank, then the layer in which this run differs from a faster sibli
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from weir.model.path import CACHE_READ, CACHE_WRITE, setting
 from weir.results.quantities import rate_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
+from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
 
 STRAGGLER_FACTOR = 1.3
 """A rank is named as slow when its I/O time is that many times the mean of all ranks."""

@@ -9,13 +9,14 @@ all together stays as expected: the limit is a shared component.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from weir.model.interval import FLOOR, Factors, prediction_factors
 from weir.model.overlap import PhaseTime, foreground_seconds
 from weir.model.path import Path, PathStage, path_of, setting
 from weir.model.transfer import transfer_seconds
+from weir.results.calibration import Calibration
 from weir.results.quantities import rate_text, seconds_text
 from weir.results.schema import (
     Direction,
@@ -27,11 +28,6 @@ from weir.results.schema import (
     PlannedPhase,
     Stage,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from weir.results.calibration import Calibration
 
 
 def expect(

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from weir.results.calibration import Trials
+from weir.results.calibration import Trials
 
 FLOOR = 0.15
 SINGLE_TRIAL_FACTOR = 2.0

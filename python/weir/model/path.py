@@ -19,16 +19,12 @@ shortfall is therefore a finding.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from weir.results.calibration import Calibration, Trials
 from weir.results.quantities import size_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from weir.results.calibration import Calibration, Trials
-    from weir.results.schema import Direction, Parameter, Plan
+from weir.results.schema import Direction, Parameter, Plan
 
 MEMORY_COPY = "memory copy"
 CACHE_WRITE = "page cache write"

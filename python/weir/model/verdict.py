@@ -8,14 +8,11 @@ interval is never good news before it is explained (Uselton, section 1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from weir.model.causes import cache_verdict, why_above, why_below
 from weir.results.quantities import range_text
 from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict, VerdictWord
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WORST_FIRST: tuple[VerdictWord, ...] = ("above", "below", "no expectation", "as expected")
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from weir.results.errors import ResultError
+from weir.results.schema import Phase, Run
 from weir.results.statistics import MedianInterval, median_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from weir.results.schema import Phase, Run
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ takes a few milliseconds; events are read from their Parquet files only by queri
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,10 +19,6 @@ from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
 from weir.results.folder import find_run_folders, load_run
 from weir.results.tables import TABLES, Row, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 MEMORY_LIMIT = "1GB"
 ROWS_PER_INSERT = 100_000

@@ -8,12 +8,10 @@ tables; a parameter is ``parameters->>'no_pix'``. ``events`` is a view over the 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from weir.results.schema import Repetition, Run
+from weir.results.schema import Repetition, Run
 
 Row = tuple[Any, ...]
 
