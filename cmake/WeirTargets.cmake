@@ -7,8 +7,8 @@ include_guard(GLOBAL)
 # NAME is `weir_X`. LINKS are public.
 #
 # Below src/, headers are included from src/ ("common/status.hpp"), and the library, its folder's
-# headers and its `weir::X` target become part of the installed package. Elsewhere, headers are
-# included from the clone's top ("bench/measurement/clock.hpp") and nothing is installed.
+# headers and its `weir::X` target become part of the installed package. Below bench/, headers are
+# included from bench/ ("measurement/job.hpp") and nothing is installed.
 function(weir_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   weir_check_arguments(weir_add_library ${name})
@@ -31,7 +31,7 @@ function(weir_add_library name)
             FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/weir"
                              COMPONENT development)
   else()
-    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/bench")
   endif()
 endfunction()
 
