@@ -25,7 +25,7 @@ PASSED = CLONE / "build" / "cache" / "clang-tidy"
 CLANG_TIDY = "clang-tidy-14"
 DEADLINE_SECONDS = 600
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-INCLUDE_ROOTS = (CLONE / "src", CLONE)
+INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench")
 
 
 @dataclass(frozen=True)

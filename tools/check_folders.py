@@ -1,0 +1,271 @@
+"""Check the rules between Weir's folders.
+
+usage: check_folders.py [CLONE]
+
+The rules stand first, as data; the checks follow. Each violation is one line: file, line number,
+what was found and the rule it breaks. The exit status is 1 when there is one. Rules are about
+the folders that exist; a new folder below ``src/`` must be entered in ``MAY_INCLUDE`` first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# ---- The rules ----------------------------------------------------------------------------------
+
+VALUES = {"src/array", "src/topology", "src/plan"}
+"""What flows along the byte's path as data: pure, so any folder on the path may name them."""
+
+MAY_INCLUDE: dict[str, set[str]] = {
+    "src/common": set(),
+    "src/array": set(),
+    "src/topology": set(),
+    "src/plan": {"src/array", "src/topology"},
+    "src/storage": VALUES,
+    "src/stager": VALUES | {"src/storage"},
+    "src/transport": VALUES | {"src/stager", "src/storage"},
+    "src/aggregation": VALUES | {"src/transport", "src/stager", "src/storage"},
+    "src/capi": VALUES | {"src/aggregation", "src/transport", "src/stager", "src/storage"},
+    "src/fortran": {"src/capi"},
+    "src/adapters": VALUES | {"src/capi", "src/aggregation", "src/storage"},
+    "bench/measurement": {"src/storage"},
+    "bench/workloads": VALUES | {"bench/measurement", "src/storage", "src/aggregation"},
+    "bench": VALUES | {"bench/workloads", "bench/measurement", "src/storage", "src/aggregation"},
+}
+"""The folders whose headers a folder may include, besides its own and ``src/common``."""
+
+INCLUDE_ROOTS = ("src", "bench", "include")
+
+MAY_CALL_MPI = ("src/aggregation", "src/transport", "src/capi", "src/fortran", "src/adapters",
+                "bench")  # fmt: skip
+
+PURE = ("src/array", "src/plan", "src/topology")
+"""No MPI, no file, no clock."""
+
+MAY_CALL_FILE_SYSTEM = ("src/storage", "src/stager/journal")
+"""Folders, or beginnings of file names, below ``src/``. Outside ``src/`` there is no such rule."""
+MAY_READ_ONE_FILE = "src/common/settings.cpp"
+
+FILE_SYSTEM_RULE = (
+    f"below src/ only {', '.join(MAY_CALL_FILE_SYSTEM)} call the file system, and "
+    f"{MAY_READ_ONE_FILE} may read one file"
+)
+
+MPI = re.compile(r"\bMPI_[A-Z]\w*|<mpi\.h>")
+READS_A_FILE = re.compile(r"<fstream>|\bifstream\b|\btoml::parse_file\b")
+FILE_SYSTEM = re.compile(
+    READS_A_FILE.pattern + r"|<(?:filesystem|fcntl\.h|dirent\.h|liburing\.h|sys/stat\.h"
+    r"|sys/statvfs\.h|sys/statfs\.h|sys/mman\.h)>"
+    r"|\bstd::filesystem\b|\bo?fstream\b"
+    r"|(?<![\w.>:])(?:::|std::)?(?:f?open(?:at|dir)?64|fopen|freopen|openat|opendir|creat|tmpfile"
+    r"|mkstemp|preadv?2?|pwritev?2?|fsync|fdatasync|ftruncate|posix_fallocate|fallocate"
+    r"|posix_fadvise|statvfs|copy_file_range)\s*\("
+    r"|(?<![\w>])::(?:open|read|write|stat|fstat|unlink|rename|mkdir|rmdir|remove)\s*\("
+)
+CLOCK = re.compile(
+    r"\bclock_gettime\b|\bgettimeofday\b|_clock::now\b|\bstd::time\s*\(|\bMPI_Wtime\b"
+    r'|"common/clock\.hpp"'
+)
+
+PYTHON_MAY_IMPORT = {
+    "python/weir/results": {"weir.results"},
+    "python/weir/report": {"weir.report", "weir.results"},
+    "python/weir/model": {"weir.model", "weir.results"},
+}
+"""The parts of weir that a part may import; the other parts may import any."""
+PYTHON_TO_NATIVE = {"ctypes", "cffi", "cppyy", "mpi4py"}
+
+TEXTS_WITH_PATHS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+SOURCE_SUFFIXES = (".c", ".cpp", ".h", ".hpp", ".cmake", ".py", ".sh", ".md", ".txt", ".toml",
+                   ".json")  # fmt: skip
+WRITTEN_BY_PROGRAMS = ("build", ".venv", "weir-results")
+
+# ---- C++ ----------------------------------------------------------------------------------------
+
+COMMENT_OR_STRING = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^\s()\\]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"'
+    r"|(?<!\w)'(?:\\.|[^'\\\n])+'",
+    re.DOTALL,
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*("[^"]+"|<[^>]+>)')
+
+
+def without_comments(text: str) -> str:
+    """C++ source without comments, and with strings emptied except in #include lines."""
+
+    def shorten(match: re.Match[str]) -> str:
+        found = match.group()
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        if found[0] == '"' and text[line_start : match.start()].lstrip().startswith("#"):
+            return found
+        kept = "" if found.startswith(("//", "/*")) else found[-1] * 2
+        return kept + "\n" * found.count("\n")
+
+    return COMMENT_OR_STRING.sub(shorten, text)
+
+
+def folder_of(path: str, folders: Iterator[str] | dict[str, set[str]]) -> str | None:
+    """The longest of `folders` that `path` lies in."""
+    inside = [folder for folder in folders if path.startswith(folder + "/")]
+    return max(inside, key=len, default=None)
+
+
+def check_include(clone: Path, path: str, included: str) -> str | None:
+    """What an ``#include "..."`` in `path` breaks, or nothing."""
+    roots = [clone / root for root in INCLUDE_ROOTS] + [(clone / path).parent]
+    found = next((root / included for root in roots if (root / included).is_file()), None)
+    if found is None:
+        if any((root / f"{included}.in").is_file() for root in roots):
+            return None  # the build writes it from a template that lies in the right place
+        return f'includes "{included}", which is no file of this clone; use <> for libraries'
+    target = found.resolve().relative_to(clone.resolve()).as_posix()
+    own = folder_of(path, MAY_INCLUDE)
+    theirs = folder_of(target, MAY_INCLUDE)
+    if own is None or theirs in (own, "src/common") or target.startswith("include/weir/"):
+        return None
+    if theirs not in MAY_INCLUDE[own]:
+        may = ", ".join(sorted(MAY_INCLUDE[own])) or "no folder"
+        return f'includes "{included}"; {own} may include {may} and src/common'
+    return None
+
+
+def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
+    """Violations in one C++ file: line number and text."""
+    is_test = path.endswith("_test.cpp")
+    if path.startswith("src/") and folder_of(path, MAY_INCLUDE) is None:
+        yield 1, "is in a folder that tools/check_folders.py does not know; enter what it may do"
+        return
+    may_call_mpi = path.startswith(tuple(folder + "/" for folder in MAY_CALL_MPI))
+    is_pure = path.startswith(tuple(folder + "/" for folder in PURE))
+    file_rule = path.startswith("src/") and not path.startswith(MAY_CALL_FILE_SYSTEM)
+    for number, line in enumerate(without_comments((clone / path).read_text()).split("\n"), 1):
+        include = INCLUDE.match(line)
+        if include and include[1].startswith('"'):
+            problem = check_include(clone, path, include[1].strip('"'))
+            if problem:
+                yield number, problem
+        if not may_call_mpi and (use := MPI.search(line)):
+            yield number, f"uses {use[0]}; only {', '.join(MAY_CALL_MPI)} call MPI"
+        if file_rule and not is_test and (use := FILE_SYSTEM.search(line)):
+            if path == MAY_READ_ONE_FILE and READS_A_FILE.fullmatch(use[0]):
+                continue
+            yield number, f"uses {use[0].strip(' (')}; {FILE_SYSTEM_RULE}"
+        if is_pure and (use := CLOCK.search(line)):
+            yield number, f"uses {use[0].strip(' (')}; {', '.join(PURE)} read no clock"
+
+
+def check_listed(clone: Path, path: str) -> str | None:
+    """Whether a C++ source is listed in the nearest CMakeLists.txt above it."""
+    for folder in (clone / path).parents:
+        lists = folder / "CMakeLists.txt"
+        if lists.is_file():
+            name = (clone / path).relative_to(folder).as_posix()
+            words = re.sub(r"#.*", "", lists.read_text())
+            if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", words):
+                return None
+            return f"is not listed in {lists.relative_to(clone).as_posix()}: nothing builds it"
+        if folder == clone:
+            break
+    return "has no CMakeLists.txt above it: nothing builds it"
+
+
+# ---- Python -------------------------------------------------------------------------------------
+
+
+def imported_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and full name of each module that a Python file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                yield node.lineno, "."
+            elif node.module == "weir":
+                for name in node.names:
+                    yield node.lineno, f"weir.{name.name}"
+            elif node.module:
+                yield node.lineno, node.module
+
+
+def check_python(clone: Path, path: str) -> Iterator[tuple[int, str]]:
+    """Violations in one file of the package weir."""
+    part = next((part for part in PYTHON_MAY_IMPORT if path.startswith(part + "/")), None)
+    for number, module in imported_modules(ast.parse((clone / path).read_text(), path)):
+        top = module.split(".")[0]
+        if top in PYTHON_TO_NATIVE:
+            yield number, f"imports {module}; Python reaches C++ through weir._core and files only"
+        elif top == "":
+            yield number, "imports relatively; write the whole name, so that rules can be checked"
+        elif part and top == "weir":
+            may = PYTHON_MAY_IMPORT[part]
+            if ".".join(module.split(".")[:2]) not in may:
+                yield number, f"imports {module}; {part} imports of weir only {', '.join(may)}"
+
+
+# ---- Texts --------------------------------------------------------------------------------------
+
+QUOTED = re.compile(r"`([^`\s]+)`|\]\(([^)#\s]+)")
+
+
+def check_paths(clone: Path, path: str) -> Iterator[tuple[int, str]]:
+    """Paths that a text quotes and that do not exist."""
+    for number, line in enumerate((clone / path).read_text().split("\n"), 1):
+        for quoted, linked in QUOTED.findall(line):
+            name = linked or quoted.partition(":")[0]
+            first = name.partition("/")[0]
+            if "://" in name or first in WRITTEN_BY_PROGRAMS or re.search(r"[*<>{}$~]", name):
+                continue
+            claims = linked or (
+                "/" in name and ((clone / first).exists() or name.endswith(SOURCE_SUFFIXES))
+            )
+            # Capitals stand for something to fill in, as in docs/schema/NAME.schema.json.
+            if not linked and re.search(r"(?:^|/)[A-Z_]{3,}(?![a-z.])", name):
+                continue
+            if claims and not (clone / name).exists():
+                yield number, f"quotes {name}, which does not exist"
+
+
+# ---- All of them --------------------------------------------------------------------------------
+
+
+def violations(clone: Path) -> Iterator[str]:
+    """Every violation in the clone as one line, in the order of paths."""
+
+    def files(folder: str, *suffixes: str) -> list[str]:
+        found = (f for f in (clone / folder).rglob("*") if f.suffix in suffixes and f.is_file())
+        return sorted(f.relative_to(clone).as_posix() for f in found)
+
+    for top in ("src", "bench"):
+        for path in files(top, ".cpp", ".hpp", ".c", ".h"):
+            for number, text in check_cpp(clone, path):
+                yield f"{path}:{number}: {text}"
+    for top in ("src", "bench", "tests", "examples"):
+        for path in files(top, ".cpp", ".c"):
+            if problem := check_listed(clone, path):
+                yield f"{path}:1: {problem}"
+    for path in files("python/weir", ".py"):
+        for number, text in check_python(clone, path):
+            yield f"{path}:{number}: {text}"
+    for path in TEXTS_WITH_PATHS:
+        if (clone / path).is_file():
+            for number, text in check_paths(clone, path):
+                yield f"{path}:{number}: {text}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Check the rules between Weir's folders.")
+    parser.add_argument("clone", type=Path, nargs="?", default=Path(__file__).parent.parent)
+    found = list(violations(parser.parse_args().clone.resolve()))
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
