@@ -1,0 +1,36 @@
+// Where and with what a run was made: the provenance list of Uselton (DASC 2009), section 4.
+//
+// Describes the node of the calling rank, as any user may read it from /proc, /sys and the
+// libraries. What cannot be known is the text "unknown", never an error and never left out. Numbers
+// are in the unit of their name.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace weir::bench {
+
+// An `Environment` of run.json (python/weir/results/schema.py). `directory`: where the files of the
+// run are; `command`: the program and its arguments; `quiet`: what judge_quiet() gave. Call on one
+// rank, after MPI_Init.
+[[nodiscard]] nlohmann::json describe_environment(const std::string& directory,
+                                                  const std::vector<std::string>& command,
+                                                  nlohmann::json quiet);
+
+// Its parts. Processor, memory, and the block devices under `directory`.
+[[nodiscard]] nlohmann::json describe_hardware(const std::string& directory);
+// Kernel, distribution, MPI, compiler, libraries, and the kernel's settings that govern write-back.
+[[nodiscard]] nlohmann::json describe_system_software();
+// Type, mount, layout and space of the file system that holds `directory`.
+[[nodiscard]] nlohmann::json describe_file_system(const std::string& directory);
+// Weir's version, revision and build.
+[[nodiscard]] nlohmann::json describe_test_application(const std::vector<std::string>& command);
+
+// The type of the file system that holds `directory`: "ext4", "lustre", "tmpfs", …; "unknown" when
+// it cannot be told.
+[[nodiscard]] std::string file_system_type(const std::string& directory);
+// Whether a file system of this type keeps its files in memory.
+[[nodiscard]] bool is_memory_file_system(const std::string& type);
+
+}  // namespace weir::bench

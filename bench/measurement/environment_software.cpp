@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <hwloc.h>
+#include <mpi.h>
+#include <sys/utsname.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "measurement/build_info.hpp"
+#include "measurement/environment.hpp"
+#include "measurement/system_text.hpp"
+
+namespace weir::bench {
+namespace {
+
+std::string without_quotes(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = text.substr(1, text.size() - 2);
+  return std::string(text);
+}
+
+nlohmann::json describe_distribution() {
+  const std::string release = read_text("/etc/os-release").value_or("");
+  const std::optional<std::string> name = value_of(release, "PRETTY_NAME", '=');
+  return name ? nlohmann::json(without_quotes(*name)) : nlohmann::json("unknown");
+}
+
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  return std::string(trimmed({text.data(), static_cast<std::size_t>(length)}));
+}
+
+// A text variable of MPI's tool interface (MPI 4.0, section 15.3); nothing when there is none.
+// The interface is opened and closed here, inside MPI_Init and MPI_Finalize: Open MPI 4.1 crashes
+// when it is closed after them.
+std::optional<std::string> mpi_control_variable(const char* name) {
+  int provided = 0;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
+  std::optional<std::string> found;
+  int index = 0;
+  MPI_T_cvar_handle handle{};
+  int count = 0;
+  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
+    std::string value(static_cast<std::size_t>(count) + 1, '\0');
+    if (count > 1 && MPI_T_cvar_read(handle, value.data()) == MPI_SUCCESS)
+      found = std::string(value.c_str());
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+  return found;
+}
+
+std::string mpi_io_implementation(const std::string& library) {
+  if (!library.starts_with("Open MPI")) {
+    return library.starts_with("MPICH") || library.find("MVAPICH") != std::string::npos ||
+                   library.find("Intel") != std::string::npos
+               ? "ROMIO"
+               : "unknown";
+  }
+  const std::string component = mpi_control_variable("io").value_or("");
+  // An empty selection leaves the choice to Open MPI: OMPIO, except on Lustre.
+  return component.empty() ? "not selected: OMPIO by default, ROMIO on Lustre" : component;
+}
+
+nlohmann::json describe_kernel() {
+  utsname names{};
+  if (uname(&names) != 0) return "unknown";
+  return fmt::format("{} {} {}", names.sysname, names.release, names.version);
+}
+
+std::string hwloc_version() {
+  const unsigned version = hwloc_get_api_version();
+  return fmt::format("{}.{}.{}", version >> 16, (version >> 8) & 0xFF, version & 0xFF);
+}
+
+}  // namespace
+
+nlohmann::json describe_system_software() {
+  const std::string library = mpi_library();
+  return {{"kernel", describe_kernel()},
+          {"distribution", describe_distribution()},
+          {"mpi", library},
+          {"mpi_io", mpi_io_implementation(library)},
+          {"compiler", build_info::compiler},
+          {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
+          {"hwloc", hwloc_version()},
+          {"write_back",
+           {{"dirty_ratio_percent", or_unknown(read_integer("/proc/sys/vm/dirty_ratio"))},
+            {"dirty_bytes", or_unknown(read_integer("/proc/sys/vm/dirty_bytes"))},
+            {"dirty_background_ratio_percent",
+             or_unknown(read_integer("/proc/sys/vm/dirty_background_ratio"))},
+            {"dirty_background_bytes",
+             or_unknown(read_integer("/proc/sys/vm/dirty_background_bytes"))}}}};
+}
+
+nlohmann::json describe_test_application(const std::vector<std::string>& command) {
+  return {{"name", "weir-bench"},
+          {"version", build_info::version},
+          {"revision", build_info::revision},
+          {"build_type", build_info::build_type},
+          {"compiler_flags", build_info::compiler_flags},
+          {"command", command}};
+}
+
+nlohmann::json describe_environment(const std::string& directory,
+                                    const std::vector<std::string>& command, nlohmann::json quiet) {
+  return {{"hardware", describe_hardware(directory)},
+          {"system_software", describe_system_software()},
+          {"file_system", describe_file_system(directory)},
+          {"test_application", describe_test_application(command)},
+          {"quiet", std::move(quiet)}};
+}
+
+}  // namespace weir::bench

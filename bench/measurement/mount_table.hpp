@@ -1,0 +1,22 @@
+// Which mount holds a path, from the text of /proc/self/mountinfo. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weir::bench {
+
+struct Mount {
+  std::string device;   // "254:0", the st_dev of its files
+  std::string point;    // where it is mounted
+  std::string options;  // of this mount and of its file system, joined by commas, each once
+  std::string type;     // "ext4", "fuse.glusterfs", …
+  std::string source;   // "/dev/vda", "server:/export", …
+};
+
+// The mount that holds `path`, an absolute path without symbolic links: the longest mount point
+// that is a prefix of it, and of those at the same point the last, which covers the others.
+[[nodiscard]] std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
+
+}  // namespace weir::bench
