@@ -7,8 +7,8 @@ include_guard(GLOBAL)
 # NAME is `weir_X`. LINKS are public.
 #
 # Below src/, headers are included from src/ ("common/status.hpp"), and the library, its folder's
-# headers and its `weir::X` target become part of the installed package. Below bench/, headers are
-# included from bench/ ("measurement/job.hpp") and nothing is installed.
+# headers (those of tests apart) and its `weir::X` target become part of the installed package.
+# Below bench/, headers are included from bench/ ("measurement/job.hpp"); nothing is installed.
 function(weir_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   weir_check_arguments(weir_add_library ${name})
@@ -24,6 +24,7 @@ function(weir_add_library name)
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/src/")
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp"
                                                 "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+    list(FILTER headers EXCLUDE REGEX "/(test_[^/]*|[^/]*_test)\\.hpp$")
     target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src"
                                   FILES ${headers})
     install(TARGETS ${name} EXPORT weirTargets

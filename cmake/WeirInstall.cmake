@@ -1,0 +1,48 @@
+# What other projects find Weir by: a CMake package (find_package(weir), targets weir::common and
+# weir::storage) and a pkg-config file (pkg-config --cflags --libs weir). Both name exactly the
+# libraries that the installed ones are linked with. Include after the folders.
+include(CMakePackageConfigHelpers)
+
+set(weir_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
+set(weir_archives "")       # in link order: who needs comes before who is needed
+set(weir_linked "")
+foreach(library IN ITEMS storage common)
+  string(APPEND weir_archives " -lweir_${library}")
+  get_target_property(links weir_${library} INTERFACE_LINK_LIBRARIES)
+  list(APPEND weir_linked ${links})
+endforeach()
+
+# weir_requires(TARGET FIND PKG_CONFIG): when an installed library links TARGET, the CMake package
+# runs the line FIND and the pkg-config file names the module PKG_CONFIG.
+set(weir_find_dependencies "")
+set(weir_pkg_config_requires "")
+macro(weir_requires target find pkg_config)
+  if("${target}" IN_LIST weir_linked)
+    string(APPEND weir_find_dependencies "${find}\n")
+    string(APPEND weir_pkg_config_requires " ${pkg_config}")
+  endif()
+endmacro()
+weir_requires(Threads::Threads "find_dependency(Threads)" "")
+weir_requires(CLI11::CLI11 "find_dependency(CLI11)" CLI11)
+weir_requires(fmt::fmt "find_dependency(fmt)" fmt)
+weir_requires(tomlplusplus::tomlplusplus "find_dependency(tomlplusplus)" tomlplusplus)
+weir_requires(nlohmann_json::nlohmann_json "find_dependency(nlohmann_json)" nlohmann_json)
+weir_requires(PkgConfig::liburing "find_dependency(PkgConfig)
+pkg_check_modules(liburing REQUIRED IMPORTED_TARGET liburing)" liburing)
+
+configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake
+                              INSTALL_DESTINATION "${weir_package_folder}")
+# Before 1.0 a new minor version may change what is installed.
+write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake"
+              "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
+        DESTINATION "${weir_package_folder}" COMPONENT development)
+install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
+        COMPONENT development)
+
+# The pkg-config file finds the prefix from where it lies, so the installed folder may be moved.
+file(RELATIVE_PATH weir_prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" weir_prefix_from_pc "${weir_prefix_from_pc}")
+configure_file(cmake/weir.pc.in weir.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT development)

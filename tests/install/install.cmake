@@ -1,0 +1,42 @@
+# Installs the build into an empty prefix, builds the consumer against it in both ways, runs it.
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY TIMEOUT 200
+                  OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE)
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect_output expected)
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "expected ${expected} in the output, got: ${output}")
+  endif()
+endfunction()
+
+set(prefix "${FOLDER}/prefix")
+file(REMOVE_RECURSE "${prefix}" "${FOLDER}/consumer")
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${prefix}/bin/weir-bench --version)
+expect_output("${VERSION}")
+
+set(sanitizer "")
+if(SANITIZE)
+  set(sanitizer -fsanitize=${SANITIZE})
+endif()
+
+message("-- with CMake")
+run(${CMAKE_COMMAND} -S ${CONSUMER}/consumer -B ${FOLDER}/consumer -G Ninja
+    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX}
+    -D CMAKE_CXX_FLAGS=${sanitizer})
+run(${CMAKE_COMMAND} --build ${FOLDER}/consumer)
+run(${FOLDER}/consumer/consumer ${FOLDER}/consumer)
+expect_output("7 of 7 bytes through posix")
+
+message("-- with pkg-config")
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH}")
+run(${PKG_CONFIG} --cflags --libs weir)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${CXX} -std=c++20 ${sanitizer} ${CONSUMER}/consumer/main.cpp
+    -o ${FOLDER}/consumer/by_pkg_config ${flags})
+run(${FOLDER}/consumer/by_pkg_config ${FOLDER}/consumer)
+expect_output("7 of 7 bytes through posix")
