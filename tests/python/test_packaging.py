@@ -1,0 +1,71 @@
+"""The wheel that `pip install .` makes: built, installed into an empty environment, called."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+CLONE = Path(__file__).resolve().parents[2]
+DEADLINE_SECONDS = 600
+
+
+def run(*command: str | Path, path: str = os.defpath) -> str:
+    """Run a program with only `path` as PATH and return what it prints."""
+    done = subprocess.run(
+        command,
+        cwd=CLONE,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, CLONE,
+        path=os.environ["PATH"])  # fmt: skip
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.mark.timeout(DEADLINE_SECONDS)
+def test_the_wheel_holds_the_package_and_the_program(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = {
+        path.relative_to(CLONE / "python").as_posix()
+        for path in (CLONE / "python" / "weir").rglob("*")
+        if path.suffix in {".py", ".js", ".css"}
+    }
+    assert package <= names
+    scripts = {name for name in names if ".data/scripts/" in name}
+    assert {Path(name).name for name in scripts} == {"weir-bench"}
+    # Libraries and headers belong to `cmake --install`, not into a Python environment.
+    assert not {name for name in names if name.endswith((".a", ".hpp", ".cmake", ".pc"))}
+
+
+@pytest.mark.timeout(DEADLINE_SECONDS)
+def test_an_environment_with_only_the_wheel_works(wheel: Path, tmp_path: Path) -> None:
+    uv = Path(sys.executable).parent / "uv"
+    environment = tmp_path / "environment"
+    python = environment / "bin" / "python"
+    requirements = tmp_path / "requirements.txt"
+    run(sys.executable, "-m", "venv", "--without-pip", environment)
+    run(uv, "export", "-q", "--frozen", "--no-default-groups", "--no-emit-project",
+        "-o", requirements)  # fmt: skip
+    run(uv, "pip", "install", "-q", "--python", python, "--require-hashes", "-r", requirements)
+    run(uv, "pip", "install", "-q", "--python", python, "--no-deps", wheel)
+    # PATH does not name the environment: weir itself must find the program installed beside it.
+    assert "bench" in run(environment / "bin" / "weir", "--help")
+    assert "NO_PIX" in run(environment / "bin" / "weir-bench", "madbench", "--help")
+    assert "NO_PIX" in run(environment / "bin" / "weir", "bench", "madbench", "--help")
