@@ -29,7 +29,7 @@ TABLES: dict[str, dict[str, str]] = {
         "files": "BIGINT",
         "disk_bytes": "BIGINT",
         "memory_bytes": "BIGINT",
-        "verdict": "VARCHAR",
+        "overall_verdict": "VARCHAR",
         "failure": "VARCHAR",
         "warnings": "INTEGER",
         "payload_verified": "BOOLEAN",

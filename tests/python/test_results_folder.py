@@ -1,0 +1,144 @@
+"""Reading, writing and sealing run folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthetic import make_events, make_run, write_run_folder
+from weir.model.verdict import verdict
+from weir.results.errors import ResultError
+from weir.results.folder import find_run_folders, load_run, write_atomically, write_run
+from weir.results.schema import Run
+from weir.results.seal import mark_unfinished_as_failed, seal
+
+
+def written(folder: Path, **fields: Any) -> Path:
+    return write_run_folder(folder, make_run(**fields), make_events(**fields))
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, **changes}))
+
+
+def test_a_run_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
+    run = make_run(ranks=64, label="MPI SHARED ASYNC")
+    write_run(tmp_path, run)
+    assert load_run(tmp_path) == run
+    assert load_run(tmp_path / "run.json") == run
+    assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"status": "done"}, "status: Input should be"),
+        ({"surprise": 1}, "surprise: Extra inputs are not permitted"),
+        ({"format_version": 2}, "format_version: Input should be 1"),
+        ({"rates": [{"direction": "read"}]}, r"rates\[0\].metric: Field required \(and \d more\)"),
+    ],
+)
+def test_an_invalid_run_is_refused_with_the_place_on_one_line(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    rewrite(written(tmp_path), **changes)
+    with pytest.raises(ResultError, match=told) as caught:
+        load_run(tmp_path)
+    assert str(tmp_path / "run.json") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "weir-run"'])
+def test_what_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ResultError, match=r"run\.json"):
+        load_run(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_text(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(file, "new \ud800")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_run_folders_are_found_at_any_depth(tmp_path: Path) -> None:
+    for name in ("b", "a/deep/er", "c/run"):
+        written(tmp_path / name, repetitions=1)
+    written(tmp_path / ".hidden", repetitions=1)
+    found = [str(folder.relative_to(tmp_path)) for folder in find_run_folders(tmp_path)]
+    assert found == ["a/deep/er", "b", "c/run"]
+
+
+def test_sealing_adds_events_and_verdict_and_is_repeatable(tmp_path: Path) -> None:
+    written(tmp_path / "one")
+    written(tmp_path / "two", label="POSIX SHARED SYNC", seed=5)
+    sealed = seal(tmp_path, verdict)
+    assert [one.folder.name for one in sealed] == ["one", "two"]
+    for one in sealed:
+        assert one.run.verdict is not None
+        assert load_run(one.folder) == one.run
+        names = sorted(file.name for file in one.folder.iterdir())
+        assert names == ["events.parquet", "run.json"]
+    assert seal(tmp_path, verdict) == sealed
+
+
+def test_siblings_of_the_same_job_are_handed_to_the_judge(tmp_path: Path) -> None:
+    for name in ("job/a", "job/b", "other/c"):
+        written(tmp_path / name, repetitions=1, seed=len(name))
+    seen: list[int] = []
+
+    def judge(_run: Run, siblings: object) -> None:
+        assert isinstance(siblings, list)
+        seen.append(len(siblings))
+
+    seal(tmp_path, judge)
+    assert seen == [1, 1, 0]
+
+
+def test_a_failed_run_is_sealed_without_a_verdict(tmp_path: Path) -> None:
+    written(tmp_path, failed=True)
+    (one,) = seal(tmp_path, verdict)
+    assert one.run.status == "failed"
+    assert one.run.verdict is None
+    assert (tmp_path / "events.parquet").is_file()
+
+
+@pytest.mark.parametrize("damage", ["absent", "cut"])
+def test_a_failed_run_may_have_lost_its_events(tmp_path: Path, damage: str) -> None:
+    written(tmp_path, failed=True)
+    for file in (tmp_path / "events").iterdir():
+        if damage == "absent" or file.name == "bytes.npy":
+            file.unlink()
+    if damage == "absent":
+        (tmp_path / "events").rmdir()
+    (one,) = seal(tmp_path, verdict)
+    assert len(one.run.warnings) == 1
+    assert seal(tmp_path, verdict)[0].run == one.run
+
+
+def test_a_complete_run_may_not(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "events/rank.npy").unlink()
+    with pytest.raises(ResultError, match=r"rank\.npy is missing"):
+        seal(tmp_path, verdict)
+
+
+def test_a_running_run_is_left_alone_until_its_job_is_known_to_be_over(tmp_path: Path) -> None:
+    written(tmp_path)
+    rewrite(tmp_path, status="running", finished_utc=None)
+    before = (tmp_path / "run.json").read_bytes()
+    with pytest.raises(ResultError, match="still running"):
+        seal(tmp_path, verdict)
+    assert (tmp_path / "run.json").read_bytes() == before
+    assert mark_unfinished_as_failed(tmp_path, "exit status 137") == [tmp_path]
+    (one,) = seal(tmp_path, verdict)
+    assert one.run.failure is not None
+    assert one.run.failure.cause == "exit status 137"
+    assert mark_unfinished_as_failed(tmp_path, "again") == []

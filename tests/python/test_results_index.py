@@ -1,0 +1,157 @@
+"""SQL over run folders, and two runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthetic import make_events, make_run, write_run_folder
+from weir.model.verdict import verdict
+from weir.results.compare import RateComparison, compare, pair_by_label
+from weir.results.errors import ResultError
+from weir.results.index import query
+from weir.results.seal import seal
+from weir.results.tables import TABLES
+
+
+def no_warning(text: str) -> None:
+    raise AssertionError(text)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("results")
+    cases: dict[str, dict[str, Any]] = {
+        "job/posix": {"label": "POSIX UNIQUE SYNC", "seed": 1},
+        "job/mpi": {"label": "MPI SHARED ASYNC", "seed": 2, "ranks": 64},
+        "failed": {"label": "POSIX SHARED SYNC", "seed": 3, "failed": True},
+    }
+    for name, fields in cases.items():
+        write_run_folder(root / name, make_run(**fields), make_events(**fields))
+    seal(root, verdict)
+    return root
+
+
+def ask(root: Path, sql: str) -> list[tuple[Any, ...]]:
+    return query(root, sql, no_warning).rows
+
+
+def test_runs_are_found_with_their_folders(root: Path) -> None:
+    found = ask(root, "SELECT folder, ranks, hosts, status FROM runs ORDER BY folder")
+    assert found == [
+        ("failed", 4, 1, "failed"),
+        ("job/mpi", 64, 4, "complete"),
+        ("job/posix", 4, 1, "complete"),
+    ]
+
+
+def test_rates_carry_expectation_and_verdict(root: Path) -> None:
+    run = make_run(label="POSIX UNIQUE SYNC", seed=1)
+    found = ask(
+        root,
+        "SELECT direction, metric, median_bytes_per_second, expected_bytes_per_second, verdict "
+        "FROM rates JOIN runs USING (run_id) WHERE folder = 'job/posix' AND headline "
+        "ORDER BY direction",
+    )
+    assert run.expectation is not None
+    expected = {rate.direction: rate.expected_bytes_per_second for rate in run.expectation.rates}
+    measured = {rate.direction: rate.median_bytes_per_second for rate in run.rates if rate.headline}
+    assert found == [
+        (direction, "span", measured[direction], expected[direction], "as expected")
+        for direction in ("read", "write")
+    ]
+
+
+def test_phases_and_events_count_the_same_bytes(root: Path) -> None:
+    sql = """
+        WITH by_phase AS (
+            SELECT run_id, function, direction, sum(bytes) AS stated FROM phases GROUP BY ALL),
+        by_event AS (
+            SELECT run_id, function, operation AS direction, sum(bytes) AS moved
+            FROM events JOIN repetitions USING (run_id, repetition)
+            WHERE operation IN ('read', 'write') GROUP BY ALL)
+        SELECT count(*), bool_and(stated = moved)
+        FROM by_phase JOIN by_event USING (run_id, function, direction)
+    """
+    assert ask(root, sql) == [(12, True)]
+
+
+def test_parameters_and_environment_are_json(root: Path) -> None:
+    sql = "SELECT DISTINCT parameters->>'fblocksize', environment->'file_system'->>'type' FROM runs"
+    assert ask(root, sql) == [("4096", "ext4")]
+
+
+def test_nodes_name_hosts(root: Path) -> None:
+    sql = "SELECT DISTINCT host, ranks FROM nodes JOIN runs USING (run_id) WHERE runs.ranks = 64"
+    assert sorted(ask(root, sql.replace(", ranks", ", nodes.ranks"))) == [
+        (f"node{number:02d}", 16) for number in range(4)
+    ]
+
+
+def test_a_folder_without_runs_has_all_tables_and_no_rows(tmp_path: Path) -> None:
+    for table in [*TABLES, "events"]:
+        assert ask(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_invalid_and_copied_folders_are_left_out_by_name(tmp_path: Path) -> None:
+    write_run_folder(tmp_path / "a", make_run(), make_events())
+    write_run_folder(tmp_path / "copy", make_run(), make_events())
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/run.json").write_text("{}")
+    told: list[str] = []
+    assert query(tmp_path, "SELECT folder FROM runs", told.append).rows == [("a",)]
+    assert len(told) == 2
+    assert f"left out: {tmp_path / 'broken/run.json'}" in told[0]
+    assert f"left out: {tmp_path / 'copy'} has the id of {tmp_path / 'a'}" in told[1]
+
+
+@pytest.mark.parametrize("sql", ["SELECT nothing FROM runs", "SELEC 1", "SELECT 1; SELECT x"])
+def test_a_wrong_query_is_told_on_one_line(root: Path, sql: str) -> None:
+    with pytest.raises(ResultError, match="the query failed: ") as caught:
+        ask(root, sql)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_root_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="is no folder"):
+        ask(tmp_path / "nowhere", "SELECT 1")
+
+
+def by_function(rates: list[RateComparison]) -> dict[tuple[str, str], RateComparison]:
+    return {(rate.function, rate.direction): rate for rate in rates}
+
+
+def test_comparison_finds_the_direction_that_changed() -> None:
+    first = make_run(seed=1)
+    second = make_run(seed=2, read_bytes_per_second=0.95e9)
+    rates = by_function(compare(first, second).rates)
+    assert set(rates) == {
+        ("all", "read"), ("all", "write"), ("S", "write"), ("W", "read"), ("W", "write"),
+        ("C", "read"),
+    }  # fmt: skip
+    assert rates["W", "read"].ratio == pytest.approx(0.5, rel=0.1)
+    assert not rates["all", "read"].intervals_overlap
+    assert rates["all", "write"].ratio == pytest.approx(1.0, rel=0.1)
+    assert rates["all", "write"].intervals_overlap
+
+
+def test_comparison_names_the_parameters_that_differ() -> None:
+    result = compare(make_run(), make_run(label="MPI UNIQUE SYNC", ranks=64))
+    differing = {item.name: (item.first, item.second) for item in result.differences}
+    assert differing == {"iomethod": ("POSIX", "MPI"), "ranks": ("4", "64")}
+
+
+def test_different_modes_are_compared_by_both_metrics() -> None:
+    result = compare(make_run(), make_run(label="POSIX UNIQUE ASYNC"))
+    assert {rate.metric for rate in result.rates} == {"span", "foreground"}
+
+
+def test_folders_are_paired_by_label() -> None:
+    left = [make_run(label=label) for label in ("POSIX UNIQUE SYNC", "MPI UNIQUE SYNC")]
+    right = [make_run(label=label) for label in ("MPI UNIQUE SYNC", "MPI SHARED SYNC")]
+    pairs, alone = pair_by_label(left, right)
+    assert [(a.label, b.label) for a, b in pairs] == [("MPI UNIQUE SYNC", "MPI UNIQUE SYNC")]
+    assert alone == ["MPI SHARED SYNC", "POSIX UNIQUE SYNC"]
+    assert pair_by_label(left[:1], right[:1])[0] == [(left[0], right[0])]
