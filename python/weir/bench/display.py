@@ -1,0 +1,162 @@
+"""What ``weir bench`` shows: the plan, the expectation before the run, progress, the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from weir.bench.messages import Progress
+from weir.bench.program import PlannedJob
+from weir.results.calibration import Calibration
+from weir.results.quantities import range_text, rate_text, seconds_text, size_text
+from weir.results.schema import Expectation, ExpectedRate, Run, VerdictWord
+
+COLOURS: dict[VerdictWord, str] = {
+    "as expected": "green",
+    "below": "yellow",
+    "above": "red",
+    "no expectation": "dim",
+}
+METRIC_NAMES = {
+    "span": "first start to last end",
+    "slowest_rank": "by the slowest rank",
+    "sum_of_ranks": "sum over ranks",
+    "foreground": "EAAR, over foreground time",
+}
+
+
+def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> None:
+    """How much will be moved, where, and how weir-bench is started."""
+    largest = max(planned.configurations, key=lambda one: one.plan.disk_bytes_total)
+    plan = largest.plan
+    count = len(planned.configurations)
+    console.print(
+        f"Plan: {count} configuration{'s' if count > 1 else ''} on {plan.ranks} ranks, each up to "
+        f"{size_text(plan.disk_bytes_total)} in {plan.files} files below "
+        f"{escape(planned.directory)}, {size_text(planned.transfer_bytes)} per transfer, "
+        f"{size_text(plan.memory_bytes_total)} of memory",
+        highlight=False,
+    )
+    console.print(f"Start: {escape(' '.join(command))}", style="dim", highlight=False)
+
+
+def show_expectations(
+    console: Console,
+    planned: PlannedJob,
+    calibration: Calibration,
+    made: Mapping[str, Expectation],
+) -> None:
+    """The expected rates with one line per stage; configurations with equal ones stand together."""
+    console.print(
+        f"Calibration: {calibration.ranks} ranks on {calibration.hosts} "
+        f"host{'s' if calibration.hosts > 1 else ''}, {escape(calibration.file_system)} at "
+        f"{escape(calibration.directory)}, took {seconds_text(calibration.seconds)}",
+        highlight=False,
+    )
+    groups: dict[str, tuple[ExpectedRate, list[str]]] = {}
+    for one in planned.configurations:
+        for rate in made[one.slug].rates:
+            key = rate.model_dump_json()
+            groups.setdefault(key, (rate, []))[1].append(one.label)
+    for rate, labels in groups.values():
+        _show_rate(console, rate, labels)
+
+
+def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> None:
+    low, high = rate.low_bytes_per_second, rate.high_bytes_per_second
+    console.print(
+        f"\n[bold]Expected {rate.direction} {rate_text(rate.expected_bytes_per_second)}[/bold] "
+        f"({range_text(low, high)}, {METRIC_NAMES[rate.metric]}), limited by "
+        f"[bold]{rate.limiting_stage}[/bold]",
+        highlight=False,
+    )
+    console.print(f"  for {escape(', '.join(labels))}", highlight=False)
+    stages = Table(box=None, show_header=False, padding=(0, 2), pad_edge=True)
+    for stage in rate.stages:
+        mark = "<- slowest" if stage.name == rate.limiting_stage and len(rate.stages) > 1 else ""
+        stages.add_row(stage.name, rate_text(stage.rate_bytes_per_second), escape(stage.how), mark)
+    console.print(stages)
+    console.print(f"  how: {escape(rate.how)}", style="dim", highlight=False)
+
+
+@contextmanager
+def progress_display(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, one plain line per repetition elsewhere."""
+    if not console.is_terminal:
+        last: list[Progress] = []
+
+        def print_line(step: Progress) -> None:
+            if last and _place(last[-1]) == _place(step):
+                return
+            last.append(step)
+            console.print(f"  {_describe(step)}", highlight=False, markup=False)
+
+        yield print_line
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[at]}"),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("repetitions", total=None, at="")
+
+        def move_bar(step: Progress) -> None:
+            bar.update(
+                task,
+                completed=step.repetitions_done,
+                total=max(step.repetitions_planned, step.repetitions_done),
+                at=escape(_describe_place(step)),
+            )
+
+        yield move_bar
+
+
+def _place(step: Progress) -> tuple[str, int, int]:
+    return (step.label, step.repetition, step.repetitions_done)
+
+
+def _describe_place(step: Progress) -> str:
+    kind = "warm-up" if step.warmup else "repetition"
+    return f"{step.label}, {kind} {step.repetition}" + (f": {step.text}" if step.text else "")
+
+
+def _describe(step: Progress) -> str:
+    return f"{step.repetitions_done} of {step.repetitions_planned}  {_describe_place(step)}"
+
+
+def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
+    """One line per headline rate, with its verdict; a failed run has its failure instead."""
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    table.add_column("run", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for name in ("measured", "expected", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
+    for run in runs:
+        if run.status != "complete":
+            reason = run.failure.message if run.failure else "no reason was recorded"
+            table.add_row(
+                escape(run.label), "", "", "", "", f"[red]{run.status}: {escape(reason)}[/]"
+            )
+            continue
+        for rate in run.verdict.rates if run.verdict else []:
+            table.add_row(
+                escape(run.label),
+                rate.direction,
+                rate_text(rate.measured_bytes_per_second),
+                "none" if rate.ratio is None else rate_text(rate.expected_bytes_per_second),
+                "" if rate.ratio is None else f"{rate.ratio:.2f}",
+                f"[{COLOURS[rate.verdict]}]{escape(rate.text)}[/]",
+            )
+    console.print(table)
+    for run in runs:
+        for warning in run.warnings:
+            console.print(f"{run.label}: {warning}", markup=False, highlight=False)

@@ -1,0 +1,194 @@
+"""The five steps of ``weir bench``, each a function that the next one takes its input from.
+
+1. ``plan_job`` (program.py)   what would run; a user's mistakes end here, before any MPI start
+2. ``calibrate``               rates of this file system and machine, once for all configurations
+3. ``expectations``            the path model's rates, before the run
+4. ``run_job``                 the MPI job; leaves a run folder per configuration
+5. ``seal`` (weir.results)     events to Parquet, verdicts; then the report
+
+Files that steps 2 and 3 make lie in a folder beside the output folder, because compute nodes must
+see them and weir-bench makes the output folder itself. They move into it after step 4.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.bench.cleanup import finish_broken_job
+from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
+from weir.bench.launcher import Launcher
+from weir.bench.messages import Progress, StandardError
+from weir.bench.process import Ending, run_child
+from weir.bench.program import PlannedJob
+from weir.model.expectation import expect
+from weir.results.calibration import Calibration
+from weir.results.errors import ResultError
+from weir.results.folder import CALIBRATION_FILE, load_calibration, write_atomically, write_json
+from weir.results.schema import Expectation
+
+EXPECTATION_FILE = "expectation.json"
+STANDARD_OUTPUT_FILE = "standard-output.txt"
+CALIBRATION_SECONDS = 300.0
+DEFAULT_TIMEOUT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What starts weir-bench here."""
+
+    program: Path
+    launcher: Launcher
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        return [*self.launcher.command, str(self.program), *arguments]
+
+    def environment(self) -> Mapping[str, str]:
+        return {**os.environ, **self.launcher.environment}
+
+
+def utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def utc_text(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def default_output(workload: str, moment: datetime.datetime) -> Path:
+    """``weir-results/<UTC stamp>-<workload>`` below the current directory."""
+    return Path("weir-results") / f"{moment.strftime('%Y%m%dT%H%M%SZ')}-{workload}"
+
+
+def check_output(output: Path) -> None:
+    """Refuse an output folder that exists: results are never mixed."""
+    if output.exists():
+        raise BenchError(f"--output {output} exists; name a folder that does not", USAGE)
+
+
+@contextmanager
+def preparation_folder(output: Path) -> Iterator[Path]:
+    """A folder beside ``output``, on the same file system, removed at the end."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".preparing-{output.name}-", dir=output.parent))
+    except OSError as error:
+        raise BenchError(
+            f"--output {output}: {output.parent} cannot be written: {error.strerror}", USAGE
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def calibrate(
+    job: Job, planned: PlannedJob, folder: Path, tell: Callable[[str], None]
+) -> Calibration:
+    """Measure the rates that expectations are made from; the result stays in ``folder``."""
+    file = folder / CALIBRATION_FILE
+    arguments = ["calibrate", "--directory", planned.directory]
+    arguments += ["--transfer-bytes", str(planned.transfer_bytes), "--output", str(file)]
+    said = StandardError(on_progress=lambda _: None, on_line=tell)
+    ending = run_child(
+        job.command(arguments),
+        job.environment(),
+        CALIBRATION_SECONDS,
+        on_stdout=lambda _: None,
+        on_stderr=said.line,
+    )
+    if not ending.succeeded:
+        raise _failure("the calibration failed", ending, said)
+    try:
+        return load_calibration(file)
+    except ResultError as error:
+        raise BenchError(f"the calibration left no usable result: {error}") from None
+
+
+def expectations(planned: PlannedJob, calibration: Calibration) -> dict[str, Expectation]:
+    """The expectation of every configuration, by its slug."""
+    made = utc_text(utc_now())
+    try:
+        return {
+            one.slug: expect(one.plan, one.asynchronous, one.parameters, calibration, made)
+            for one in planned.configurations
+        }
+    except ValueError as error:
+        raise BenchError(f"no expectation can be made: {error}") from None
+
+
+def timeout_of(planned: PlannedJob, asked: float | None) -> float:
+    """The job's deadline: as asked, else an hour, or four times ``--time-limit`` if that is more.
+
+    weir-bench begins no repetition after its time limit, and finishes those that it has begun.
+    """
+    if asked is not None:
+        return asked
+    limits = [
+        float(parameter.value)
+        for one in planned.configurations
+        for name, parameter in one.parameters.items()
+        if name.replace("_", "-") == "time-limit"
+    ]
+    return max([DEFAULT_TIMEOUT_SECONDS, *(4 * limit for limit in limits)])
+
+
+def run_job(
+    job: Job,
+    arguments: Sequence[str],
+    output: Path,
+    preparation: Path,
+    made: Mapping[str, Expectation],
+    timeout_seconds: float,
+    *,
+    on_progress: Callable[[Progress], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Run the workload; afterwards ``output`` holds a run folder per configuration.
+
+    Raises ``BenchError`` when the job failed or was interrupted. The folder then says so too, and
+    no test files are left.
+    """
+    expectation = preparation / EXPECTATION_FILE
+    write_json(expectation, {slug: one.model_dump(mode="json") for slug, one in made.items()})
+    printed: list[str] = []
+    said = StandardError(on_progress=on_progress, on_line=tell)
+    own = ["--output", str(output), "--expectation", str(expectation), "--progress", "json"]
+    command = job.command([*arguments, *own])
+    ending = run_child(
+        command,
+        job.environment(),
+        timeout_seconds,
+        on_stdout=printed.append,
+        on_stderr=said.line,
+    )
+    if output.is_dir():
+        for file in sorted(preparation.iterdir()):
+            shutil.move(file, output / file.name)
+        if printed:
+            write_atomically(output / STANDARD_OUTPUT_FILE, "\n".join(printed) + "\n")
+    if ending.succeeded:
+        return
+    marked, removed = finish_broken_job(output, ending.describe())
+    if marked and said.told == []:
+        tell(f"marked {len(marked)} unfinished runs as failed")
+    if removed:
+        tell(f"removed {len(removed)} test files that the job left")
+    raise _failure("the run failed", ending, said)
+
+
+def _failure(what: str, ending: Ending, said: StandardError) -> BenchError:
+    """The error that ends weir; its line repeats nothing that weir-bench has said already."""
+    if ending.asked_by is not None:
+        return BenchError(f"{what}: {ending.describe()}", INTERRUPTED)
+    status = USAGE if ending.status == USAGE else FAILED
+    if said.told:
+        return BenchError(f"{what} ({ending.describe()})", status)
+    reason = said.reason()
+    return BenchError(f"{what}: {ending.describe()}" + (f"; {reason}" if reason else ""), status)

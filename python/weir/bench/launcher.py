@@ -1,0 +1,112 @@
+"""The command that starts an MPI job here: mpirun, mpiexec or srun, or what the person gave."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.bench.errors import USAGE, BenchError
+
+VERSION_SECONDS = 30.0
+ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
+_COUNT_OPTIONS = ("-n", "-np", "--n", "--np", "--ntasks")
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """The start of the command line, the number of ranks, and variables that the launcher needs."""
+
+    command: tuple[str, ...]
+    ranks: int
+    environment: dict[str, str]
+
+
+def given_launcher(text: str, ranks: int | None) -> Launcher:
+    """A launcher in the person's own words, such as ``srun -n 4096``; it is used as it stands.
+
+    The number of ranks is read from it. Where it has none, ``ranks`` is added as ``-n RANKS``.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BenchError(
+            f"--launcher {text!r} cannot be split into words: {error}", USAGE
+        ) from None
+    if not words:
+        raise BenchError("--launcher is empty; give one such as 'srun -n 4096'", USAGE)
+    if shutil.which(words[0]) is None:
+        raise BenchError(f"--launcher: {words[0]} is not found on PATH", USAGE)
+    stated = _stated_ranks(words)
+    if stated is None and ranks is None:
+        raise BenchError(f"--launcher {text!r} names no number of ranks; add -n RANKS", USAGE)
+    if stated is not None and ranks is not None and stated != ranks:
+        raise BenchError(f"--launcher starts {stated} ranks but --ranks is {ranks}", USAGE)
+    if stated is None:
+        words += ["-n", str(ranks)]
+    return Launcher(tuple(words), stated or ranks or 0, _environment_for_root())
+
+
+def found_launcher(ranks: int, environment: Mapping[str, str]) -> Launcher:
+    """The launcher of this machine for that many ranks.
+
+    Inside a Slurm allocation srun comes first, elsewhere mpirun and mpiexec. Open MPI on a machine
+    without an allocation may start more ranks than cores: it is told so, to yield while it waits
+    (otherwise a barrier takes the scheduler's time slice) and not to bind ranks to cores, where
+    threads that move data in the background would have to share the rank's core.
+    """
+    names = ["mpirun", "mpiexec", "srun"]
+    if "SLURM_JOB_ID" in environment:
+        names = ["srun", "mpirun", "mpiexec"]
+    path = environment.get("PATH")
+    found = next((where for name in names if (where := shutil.which(name, path=path))), None)
+    if found is None:
+        raise BenchError(
+            "no mpirun, mpiexec or srun on PATH; load an MPI module, or name it: --launcher", USAGE
+        )
+    command = [found, "-n", str(ranks)]
+    in_allocation = any(name in environment for name in ALLOCATIONS)
+    if Path(found).name != "srun" and _is_open_mpi(found) and not in_allocation:
+        command += ["--oversubscribe", "--bind-to", "none"]
+        if ranks > len(os.sched_getaffinity(0)):
+            command += ["--mca", "mpi_yield_when_idle", "1"]
+    return Launcher(tuple(command), ranks, _environment_for_root())
+
+
+def _stated_ranks(words: list[str]) -> int | None:
+    for place, word in enumerate(words):
+        if word in _COUNT_OPTIONS and place + 1 < len(words) and words[place + 1].isdigit():
+            return int(words[place + 1])
+        joined = re.fullmatch(r"(?:-n|-np|--n=|--np=|--ntasks=)(\d+)", word)
+        if joined:
+            return int(joined.group(1))
+    return None
+
+
+def _is_open_mpi(launcher: str) -> bool:
+    try:
+        answer = subprocess.run(
+            [launcher, "--version"],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=VERSION_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(
+            f"{launcher} --version failed ({error}); name another: --launcher"
+        ) from None
+    return "Open MPI" in answer.stdout or "OpenRTE" in answer.stdout
+
+
+def _environment_for_root() -> dict[str, str]:
+    if os.geteuid() != 0:
+        return {}
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

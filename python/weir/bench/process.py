@@ -1,0 +1,220 @@
+"""One child process with a deadline: its lines, its signals, its end.
+
+1. The child leads a session of its own, so a Ctrl-C at the terminal reaches weir alone.
+2. While the child runs, SIGINT, SIGTERM and SIGHUP that reach weir are forwarded to it.
+3. A child that was asked to end, by a signal or by the deadline passing, has ``grace_seconds``.
+   Then SIGTERM, the same grace, and SIGKILL for every process of its session: ranks that a
+   launcher left behind are in it.
+4. Lines of its output are handed over as they come; the end of both streams and of the process is
+   awaited, no longer than the grace after the process has gone.
+
+Signals are taken over in the main thread only; elsewhere the child runs without forwarding.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from weir.bench.errors import BenchError
+
+GRACE_SECONDS = 20.0
+POLL_SECONDS = 0.1
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LineHandler = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the child ended. ``status`` is negative for a signal, as in ``subprocess``."""
+
+    status: int
+    seconds: float
+    asked_by: signal.Signals | None
+    timed_out: bool
+    killed: bool
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself with status 0."""
+        return self.status == 0 and self.asked_by is None and not self.timed_out
+
+    def describe(self) -> str:
+        """One clause that says why it ended."""
+        if self.timed_out:
+            return f"the deadline of {self.seconds:.0f} s passed (--timeout)"
+        if self.asked_by is not None:
+            return f"stopped by {self.asked_by.name}"
+        if self.status < 0:
+            return f"the launcher was ended by {_signal_name(-self.status)}"
+        if self.status > 128:
+            ended_by = _signal_name(self.status - 128)
+            return f"exit status {self.status}, a process was ended by {ended_by}"
+        return f"exit status {self.status}"
+
+
+def run_child(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    *,
+    on_stdout: LineHandler,
+    on_stderr: LineHandler,
+    grace_seconds: float = GRACE_SECONDS,
+) -> Ending:
+    """Run a command until it ends or has been ended; see the top of this file."""
+    try:
+        child = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BenchError(f"{command[0]} cannot be started: {error.strerror}") from None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    lines = _Lines()
+    lines.read(child.stdout, on_stdout)
+    lines.read(child.stderr, on_stderr)
+    with _forwarding(child) as asked:
+        try:
+            return _watch(child, lines, asked, timeout_seconds, grace_seconds)
+        except BaseException:
+            _kill_session(child)
+            child.wait(grace_seconds)
+            raise
+
+
+class _Lines:
+    """Reads streams in threads and hands their lines over in the thread that asks for them."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[tuple[LineHandler, str] | None] = queue.Queue()
+        self._open = 0
+
+    def read(self, stream: IO[str], handler: LineHandler) -> None:
+        def follow() -> None:
+            with stream:
+                for line in stream:
+                    self._queue.put((handler, line.rstrip("\n")))
+            self._queue.put(None)
+
+        self._open += 1
+        threading.Thread(target=follow, daemon=True).start()
+
+    @property
+    def ended(self) -> bool:
+        return self._open == 0
+
+    def hand_over(self, seconds: float) -> None:
+        """Handle what is there, waiting up to ``seconds`` for a first line."""
+        try:
+            item = self._queue.get(timeout=seconds)
+            while True:
+                if item is None:
+                    self._open -= 1
+                else:
+                    handler, line = item
+                    handler(line)
+                item = self._queue.get_nowait()
+        except queue.Empty:
+            return
+
+
+def _watch(
+    child: subprocess.Popen[str],
+    lines: _Lines,
+    asked: _Asked,
+    timeout_seconds: float,
+    grace_seconds: float,
+) -> Ending:
+    started = time.monotonic()
+    next_step = started + timeout_seconds
+    steps = iter((signal.SIGTERM, signal.SIGKILL))
+    timed_out = killed = ending = False
+    gone_at: float | None = None
+    while True:
+        lines.hand_over(POLL_SECONDS)
+        now = time.monotonic()
+        if gone_at is None and child.poll() is not None:
+            gone_at = now
+        if gone_at is not None and (lines.ended or now - gone_at > grace_seconds):
+            break
+        if asked.by is not None and not ending:
+            ending, next_step = True, now + grace_seconds
+        if gone_at is None and now >= next_step:
+            timed_out = timed_out or not ending
+            ending, next_step = True, now + grace_seconds
+            step = next(steps, signal.SIGKILL)
+            if step == signal.SIGKILL:
+                killed = True
+                _kill_session(child)
+            else:
+                child.send_signal(step)
+    if ending or child.returncode != 0:
+        _kill_session(child)
+    seconds = timeout_seconds if timed_out else time.monotonic() - started
+    return Ending(child.returncode, seconds, asked.by, timed_out, killed)
+
+
+@dataclass
+class _Asked:
+    """The first signal that asked for the end."""
+
+    by: signal.Signals | None = None
+
+
+@contextmanager
+def _forwarding(child: subprocess.Popen[str]) -> Iterator[_Asked]:
+    asked = _Asked()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        asked.by = asked.by or signal.Signals(number)
+        if child.poll() is None:
+            child.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _kill_session(child: subprocess.Popen[str]) -> None:
+    """SIGKILL to what is left of the child's session: a launcher gives its ranks other groups."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # Fields after the name, which may hold spaces: state, parent, group, session.
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == child.pid and fields[0] != "Z":
+                os.kill(int(entry.name), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,111 @@
+"""Finding weir-bench and asking it things that need no MPI job: its help, and what it would run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+import weir
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.results.folder import describe_validation
+from weir.results.schema import Parameter, Plan, Record
+
+PROGRAM = "weir-bench"
+BUILT = Path("build/release/bench") / PROGRAM
+ANSWER_SECONDS = 30.0
+
+
+class PlannedConfiguration(Record):
+    """One configuration of the job as ``weir-bench WORKLOAD ... --plan`` prints it."""
+
+    label: str
+    slug: str
+    asynchronous: bool
+    parameters: dict[str, Parameter]
+    plan: Plan
+
+
+class PlannedJob(Record):
+    """All configurations of the job, and what its calibration has to use."""
+
+    configurations: list[PlannedConfiguration]
+    directory: str
+    transfer_bytes: int
+
+
+def find_program(environment: Mapping[str, str]) -> Path:
+    """Find weir-bench: WEIR_BENCH, beside the package, a clone's release build, PATH."""
+    named = environment.get("WEIR_BENCH")
+    if named:
+        if os.access(named, os.X_OK) and Path(named).is_file():
+            return Path(named).resolve()
+        raise BenchError(f"WEIR_BENCH={named} is no program; name weir-bench itself", USAGE)
+    package = Path(weir.__file__).resolve().parent
+    candidates = [package / "bin" / PROGRAM, package / PROGRAM]
+    candidates += [
+        above / BUILT for above in package.parents if (above / "pyproject.toml").exists()
+    ]
+    for candidate in candidates:
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    on_path = shutil.which(PROGRAM, path=environment.get("PATH"))
+    if on_path:
+        return Path(on_path).resolve()
+    raise BenchError(
+        "weir-bench is not found; build it with ./dev build, or name it in WEIR_BENCH", USAGE
+    )
+
+
+def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
+    """What ``weir-bench ARGUMENTS`` would run on that many ranks; a user's error keeps its line."""
+    answer = _ask(program, [*arguments, "--plan", "--ranks", str(ranks)])
+    if answer.returncode != 0:
+        raise BenchError(_last_line(answer), USAGE if answer.returncode == USAGE else FAILED)
+    try:
+        return PlannedJob.model_validate_json(answer.stdout)
+    except ValidationError as error:
+        raise BenchError(
+            f"{program} --plan printed no plan that this weir knows, {describe_validation(error)}; "
+            "are both of one version?"
+        ) from None
+
+
+def help_text(program: Path, arguments: Sequence[str]) -> str:
+    """The text of ``weir-bench ARGUMENTS --help``."""
+    answer = _ask(program, [*arguments, "--help"])
+    if answer.returncode != 0:
+        raise BenchError(_last_line(answer), USAGE)
+    return answer.stdout
+
+
+def _ask(program: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [str(program), *arguments]
+    try:
+        return subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=ANSWER_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{' '.join(command)} gave no answer in {ANSWER_SECONDS:.0f} s") from None
+    except OSError as error:
+        raise BenchError(f"{program} cannot be started: {error.strerror}") from None
+
+
+def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
+    """The line that weir-bench gave for its failure, without its name in front."""
+    lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+    named = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
+    if named:
+        return named[0].removeprefix(f"{PROGRAM}: ")
+    told = lines[-1] if lines else "it said nothing"
+    return f"{PROGRAM} ended with status {answer.returncode}: {told}"

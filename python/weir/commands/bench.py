@@ -1,0 +1,214 @@
+"""``weir bench`` and ``weir predict``: the steps of ``weir.bench.job``, shown as they are done."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from weir.bench import display
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.job import (
+    Job,
+    calibrate,
+    check_output,
+    default_output,
+    expectations,
+    preparation_folder,
+    run_job,
+    timeout_of,
+    utc_now,
+)
+from weir.bench.launcher import Launcher, found_launcher, given_launcher
+from weir.bench.program import PlannedJob, find_program, help_text, plan_job
+from weir.commands.report import write_reports
+from weir.commands.terminal import message_console, output_console, warn
+from weir.model.verdict import verdict
+from weir.results.errors import ResultError
+from weir.results.folder import write_json
+from weir.results.schema import Expectation
+from weir.results.seal import seal
+
+PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+"""Everything that is not an option of weir goes to weir-bench as it stands."""
+
+HELP = """\
+weir {command} WORKLOAD [ARGUMENTS AND OPTIONS OF weir-bench] -n RANKS
+
+{about}
+
+Options of weir:
+  -n, --ranks N        ranks to start (WEIR_RANKS, or SLURM_NTASKS inside an allocation)
+  --launcher COMMAND   start ranks with this instead of the mpirun, mpiexec or srun found,
+                       for example "srun -n 4096" (WEIR_LAUNCHER)
+  --output {output}
+{more}  -h, --help           this text; after a WORKLOAD also that workload's own options
+"""
+ABOUT = {
+    "bench": """\
+Runs a benchmark and judges it: what it will do, a calibration of the file system, the expected
+rates with the limiting stage, the runs, a verdict for each, a result folder and a report.
+
+For example, MADbench2 on 4 ranks, both interfaces, separate files and one shared file:
+  weir bench madbench 2000 8 1 32 4096 1 1 --iomethod POSIX,MPI --filetype UNIQUE,SHARED -n 4""",
+    "predict": """\
+Says what a run of weir bench with the same words would be expected to reach, and runs nothing but
+the calibration.
+
+For example:
+  weir predict madbench 2000 8 1 32 4096 1 1 -n 4""",
+}
+OUTPUT = {
+    "bench": "FOLDER      results go there [weir-results/<UTC stamp>-<workload>]",
+    "predict": "FILE        write the expectations too, for weir-bench --expectation FILE",
+}
+MORE = {
+    "bench": """\
+  --no-report          seal the results but write no report.html
+  --timeout SECONDS    end the job after that time [3600, or 4 times --time-limit if more]
+""",
+    "predict": "",
+}
+
+Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS")]
+LauncherText = Annotated[str | None, typer.Option("--launcher", envvar="WEIR_LAUNCHER")]
+Help = Annotated[bool, typer.Option("-h", "--help")]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Steps 1 to 3 done: what will run, and what it should reach."""
+
+    job: Job
+    planned: PlannedJob
+    expected: dict[str, Expectation]
+
+
+def bench_command(
+    context: typer.Context,
+    ranks: Ranks = None,
+    launcher: LauncherText = None,
+    output: Annotated[Path | None, typer.Option("--output", envvar="WEIR_OUTPUT")] = None,
+    no_report: Annotated[bool, typer.Option("--no-report")] = False,
+    timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
+    show_help: Help = False,
+) -> None:
+    """Run a benchmark: expectation, repetitions, verdict, result folder, report."""
+    arguments = list(context.args)
+    if show_help or not arguments:
+        explain("bench", arguments)
+        return
+    console = output_console()
+    target = output or default_output(arguments[0], utc_now())
+    check_output(target)
+    job = find_job(ranks, launcher)
+    planned = plan_job(job.program, arguments, job.launcher.ranks)
+    with preparation_folder(target) as preparation:
+        prepared = prepare(console, job, planned, arguments, preparation)
+        console.print()
+        failure: BenchError | None = None
+        try:
+            with display.progress_display(message_console()) as on_progress:
+                run_job(
+                    job,
+                    arguments,
+                    target,
+                    preparation,
+                    prepared.expected,
+                    timeout_of(planned, timeout),
+                    on_progress=on_progress,
+                    tell=warn,
+                )
+        except BenchError as error:
+            failure = error
+    _show_results(console, target, with_report=not no_report, failure=failure)
+    if failure is not None:
+        raise failure
+
+
+def _show_results(
+    console: Console, target: Path, *, with_report: bool, failure: BenchError | None
+) -> None:
+    """Seal and show; after a failure only what there is, so that its own line comes last."""
+    try:
+        sealed = seal(target, verdict)
+    except ResultError as error:
+        if failure is None:
+            raise
+        warn(f"no results: {error}")
+        return
+    display.show_verdicts(console, [one.run for one in sealed])
+    console.print(f"\nResults: {target}", soft_wrap=True, highlight=False, markup=False)
+    if with_report:
+        report = write_reports(target)
+        console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
+    unfinished = [one.run.label for one in sealed if one.run.status != "complete"]
+    if unfinished and failure is None:
+        raise BenchError(f"{len(unfinished)} of {len(sealed)} runs did not complete", FAILED)
+
+
+def predict_command(
+    context: typer.Context,
+    ranks: Ranks = None,
+    launcher: LauncherText = None,
+    output: Annotated[Path | None, typer.Option("--output")] = None,
+    show_help: Help = False,
+) -> None:
+    """Say what a run should reach, and which stage of the path limits it."""
+    arguments = list(context.args)
+    if show_help or not arguments:
+        explain("predict", arguments)
+        return
+    job = find_job(ranks, launcher)
+    planned = plan_job(job.program, arguments, job.launcher.ranks)
+    with preparation_folder(output or Path("prediction")) as preparation:
+        prepared = prepare(output_console(), job, planned, arguments, preparation)
+    if output is not None:
+        made = {slug: one.model_dump(mode="json") for slug, one in prepared.expected.items()}
+        write_json(output, made)
+
+
+def prepare(
+    console: Console,
+    job: Job,
+    planned: PlannedJob,
+    arguments: list[str],
+    preparation: Path,
+) -> Prepared:
+    """Show the plan, calibrate, and show the expectations."""
+    display.show_plan(console, planned, job.command(arguments))
+    calibration = calibrate(job, planned, preparation, warn)
+    expected = expectations(planned, calibration)
+    display.show_expectations(console, planned, calibration, expected)
+    return Prepared(job, planned, expected)
+
+
+def find_job(ranks: int | None, launcher: str | None) -> Job:
+    """weir-bench and the launcher for it."""
+    program = find_program(os.environ)
+    return Job(program, _find_launcher(ranks, launcher))
+
+
+def _find_launcher(ranks: int | None, launcher: str | None) -> Launcher:
+    if launcher is not None:
+        return given_launcher(launcher, ranks)
+    allocated = os.environ.get("SLURM_NTASKS", "")
+    if ranks is None and allocated.isdigit():
+        ranks = int(allocated)
+    if ranks is None:
+        raise BenchError("say on how many ranks to run, for example -n 4", USAGE)
+    return found_launcher(ranks, os.environ)
+
+
+def explain(command: str, arguments: list[str]) -> None:
+    """Print weir's options, then what weir-bench says about its own."""
+    told = HELP.format(
+        command=command, about=ABOUT[command], output=OUTPUT[command], more=MORE[command]
+    )
+    typer.echo(told)
+    workload = [word for word in arguments[:1] if not word.startswith("-")]
+    typer.echo(help_text(find_program(os.environ), workload).rstrip())

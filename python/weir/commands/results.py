@@ -1,0 +1,147 @@
+"""``weir results``: find runs again by SQL, show one, compare two."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from weir.commands.show import show_comparison, show_run
+from weir.commands.terminal import output_console, warn
+from weir.results.compare import compare, pair_by_label
+from weir.results.errors import ResultError
+from weir.results.folder import RUN_FILE, find_run_folders, load_run
+from weir.results.index import Answer, query
+from weir.results.schema import Run
+
+results_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+DEFAULT_ROOT = Path("weir-results")
+
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--root",
+        envvar="WEIR_RESULTS",
+        help="Folder with run folders at any depth [weir-results if it is there, else .]",
+        show_default=False,
+    ),
+]
+
+
+@results_app.callback()
+def results_group(context: typer.Context) -> None:
+    """Find runs again, show one, compare two."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@results_app.command("query")
+def query_command(
+    sql: Annotated[str, typer.Argument(help="One SQL statement (DuckDB).")],
+    root: Root = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header.")] = False,
+) -> None:
+    """Run SQL over all runs: tables runs, repetitions, phases, rates, nodes, and events.
+
+    They are read from the run folders at each call. DESCRIBE runs lists a table's columns; run_id
+    joins them; a parameter is parameters->>'no_pix'. For example:
+
+    weir results query "SELECT label, direction, median_bytes_per_second, verdict FROM rates JOIN
+    runs USING (run_id) WHERE headline"
+    """
+    if as_json and as_csv:
+        raise typer.BadParameter("--json and --csv exclude each other")
+    answer = query(_root(root), sql, warn)
+    if as_json:
+        _print_json(answer)
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(answer.columns)
+        writer.writerows(answer.rows)
+    else:
+        _print_table(answer)
+
+
+@results_app.command("show")
+def show_command(
+    run: Annotated[str, typer.Argument(help="A run folder, or a run's id or its beginning.")],
+    root: Root = None,
+) -> None:
+    """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
+    for one in _find_runs(run, root):
+        show_run(output_console(), one)
+
+
+@results_app.command("compare")
+def compare_command(
+    first: Annotated[str, typer.Argument(help="A run folder, a folder of them, or a run's id.")],
+    second: Annotated[str, typer.Argument(help="The same, to compare with it.")],
+    root: Root = None,
+) -> None:
+    """Compare two runs, or two folders run by run: medians, ratio, intervals, what differed."""
+    left, right = _find_runs(first, root), _find_runs(second, root)
+    pairs, alone = pair_by_label(left, right)
+    if not pairs:
+        raise ResultError(f"{first} and {second} have no run with the same label")
+    for before, after in pairs:
+        show_comparison(output_console(), compare(before, after))
+    if alone:
+        warn(f"only on one side, not compared: {', '.join(alone)}")
+
+
+def _root(root: Path | None) -> Path:
+    if root is not None:
+        return root
+    return DEFAULT_ROOT if DEFAULT_ROOT.is_dir() else Path()
+
+
+def _find_runs(text: str, root: Path | None) -> list[Run]:
+    """The runs that a person's word means: those of a folder, or the one with that id."""
+    path = Path(text)
+    if path.is_file() and path.name == RUN_FILE:
+        return [load_run(path)]
+    if path.is_dir():
+        folders = find_run_folders(path)
+        if not folders:
+            raise ResultError(f"{path} holds no run.json")
+        return [load_run(folder) for folder in folders]
+    below = _root(root)
+    runs = [load_run(folder) for folder in find_run_folders(below)]
+    found = [one for one in runs if one.id == text] or [
+        one for one in runs if one.id.startswith(text)
+    ]
+    if len(found) != 1:
+        what = f"{len(found)} runs have an id that begins so" if found else "no run has that id"
+        raise ResultError(f"{text} is no folder, and below {below} {what}")
+    return found
+
+
+def _print_json(answer: Answer) -> None:
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    typer.echo(json.dumps(rows, indent=1, default=str))
+
+
+def _print_table(answer: Answer) -> None:
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for place, name in enumerate(answer.columns):
+        numeric = all(isinstance(row[place], int | float) for row in answer.rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in answer.rows:
+        table.add_row(*(_cell(value) for value in row))
+    output_console().print(table, markup=False, highlight=False)
+    count = len(answer.rows)
+    typer.echo(f"{count} row{'' if count == 1 else 's'}", err=True)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
+    return str(value)

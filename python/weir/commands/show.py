@@ -1,0 +1,130 @@
+"""How one run, and a comparison of two, look at the terminal."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from weir.bench.display import show_verdicts
+from weir.results.compare import Comparison
+from weir.results.quantities import rate_text, seconds_text, size_text
+from weir.results.schema import Phase, Run
+
+
+def show_run(console: Console, run: Run) -> None:
+    """Everything of a run that decides whether to believe it, most important first."""
+
+    def line(text: str) -> None:
+        console.print(text, highlight=False, markup=False)
+
+    console.print(
+        f"[bold]{escape(run.label)}[/bold]  {run.workload}  {run.status}", highlight=False
+    )
+    line(f"id {run.id}, started {run.started_utc}, {len(run.repetitions)} repetitions, warm-ups in")
+    show_verdicts(console, [run])
+    console.print()
+    _show_phases(console, run)
+    plan = run.plan
+    line(
+        f"\nplan: {plan.ranks} ranks on {len(run.nodes)} nodes, {plan.files} files, "
+        f"{size_text(plan.disk_bytes_total)} on disk, {size_text(plan.memory_bytes_total)} memory"
+    )
+    given = [
+        f"{name} = {parameter.value} ({parameter.origin})"
+        for name, parameter in run.parameters.items()
+        if parameter.origin != "default"
+    ]
+    line(f"given: {', '.join(given) or 'nothing, all defaults'}")
+    line(_payload_text(run))
+    if run.clocks:
+        doubt = ", FLAGGED: over 1 %" if run.clocks.flagged else ""
+        line(
+            f"clocks: error at most {seconds_text(run.clocks.error_bound_ns * 1e-9)}, "
+            f"{run.clocks.error_fraction_of_span:.2%} of the span{doubt}"
+        )
+    if run.environment:
+        quiet = run.environment.quiet
+        line(f"system: {'quiet' if quiet.quiet else 'NOT quiet'}, {quiet.text}")
+    if run.expectation:
+        for rate in run.expectation.rates:
+            line(f"expected {rate.direction}: {rate.how}")
+    line(f"command: {' '.join(run.command)}\n")
+
+
+def _payload_text(run: Run) -> str:
+    checked = run.verification
+    if not checked.performed:
+        return "payload: NOT verified"
+    errors = (
+        f"{len(checked.errors)} ERRORS, first: {checked.errors[0].text}"
+        if checked.errors
+        else ("no error")
+    )
+    return f"payload: {size_text(checked.bytes_verified)} verified, {errors}"
+
+
+def _show_phases(console: Console, run: Run) -> None:
+    by_phase: dict[tuple[str, str], list[Phase]] = defaultdict(list)
+    for repetition in run.repetitions:
+        for phase in [] if repetition.warmup else repetition.phases:
+            by_phase[phase.function, phase.direction].append(phase)
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    table.add_column("medians by function")
+    names = ("span", "slowest rank", "sum of ranks", "EAAR", "waiting", "slowest")
+    for name in (*names, "served from"):
+        table.add_column(name, justify="left" if name in ("slowest", "served from") else "right")
+    for (function, direction), phases in by_phase.items():
+        slowest = max(phases, key=lambda phase: phase.io_seconds.max).io_seconds
+        table.add_row(
+            f"{function} {direction}",
+            *(
+                rate_text(
+                    _median([getattr(phase, f"rate_{name}_bytes_per_second") for phase in phases])
+                )
+                for name in ("span", "slowest_rank", "sum_of_ranks", "foreground")
+            ),
+            seconds_text(_median([phase.barrier_wait_seconds.mean for phase in phases]) or 0.0),
+            f"rank {slowest.max_rank} on {slowest.max_host}, {seconds_text(slowest.max)}",
+            ", ".join(sorted({phase.cache.verdict for phase in phases})),
+        )
+    console.print(table, markup=False, highlight=False)
+
+
+def _median(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """Medians side by side; a difference counts where the intervals do not overlap."""
+    first, second = comparison.first, comparison.second
+    for name, run in (("A", first), ("B", second)):
+        text = f"[bold]{name}: {escape(run.label)}[/bold]  {run.id}, started {run.started_utc}"
+        console.print(text, highlight=False)
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    table.add_column("function")
+    table.add_column("")
+    table.add_column("metric")
+    for name in ("A", "B", "B / A"):
+        table.add_column(name, justify="right")
+    table.add_column("intervals")
+    for rate in comparison.rates:
+        ratio = "" if rate.ratio is None else f"{rate.ratio:.2f}"
+        shown = "overlap, no difference shown" if rate.intervals_overlap else "apart"
+        table.add_row(
+            rate.function,
+            rate.direction,
+            rate.metric.replace("_", " "),
+            rate_text(rate.first.median),
+            rate_text(rate.second.median),
+            ratio,
+            shown,
+        )
+    console.print(table, markup=False, highlight=False)
+    differing = [f"{d.name} {d.first} -> {d.second}" for d in comparison.differences]
+    text = ", ".join(differing) or "nothing"
+    console.print(f"differs: {text}\n", markup=False, highlight=False)
