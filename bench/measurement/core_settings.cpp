@@ -50,45 +50,91 @@ Status read_memory_hog(const std::string& text, CoreSettings* core) {
 
 std::vector<Setting> core_declarations() {
   return {
-      {.name = "directory", .metavar = "DIR",
+      {.name = "directory",
+       .metavar = "DIR",
        .help = "where the test files go [files/ when the current directory has it, otherwise .]"},
-      {.name = "output", .metavar = "FOLDER",
+      {.name = "output",
+       .metavar = "FOLDER",
        .help = "folder for the results, not there yet [weir-results/TIME-WORKLOAD]"},
-      {.name = "expectation", .metavar = "FILE",
+      {.name = "expectation",
+       .metavar = "FILE",
        .help = "expectations made before the run, as `weir predict` writes them"},
-      {.name = "progress", .kind = Kind::choice, .default_value = "none", .metavar = "FORM",
-       .help = "report progress on standard error", .choices = {"none", "json"}},
-      {.name = "sync", .kind = Kind::choice, .default_value = "fsync", .metavar = "CALL",
+      {.name = "progress",
+       .kind = Kind::choice,
+       .default_value = "none",
+       .metavar = "FORM",
+       .help = "report progress on standard error",
+       .choices = {"none", "json"}},
+      {.name = "sync",
+       .kind = Kind::choice,
+       .default_value = "fsync",
+       .metavar = "CALL",
        .help = "makes every write durable, inside its timed part",
        .choices = {"fsync", "fdatasync", "none"}},
-      {.name = "direct", .kind = Kind::flag, .default_value = "false",
+      {.name = "direct",
+       .kind = Kind::flag,
+       .default_value = "false",
        .help = "O_DIRECT: past the page cache (POSIX only)"},
-      {.name = "drop-cache", .kind = Kind::flag, .default_value = "false",
+      {.name = "drop-cache",
+       .kind = Kind::flag,
+       .default_value = "false",
        .help = "drop the files' cached pages before reading"},
-      {.name = "rank-shift", .kind = Kind::integer, .default_value = "0", .metavar = "N",
+      {.name = "rank-shift",
+       .kind = Kind::integer,
+       .default_value = "0",
+       .metavar = "N",
        .help = "in each later function handle the data of the N-th next rank"},
-      {.name = "memory-hog", .default_value = "0", .metavar = "SIZE|PERCENT%",
+      {.name = "memory-hog",
+       .default_value = "0",
+       .metavar = "SIZE|PERCENT%",
        .help = "occupy so much memory on every node, to keep it from caching"},
-      {.name = "verify", .kind = Kind::flag, .default_value = "true",
+      {.name = "verify",
+       .kind = Kind::flag,
+       .default_value = "true",
        .help = "check every byte that is read"},
-      {.name = "seed", .kind = Kind::integer, .metavar = "N",
+      {.name = "seed",
+       .kind = Kind::integer,
+       .metavar = "N",
        .help = "seed of the payload and the order of runs [new each time]"},
-      {.name = "compressible", .kind = Kind::integer, .default_value = "0", .metavar = "PERCENT",
+      {.name = "compressible",
+       .kind = Kind::integer,
+       .default_value = "0",
+       .metavar = "PERCENT",
        .help = "share of the payload that a compressor can remove"},
-      {.name = "warmups", .kind = Kind::integer, .default_value = "1", .metavar = "N",
+      {.name = "warmups",
+       .kind = Kind::integer,
+       .default_value = "1",
+       .metavar = "N",
        .help = "repetitions not counted, first"},
-      {.name = "repetitions", .kind = Kind::integer, .default_value = "3", .metavar = "N",
+      {.name = "repetitions",
+       .kind = Kind::integer,
+       .default_value = "3",
+       .metavar = "N",
        .help = "least number of counted repetitions"},
-      {.name = "max-repetitions", .kind = Kind::integer, .default_value = "20", .metavar = "N",
+      {.name = "max-repetitions",
+       .kind = Kind::integer,
+       .default_value = "20",
+       .metavar = "N",
        .help = "most counted repetitions, when --precision is not reached before"},
-      {.name = "precision", .kind = Kind::real, .default_value = "0.05", .metavar = "FRACTION",
+      {.name = "precision",
+       .kind = Kind::real,
+       .default_value = "0.05",
+       .metavar = "FRACTION",
        .help = "repeat until the 95 % confidence interval of the median rate is within this "
                "fraction of it"},
-      {.name = "time-limit", .kind = Kind::real, .default_value = "600", .metavar = "SECONDS",
+      {.name = "time-limit",
+       .kind = Kind::real,
+       .default_value = "600",
+       .metavar = "SECONDS",
        .help = "begin no further repetition after this time, once each configuration has one"},
-      {.name = "deadline", .kind = Kind::real, .default_value = "600", .metavar = "SECONDS",
+      {.name = "deadline",
+       .kind = Kind::real,
+       .default_value = "600",
+       .metavar = "SECONDS",
        .help = "end the run when one operation or wait takes longer"},
-      {.name = "plan", .kind = Kind::flag, .default_value = "false",
+      {.name = "plan",
+       .kind = Kind::flag,
+       .default_value = "false",
        .help = "print as JSON what would be run, and run nothing"},
       {.name = "ranks", .kind = Kind::integer, .metavar = "N", .help = "with --plan: for N ranks"},
   };
@@ -138,20 +184,19 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
   core.repetitions.maximum = static_cast<int>(bounds[4].value);
   core.repetitions.half_width = settings.real("precision");
   if (core.repetitions.maximum < core.repetitions.minimum) {
-    const bool given = settings.values().find("max-repetitions")->second.origin !=
-                       SettingOrigin::default_value;
+    const bool given =
+        settings.values().find("max-repetitions")->second.origin != SettingOrigin::default_value;
     if (given) {
-      return invalid_argument(fmt::format(
-          "--max-repetitions {} is less than --repetitions {}", core.repetitions.maximum,
-          core.repetitions.minimum));
+      return invalid_argument(fmt::format("--max-repetitions {} is less than --repetitions {}",
+                                          core.repetitions.maximum, core.repetitions.minimum));
     }
     core.repetitions.maximum = core.repetitions.minimum;
   }
   core.time_limit_seconds = settings.real("time-limit");
   core.deadline_seconds = settings.real("deadline");
   if (core.deadline_seconds < 1 || core.deadline_seconds > 1e9) {
-    return invalid_argument(fmt::format(
-        "--deadline must lie between 1 and 1e9 seconds; given: {}", core.deadline_seconds));
+    return invalid_argument(fmt::format("--deadline must lie between 1 and 1e9 seconds; given: {}",
+                                        core.deadline_seconds));
   }
   return core;
 }
@@ -163,8 +208,7 @@ Status check_directory(const std::string& directory) {
                                         directory, std::generic_category().message(errno)));
   }
   if (!S_ISDIR(status.st_mode)) {
-    return invalid_argument(
-        fmt::format("--directory {}: is a file; name a directory", directory));
+    return invalid_argument(fmt::format("--directory {}: is a file; name a directory", directory));
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     return invalid_argument(

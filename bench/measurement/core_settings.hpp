@@ -21,8 +21,8 @@ struct CoreSettings {
   bool direct = false;
   bool drop_cache = false;
   std::int64_t rank_shift = 0;
-  std::int64_t memory_hog_bytes = 0;    // per node
-  double memory_hog_fraction = 0;       // of the node's available memory, per node
+  std::int64_t memory_hog_bytes = 0;  // per node
+  double memory_hog_fraction = 0;     // of the node's available memory, per node
   bool verify = true;
   std::uint64_t seed = 0;
   bool seed_given = false;

@@ -68,8 +68,8 @@ Status write_slice(const std::string& path, std::int64_t offset, std::span<const
 }
 
 // Rank 0 makes the folder and every column's header; the others wait, and learn of a failure.
-Status create_columns(const Job& job, const std::string& directory,
-                      std::span<const Column> columns, std::int64_t total) {
+Status create_columns(const Job& job, const std::string& directory, std::span<const Column> columns,
+                      std::int64_t total) {
   Status status;
   if (job.rank == 0) {
     if (mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
@@ -81,14 +81,8 @@ Status create_columns(const Job& job, const std::string& directory,
       status = write_slice(fmt::format("{}/{}.npy", directory, column.name), 0, header, true);
     }
   }
-  const auto agreed = agree(job.world, status.ok() ? none_failed : job.rank, job.deadline_ns());
-  if (!agreed) return agreed.error();
-  if (!status.ok() || agreed.value().failed_rank == none_failed) return status;
-  Error error;
-  error.code = ErrorCode::peer;
-  error.message = "rank 0 could not create the trace";
-  error.file = directory;
-  return error;
+  int failed_rank = none_failed;
+  return agree_on(job, std::move(status), &failed_rank);
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ struct Event {
 };
 
 // Writes the columns of all ranks' events to FOLDER/events/. Collective; FOLDER must be visible on
-// every rank. `to_run_time` turns this process's clock into nanoseconds since the run's start on
-// rank 0's clock. Every rank returns its own status.
+// every rank. A rank that cannot write its slice returns its own error, the others none: agree on
+// it (job.hpp: agree_on). `to_run_time` turns this process's clock into nanoseconds since the run's
+// start on rank 0's clock.
 Status write_events(const Job& job, const std::string& folder, std::span<const Event> events,
                     const std::function<std::int64_t(std::int64_t)>& to_run_time);
 

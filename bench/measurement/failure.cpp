@@ -67,7 +67,7 @@ void block_ending_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Status write_file_atomically(const std::string& path, const std::string& text) {
+Status write_file_atomically(const std::string& path, const std::string& text, bool durable) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return system_failure("open", temporary, -1, errno);
@@ -81,7 +81,7 @@ Status write_file_atomically(const std::string& path, const std::string& text) {
       error = errno;
     }
   }
-  if (error == 0 && fsync(descriptor) != 0) error = errno;
+  if (error == 0 && durable && fsync(descriptor) != 0) error = errno;
   if (close(descriptor) != 0 && error == 0) error = errno;
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {
@@ -101,6 +101,47 @@ nlohmann::ordered_json failure_record(const Error& error, const std::string& hos
   record["file"] = error.file.empty() ? nullptr : nlohmann::ordered_json(error.file);
   record["offset_bytes"] = error.offset >= 0 ? nlohmann::ordered_json(error.offset) : nullptr;
   return record;
+}
+
+ReportedFailure report_to_rank_0(const Job& job, int failed_rank, const Error& mine,
+                                 const nlohmann::ordered_json& details) {
+  constexpr int tag = 99;
+  if (job.rank == failed_rank || failed_rank == none_failed) {
+    if (job.rank != 0 && job.rank == failed_rank) {
+      const nlohmann::ordered_json message = {{"code", static_cast<int>(mine.code)},
+                                              {"message", mine.message},
+                                              {"operation", mine.operation},
+                                              {"file", mine.file},
+                                              {"offset", mine.offset},
+                                              {"system_error", mine.system_error},
+                                              {"host", job.host},
+                                              {"details", details}};
+      // A file name may hold any bytes; the text of a message may not.
+      const std::string text =
+          message.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, tag, job.world);
+    }
+    return {mine, job.host, details};
+  }
+  if (job.rank != 0) return {mine, job.host, details};
+  MPI_Status status;
+  int length = 0;
+  MPI_Probe(failed_rank, tag, job.world, &status);
+  MPI_Get_count(&status, MPI_CHAR, &length);
+  std::string text(static_cast<std::size_t>(length), '\0');
+  MPI_Recv(text.data(), length, MPI_CHAR, failed_rank, tag, job.world, MPI_STATUS_IGNORE);
+  const auto message = nlohmann::ordered_json::parse(text);
+  ReportedFailure reported;
+  reported.error.code = static_cast<ErrorCode>(message["code"].get<int>());
+  reported.error.message = message["message"];
+  reported.error.operation = message["operation"];
+  reported.error.file = message["file"];
+  reported.error.offset = message["offset"];
+  reported.error.system_error = message["system_error"];
+  reported.error.rank = failed_rank;
+  reported.host = message["host"];
+  reported.details = message["details"];
+  return reported;
 }
 
 FailureGuard::FailureGuard(const Job& job, std::string root, std::vector<std::string> slugs)
@@ -158,7 +199,8 @@ void FailureGuard::record(const std::string& status, const Error& error, const s
     fmt::print(stderr, "weir-bench: cannot record the failure in {}: errno {}\n", claim, errno);
   } else {
     close(descriptor);
-    if (Status written = write_file_atomically(claim, failure.dump(2) + "\n"); !written) {
+    fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
+    if (Status written = write_file_atomically(claim, failure.dump(2) + "\n", false); !written) {
       fmt::print(stderr, "weir-bench: {}\n", written.error().text());
     }
   }
@@ -170,11 +212,10 @@ void FailureGuard::record(const std::string& status, const Error& error, const s
     run["status"] = status;
     run["failure"] = failure;
     run["finished_utc"] = utc_now();
-    if (Status written = write_file_atomically(path, run.dump(2) + "\n"); !written) {
+    if (Status written = write_file_atomically(path, run.dump(1) + "\n", false); !written) {
       fmt::print(stderr, "weir-bench: {}\n", written.error().text());
     }
   }
-  fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
 }
 
 bool FailureGuard::has_lost_rank(int* lost) const {

@@ -1,7 +1,8 @@
 // The end of a run that cannot go on: one message, a result marked failed, no test files, no hang.
 //
 // Three ways lead here:
-//   1. A rank's operation fails. The ranks learn of it at their next barrier (job.hpp: agree) and end
+//   1. A rank's operation fails. The ranks learn of it at their next barrier (job.hpp: agree) and
+//   end
 //      together; rank 0 reports the first failed rank's error.
 //   2. A signal arrives (Ctrl-C, or SIGTERM from the launcher because a rank was lost). A thread of
 //      every rank waits for signals; it removes the test files, records the failure and ends the
@@ -40,7 +41,7 @@ void block_ending_signals();
 // Which test files a rank removes when the run breaks off: its own, and those of its neighbours in
 // rank order, who may be the ones that were lost.
 struct TestFiles {
-  std::string directory;           // made for this run, removed when empty
+  std::string directory;  // made for this run, removed when empty
   std::vector<std::string> paths;
 };
 
@@ -56,8 +57,8 @@ class FailureGuard {
   // Removes the files and the directory; missing ones are no error. Returns the first other error.
   Status remove_test_files();
 
-  // Between entering() and left(), the thread ends the process when the deadline passes. `operation`
-  // must be a string literal, `file` must live until left().
+  // Between entering() and left(), the thread ends the process when the deadline passes.
+  // `operation` must be a string literal, `file` must live until left().
   void entering(const char* operation, const std::string* file, std::int64_t offset);
   void left();
 
@@ -89,9 +90,20 @@ class FailureGuard {
   std::jthread watcher_;
 };
 
-// Writes `text` to `path` so that a reader sees the old content or the new, never a part: a temporary
-// file beside it, fsync, rename.
-Status write_file_atomically(const std::string& path, const std::string& text);
+// Writes `text` to `path` so that a reader sees the old content or the new, never a part: a
+// temporary file beside it, fsync, rename. Without `durable` there is no fsync: for the second that
+// a launcher gives a dying process.
+Status write_file_atomically(const std::string& path, const std::string& text, bool durable = true);
+
+// Brings the error of `failed_rank`, with `details` that it has to tell, to rank 0. Call on every
+// rank with the same `failed_rank`; on others than rank 0 the caller's own error comes back.
+struct ReportedFailure {
+  Error error;
+  std::string host;
+  nlohmann::ordered_json details;
+};
+[[nodiscard]] ReportedFailure report_to_rank_0(const Job& job, int failed_rank, const Error& mine,
+                                               const nlohmann::ordered_json& details);
 
 // run.json's "failure" record.
 [[nodiscard]] nlohmann::ordered_json failure_record(const Error& error, const std::string& host);

@@ -76,12 +76,33 @@ Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what
       Error error;
       error.code = ErrorCode::deadline;
       error.operation = what;
-      error.message = std::string(what) +
-                      " did not end before the deadline (--deadline): another rank is stuck or lost";
+      error.message =
+          std::string(what) +
+          " did not end before the deadline (--deadline): another rank is stuck or lost";
       return error;
     }
     sched_yield();
   }
+}
+
+Error failed_elsewhere(int rank) {
+  Error error;
+  error.code = ErrorCode::peer;
+  error.rank = rank;
+  error.message = "failed; its own message says why";
+  return error;
+}
+
+Status agree_on(const Job& job, Status mine, int* failed_rank) {
+  if (!mine && mine.error().rank < 0) mine.error().rank = job.rank;
+  const auto agreed = agree(job.world, mine.ok() ? none_failed : job.rank, job.deadline_ns());
+  if (!agreed) {
+    *failed_rank = job.rank;
+    return agreed.error();
+  }
+  if (agreed.value().failed_rank == none_failed) return {};
+  *failed_rank = agreed.value().failed_rank;
+  return mine.ok() ? Status(failed_elsewhere(*failed_rank)) : mine;
 }
 
 Result<Agreement> agree(MPI_Comm communicator, int failed_rank, std::int64_t deadline_ns) {

@@ -53,11 +53,18 @@ struct Agreement {
   std::int64_t wait_ns = 0;       // from entering to leaving: the wait at the barrier
 };
 
-// A barrier over `communicator` at which the ranks tell each other of failures. `failed_rank` is the
-// caller's world rank when it has failed, otherwise none_failed. Every rank leaves with the same
-// answer, or with ErrorCode::deadline.
+// A barrier over `communicator` at which the ranks tell each other of failures. `failed_rank` is
+// the caller's world rank when it has failed, otherwise none_failed. Every rank leaves with the
+// same answer, or with ErrorCode::deadline.
 [[nodiscard]] Result<Agreement> agree(MPI_Comm communicator, int failed_rank,
                                       std::int64_t deadline_ns);
+
+// The same over the whole job for a Status: when any rank's is an error, every rank gets one; the
+// rank where it happened its own, with its rank noted, the others ErrorCode::peer. `failed_rank`
+// becomes the lowest failed rank.
+[[nodiscard]] Status agree_on(const Job& job, Status mine, int* failed_rank);
+// What a rank knows of another's failure.
+[[nodiscard]] Error failed_elsewhere(int rank);
 
 // The same over any request: tests it until it completes, yielding the processor between tests.
 [[nodiscard]] Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what);

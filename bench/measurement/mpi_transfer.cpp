@@ -82,11 +82,11 @@ class MpiBlockingTransfer final : public Transfer {
       MPI_Status status;
       const bool reading = request.direction == Direction::read;
       const int piece = piece_of(request, moved);
-      const int code =
-          reading ? MPI_File_read_at(file_.handle(), request.offset + moved, request.buffer + moved,
-                                     piece, MPI_BYTE, &status)
-                  : MPI_File_write_at(file_.handle(), request.offset + moved,
-                                      request.buffer + moved, piece, MPI_BYTE, &status);
+      const int code = reading
+                           ? MPI_File_read_at(file_.handle(), request.offset + moved,
+                                              request.buffer + moved, piece, MPI_BYTE, &status)
+                           : MPI_File_write_at(file_.handle(), request.offset + moved,
+                                               request.buffer + moved, piece, MPI_BYTE, &status);
       if (code != MPI_SUCCESS) {
         return mpi_failure(reading ? "MPI_File_read_at" : "MPI_File_write_at", file_.path(),
                            request.offset + moved, code);
@@ -175,13 +175,11 @@ class MpiBackgroundTransfer final : public Transfer {
 
   Status start_piece() {
     const int piece = piece_of(request_, moved_);
-    const int code = reading()
-                         ? MPI_File_iread_at(file_.handle(), request_.offset + moved_,
-                                             request_.buffer + moved_, piece, MPI_BYTE,
-                                             &request_handle_)
-                         : MPI_File_iwrite_at(file_.handle(), request_.offset + moved_,
-                                              request_.buffer + moved_, piece, MPI_BYTE,
-                                              &request_handle_);
+    const int code =
+        reading() ? MPI_File_iread_at(file_.handle(), request_.offset + moved_,
+                                      request_.buffer + moved_, piece, MPI_BYTE, &request_handle_)
+                  : MPI_File_iwrite_at(file_.handle(), request_.offset + moved_,
+                                       request_.buffer + moved_, piece, MPI_BYTE, &request_handle_);
     if (code != MPI_SUCCESS) {
       stage_ = Stage::idle;
       return mpi_failure(reading() ? "MPI_File_iread_at" : "MPI_File_iwrite_at", file_.path(),

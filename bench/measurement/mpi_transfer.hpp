@@ -37,8 +37,8 @@ class MpiFile {
 // transfer: MPI_File_sync is collective, so the caller syncs when every rank has moved its bytes.
 [[nodiscard]] std::unique_ptr<storage::Transfer> make_mpi_transfer(const MpiFile& file);
 
-// Independent nonblocking MPI_File_i{read,write}_at, which advance when poll() is called. MPI has no
-// nonblocking MPI_File_sync; the durable sync of a write is an fsync of `descriptor`, a second,
+// Independent nonblocking MPI_File_i{read,write}_at, which advance when poll() is called. MPI has
+// no nonblocking MPI_File_sync; the durable sync of a write is an fsync of `descriptor`, a second,
 // plain descriptor of the same file on this node, by a thread.
 [[nodiscard]] std::unique_ptr<storage::Transfer> make_mpi_background_transfer(
     const MpiFile& file, const storage::File& descriptor);

@@ -4,9 +4,8 @@
 // ranks are compared only after bench/measurement/clock_offset.hpp has estimated the offsets.
 #pragma once
 
-#include <ctime>
-
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 namespace weir {

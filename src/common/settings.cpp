@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <toml++/toml.h>
 
 #include "common/checked.hpp"
 
@@ -207,9 +207,8 @@ struct SettingsResolver {
       const auto setting = std::find_if(declarations.begin(), declarations.end(),
                                         [&](const Setting& s) { return s.name == key.str(); });
       if (setting == declarations.end()) {
-        return invalid_argument(
-            fmt::format("settings file {}: there is no setting '{}'; --help lists them", path,
-                        key.str()));
+        return invalid_argument(fmt::format(
+            "settings file {}: there is no setting '{}'; --help lists them", path, key.str()));
       }
       const auto value = text_of(node);
       if (!value) {
@@ -227,8 +226,7 @@ struct SettingsResolver {
 
   Status take_environment() {
     for (const Setting& setting : declarations) {
-      for (const std::string& name :
-           {environment_name(setting.name), std::string(setting.alias)}) {
+      for (const std::string& name : {environment_name(setting.name), std::string(setting.alias)}) {
         if (name.empty()) continue;
         const auto value = environment(name);
         if (!value) continue;
@@ -270,8 +268,8 @@ Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_
     }
     if (!setting.default_value.empty()) help += fmt::format(" [{}]", setting.default_value);
     if (setting.kind == SettingKind::flag) {
-      options[setting.name] = app.add_flag(fmt::format("--{0},!--no-{0}", setting.name),
-                                           flags[setting.name], help);
+      options[setting.name] =
+          app.add_flag(fmt::format("--{0},!--no-{0}", setting.name), flags[setting.name], help);
       continue;
     }
     std::string names = fmt::format("--{}", setting.name);

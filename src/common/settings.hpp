@@ -30,11 +30,11 @@ enum class SettingKind {
 };
 
 struct Setting {
-  std::string_view name;   // lower case, words joined by dashes
+  std::string_view name;  // lower case, words joined by dashes
   SettingKind kind = SettingKind::text;
-  std::string_view default_value;  // empty: no value unless given
-  std::string_view metavar;        // how the help names the value, such as SECONDS
-  std::string_view help;
+  std::string_view default_value = {};  // empty: no value unless given
+  std::string_view metavar = {};        // how the help names the value, such as SECONDS
+  std::string_view help = {};
   std::vector<std::string_view> choices = {};
   std::string_view alias = {};     // a second environment variable, read after WEIR_NAME
   std::string_view position = {};  // not empty: also the positional argument of this name

@@ -26,8 +26,8 @@ Error system_failure(std::string_view operation, std::string_view file, std::int
   error.file = file;
   error.offset = offset;
   error.system_error = system_error;
-  error.message = fmt::format("{} failed: {}", operation,
-                              std::generic_category().message(system_error));
+  error.message =
+      fmt::format("{} failed: {}", operation, std::generic_category().message(system_error));
   return error;
 }
 

@@ -26,7 +26,8 @@ Result<Buffers> Buffers::create(std::int64_t bytes) {
   if (memory == MAP_FAILED) {
     Error error;
     error.code = ErrorCode::insufficient;
-    error.message = fmt::format("cannot allocate {} matrices of {} bytes", matrices_in_memory, bytes);
+    error.message =
+        fmt::format("cannot allocate {} matrices of {} bytes", matrices_in_memory, bytes);
     return error;
   }
   std::memset(memory, 1, static_cast<std::size_t>(*total));

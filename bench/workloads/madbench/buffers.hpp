@@ -1,5 +1,5 @@
-// The five matrices that a rank holds (Borrill et al., section 2.2): two that are read into, two that
-// are written from, and the inverse, which no transfer touches.
+// The five matrices that a rank holds (Borrill et al., section 2.2): two that are read into, two
+// that are written from, and the inverse, which no transfer touches.
 #pragma once
 
 #include <cstddef>

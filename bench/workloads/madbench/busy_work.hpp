@@ -6,12 +6,12 @@
 
 namespace weir::bench {
 
-// Does `operations` floating-point multiply-adds on four independent chains and returns a value that
-// depends on all of them. `progress`, when set, is called every `progress_interval` operations, for
-// transfers that only advance when asked.
+// Does `operations` floating-point multiply-adds on four independent chains and returns a value
+// that depends on all of them. `progress`, when set, is called every `progress_interval`
+// operations, for transfers that only advance when asked.
 //
-// The result is finite for any number of operations. The compiler cannot remove or shorten the work:
-// its start values are opaque to it and its result is used.
+// The result is finite for any number of operations. The compiler cannot remove or shorten the
+// work: its start values are opaque to it and its result is used.
 double busy_work(std::int64_t operations, const std::function<void()>& progress);
 
 inline constexpr std::int64_t progress_interval = 1 << 17;  // about 0.1 ms

@@ -36,8 +36,8 @@ Result<Channel> Channel::open(const Job& job, const std::string& path,
     channel.writer_ = make();
     return channel;
   }
-  auto opened = storage::File::open(
-      path, {.read = true, .write = options.write, .direct = options.direct});
+  auto opened =
+      storage::File::open(path, {.read = true, .write = options.write, .direct = options.direct});
   if (!opened) return opened.error();
   channel.file_ = std::make_unique<storage::File>(std::move(opened).value());
   const auto make = [&] {

@@ -1,16 +1,20 @@
 // Protocol of one function, on every rank:
-//   1. Open the file; meet all ranks. Drop cached pages, read the device counters. Meet: time begins.
+//   1. Open the file; meet all ranks. Drop cached pages, read the device counters. Meet: time
+//   begins.
 //   2. Follow the schedule (schedule.hpp). Around each transfer of a matrix:
 //        fill the payload, meet        payload time, not the function's
 //        transfer, meet                the transfer, and the wait at its barrier
 //        check the payload, meet       payload time
 //   3. Meet all ranks: time ends. Read the device counters, close the file.
-// A rank whose operation failed goes on to the next meeting and tells it there; nobody stays behind.
+// A rank whose operation failed goes on to the next meeting and tells it there; nobody stays
+// behind.
 #include "workloads/madbench/execute.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
 #include <utility>
 
@@ -125,11 +129,7 @@ Status Executor::meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns)
     if (mine.error().rank < 0) mine.error().rank = job_.rank;
     return mine;
   }
-  Error error;
-  error.code = ErrorCode::peer;
-  error.rank = failed_rank_;
-  error.message = "failed; its own message says why";
-  return error;
+  return failed_elsewhere(failed_rank_);
 }
 
 Result<RepetitionRecord> Executor::run(const Configuration& configuration,
@@ -164,7 +164,9 @@ Status Executor::create_files(const Configuration& configuration) {
 
 Status Executor::remove_files(const Configuration& configuration) {
   if (configuration.variant.file_type == FileType::shared && job_.rank != 0) return {};
-  return storage::remove_file(configuration.file_of(job_.rank));
+  const std::string path = configuration.file_of(job_.rank);
+  if (unlink(path.c_str()) != 0) return system_failure("unlink", path, -1, errno);
+  return {};
 }
 
 Status Executor::run_function(const Configuration& configuration, Function function,
@@ -295,8 +297,8 @@ Status Executor::begin_write(FunctionRun& run, std::int64_t matrix) {
   std::byte* buffer = buffers_.writing(matrix);
 
   const std::int64_t before = monotonic_ns();
-  const PayloadStream stream = stream_of(run.configuration, run.owner,
-                                         generation_written(run.function, run.repetition));
+  const PayloadStream stream =
+      stream_of(run.configuration, run.owner, generation_written(run.function, run.repetition));
   fill_payload(stream, static_cast<std::uint64_t>(extent.offset) / 8, words_of(buffer, bytes));
   Status status = meet(communicator_of(level), {}, nullptr);
   run.cost.payload_ns += monotonic_ns() - before;
@@ -389,14 +391,12 @@ Status Executor::check(FunctionRun& run, std::int64_t matrix) {
   for (std::uint32_t age = 1; age <= remembered_generations && age < generation; ++age) {
     earlier.push_back(stream_of(run.configuration, run.owner, generation - age));
   }
-  const std::int64_t file_bytes =
-      run.configuration.variant.file_type == FileType::shared
-          ? layout.disk_bytes()
-          : layout.region(0).bytes;
-  const auto mismatches = check_payload(
-      stream, static_cast<std::uint64_t>(extent.offset) / 8,
-      words_of(buffers_.reading(matrix), extent.bytes), earlier,
-      static_cast<std::uint64_t>(file_bytes) / 8);
+  const std::int64_t file_bytes = run.configuration.variant.file_type == FileType::shared
+                                      ? layout.disk_bytes()
+                                      : layout.region(0).bytes;
+  const auto mismatches = check_payload(stream, static_cast<std::uint64_t>(extent.offset) / 8,
+                                        words_of(buffers_.reading(matrix), extent.bytes), earlier,
+                                        static_cast<std::uint64_t>(file_bytes) / 8);
   run.record.bytes_verified += extent.bytes;
   if (mismatches.empty()) return {};
   for (const PayloadMismatch& mismatch : mismatches) {

@@ -37,11 +37,11 @@ struct Configuration {
 struct FunctionCost {
   Function function = Function::S;
   std::int64_t busy_work_ns = 0;
-  std::int64_t read_ns = 0;     // foreground
-  std::int64_t write_ns = 0;    // foreground, durable sync included
-  std::int64_t total_ns = 0;    // without the payload
-  std::int64_t payload_ns = 0;  // generating and checking, and waiting for others who do
-  std::int64_t device_bytes_read = 0;     // of the node's device, on node leaders
+  std::int64_t read_ns = 0;            // foreground
+  std::int64_t write_ns = 0;           // foreground, durable sync included
+  std::int64_t total_ns = 0;           // without the payload
+  std::int64_t payload_ns = 0;         // generating and checking, and waiting for others who do
+  std::int64_t device_bytes_read = 0;  // of the node's device, on node leaders
   std::int64_t device_bytes_written = 0;
   bool device_known = false;
   double resident_sum = 0;  // resident fraction before each read, summed over the reads
@@ -97,8 +97,8 @@ class Executor {
                        const Extent& extent, const TurnTiming& timing, std::int64_t wait_ns);
   void progress();
 
-  // A barrier over `communicator` where failures become known (job.hpp). On a failure anywhere every
-  // rank of the job takes part in one last agreement over the world, and none after it.
+  // A barrier over `communicator` where failures become known (job.hpp). On a failure anywhere
+  // every rank of the job takes part in one last agreement over the world, and none after it.
   Status meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns);
   [[nodiscard]] MPI_Comm communicator_of(GangLevel level) const;
   [[nodiscard]] std::int64_t transfer_bytes(std::int64_t share) const;

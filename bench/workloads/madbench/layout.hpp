@@ -6,9 +6,9 @@
 //
 // In a file, a rank's matrix b of level 1 starts at b × offcount₁ doubles, one of level 2 at
 // b × offcount₂ = b × no_gang × offcount₁; in a shared file rank × no_bin × offcount₁ is added.
-// offcount₁ is the least multiple of fblocksize that holds the largest level-1 share and the largest
-// level-2 share divided by no_gang. So result b of W covers the places of the S matrices
-// b × no_gang … (b+1) × no_gang - 1, which are consumed by then.
+// offcount₁ is the least multiple of fblocksize that holds the largest level-1 share and the
+// largest level-2 share divided by no_gang. So result b of W covers the places of the S matrices b
+// × no_gang … (b+1) × no_gang - 1, which are consumed by then.
 #pragma once
 
 #include <cstdint>

@@ -46,36 +46,80 @@ std::string slug_of(const Variant& variant) {
 std::vector<Setting> declarations() {
   using Kind = SettingKind;
   return {
-      {.name = "pixels", .kind = Kind::integer, .default_value = "", .metavar = "N",
-       .help = "rows and columns of a matrix of 8-byte numbers", .position = "NO_PIX"},
-      {.name = "bins", .kind = Kind::integer, .default_value = "", .metavar = "N",
-       .help = "number of matrices", .position = "NO_BIN"},
-      {.name = "gangs", .kind = Kind::integer, .default_value = "", .metavar = "N",
+      {.name = "pixels",
+       .kind = Kind::integer,
+       .default_value = "",
+       .metavar = "N",
+       .help = "rows and columns of a matrix of 8-byte numbers",
+       .position = "NO_PIX"},
+      {.name = "bins",
+       .kind = Kind::integer,
+       .default_value = "",
+       .metavar = "N",
+       .help = "number of matrices",
+       .position = "NO_BIN"},
+      {.name = "gangs",
+       .kind = Kind::integer,
+       .default_value = "",
+       .metavar = "N",
        .help = "gangs of ranks in functions W and C; a square that divides ranks and bins",
        .position = "NO_GANG"},
-      {.name = "scalapack-block", .kind = Kind::integer, .default_value = "", .metavar = "N",
+      {.name = "scalapack-block",
+       .kind = Kind::integer,
+       .default_value = "",
+       .metavar = "N",
        .help = "rows and columns of a block of the block-cyclic distribution",
        .position = "SBLOCKSIZE"},
-      {.name = "file-block", .kind = Kind::bytes, .default_value = "", .metavar = "BYTES",
+      {.name = "file-block",
+       .kind = Kind::bytes,
+       .default_value = "",
+       .metavar = "BYTES",
        .help = "every transfer starts at a multiple of it; a multiple of 8",
        .position = "FBLOCKSIZE"},
-      {.name = "read-modulus", .kind = Kind::integer, .default_value = "", .metavar = "N",
-       .help = "one in N consecutive ranks reads at a time", .position = "RMOD"},
-      {.name = "write-modulus", .kind = Kind::integer, .default_value = "", .metavar = "N",
-       .help = "one in N consecutive ranks writes at a time", .position = "WMOD"},
-      {.name = "iomethod", .kind = Kind::choices, .default_value = "POSIX", .metavar = "LIST",
-       .help = "interface; several make several configurations", .choices = {"POSIX", "MPI"},
+      {.name = "read-modulus",
+       .kind = Kind::integer,
+       .default_value = "",
+       .metavar = "N",
+       .help = "one in N consecutive ranks reads at a time",
+       .position = "RMOD"},
+      {.name = "write-modulus",
+       .kind = Kind::integer,
+       .default_value = "",
+       .metavar = "N",
+       .help = "one in N consecutive ranks writes at a time",
+       .position = "WMOD"},
+      {.name = "iomethod",
+       .kind = Kind::choices,
+       .default_value = "POSIX",
+       .metavar = "LIST",
+       .help = "interface; several make several configurations",
+       .choices = {"POSIX", "MPI"},
        .alias = "IOMETHOD"},
-      {.name = "iomode", .kind = Kind::choices, .default_value = "SYNC", .metavar = "LIST",
+      {.name = "iomode",
+       .kind = Kind::choices,
+       .default_value = "SYNC",
+       .metavar = "LIST",
        .help = "in the foreground, behind computation, or no transfers at all",
-       .choices = {"SYNC", "ASYNC", "NONE"}, .alias = "IOMODE"},
-      {.name = "filetype", .kind = Kind::choices, .default_value = "UNIQUE", .metavar = "LIST",
-       .help = "a file per rank or one for all", .choices = {"UNIQUE", "SHARED"},
+       .choices = {"SYNC", "ASYNC", "NONE"},
+       .alias = "IOMODE"},
+      {.name = "filetype",
+       .kind = Kind::choices,
+       .default_value = "UNIQUE",
+       .metavar = "LIST",
+       .help = "a file per rank or one for all",
+       .choices = {"UNIQUE", "SHARED"},
        .alias = "FILETYPE"},
-      {.name = "remap", .kind = Kind::choice, .default_value = "CUSTOM", .metavar = "NAME",
+      {.name = "remap",
+       .kind = Kind::choice,
+       .default_value = "CUSTOM",
+       .metavar = "NAME",
        .help = "redistribution to gangs; busy work of exponent 2 in I/O mode",
-       .choices = {"CUSTOM", "SCALAPACK"}, .alias = "REMAP"},
-      {.name = "busy-work-exponent", .kind = Kind::real, .default_value = "", .metavar = "ALPHA",
+       .choices = {"CUSTOM", "SCALAPACK"},
+       .alias = "REMAP"},
+      {.name = "busy-work-exponent",
+       .kind = Kind::real,
+       .default_value = "",
+       .metavar = "ALPHA",
        .help = "busy work does NO_PIX^(2 ALPHA) operations instead of the functions' own exponents",
        .alias = "BWEXP"},
   };
@@ -115,10 +159,14 @@ Status validate(const Size& size) {
   const struct {
     const char* name;
     std::int64_t value;
-  } positive[] = {{"NO_PIX", size.no_pix},         {"NO_BIN", size.no_bin},
-                  {"NO_GANG", size.no_gang},       {"SBLOCKSIZE", size.sblocksize},
-                  {"FBLOCKSIZE", size.fblocksize}, {"RMOD", size.rmod},
-                  {"WMOD", size.wmod},             {"the number of ranks", size.no_pe}};
+  } positive[] = {{"NO_PIX", size.no_pix},
+                  {"NO_BIN", size.no_bin},
+                  {"NO_GANG", size.no_gang},
+                  {"SBLOCKSIZE", size.sblocksize},
+                  {"FBLOCKSIZE", size.fblocksize},
+                  {"RMOD", size.rmod},
+                  {"WMOD", size.wmod},
+                  {"the number of ranks", size.no_pe}};
   for (const auto& [name, value] : positive) {
     if (Status status = require(value >= 1, fmt::format("{} must be at least 1", name),
                                 fmt::format("{}", value));
@@ -185,12 +233,12 @@ std::vector<Variant> variants_of(const Settings& settings) {
   for (const std::string& method : settings.list("iomethod")) {
     for (const std::string& file_type : settings.list("filetype")) {
       for (const std::string& mode : settings.list("iomode")) {
-        variants.push_back({.method = method == "POSIX" ? Method::posix : Method::mpi,
-                            .mode = mode == "SYNC"    ? Mode::sync
-                                    : mode == "ASYNC" ? Mode::async
-                                                      : Mode::none,
-                            .file_type = file_type == "UNIQUE" ? FileType::unique
-                                                               : FileType::shared});
+        variants.push_back(
+            {.method = method == "POSIX" ? Method::posix : Method::mpi,
+             .mode = mode == "SYNC"    ? Mode::sync
+                     : mode == "ASYNC" ? Mode::async
+                                       : Mode::none,
+             .file_type = file_type == "UNIQUE" ? FileType::unique : FileType::shared});
       }
     }
   }

@@ -9,8 +9,8 @@
 //       write n-1          (two reads precede the first write, two writes follow the last read)
 //   C   read 0, compute 0, read 1, compute 1, …
 //
-// With gangs, W's unit i is no_gang matrices of level 1, each read over all ranks and remapped, that
-// give each gang one matrix of level 2.
+// With gangs, W's unit i is no_gang matrices of level 1, each read over all ranks and remapped,
+// that give each gang one matrix of level 2.
 //
 // Invariant: payload is generated (before begin_write) and checked (after wait_read) only while no
 // transfer is in flight, so that the benchmark's own work never hides a transfer.
@@ -38,7 +38,7 @@ struct Step {
                                             std::int64_t no_gang);
 
 // Exponent of the busy work of one compute step, and the gang level of the function's parts.
-[[nodiscard]] int compute_exponent(Function function);   // S 2, W 3, C 2
+[[nodiscard]] int compute_exponent(Function function);  // S 2, W 3, C 2
 [[nodiscard]] GangLevel compute_level(Function function);
 [[nodiscard]] GangLevel read_level(Function function);
 [[nodiscard]] GangLevel write_level(Function function);

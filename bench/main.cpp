@@ -1,0 +1,60 @@
+// weir-bench: runs one workload on the ranks of an MPI job. One file per workload in workloads/.
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measurement/build_info.hpp"
+#include "measurement/failure.hpp"
+#include "workloads/calibrate.hpp"
+#include "workloads/madbench.hpp"
+
+namespace {
+
+struct Workload {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+constexpr Workload workloads[] = {
+    {"madbench", "MADbench2's I/O: write, read-write and read of out-of-core matrices",
+     weir::bench::run_madbench},
+    {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
+     weir::bench::run_calibrate},
+};
+
+void print_usage(std::FILE* stream) {
+  fmt::print(stream, "usage: weir-bench WORKLOAD [OPTIONS]    (under an MPI launcher)\n\n");
+  for (const Workload& workload : workloads) {
+    fmt::print(stream, "  {:<12}{}\n", workload.name, workload.summary);
+  }
+  fmt::print(stream, "\n`weir-bench WORKLOAD --help` lists a workload's settings.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    print_usage(stderr);
+    return weir::bench::exit_usage;
+  }
+  if (arguments[0] == "--help" || arguments[0] == "-h") {
+    print_usage(stdout);
+    return 0;
+  }
+  if (arguments[0] == "--version") {
+    fmt::print("weir-bench {}\n", weir::bench::build_info::version);
+    return 0;
+  }
+  for (const Workload& workload : workloads) {
+    if (workload.name == arguments[0]) {
+      return workload.run({arguments.begin() + 1, arguments.end()});
+    }
+  }
+  fmt::print(stderr, "weir-bench: there is no workload '{}'; `weir-bench --help` lists them\n",
+             arguments[0]);
+  return weir::bench::exit_usage;
+}

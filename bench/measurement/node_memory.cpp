@@ -1,0 +1,178 @@
+#include "measurement/node_memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include "common/checked.hpp"
+
+namespace weir::bench {
+namespace {
+
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+// A file that holds one number; `unlimited` when it holds "max" or cannot be read.
+std::int64_t number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::int64_t value = 0;
+  if (!std::getline(file, text)) return unlimited;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? value : unlimited;
+}
+
+// What the memory cgroup of this process still allows (versions 1 and 2).
+std::int64_t cgroup_allowance() {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  std::int64_t allowance = unlimited;
+  while (std::getline(groups, line)) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    std::int64_t limit = unlimited;
+    std::int64_t used = 0;
+    if (controllers.empty()) {
+      limit = number_in("/sys/fs/cgroup" + path + "/memory.max");
+      used = number_in("/sys/fs/cgroup" + path + "/memory.current");
+    } else if (controllers.find("memory") != std::string::npos) {
+      limit = number_in("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes");
+      used = number_in("/sys/fs/cgroup/memory" + path + "/memory.usage_in_bytes");
+    }
+    if (limit != unlimited && used != unlimited) {
+      allowance = std::min(allowance, std::max<std::int64_t>(limit - used, 0));
+    }
+  }
+  return allowance;
+}
+
+std::string size_text(std::int64_t bytes) {
+  constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / gibibyte);
+}
+
+Error insufficient(std::string message) {
+  Error error;
+  error.code = ErrorCode::insufficient;
+  error.message = std::move(message);
+  return error;
+}
+
+Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs,
+                    std::int64_t* hog_bytes) {
+  // Bytes missing on the worst node; the sums fit, as Layout checked memory × all ranks.
+  std::array<std::int64_t, 3> worst{0, 0, 0};  // missing, needed, available
+  if (job.node_rank == 0) {
+    const std::int64_t available = available_memory_bytes();
+    const std::int64_t ranks_need = needs.memory_bytes_per_rank * job.node_size;
+    *hog_bytes =
+        core.memory_hog_bytes > 0
+            ? core.memory_hog_bytes
+            : static_cast<std::int64_t>(core.memory_hog_fraction * static_cast<double>(available));
+    const std::int64_t needed = checked_add(ranks_need, *hog_bytes).value_or(unlimited);
+    worst = {std::max<std::int64_t>(needed - available, 0), needed, available};
+  }
+  struct {
+    long missing;
+    int node;
+  } mine{worst[0], job.node_index}, largest{0, 0};
+  MPI_Allreduce(&mine, &largest, 1, MPI_LONG_INT, MPI_MAXLOC, job.world);
+  if (largest.missing == 0) return {};
+  // The worst node's figures, to every rank: the sum over ranks of which only its leader adds.
+  std::array<std::int64_t, 3> figures{0, 0, 0};
+  if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
+  std::array<std::int64_t, 3> summed{};
+  MPI_Allreduce(figures.data(), summed.data(), 3, MPI_INT64_T, MPI_SUM, job.world);
+  return insufficient(fmt::format(
+      "the run needs {} of memory on a node{} and {} are available; take fewer pixels, fewer ranks "
+      "per node or a smaller --memory-hog",
+      size_text(summed[1]),
+      core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0 ? ", the hog included," : "",
+      size_text(summed[2])));
+}
+
+Status check_disk(const CoreSettings& core, const Needs& needs) {
+  struct statvfs file_system {};
+  if (statvfs(core.directory.c_str(), &file_system) != 0) {
+    return system_failure("statvfs", core.directory, -1, errno);
+  }
+  const auto free_bytes = checked_multiply(static_cast<std::int64_t>(file_system.f_bavail),
+                                           static_cast<std::int64_t>(file_system.f_frsize))
+                              .value_or(unlimited);
+  // Some file systems do not say how much they have.
+  if (file_system.f_blocks == 0 || needs.disk_bytes <= free_bytes) return {};
+  return insufficient(fmt::format(
+      "the run needs {} of disk and {} are free in {}; take fewer pixels or bins, or another "
+      "--directory",
+      size_text(needs.disk_bytes), size_text(free_bytes), core.directory));
+}
+
+}  // namespace
+
+std::int64_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string line;
+  std::int64_t available = unlimited;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string name;
+    std::int64_t kibibytes = 0;
+    if (words >> name >> kibibytes && name == "MemAvailable:") available = kibibytes * 1024;
+  }
+  return std::min(available, cgroup_allowance());
+}
+
+Result<MemoryHog> MemoryHog::create(std::int64_t bytes) {
+  MemoryHog hog;
+  if (bytes == 0) return hog;
+  hog.bytes_ = static_cast<std::size_t>(bytes);
+  void* memory =
+      mmap(nullptr, hog.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return insufficient(fmt::format("--memory-hog: cannot occupy {}", size_text(bytes)));
+  }
+  hog.memory_ = memory;
+  // Touched, so that the pages are really there. Locked where the limits allow it; where they do
+  // not, the pages stay unless the node swaps.
+  std::memset(memory, 1, hog.bytes_);
+  static_cast<void>(mlock(memory, hog.bytes_));
+  return hog;
+}
+
+MemoryHog::MemoryHog(MemoryHog&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+
+MemoryHog& MemoryHog::operator=(MemoryHog&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MemoryHog::~MemoryHog() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+Status check_needs(const Job& job, const CoreSettings& core, const Needs& needs,
+                   std::int64_t* hog_bytes) {
+  if (Status status = check_memory(job, core, needs, hog_bytes); !status) return status;
+  Status status;
+  if (job.rank == 0) status = check_disk(core, needs);
+  std::array<char, 1024> text{};
+  if (!status) status.error().text().copy(text.data(), text.size() - 1);
+  MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, job.world);
+  if (text[0] == '\0') return {};
+  return insufficient(text.data());
+}
+
+}  // namespace weir::bench

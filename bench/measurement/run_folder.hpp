@@ -1,0 +1,50 @@
+// The folders of a job's results, and the directory of its test files. Made by rank 0.
+//
+//   ROOT/                 --output; new or empty
+//     files.json          the directory of the test files, for whoever must clean up after a crash
+//     failure.json        only when the job failed (failure.hpp)
+//     SLUG/run.json       one folder per configuration; status "running" from the start
+//     SLUG/events/        the trace (events.hpp)
+//   DIRECTORY/weir-ID/    the test files, gone at the end
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/job.hpp"
+
+namespace weir::bench {
+
+struct JobFolders {
+  std::string id;              // time and a random part: names this job
+  std::string root;            // absolute
+  std::string test_directory;  // absolute
+  std::string started_utc;
+  std::uint64_t seed = 0;  // of the payload and of the order; --seed or new
+};
+
+// Collective: rank 0 makes the folders; the same answer on every rank.
+[[nodiscard]] Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
+                                                    const std::string& workload,
+                                                    const std::vector<std::string>& slugs);
+
+// A run.json with every field of the schema, status "running" and nothing measured yet.
+struct RunHead {
+  std::string workload;
+  std::string slug;
+  std::string label;
+  std::vector<std::string> command;
+  nlohmann::ordered_json parameters;
+  nlohmann::ordered_json plan;
+  nlohmann::ordered_json expectation;  // null when none was made
+};
+[[nodiscard]] nlohmann::ordered_json new_run(const JobFolders& folders, const RunHead& head,
+                                             const CoreSettings& core);
+
+// The expectations of --expectation FILE by slug; an empty object when none is given.
+[[nodiscard]] Result<nlohmann::ordered_json> read_expectations(const std::string& path);
+
+}  // namespace weir::bench

@@ -1,0 +1,306 @@
+#include "workloads/madbench.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/settings.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/node_memory.hpp"
+#include "measurement/result.hpp"
+#include "measurement/run_folder.hpp"
+#include "workloads/madbench/execute.hpp"
+#include "workloads/madbench/parameters.hpp"
+#include "workloads/madbench/plan.hpp"
+#include "workloads/madbench/sweep.hpp"
+
+namespace weir::bench {
+namespace {
+
+using namespace madbench;
+using nlohmann::ordered_json;
+
+constexpr const char* program = "weir-bench madbench";
+constexpr const char* description =
+    "MADbench2 in I/O mode: functions S, W and C on out-of-core matrices.";
+
+struct Request {
+  Settings settings;
+  CoreSettings core;
+  Size size;
+  std::vector<Variant> variants;
+  double alpha = 0;
+};
+
+std::vector<Setting> all_declarations() {
+  std::vector<Setting> all = declarations();
+  for (Setting& setting : core_declarations()) all.push_back(std::move(setting));
+  return all;
+}
+
+Status check_direct(const Request& request) {
+  if (!request.core.direct) return {};
+  constexpr std::int64_t alignment = 4096;
+  if (request.size.fblocksize % alignment != 0) {
+    return invalid_argument(fmt::format("--direct: FBLOCKSIZE must be a multiple of {}; given: {}",
+                                        alignment, request.size.fblocksize));
+  }
+  for (const Variant& variant : request.variants) {
+    if (variant.method == Method::mpi) {
+      return invalid_argument(
+          "--direct: MPI-IO has no portable O_DIRECT; use it with IOMETHOD = POSIX");
+    }
+  }
+  return {};
+}
+
+Result<Request> request_of(Settings settings, std::int64_t ranks) {
+  Request request;
+  auto core = core_settings_of(settings);
+  if (!core) return core.error();
+  request.core = std::move(core).value();
+  auto size = size_of(settings, ranks);
+  if (!size) return size.error();
+  request.size = size.value();
+  request.variants = variants_of(settings);
+  if (settings.has("busy-work-exponent")) {
+    request.alpha = settings.real("busy-work-exponent");
+    if (request.alpha <= 0 || request.alpha > 3) {
+      return invalid_argument(
+          fmt::format("BWEXP (--busy-work-exponent) must lie above 0 and not above 3; given: {}",
+                      request.alpha));
+    }
+  }
+  request.settings = std::move(settings);
+  if (Status status = check_direct(request); !status) return status.error();
+  return request;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "weir-bench: {}\n", error.text());
+  return exit_usage;
+}
+
+int print_plan(const Settings& settings) {
+  if (!settings.has("ranks")) {
+    return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
+  }
+  const auto request = request_of(settings, settings.integer("ranks"));
+  if (!request) return complain(request.error());
+  const Request& r = request.value();
+  if (Status status = check_directory(r.core.directory); !status) return complain(status.error());
+  ordered_json plan;
+  plan["configurations"] = ordered_json::array();
+  std::int64_t transfer_bytes = 0;
+  for (const Variant& variant : r.variants) {
+    const auto one = plan_json(r.size, variant, r.alpha);
+    if (!one) return complain(one.error());
+    for (const ordered_json& phase : one.value()["phases"]) {
+      transfer_bytes = std::max(transfer_bytes, phase["bytes_per_operation"].get<std::int64_t>());
+    }
+    plan["configurations"].push_back({{"label", label_of(variant)},
+                                      {"slug", slug_of(variant)},
+                                      {"asynchronous", variant.mode == Mode::async},
+                                      {"parameters", parameters_json(r.settings)},
+                                      {"plan", one.value()}});
+  }
+  plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
+  plan["transfer_bytes"] = transfer_bytes;
+  fmt::print("{}\n", plan.dump(2));
+  return 0;
+}
+
+// The test files that this rank removes when the run breaks off (failure.hpp).
+TestFiles test_files(const Job& job, const JobFolders& folders,
+                     const std::vector<Variant>& variants) {
+  TestFiles files{folders.test_directory, {}};
+  for (const Variant& variant : variants) {
+    // The layout plays no part in the names.
+    const Configuration names{.variant = variant,
+                              .layout = {},
+                              .label = {},
+                              .slug = slug_of(variant),
+                              .directory = folders.test_directory};
+    for (const int step : {0, 1, job.size - 1}) {
+      files.paths.push_back(names.file_of((job.rank + step) % job.size));
+    }
+  }
+  return files;
+}
+
+ordered_json payload_errors(const std::vector<PayloadFault>& faults, int rank) {
+  ordered_json errors = ordered_json::array();
+  for (const PayloadFault& fault : faults) {
+    errors.push_back({{"kind", name_of(fault.mismatch.kind)},
+                      {"file", fault.file},
+                      {"offset_bytes", fault.mismatch.first_byte},
+                      {"rank", rank},
+                      {"repetition", fault.repetition},
+                      {"function", name_of(fault.function)},
+                      {"bytes_wrong", fault.mismatch.bytes_wrong},
+                      {"text", fault.mismatch.text}});
+  }
+  return errors;
+}
+
+int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
+  const CoreSettings& core = request.core;
+  std::vector<std::string> slugs;
+  for (const Variant& variant : request.variants) slugs.push_back(slug_of(variant));
+  const auto refuse = [&](const Error& error) {
+    if (job.rank == 0) complain(error);
+    return exit_usage;
+  };
+
+  const auto layout = Layout::create(request.size, request.variants.front().file_type);
+  if (!layout) return refuse(layout.error());
+  int failed_rank = none_failed;
+  Status status = job.rank == 0 ? check_directory(core.directory) : Status();
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) return refuse(status.error());
+  std::int64_t hog_bytes = 0;
+  status = check_needs(
+      job, core, {layout.value().memory_bytes_per_rank(), layout.value().disk_bytes()}, &hog_bytes);
+  if (!status) return refuse(status.error());
+  const auto expectations = read_expectations(core.expectation);
+  if (!expectations) return refuse(expectations.error());
+
+  const auto folders = create_job_folders(job, core, "madbench", slugs);
+  if (!folders) return refuse(folders.error());
+  FailureGuard guard(job, folders.value().root, slugs);
+  guard.set_test_files(test_files(job, folders.value(), request.variants));
+
+  SweepInputs inputs{.job = job,
+                     .guard = guard,
+                     .core = core,
+                     .folders = folders.value(),
+                     .size = request.size,
+                     .variants = request.variants,
+                     .remap = request.settings.text("remap"),
+                     .alpha = request.alpha,
+                     .runs = {},
+                     .command = command};
+  for (const Variant& variant : request.variants) {
+    if (job.rank != 0) break;
+    const std::string slug = slug_of(variant);
+    const ordered_json& expected = expectations.value();
+    inputs.runs.push_back(
+        new_run(folders.value(),
+                {.workload = "madbench",
+                 .slug = slug,
+                 .label = label_of(variant),
+                 .command = command,
+                 .parameters = parameters_json(request.settings),
+                 .plan = plan_json(request.size, variant, request.alpha).value(),
+                 .expectation = expected.contains(slug) ? expected[slug] : nullptr},
+                core));
+    if (status.ok()) {
+      status = write_file_atomically(fmt::format("{}/{}/run.json", folders.value().root, slug),
+                                     inputs.runs.back().dump(1) + "\n");
+    }
+  }
+
+  MemoryHog hog;
+  if (status.ok()) {
+    auto taken = MemoryHog::create(hog_bytes);
+    if (taken) {
+      hog = std::move(taken).value();
+    } else {
+      status = taken.error();
+    }
+  }
+  auto buffers = Buffers::create(std::max(layout.value().largest_share_bytes(GangLevel::all_ranks),
+                                          layout.value().largest_share_bytes(GangLevel::gang)));
+  if (!buffers && status.ok()) status = buffers.error();
+  status = agree_on(job, std::move(status), &failed_rank);
+
+  std::optional<Executor> executor;
+  std::optional<Sweep> sweep;
+  if (status.ok()) {
+    executor.emplace(job, guard, core, request.size, request.alpha, buffers.value());
+    sweep.emplace(std::move(inputs), *executor);
+    status = sweep->run();
+    failed_rank = sweep->failed_rank();
+  }
+  if (status.ok()) {
+    Status removed = job.rank == 0 ? guard.remove_test_files() : Status();
+    if (!removed) fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+    if (job.rank == 0) {
+      fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
+    }
+    return 0;
+  }
+
+  if (status.error().code == ErrorCode::deadline) {
+    // Nobody to agree with: whoever notices first reports, and the launcher ends the others.
+    guard.record("failed", status.error(), job.host);
+    static_cast<void>(guard.remove_test_files());
+    _exit(exit_failed);
+  }
+  guard.entering("reporting the failure", nullptr, -1);
+  const ReportedFailure reported = report_to_rank_0(
+      job, failed_rank, status.error(),
+      executor ? payload_errors(executor->payload_faults(), job.rank) : ordered_json::array());
+  if (job.rank == 0) {
+    if (sweep) {
+      if (Status saved = sweep->save_unfinished(reported.details); !saved) {
+        fmt::print(stderr, "weir-bench: {}\n", saved.error().text());
+      }
+    }
+    guard.record("failed", reported.error, reported.host);
+  }
+  if (Status removed = guard.remove_test_files(); !removed) {
+    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  }
+  guard.left();
+  return exit_failed;
+}
+
+}  // namespace
+
+int run_madbench(const std::vector<std::string>& arguments) {
+  auto resolved =
+      resolve_settings(program, description, all_declarations(), arguments, process_environment);
+  const bool only_prints =
+      resolved && (resolved.value().help || resolved.value().settings.flag("plan"));
+  if (only_prints) {
+    if (resolved.value().help) {
+      fmt::print("{}", *resolved.value().help);
+      return 0;
+    }
+    return print_plan(resolved.value().settings);
+  }
+
+  block_ending_signals();
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int status = exit_usage;
+  {
+    int rank = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const auto request = resolved ? request_of(std::move(resolved.value().settings), ranks)
+                                  : Result<Request>(resolved.error());
+    if (!request) {
+      if (rank == 0) complain(request.error());
+    } else {
+      const Job job = Job::create(request.value().core.deadline_seconds);
+      std::vector<std::string> command{"weir-bench", "madbench"};
+      command.insert(command.end(), arguments.begin(), arguments.end());
+      status = run_in_job(job, request.value(), command);
+    }
+  }
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,83 @@
+#include "workloads/madbench/plan.hpp"
+
+#include "workloads/madbench/busy_work.hpp"
+#include "workloads/madbench/schedule.hpp"
+
+namespace weir::bench::madbench {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Of the transfers of a phase, how many have no computation to run behind: the first read of a
+// function and its last write. With gangs, only the first of a unit's reads is begun before a
+// computation; the others have the remapping of the one before.
+struct Overlap {
+  std::int64_t operations = 0;
+  std::int64_t exposed = 1;
+  double computations = 0;  // busy-work operations that one hidden transfer runs behind
+};
+
+Overlap overlap_of(const Size& size, const PhaseKey& key, double alpha) {
+  const auto function = static_cast<Function>(key.function);
+  const std::int64_t gang = size.no_pe / size.no_gang;
+  const std::int64_t ranks = compute_level(function) == GangLevel::all_ranks ? size.no_pe : gang;
+  const auto own = static_cast<double>(
+      busy_work_operations(size.no_pix, compute_exponent(function), alpha, ranks));
+  Overlap overlap;
+  const bool gang_reads = function == Function::W && key.direction == storage::Direction::read;
+  overlap.operations =
+      function == Function::S || gang_reads ? size.no_bin : size.no_bin / size.no_gang;
+  overlap.computations = own;
+  if (gang_reads && size.no_gang > 1) {
+    // On average over a unit: one read behind the computation, the others behind remappings.
+    const auto remap = static_cast<double>(busy_work_operations(size.no_pix, 2, alpha, size.no_pe));
+    const auto parts = static_cast<double>(size.no_gang);
+    overlap.computations = (own + (parts - 1) * remap) / parts;
+  }
+  return overlap;
+}
+
+}  // namespace
+
+std::vector<PhaseKey> phases_of(const Variant& variant) {
+  if (variant.mode == Mode::none) return {};
+  return {{static_cast<std::int8_t>(Function::S), storage::Direction::write},
+          {static_cast<std::int8_t>(Function::W), storage::Direction::read},
+          {static_cast<std::int8_t>(Function::W), storage::Direction::write},
+          {static_cast<std::int8_t>(Function::C), storage::Direction::read}};
+}
+
+Result<ordered_json> plan_json(const Size& size, const Variant& variant, double alpha) {
+  const Result<Layout> created = Layout::create(size, variant.file_type);
+  if (!created) return created.error();
+  const Layout& layout = created.value();
+  const bool transfers = variant.mode != Mode::none;
+
+  ordered_json plan;
+  plan["ranks"] = size.no_pe;
+  plan["files"] = !transfers ? 0 : variant.file_type == FileType::unique ? size.no_pe : 1;
+  plan["memory_bytes_per_rank"] = layout.memory_bytes_per_rank();
+  plan["memory_bytes_total"] = layout.memory_bytes_per_rank() * size.no_pe;
+  plan["disk_bytes_total"] = transfers ? layout.disk_bytes() : 0;
+  plan["phases"] = ordered_json::array();
+  for (const PhaseKey& key : phases_of(variant)) {
+    const auto function = static_cast<Function>(key.function);
+    const bool reading = key.direction == storage::Direction::read;
+    const GangLevel level = reading ? read_level(function) : write_level(function);
+    const Overlap overlap = overlap_of(size, key, alpha);
+    // Every rank's share summed: whole matrices, as many at a time as there are gangs.
+    const std::int64_t at_once = level == GangLevel::all_ranks ? 1 : size.no_gang;
+    ordered_json phase;
+    phase["function"] = name_of(function);
+    phase["direction"] = reading ? "read" : "write";
+    phase["operations_per_rank"] = overlap.operations;
+    phase["bytes_per_operation"] = layout.largest_share_bytes(level);
+    phase["bytes_total"] = overlap.operations * at_once * size.no_pix * size.no_pix * 8;
+    phase["computations_per_operation"] = overlap.computations;
+    phase["exposed_operations_per_rank"] = overlap.exposed;
+    plan["phases"].push_back(std::move(phase));
+  }
+  return plan;
+}
+
+}  // namespace weir::bench::madbench

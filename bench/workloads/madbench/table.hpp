@@ -1,0 +1,34 @@
+// The text that the original MADbench2 prints, to the letter: people's scripts read it.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "measurement/aggregate.hpp"
+#include "workloads/madbench/parameters.hpp"
+#include "workloads/madbench/schedule.hpp"
+
+namespace weir::bench::madbench {
+
+// Seconds over all ranks.
+struct FunctionTimes {
+  Function function = Function::S;
+  Spread communication;  // cc: what is not busy work, reading or writing; the waits
+  Spread busy_work;      // bw
+  Spread read;           // r, foreground
+  Spread write;          // w, foreground, durable sync included
+  Spread total;
+  Spread payload;  // not printed: Weir's own work, outside every figure
+};
+
+struct TableHead {
+  Size size;
+  Variant variant;
+  std::string remap;
+  double alpha = 0;  // 0: not set
+};
+
+[[nodiscard]] std::string original_table(const TableHead& head,
+                                         std::span<const FunctionTimes> functions);
+
+}  // namespace weir::bench::madbench
