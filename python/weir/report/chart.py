@@ -1,0 +1,242 @@
+"""The parts every drawing shares: scales, axes, the frame of a figure, tables.
+
+A drawing is SVG in CSS pixels at its full width. Colours are CSS classes (``style.css``), so that
+one drawing serves light, dark and print. What a mark stands for is in its ``data-value`` (exact,
+in base units) and ``data-tip`` (the text that shows when a pointer rests on it).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from weir.report.markup import Child, Markup, element, join
+from weir.report.quantities import Unit
+
+FULL_WIDTH = 880.0
+HALF_WIDTH = 428.0
+LEAST_TICKS = 3
+
+
+@dataclass(frozen=True)
+class LinearScale:
+    """Maps [low, high] to [start, end] in pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        span = self.high - self.low
+        share = (value - self.low) / span if span > 0 else 0.0
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self, about: int = 5) -> list[float]:
+        """Round numbers (1, 2 or 5 times a power of ten) within the scale."""
+        step = round_step((self.high - self.low) / max(1, about))
+        if step <= 0:
+            return [self.low]
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [index * step for index in range(first, last + 1)]
+
+    def ticks_in(self, unit: Unit, about: int = 5) -> list[tuple[float, str]]:
+        """Places of ticks that are round in ``unit``, and their labels without the unit."""
+        scaled = LinearScale(self.low / unit.size, self.high / unit.size, 0, 1)
+        return [(value * unit.size, f"{value:.10g}") for value in scaled.ticks(about)]
+
+
+@dataclass(frozen=True)
+class LogScale:
+    """Maps [low, high], both positive, to [start, end] by their logarithm."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        """Powers of ten, with 2 and 5 times these where few fall on the scale; else round steps."""
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for factors in ((1,), (1, 2, 5)):
+            found = [factor * 10.0**power for power in powers for factor in factors]
+            found = [value for value in found if self.low <= value <= self.high]
+            if len(found) >= LEAST_TICKS:
+                return found
+        return [value for value in LinearScale(self.low, self.high, 0, 1).ticks(5) if value > 0]
+
+
+def round_step(raw: float) -> float:
+    """The least of 1, 2, 5 times a power of ten that is not below ``raw``."""
+    if raw <= 0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
+
+
+def text(
+    x: float, y: float, *content: Child, class_: str = "label", anchor: str = "start"
+) -> Markup:
+    """A line of text; ``anchor`` is start, middle or end."""
+    position = None if anchor == "start" else anchor
+    return element("text", *content, x=x, y=y, class_=class_, text_anchor=position)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def bar(
+    x: float, y: float, width: float, height: float, class_: str, *, tip: str, value: float
+) -> Markup:
+    """A filled rectangle that stands for ``value``, exact in base units."""
+    return element(
+        "rect",
+        x=x,
+        y=y,
+        width=max(width, 0.0),
+        height=height,
+        class_=class_,
+        data_value=repr(float(value)),
+        data_tip=tip,
+    )
+
+
+def bottom_axis(
+    scale: LinearScale | LogScale,
+    y: float,
+    labels: Iterable[tuple[float, str]],
+    title: str,
+    *,
+    top: float | None = None,
+) -> Markup:
+    """Tick labels under ``y``, grid lines up to ``top``, and the axis title at the right end."""
+    marks: list[Markup] = []
+    for value, label in labels:
+        x = scale(value)
+        if top is not None:
+            marks.append(line(x, top, x, y, "grid"))
+        marks.append(text(x, y + 15, label, class_="tick", anchor="middle"))
+    marks.append(line(scale.start, y, scale.end, y, "axis"))
+    marks.append(text(scale.end, y + 31, title, class_="tick", anchor="end"))
+    return join(marks)
+
+
+def drawing(width: float, height: float, description: str, *content: Child) -> Markup:
+    """An image with its description in words for those who do not see it."""
+    return element(
+        "svg",
+        *content,
+        viewBox=f"0 0 {width:g} {height:g}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=description,
+        preserveAspectRatio="xMinYMin meet",
+    )
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Class of a mark and what it stands for."""
+
+    entries: Sequence[tuple[str, str]]
+
+    def render(self) -> Markup:
+        items = [
+            element(
+                "li",
+                element(
+                    "svg",
+                    element("rect", width=14.0, height=10.0, class_=css),
+                    width=14.0,
+                    height=10.0,
+                    aria_hidden="true",
+                ),
+                " ",
+                name,
+            )
+            for css, name in self.entries
+        ]
+        return element("ul", *items, class_="legend")
+
+
+def figure(
+    name: str,
+    caption: Child,
+    *content: Child,
+    legend: Legend | None = None,
+    table: Markup | None = None,
+    width: float = FULL_WIDTH,
+) -> Markup:
+    """A figure named ``name`` for programs, its caption above, its data as a table to open."""
+    wide = width > HALF_WIDTH
+    scroll = element(
+        "div",
+        *content,
+        class_="drawing wide" if wide else "drawing",
+        tabindex="0" if wide else None,
+        role="group" if wide else None,
+        aria_label="Drawing, scrolls sideways on narrow screens" if wide else None,
+    )
+    data = None
+    if table is not None:
+        summary = element("summary", "Data of this figure")
+        data = element("details", summary, table, class_="data")
+    return element(
+        "figure",
+        element("figcaption", caption),
+        legend.render() if legend else None,
+        scroll,
+        data,
+        data_figure=name,
+    )
+
+
+def table(
+    head: Sequence[Child],
+    rows: Iterable[Sequence[Child]],
+    *,
+    caption: str,
+    numeric_from: int = 1,
+    class_: str | None = None,
+    titled: bool = False,
+) -> Markup:
+    """A table; the first cell of a row is its header, columns from ``numeric_from`` on are numbers.
+
+    The caption is for those who do not see the page, unless it is the table's title (``titled``).
+    """
+
+    def aligned(index: int) -> str | None:
+        return "number" if index >= numeric_from else None
+
+    header = element(
+        "tr",
+        *(element("th", cell, scope="col", class_=aligned(i)) for i, cell in enumerate(head)),
+    )
+    body = [
+        element(
+            "tr",
+            *(
+                element("th", cell, scope="row", class_=aligned(i))
+                if i == 0
+                else element("td", cell, class_=aligned(i))
+                for i, cell in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    whole = element(
+        "table",
+        element("caption", caption, class_=None if titled else "visually-hidden"),
+        element("thead", header),
+        element("tbody", *body),
+        class_=class_,
+    )
+    return element("div", whole, class_="scroll", tabindex="0", role="group", aria_label=caption)

@@ -1,0 +1,85 @@
+"""HTML and SVG as values: every string is escaped unless it is ``Markup`` already.
+
+All text of a report comes from result files, and with them from host names, paths and messages of
+other programs. ``element`` is the only way in which the report forms a tag, so that no such text
+can become markup.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+VOID_TAGS = frozenset({"br", "col", "hr", "img", "link", "meta"})
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_TAG_OR_ATTRIBUTE = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
+
+
+class Markup(str):
+    """A string that is HTML or SVG already and is not escaped again."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "str | Markup | Iterable[Child] | None"
+Attribute = str | float | bool | None
+
+
+def escape(text: str) -> Markup:
+    """Escape for element content and for quoted attributes; control characters become U+FFFD."""
+    return Markup(html.escape(_CONTROL_CHARACTERS.sub("\ufffd", text), quote=True))
+
+
+def join(*children: Child) -> Markup:
+    """Children in order, escaped where they are plain strings; ``None`` leaves nothing."""
+    return Markup("".join(_rendered(children)))
+
+
+def _rendered(child: Child) -> Iterable[str]:
+    if child is None:
+        return
+    if isinstance(child, Markup):
+        yield child
+    elif isinstance(child, str):
+        yield escape(child)
+    else:
+        for inner in child:
+            yield from _rendered(inner)
+
+
+def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
+    """One element. ``class_`` gives ``class`` and ``data_value`` gives ``data-value``.
+
+    Numbers in attributes are coordinates and keep two decimals; an exact number is passed as a
+    string. ``None`` and ``False`` leave the attribute out, ``True`` writes it without a value.
+    """
+    parts = [_checked(tag)]
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        label = _checked(name.rstrip("_").replace("_", "-"))
+        if value is True:
+            parts.append(label)
+            continue
+        text = escape(value) if isinstance(value, str) else coordinate(value)
+        parts.append(f'{label}="{text}"')
+    opening = " ".join(parts)
+    if tag in VOID_TAGS:
+        return Markup(f"<{opening}>")
+    return Markup(f"<{opening}>{join(*children)}</{tag}>")
+
+
+def _checked(name: str) -> str:
+    if not _TAG_OR_ATTRIBUTE.match(name):
+        raise ValueError(f"{name!r} is no name of a tag or an attribute")
+    return name
+
+
+def coordinate(value: float) -> str:
+    """A length in a drawing: two decimals, no trailing zeros, so that drawings stay small."""
+    text = f"{value:.2f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -1,0 +1,154 @@
+"""Numbers with their units, as text and as ``<data>`` elements that keep the exact value.
+
+Rates and sizes are scaled by powers of 1024 (MiB/s, GiB/s); the exact number of bytes stands in the
+element's ``value`` and in its tooltip.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weir.report.markup import Markup, element
+
+THIN_SPACE = "\u202f"
+NO_VALUE = "\u2013"
+LEAST_PERCENT = 0.01
+KIBI, MEBI, GIBI, TEBI = 2.0**10, 2.0**20, 2.0**30, 2.0**40
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit and how many base units (bytes, bytes per second, seconds) it holds."""
+
+    name: str
+    size: float
+
+    def number(self, value: float, digits: int = 3) -> str:
+        return significant(value / self.size, digits)
+
+    def text(self, value: float, digits: int = 3) -> str:
+        return f"{self.number(value, digits)} {self.name}"
+
+
+RATE_UNITS = (Unit("MiB/s", MEBI), Unit("GiB/s", GIBI), Unit("TiB/s", TEBI))
+SIZE_UNITS = (
+    Unit("bytes", 1),
+    Unit("KiB", KIBI),
+    Unit("MiB", MEBI),
+    Unit("GiB", GIBI),
+    Unit("TiB", TEBI),
+)
+TIME_UNITS = (Unit("ns", 1e-9), Unit("µs", 1e-6), Unit("ms", 1e-3), Unit("s", 1))
+
+
+def _largest_fitting(units: Sequence[Unit], value: float) -> Unit:
+    fitting = [unit for unit in units if abs(value) >= unit.size * 0.9995]
+    return fitting[-1] if fitting else units[0]
+
+
+def rate_unit(largest: float) -> Unit:
+    """The unit in which rates up to ``largest`` bytes per second are best read."""
+    return _largest_fitting(RATE_UNITS, largest)
+
+
+def time_unit(largest: float) -> Unit:
+    """The unit in which times up to ``largest`` seconds are best read."""
+    return _largest_fitting(TIME_UNITS, largest)
+
+
+def grouped(value: int) -> str:
+    """An integer with its digits in groups of three."""
+    return f"{value:,}".replace(",", THIN_SPACE)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with that many significant digits and no exponent."""
+    if not math.isfinite(value):
+        return NO_VALUE
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = round(value, decimals)
+    if rounded != 0:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:,.{decimals}f}".replace(",", THIN_SPACE)
+
+
+def rate_text(bytes_per_second: float) -> str:
+    return rate_unit(bytes_per_second).text(bytes_per_second)
+
+
+def size_text(size_bytes: float) -> str:
+    unit = _largest_fitting(SIZE_UNITS, size_bytes)
+    if unit.size == 1:
+        return f"{grouped(round(size_bytes))} {'byte' if size_bytes == 1 else 'bytes'}"
+    return unit.text(size_bytes)
+
+
+def seconds_text(seconds: float) -> str:
+    return time_unit(seconds).text(seconds) if seconds else "0 s"
+
+
+def nanoseconds_text(nanoseconds: int) -> str:
+    return seconds_text(nanoseconds * 1e-9)
+
+
+def percent_text(fraction: float) -> str:
+    percent = fraction * 100
+    if 0 < abs(percent) < LEAST_PERCENT:
+        return f"under {LEAST_PERCENT} %"
+    if percent != 0 and abs(percent) < 1:
+        return f"{significant(percent, 2)} %"
+    return f"{percent:.0f} %"
+
+
+def rate_range_text(low: float, high: float) -> str:
+    """``1.30 to 1.72 GiB/s``: both ends in one unit."""
+    unit = rate_unit(high)
+    return f"{unit.number(low)} to {unit.text(high)}"
+
+
+def rate(bytes_per_second: float | None, unit: Unit | None = None) -> Markup:
+    """A rate; its exact value in bytes per second is in ``value`` and in the tooltip."""
+    if bytes_per_second is None:
+        return element("span", NO_VALUE, class_="none", title="not measured")
+    text = (unit or rate_unit(bytes_per_second)).text(bytes_per_second)
+    exact = f"{grouped(round(bytes_per_second))} bytes per second"
+    return element("data", text, value=repr(float(bytes_per_second)), title=exact)
+
+
+def size(size_bytes: int) -> Markup:
+    exact = f"{grouped(size_bytes)} bytes"
+    return element("data", size_text(size_bytes), value=str(size_bytes), title=exact)
+
+
+def seconds(value: float, unit: Unit | None = None) -> Markup:
+    text = unit.text(value) if unit and value else seconds_text(value)
+    return element("data", text, value=repr(float(value)), title=f"{value!r} s")
+
+
+def nanoseconds(value: int) -> Markup:
+    exact = f"{grouped(value)} ns"
+    return element("data", nanoseconds_text(value), value=str(value), title=exact)
+
+
+def count(value: int) -> Markup:
+    return element("data", grouped(value), value=str(value))
+
+
+def plural(number: int, singular: str, several: str | None = None) -> str:
+    """``1 run``, ``8 runs``."""
+    return f"{grouped(number)} {singular if number == 1 else several or singular + 's'}"
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Rank numbers with consecutive ones joined: ``0-15, 20`` (with an en dash)."""
+    runs: list[list[int]] = []
+    for rank in sorted(ranks):
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    return ", ".join(str(a) if a == b else f"{a}\u2013{b}" for a, b in runs)
