@@ -1,0 +1,140 @@
+"""Reading the events of one run, a repetition at a time, so that memory stays bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from weir.results.errors import ResultError
+from weir.results.events import (
+    COLUMNS_FOLDER,
+    FUNCTION_NAMES,
+    OPERATION_NAMES,
+    PARQUET_FILE,
+    map_event_columns,
+)
+
+TRANSFERS = ("read", "write", "sync")
+
+
+@dataclass(frozen=True)
+class Events:
+    """The events of one repetition as columns of one length, sorted by rank and start.
+
+    ``operation`` and ``function`` are codes into ``OPERATION_NAMES`` and ``FUNCTION_NAMES``.
+    """
+
+    rank: NDArray[np.int32]
+    function: NDArray[np.int8]
+    operation: NDArray[np.int8]
+    bin: NDArray[np.int32]
+    start_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    foreground_ns: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    barrier_wait_ns: NDArray[np.int64]
+    token_wait_ns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+
+@dataclass(frozen=True)
+class RankTimes:
+    """Seconds of each rank per repetition, the median over the measured repetitions."""
+
+    rank: NDArray[np.int32]
+    read: NDArray[np.float64]
+    write: NDArray[np.float64]
+    sync: NDArray[np.float64]
+    foreground: NDArray[np.float64]
+    barrier_wait: NDArray[np.float64]
+    token_wait: NDArray[np.float64]
+
+    @property
+    def io(self) -> NDArray[np.float64]:
+        return self.read + self.write + self.sync
+
+
+class EventStore:
+    """``events.parquet``, or ``events/`` of a run that is not sealed, behind SQL."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, origin: Path) -> None:
+        self._connection = connection
+        self._origin = origin
+
+    @classmethod
+    def open(cls, folder: Path) -> EventStore | None:
+        """The events in a run folder; ``None`` when it has none, or none were written."""
+        connection = duckdb.connect()
+        connection.execute("SET enable_progress_bar = false")
+        parquet = folder / PARQUET_FILE
+        if (folder / COLUMNS_FOLDER).is_dir():
+            connection.register("columns", dict(map_event_columns(folder)))
+            function, operation, source = "function", "operation", "columns"
+            origin = folder / COLUMNS_FOLDER
+        elif parquet.is_file():
+            function = f"list_position({list(FUNCTION_NAMES)}, function) - 1"
+            operation = f"list_position({list(OPERATION_NAMES)}, operation) - 1"
+            source = "read_parquet('" + str(parquet).replace("'", "''") + "')"
+            origin = parquet
+        else:
+            return None
+        store = cls(connection, origin)
+        store._run(
+            f"""CREATE VIEW events AS SELECT rank, repetition, {function} AS function_code,
+            {operation} AS operation_code, bin, start_ns, end_ns, foreground_ns, bytes,
+            barrier_wait_ns, token_wait_ns FROM {source}"""
+        )
+        return store if store.repetitions() else None
+
+    def _run(self, query: str, parameters: list[Any] | None = None) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._connection.execute(query, parameters)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise ResultError(f"{self._origin}: cannot be read as events: {reason}") from None
+
+    def repetitions(self) -> dict[int, int]:
+        """Number of events by index of repetition."""
+        rows = self._run(
+            "SELECT repetition, count(*) FROM events GROUP BY repetition ORDER BY repetition"
+        ).fetchall()
+        return {int(index): int(number) for index, number in rows}
+
+    def load(self, repetition: int) -> Events:
+        """All events of one repetition."""
+        columns = self._run(
+            """SELECT rank, function_code::TINYINT AS function,
+            operation_code::TINYINT AS operation, bin, start_ns, end_ns, foreground_ns, bytes,
+            barrier_wait_ns, token_wait_ns FROM events WHERE repetition = ?
+            ORDER BY rank, start_ns, end_ns, operation_code""",
+            [repetition],
+        ).fetchnumpy()
+        return Events(**{name: np.asarray(column) for name, column in columns.items()})
+
+    def rank_times(self, repetitions: list[int]) -> RankTimes:
+        """Each rank's time by kind: summed over a repetition, then the median over them."""
+        sums = ", ".join(
+            f"sum(CASE WHEN operation_code = {OPERATION_NAMES.index(name)} "
+            f"THEN end_ns - start_ns ELSE 0 END) * 1e-9 AS {name}_s"
+            for name in TRANSFERS
+        )
+        transfers = ", ".join(str(OPERATION_NAMES.index(name)) for name in TRANSFERS)
+        columns = self._run(
+            f"""WITH each AS (SELECT rank, repetition, {sums},
+            sum(CASE WHEN operation_code IN ({transfers}) THEN foreground_ns ELSE 0 END) * 1e-9
+            AS foreground_s, sum(barrier_wait_ns) * 1e-9 AS barrier_s,
+            sum(token_wait_ns) * 1e-9 AS token_s
+            FROM events WHERE list_contains(?::INTEGER[], repetition) GROUP BY rank, repetition)
+            SELECT rank, median(read_s) AS read, median(write_s) AS write, median(sync_s) AS sync,
+            median(foreground_s) AS foreground, median(barrier_s) AS barrier_wait,
+            median(token_s) AS token_wait FROM each GROUP BY rank ORDER BY rank""",
+            [repetitions],
+        ).fetchnumpy()
+        return RankTimes(**{name: np.asarray(column) for name, column in columns.items()})
