@@ -1,0 +1,178 @@
+"""Names of things as people read them, and the sentences that say how a run went."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import percent_text, rate, rate_range_text
+from weir.report.sources import Source, directions, headline_rate, measured
+from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Metric, RateVerdict, Run
+
+DIRECTION_NOUN: dict[Direction, str] = {"write": "Writing", "read": "Reading"}
+
+METRIC_TEXT: dict[Metric, str] = {
+    "span": "bytes over the time from the first rank\u2019s start to the last rank\u2019s end, "
+    "operation by operation",
+    "slowest_rank": "bytes over the I/O time of the slowest rank",
+    "sum_of_ranks": "sum of each rank\u2019s own rate",
+    "foreground": "bytes over the time the slowest rank was blocked in I/O (EAAR)",
+}
+METRIC_NAME: dict[Metric, str] = {
+    "span": "aggregate rate, first start to last end",
+    "slowest_rank": "aggregate rate by slowest rank",
+    "sum_of_ranks": "sum of the ranks\u2019 own rates",
+    "foreground": "effective rate (EAAR)",
+}
+FUNCTION_TEXT = {
+    "S": "builds and writes the signal matrices",
+    "D": "inverts the data matrix",
+    "W": "reads, multiplies and writes back each matrix",
+    "C": "reads each result once",
+}
+VERDICT_ICON = {
+    "as expected": "\u2713",
+    "below": "\u25bc",
+    "above": "\u25b2",
+    "no expectation": "\u25cb",
+    "not judged": "\u25cb",
+    "failed": "\u2715",
+    "interrupted": "\u2715",
+    "running": "\u2026",
+}
+CACHE_TEXT: dict[CacheVerdict, str] = {
+    "storage": "reached storage",
+    "memory": "came from memory",
+    "mixed": "partly storage, partly memory",
+    "unknown": "storage or memory: not known",
+}
+
+
+def sentence_case(text: str) -> str:
+    """With a capital first letter; the others keep theirs."""
+    return text[:1].upper() + text[1:]
+
+
+def moment(utc: str) -> Markup:
+    """A point in time as people write it; what is no ISO 8601 time is shown as it is."""
+    try:
+        parsed = datetime.fromisoformat(utc).astimezone(UTC)
+    except ValueError:
+        return element("time", utc)
+    shown = f"{parsed.day} {parsed:%B %Y, %H:%M} UTC"
+    return element("time", shown, datetime=utc, title=utc)
+
+
+def badge(word: str, *, sign_only: bool = False) -> Markup:
+    """A verdict as a word with its sign; the colour only repeats it."""
+    icon = element("span", VERDICT_ICON.get(word, "\u25cb"), aria_hidden="true")
+    said = element("span", word, class_="visually-hidden") if sign_only else word
+    return element("span", icon, " ", said, class_="badge", data_verdict=word)
+
+
+def overall_word(run: Run) -> str:
+    """One word for a run: its state when it did not finish, else its verdict."""
+    if run.status != "complete":
+        return run.status
+    if run.verdict is not None:
+        return run.verdict.overall
+    return "no expectation" if run.expectation is None else "not judged"
+
+
+def expected_rate(run: Run, direction: Direction) -> ExpectedRate | None:
+    """What was expected of the headline rate in this direction."""
+    if run.expectation is None:
+        return None
+    rates = [rate for rate in run.expectation.rates if rate.direction == direction]
+    headline = headline_rate(run, direction)
+    same = [rate for rate in rates if headline is not None and rate.metric == headline.metric]
+    return next(iter(same or rates), None)
+
+
+def rate_verdict(run: Run, direction: Direction) -> RateVerdict | None:
+    if run.verdict is None:
+        return None
+    judged = [verdict for verdict in run.verdict.rates if verdict.direction == direction]
+    headline = headline_rate(run, direction)
+    same = [item for item in judged if headline is not None and item.metric == headline.metric]
+    return next(iter(same or judged), None)
+
+
+def verdict_word(run: Run, direction: Direction) -> str:
+    """The verdict in one direction, or why there is none."""
+    judged = rate_verdict(run, direction)
+    if judged is not None:
+        return judged.verdict
+    return "no expectation" if expected_rate(run, direction) is None else "not judged"
+
+
+def cache_verdict(run: Run, direction: Direction) -> CacheVerdict | None:
+    """Over all functions and measured repetitions: one verdict if they agree, else mixed."""
+    found = {
+        phase.cache.verdict
+        for repetition in measured(run)
+        for phase in repetition.phases
+        if phase.direction == direction
+    }
+    if not found:
+        return None
+    if len(found) == 1:
+        return found.pop()
+    return "unknown" if "unknown" in found else "mixed"
+
+
+def outcome_sentence(run: Run, direction: Direction) -> Markup:
+    """One sentence: Writing reached 1.42 GiB/s, 94 % of the 1.51 GiB/s expected: below."""
+    noun = DIRECTION_NOUN[direction]
+    headline = headline_rate(run, direction)
+    expected = expected_rate(run, direction)
+    if headline is None:
+        if expected is None:
+            return join(f"{noun}: no rate was measured and none was expected.")
+        promised = rate(expected.expected_bytes_per_second)
+        return join(f"{noun}: no rate was measured; ", promised, " was expected.")
+    shown = element("strong", rate(headline.median_bytes_per_second))
+    verb = "reached an effective" if headline.metric == "foreground" else "reached"
+    start = join(f"{noun} {verb} ", shown)
+    if expected is None:
+        return join(start, ". Nothing was expected beforehand.")
+    share = headline.median_bytes_per_second / expected.expected_bytes_per_second
+    against = rate(expected.expected_bytes_per_second)
+    compared = f"{percent_text(share)} of the " if share < 10 else f"{share:.0f} times the "
+    word = verdict_word(run, direction)
+    if word == "not judged":
+        return join(start, ", ", compared, against, " expected; there is no verdict.")
+    return join(start, ", ", compared, against, " expected: ", element("strong", word), ".")
+
+
+def cache_sentence(run: Run, direction: Direction) -> str | None:
+    """What must be known to read the rate rightly, or nothing when storage served it all."""
+    verdict = cache_verdict(run, direction)
+    where = "went to" if direction == "write" else "came from"
+    if verdict == "memory":
+        return f"These bytes {where} memory: the figure says nothing about the storage."
+    if verdict == "mixed":
+        return f"These bytes {where} storage only in part: memory served the rest."
+    if verdict == "unknown":
+        return f"Whether these bytes {where} storage or memory is not known."
+    return None
+
+
+def spread_text(source: Source, direction: Direction) -> str:
+    """How the headline figure was formed from the repetitions."""
+    headline = headline_rate(source.run, direction)
+    if headline is None:
+        return ""
+    number = len(headline.values_bytes_per_second)
+    if number < 2:
+        return "One repetition: no interval."
+    interval = rate_range_text(headline.low_bytes_per_second, headline.high_bytes_per_second)
+    shaky = "" if headline.converged else " Did not settle within the asked width."
+    return (
+        f"Median of {number} repetitions; {headline.confidence * 100:.0f} % interval "
+        f"{interval}.{shaky}"
+    )
+
+
+def measured_directions(run: Run) -> list[Direction]:
+    return [direction for direction in directions(run) if headline_rate(run, direction)]
