@@ -1,0 +1,67 @@
+"""Measured against expected in one small drawing: bar, interval, and the mark to be reached."""
+
+from __future__ import annotations
+
+from weir.report.chart import LinearScale, bar, drawing, line
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import rate_range_text, rate_text
+from weir.report.sources import headline_rate
+from weir.report.wording import DIRECTION_NOUN, expected_rate
+from weir.results.schema import Direction, Run
+
+HEIGHT = 26.0
+
+
+def largest(runs: list[Run], direction: Direction) -> float:
+    """The end of a common scale, bytes per second: everything measured or expected fits."""
+    ends = [0.0]
+    for run in runs:
+        headline, expected = headline_rate(run, direction), expected_rate(run, direction)
+        if headline is not None:
+            ends += [headline.high_bytes_per_second, headline.median_bytes_per_second]
+        if expected is not None:
+            ends += [expected.high_bytes_per_second, expected.expected_bytes_per_second]
+    return max(ends)
+
+
+def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
+    """The bar of the measured median with its interval; behind it what was expected."""
+    scale = LinearScale(0.0, end or 1.0, 0.0, width - 2)
+    headline, expected = headline_rate(run, direction), expected_rate(run, direction)
+    middle = HEIGHT / 2
+    parts: list[Markup] = [line(0, middle, width, middle, "grid")]
+    said = [DIRECTION_NOUN[direction]]
+    if expected is not None:
+        low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
+        value = expected.expected_bytes_per_second
+        tip = f"expected {rate_text(value)}, between {rate_range_text(low, high)}"
+        band_width = max(2.0, scale(high) - scale(low))
+        parts.append(bar(scale(low), 2, band_width, HEIGHT - 4, "band-fill", tip=tip, value=value))
+        said.append(tip)
+    if headline is not None:
+        median = headline.median_bytes_per_second
+        tip = f"measured {rate_text(median)}"
+        if len(headline.values_bytes_per_second) > 1:
+            interval = rate_range_text(
+                headline.low_bytes_per_second, headline.high_bytes_per_second
+            )
+            tip += f", {headline.confidence * 100:.0f} % interval {interval}"
+        parts.append(bar(0, middle - 5, scale(median), 10, direction, tip=tip, value=median))
+        low, high = scale(headline.low_bytes_per_second), scale(headline.high_bytes_per_second)
+        parts.append(line(low, middle, high, middle, "whisker"))
+        parts += [line(x, middle - 3, x, middle + 3, "whisker") for x in (low, high)]
+        said.append(tip)
+    if expected is not None:
+        x = scale(expected.expected_bytes_per_second)
+        parts.append(line(x, 0, x, HEIGHT, "target"))
+    return drawing(width, HEIGHT, "; ".join(said), join(parts))
+
+
+def bullet_legend() -> Markup:
+    """How to read the bars, once per page part that uses them."""
+    return element(
+        "p",
+        "Bar: measured median, thin line its interval. Grey band: expected interval, "
+        "upright mark the expected rate.",
+        class_="note",
+    )

@@ -1,0 +1,174 @@
+"""Several runs on one page: one line and one verdict each, measured beside expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from weir.report.bullet import bullet, bullet_legend, largest
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import NO_VALUE, percent_text, plural, rate
+from weir.report.sources import Source, directions, headline_rate
+from weir.report.wording import (
+    DIRECTION_NOUN,
+    METRIC_NAME,
+    METRIC_TEXT,
+    badge,
+    cache_verdict,
+    expected_rate,
+    overall_word,
+    sentence_case,
+)
+from weir.results.schema import Direction, Metric
+
+BULLET_WIDTH = 190.0
+ORDER = (
+    "as expected",
+    "below",
+    "above",
+    "no expectation",
+    "not judged",
+    "failed",
+    "interrupted",
+    "running",
+)
+
+
+def render(sources: list[Source]) -> Markup:
+    """The count of verdicts, then one table per kind of headline rate."""
+    groups = grouped_by_metric(sources)
+    return join(
+        _summary(sources),
+        *(_group(metric, members, len(groups) > 1) for metric, members in groups),
+        bullet_legend(),
+    )
+
+
+def grouped_by_metric(sources: list[Source]) -> list[tuple[Metric | None, list[Source]]]:
+    """Runs whose headline rate means the same, so that they may share a scale."""
+    groups: dict[Metric | None, list[Source]] = {metric: [] for metric in (*METRIC_NAME, None)}
+    for source in sources:
+        groups[_headline_metric(source)].append(source)
+    return [(metric, members) for metric, members in groups.items() if members]
+
+
+def _headline_metric(source: Source) -> Metric | None:
+    for direction in directions(source.run):
+        headline = headline_rate(source.run, direction)
+        if headline is not None:
+            return headline.metric
+    return None
+
+
+def _summary(sources: list[Source]) -> Markup:
+    words = Counter(overall_word(source.run) for source in sources)
+    counted = [f"{words[word]} {word}" for word in ORDER if words[word]]
+    number = plural(len(sources), "run")
+    sentences = [element("p", f"{number}: ", element("strong", ", ".join(counted)), ".")]
+    listed: list[Direction] = ["write", "read"]
+    for direction in listed:
+        runs = [
+            source.run.label
+            for source in sources
+            if cache_verdict(source.run, direction) in ("memory", "mixed")
+        ]
+        if runs:
+            which = "all runs" if len(runs) == len(sources) else ", ".join(runs)
+            verb = "went to memory" if direction == "write" else "came from memory"
+            said = (
+                f"{DIRECTION_NOUN[direction]}: in {which} bytes {verb}, in part or all. "
+                "Such a rate is no rate of the storage."
+            )
+            sentences.append(element("p", said, class_="remark"))
+    return element("div", *sentences, class_="lead")
+
+
+def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
+    """The fastest and the slowest of runs whose rates are formed alike."""
+    rated = [
+        (headline.median_bytes_per_second, source.run.label)
+        for source in sources
+        if (headline := headline_rate(source.run, direction)) is not None
+    ]
+    if len(rated) < 2:
+        return None
+    fast, slow = max(rated), min(rated)
+    if fast[0] == slow[0]:
+        return None
+    return join(
+        f"{DIRECTION_NOUN[direction]} was fastest with ",
+        element("strong", element("bdi", fast[1])),
+        ", ",
+        rate(fast[0]),
+        ", and slowest with ",
+        element("strong", element("bdi", slow[1])),
+        ", ",
+        rate(slow[0]),
+        ". ",
+    )
+
+
+def _group(metric: Metric | None, members: list[Source], titled: bool) -> Markup:
+    listed: list[Direction] = ["write", "read"]
+    shown = [d for d in listed if any(d in directions(source.run) for source in members)]
+    ends = {d: largest([source.run for source in members], d) for d in shown}
+    rows = [_row(source, shown, ends) for source in members]
+    head = element(
+        "tr",
+        element("th", "Run", scope="col"),
+        *(element("th", direction, scope="col") for direction in shown),
+        element("th", "Verdict", scope="col"),
+    )
+    name = METRIC_NAME[metric] if metric is not None else "no rate measured"
+    table = element(
+        "table",
+        element("caption", f"Measured and expected: {name}", class_="visually-hidden"),
+        element("thead", head),
+        element("tbody", *rows),
+        class_="comparison",
+    )
+    title = element("h2", sentence_case(name)) if titled else None
+    meaning = f"{sentence_case(METRIC_TEXT[metric])}. " if metric is not None else None
+    said = [_extremes(members, direction) for direction in shown]
+    return join(
+        title,
+        element("p", meaning, *said, class_="note"),
+        element("div", table, class_="scroll", tabindex="0", role="group", aria_label=name),
+    )
+
+
+def _row(source: Source, shown: list[Direction], ends: dict[Direction, float]) -> Markup:
+    run = source.run
+    link = element("a", element("bdi", run.label), href=f"#{source.anchor}")
+    return element(
+        "tr",
+        element("th", link, scope="row"),
+        *(_cell(source, direction, ends[direction]) for direction in shown),
+        element("td", badge(overall_word(run)), data_label="Verdict"),
+        data_run=source.anchor,
+    )
+
+
+def _cell(source: Source, direction: Direction, end: float) -> Markup:
+    run = source.run
+    headline, expected = headline_rate(run, direction), expected_rate(run, direction)
+    if headline is None:
+        shown = element("span", NO_VALUE, title="not measured", class_="none")
+        compared = join(" of ", rate(expected.expected_bytes_per_second)) if expected else None
+    else:
+        shown = element("strong", rate(headline.median_bytes_per_second))
+        if expected is None:
+            compared = Markup(", no expectation")
+        else:
+            share = headline.median_bytes_per_second / expected.expected_bytes_per_second
+            compared = join(f" {percent_text(share)} of ", rate(expected.expected_bytes_per_second))
+    memory = cache_verdict(run, direction)
+    remark = None
+    if memory in ("memory", "mixed"):
+        remark = element("span", f" {memory}", class_="tag", title="what served these bytes")
+    return element(
+        "td",
+        element("div", shown, element("span", compared, class_="note"), remark, class_="figures"),
+        bullet(run, direction, end, BULLET_WIDTH) if end else None,
+        data_direction=direction,
+        data_label=direction,
+    )

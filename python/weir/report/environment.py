@@ -1,0 +1,106 @@
+"""Provenance (Uselton, section 4): what the run ran on, with which parameters, and how quiet."""
+
+from __future__ import annotations
+
+import shlex
+
+from weir.report.chart import table
+from weir.report.keyed import key_value_table
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import size
+from weir.report.sources import Source
+from weir.results.schema import Environment, Run
+
+
+def render(source: Source, *, machine: bool = True) -> Markup:
+    """Everything of one run; without the machine where the page shows it once for all runs."""
+    run = source.run
+    return join(
+        element(
+            "div",
+            _parameters(run),
+            _machine(run.environment) if machine else None,
+            _planned(run),
+            class_="columns",
+        ),
+        element("p", "Command ", element("code", shlex.join(run.command)), class_="note command"),
+        element("p", "Run ", element("code", run.id), class_="note command"),
+    )
+
+
+def shared_machine(sources: list[Source]) -> Markup | None:
+    """The machine, if all runs were made on the same one with the same software."""
+    found = [source.run.environment for source in sources]
+    first = found[0]
+    if first is None:
+        return None
+
+    def described(of: Environment | None) -> dict[str, object] | None:
+        return of.model_dump(exclude={"quiet"}) if of is not None else None
+
+    if any(described(other) != described(first) for other in found):
+        return None
+    return element("div", _machine(first), class_="columns")
+
+
+def _parameters(run: Run) -> Markup:
+    def shown(value: str | float | bool) -> str:
+        return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+    rows = [
+        [name, element("bdi", shown(setting.value)), setting.origin]
+        for name, setting in run.parameters.items()
+    ]
+    return element(
+        "div",
+        table(
+            ["Parameter", "Value", "From"],
+            rows,
+            caption="Parameters",
+            numeric_from=3,
+            class_="keyed",
+            titled=True,
+        ),
+    )
+
+
+def _planned(run: Run) -> Markup:
+    plan = run.plan
+    rows: list[list[Markup | str]] = [
+        ["Memory per rank", size(plan.memory_bytes_per_rank)],
+        ["Memory in all", size(plan.memory_bytes_total)],
+        ["Disk", size(plan.disk_bytes_total)],
+    ]
+    rows += [
+        [
+            f"{phase.function} {phase.direction}",
+            join(
+                f"{phase.operations_per_rank} per rank, ",
+                size(phase.bytes_per_operation),
+                " each, ",
+                size(phase.bytes_total),
+                " in all",
+            ),
+        ]
+        for phase in plan.phases
+    ]
+    return element(
+        "div",
+        table(["", ""], rows, caption="Plan", numeric_from=2, class_="keyed", titled=True),
+    )
+
+
+def _machine(environment: Environment | None) -> list[Markup]:
+    if environment is None:
+        return [element("p", "The environment was not recorded.", class_="none")]
+    groups = [
+        ("Hardware", environment.hardware),
+        ("System software", environment.system_software),
+        ("File system", environment.file_system),
+        ("Test application", environment.test_application),
+    ]
+    return [
+        element("div", key_value_table(record, title, titled=True))
+        for title, record in groups
+        if record
+    ]

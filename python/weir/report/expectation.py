@@ -1,0 +1,154 @@
+"""How the expectation came about: the stages of the path and the one that limits it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weir.report.chart import (
+    HALF_WIDTH,
+    LinearScale,
+    bar,
+    bottom_axis,
+    drawing,
+    figure,
+    line,
+    table,
+    text,
+)
+from weir.report.keyed import key_value_table
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import rate, rate_range_text, rate_text, rate_unit
+from weir.report.sources import Source, headline_rate
+from weir.report.wording import METRIC_NAME, moment
+from weir.results.schema import ExpectedRate, Rate
+
+LEFT, RIGHT, TOP, ROW = 138.0, 84.0, 6.0, 26.0
+NAME_LENGTH = 22
+
+
+def render(source: Source) -> Markup:
+    expectation = source.run.expectation
+    if expectation is None:
+        return element(
+            "p",
+            "No expectation was made before this run, so there is no verdict. ",
+            "Start it with ",
+            element("code", "weir bench"),
+            " to have the path measured and a rate expected beforehand.",
+            class_="none",
+        )
+    ordered = sorted(expectation.rates, key=lambda expected: expected.direction != "write")
+    return join(
+        element(
+            "p",
+            "Made before the run, ",
+            moment(expectation.made_utc),
+            ". Upright line: expected; \u25b2: measured.",
+            class_="note",
+        ),
+        element("div", *(_panel(source, expected) for expected in ordered), class_="pair"),
+        _calibration(expectation.calibration),
+    )
+
+
+def _panel(source: Source, expected: ExpectedRate) -> Markup:
+    headline = headline_rate(source.run, expected.direction)
+    measured = headline if headline and headline.metric == expected.metric else None
+    name = f"{expected.direction}, {METRIC_NAME[expected.metric]}"
+    rows = [
+        [
+            element("strong", stage.name, " (limit)")
+            if stage.name == expected.limiting_stage
+            else stage.name,
+            rate(stage.rate_bytes_per_second),
+            rate_range_text(stage.low_bytes_per_second, stage.high_bytes_per_second),
+            element("span", stage.how, class_="prose"),
+        ]
+        for stage in expected.stages
+    ]
+    caption = join(
+        element("strong", expected.direction.capitalize()),
+        " \u2013 ",
+        rate(expected.expected_bytes_per_second),
+        " expected, limited by ",
+        element("strong", element("bdi", expected.limiting_stage)),
+        ". ",
+        expected.how,
+    )
+    return figure(
+        f"expectation-{expected.direction}-{expected.metric}",
+        caption,
+        _drawing(expected, measured, name) if expected.stages else None,
+        table=table(["Stage", "rate", "interval", "how"], rows, caption=f"Stages of {name}"),
+        width=HALF_WIDTH,
+    )
+
+
+def _drawing(expected: ExpectedRate, measured: Rate | None, name: str) -> Markup:
+    ends = [stage.high_bytes_per_second for stage in expected.stages]
+    ends.append(expected.expected_bytes_per_second)
+    unit = rate_unit(max(ends))
+    scale = LinearScale(0, max(ends) * 1.02 or 1.0, LEFT, HALF_WIDTH - RIGHT)
+    parts: list[Markup] = []
+    for place, stage in enumerate(expected.stages):
+        y = TOP + place * ROW
+        limit = stage.name == expected.limiting_stage
+        value = stage.rate_bytes_per_second
+        short = stage.name
+        if len(short) > NAME_LENGTH:
+            short = short[: NAME_LENGTH - 1] + "\u2026"
+        interval = rate_range_text(stage.low_bytes_per_second, stage.high_bytes_per_second)
+        middle = y + ROW / 2
+        parts += [
+            text(
+                LEFT - 8,
+                middle + 4,
+                short,
+                class_="label strong" if limit else "label",
+                anchor="end",
+            ),
+            bar(
+                LEFT,
+                y + 5,
+                scale(value) - LEFT,
+                ROW - 10,
+                expected.direction if limit else "stage",
+                tip=f"{stage.name}: {rate_text(value)}, {interval}",
+                value=value,
+            ),
+            line(
+                scale(stage.low_bytes_per_second),
+                middle,
+                scale(stage.high_bytes_per_second),
+                middle,
+                "whisker",
+            ),
+            text(
+                HALF_WIDTH - RIGHT + 8,
+                middle + 4,
+                unit.text(value),
+                class_="label strong" if limit else "label",
+            ),
+        ]
+    bottom = TOP + len(expected.stages) * ROW + 2
+    x = scale(expected.expected_bytes_per_second)
+    parts.append(line(x, TOP - 4, x, bottom, "target"))
+    if measured is not None and measured.median_bytes_per_second <= scale.high:
+        x = scale(measured.median_bytes_per_second)
+        parts.append(element("path", d=f"M{x:.2f} {bottom:.2f}l-5 8h10z", class_="pointer"))
+    labels = scale.ticks_in(unit, 4)
+    said = "; ".join(f"{s.name} {rate_text(s.rate_bytes_per_second)}" for s in expected.stages)
+    return drawing(
+        HALF_WIDTH,
+        bottom + 44,
+        f"Stages of the path, {name}: {said}",
+        bottom_axis(scale, bottom + 8, labels, unit.name),
+        parts,
+    )
+
+
+def _calibration(calibration: dict[str, Any]) -> Markup | None:
+    if not calibration:
+        return None
+    summary = element("summary", "Calibration it was made from")
+    return element("details", summary, key_value_table(calibration, "Calibration"), class_="data")

@@ -1,0 +1,176 @@
+"""The top of a run: what was measured, what was expected, and what to make of it."""
+
+from __future__ import annotations
+
+from weir.report.bullet import bullet, bullet_legend, largest
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
+from weir.report.sources import Source, directions, headline_rate, measured
+from weir.report.wording import (
+    METRIC_TEXT,
+    badge,
+    cache_sentence,
+    expected_rate,
+    moment,
+    outcome_sentence,
+    rate_verdict,
+    sentence_case,
+    spread_text,
+    verdict_word,
+)
+from weir.results.schema import Direction, Failure
+
+BULLET_WIDTH = 396.0
+
+
+def render(source: Source) -> Markup:
+    run = source.run
+    tiles = [_tile(source, direction) for direction in directions(run)]
+    return join(
+        lead(source),
+        element("div", *tiles, class_="pair"),
+        bullet_legend() if run.expectation is not None and run.rates else None,
+    )
+
+
+def lead(source: Source) -> Markup:
+    """One sentence per direction, and what must be known to read it rightly."""
+    run = source.run
+    sentences = []
+    for direction in directions(run):
+        caveat = cache_sentence(run, direction)
+        sentences.append(
+            element(
+                "p",
+                outcome_sentence(run, direction),
+                f" {caveat}" if caveat else None,
+                data_headline=direction,
+            )
+        )
+    if run.expectation is None:
+        sentences.append(
+            element(
+                "p",
+                "This run was made without an expectation. A number without an expectation is not "
+                "a result: there is nothing to compare it with.",
+                class_="remark",
+            )
+        )
+    return element("div", *sentences, class_="lead")
+
+
+def _tile(source: Source, direction: Direction) -> Markup:
+    run = source.run
+    headline, expected = headline_rate(run, direction), expected_rate(run, direction)
+    title = element("p", direction, " ", badge(verdict_word(run, direction)), class_="tile-title")
+    if headline is None:
+        big = element("p", "not measured", class_="big none")
+    else:
+        big = element("p", rate(headline.median_bytes_per_second), class_="big")
+    lines: list[Markup | str] = []
+    if expected is not None:
+        share = None
+        if headline is not None:
+            ratio = headline.median_bytes_per_second / expected.expected_bytes_per_second
+            share = f"{percent_text(ratio)} of "
+        interval = rate_range_text(expected.low_bytes_per_second, expected.high_bytes_per_second)
+        lines.append(
+            join(share, rate(expected.expected_bytes_per_second), f" expected ({interval}).")
+        )
+        lines.append(join("Expected limit: ", element("bdi", expected.limiting_stage), "."))
+    judged = rate_verdict(run, direction)
+    if judged is not None and judged.text and judged.text != judged.verdict:
+        lines.append(element("span", judged.text, class_="strong"))
+    if headline is not None:
+        lines.append(spread_text(source, direction))
+        lines.append(f"{sentence_case(METRIC_TEXT[headline.metric])}.")
+    end = largest([run], direction)
+    return element(
+        "section",
+        title,
+        big,
+        bullet(run, direction, end, BULLET_WIDTH) if end else None,
+        *(element("p", content, class_="note") for content in lines),
+        class_=f"tile tile-{direction}",
+        aria_label=f"Result of {'writing' if direction == 'write' else 'reading'}",
+        data_direction=direction,
+    )
+
+
+def facts(source: Source) -> Markup:
+    """One line under the title: workload, size, repetitions, time."""
+    run = source.run
+    warmups = len(run.repetitions) - len(measured(run))
+    moved = sum(phase.bytes_total for phase in run.plan.phases)
+    parts = [
+        element("span", run.workload),
+        element("span", plural(run.plan.ranks, "rank")),
+        element("span", plural(len(run.nodes), "node")) if run.nodes else None,
+        element("span", plural(run.plan.files, "file")),
+        element("span", size(moved), " moved per repetition"),
+        element(
+            "span",
+            plural(len(measured(run)), "measured repetition"),
+            f", {grouped(warmups)} warm-up{'' if warmups == 1 else 's'}",
+        ),
+        element("span", moment(run.started_utc)),
+    ]
+    return element("p", *parts, class_="facts")
+
+
+def failure_banner(source: Source) -> Markup | None:
+    """For a run that did not finish: where and why, above everything else."""
+    run = source.run
+    if run.status == "complete":
+        return None
+    if run.failure is None:
+        words = {
+            "interrupted": "This run was interrupted before it was complete.",
+            "running": "This run is still going on, or its program ended without a word.",
+            "failed": "This run failed; no cause is recorded.",
+        }
+        heading, details = words[run.status], None
+    else:
+        heading = "This run failed." if run.status == "failed" else "This run was interrupted."
+        details = _failure_details(run.failure)
+    after = (
+        "Figures below are from the repetitions that were complete."
+        if measured(run)
+        else "No measured repetition was complete, so there are no rates."
+    )
+    return element(
+        "div",
+        element("p", badge(run.status), " ", element("strong", heading)),
+        details,
+        element("p", after, class_="note"),
+        class_="failure",
+        role="alert",
+    )
+
+
+def _failure_details(failure: Failure) -> Markup:
+    offset = failure.offset_bytes
+    rows: list[tuple[str, Markup | str | None]] = [
+        ("Cause", failure.cause),
+        ("Operation", failure.operation),
+        ("Rank", None if failure.rank is None else str(failure.rank)),
+        ("Host", failure.host),
+        ("File", failure.file),
+        ("Offset", None if offset is None else join(size(offset), f" ({grouped(offset)} bytes)")),
+    ]
+    entries = [
+        join(element("dt", name), element("dd", value, data_failure=name.lower()))
+        for name, value in rows
+        if value is not None
+    ]
+    return join(element("p", failure.message), element("dl", *entries, class_="facts-list"))
+
+
+def warnings(source: Source) -> Markup | None:
+    """What the run itself warns of."""
+    if not source.run.warnings:
+        return None
+    items = [element("li", warning) for warning in source.run.warnings]
+    return element(
+        "div", element("p", element("strong", "Warnings")), element("ul", *items), class_="warnings"
+    )
