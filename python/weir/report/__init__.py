@@ -1,0 +1,32 @@
+"""Reports: run folders in, one self-contained ``report.html`` out.
+
+A report reads results and nothing else. ``write_report`` is all that other packages use; the
+modules follow the page: ``sources`` reads the runs, ``page`` puts the parts in order, and one
+module forms each part (``headline``, ``comparison``, ``trace``, ``rates``, ``latency``, ``ranks``,
+``overlap``, ``expectation``, ``trust``, ``environment``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from weir.report.page import render_page
+from weir.report.sources import read_sources
+from weir.results.folder import write_atomically
+
+REPORT_FILE = "report.html"
+
+__all__ = ["REPORT_FILE", "write_report"]
+
+
+def write_report(path: Path) -> Path:
+    """Write ``path/report.html`` and return it.
+
+    ``path`` is a run folder (``run.json``, with or without events, of a finished or a failed run)
+    or a folder of run folders, which are then compared. The same folders give the same bytes.
+
+    Raises ``ResultError`` when there is no run at ``path``, a run cannot be read, or the file
+    cannot be written.
+    """
+    page = render_page(read_sources(path))
+    return write_atomically(path / REPORT_FILE, page)

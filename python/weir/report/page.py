@@ -1,0 +1,225 @@
+"""The page: one self-contained HTML file with its style and script, no network, no random ids.
+
+Drawings are SVG written here rather than plots of a JavaScript library. Plotly's script alone is
+4.8 MB per file, a hundred times the data of a run; its charts draw late, print as they happen to
+stand on the screen, and keep their colours when the page goes dark. SVG is there without a script,
+prints as vectors, takes its colours from the style sheet, and each mark carries its exact value.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from weir.report import (
+    comparison,
+    environment,
+    expectation,
+    headline,
+    latency,
+    nodes,
+    overlap,
+    ranks,
+    rates,
+    trace,
+    trust,
+)
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import plural
+from weir.report.sources import Source
+from weir.report.wording import badge, overall_word
+
+Section = tuple[str, str, Markup]
+"""Anchor, title and content."""
+
+HATCH = Markup(
+    '<svg class="definitions" width="0" height="0" aria-hidden="true"><defs>'
+    '<pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="4" height="4" class="hatch-ground"/>'
+    '<rect width="1.4" height="4" class="hatch-line"/></pattern></defs></svg>'
+)
+
+
+def render_page(sources: list[Source]) -> str:
+    """The whole file; sources are one run, or several to be compared."""
+    style = _resource("style.css")
+    script = _resource("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = _title(sources)
+    machine = environment.shared_machine(sources) if len(sources) > 1 else None
+    sections = {source.anchor: _sections(source, machine is None) for source in sources}
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{title} \u2013 Weir report"),
+        element("style", Markup(style)),
+    )
+    body = element(
+        "body",
+        element("a", "Skip to the result", href="#result", class_="skip"),
+        HATCH,
+        _masthead(),
+        element(
+            "div",
+            _navigation(sources, sections, machine is not None),
+            _main(sources, sections, title, machine),
+            class_="layout",
+        ),
+        element("script", Markup(script)),
+    )
+    return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def _resource(name: str) -> str:
+    return files("weir.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _title(sources: list[Source]) -> str:
+    if len(sources) == 1:
+        return sources[0].run.label
+    workloads = sorted({source.run.workload for source in sources})
+    return f"{plural(len(sources), 'run')} of {', '.join(workloads)}"
+
+
+def _masthead() -> Markup:
+    mark = Markup(
+        '<svg width="26" height="18" viewBox="0 0 26 18" aria-hidden="true">'
+        '<path class="mark-line" d="M1 5h9v8h6v-8h9"/>'
+        '<path class="mark-water" d="M1 16q3-3 6 0t6 0t6 0t6 0"/></svg>'
+    )
+    return element("header", mark, element("span", "Weir", class_="wordmark"), class_="masthead")
+
+
+def _sections(source: Source, with_machine: bool) -> list[Section]:
+    """Anchor, title and content of each part of a run; parts without data are left out."""
+    run = source.run
+    parts: list[tuple[str, str, Markup | None]] = [
+        ("trace", "Trace by rank and time", join(trace.render_traces(source))),
+        ("rates", "Rates and their spread", rates.render(source)),
+        ("hidden", "What was hidden", overlap.render(source)),
+        ("latency", "Latency", latency.render(source)),
+        ("ranks", "Ranks", ranks.render(source)),
+        ("nodes", "Nodes", nodes.render(run)),
+        ("expectation", "Expectation", expectation.render(source)),
+        ("trust", "Can this be relied on?", trust.render(source)),
+        ("environment", "Environment", environment.render(source, machine=with_machine)),
+    ]
+    return [
+        (f"{source.anchor}-{name}", title, content)
+        for name, title, content in parts
+        if content is not None
+    ]
+
+
+def _run_content(source: Source, sections: list[Section], heading: str) -> Markup:
+    """Failure first, then the headline, then every section under a heading of that level."""
+    blocks = [
+        element(
+            "section",
+            element(heading, title, id=f"{anchor}-title"),
+            content,
+            id=anchor,
+            aria_labelledby=f"{anchor}-title",
+            class_="part",
+        )
+        for anchor, title, content in sections
+    ]
+    return join(
+        headline.failure_banner(source),
+        headline.render(source),
+        headline.warnings(source),
+        blocks,
+    )
+
+
+def _main(
+    sources: list[Source],
+    sections: dict[str, list[Section]],
+    title: str,
+    machine: Markup | None,
+) -> Markup:
+    if len(sources) == 1:
+        source = sources[0]
+        content = join(
+            element("h1", element("bdi", title), " ", badge(overall_word(source.run))),
+            headline.facts(source),
+            _run_content(source, sections[source.anchor], "h2"),
+        )
+        return element("main", content, id="result", tabindex="-1", data_run=source.anchor)
+    ordered = [s for _, group in comparison.grouped_by_metric(sources) for s in group]
+    runs = [_folded_run(source, sections[source.anchor]) for source in ordered]
+    return element(
+        "main",
+        element("h1", title),
+        element("section", comparison.render(sources), aria_label="Comparison", id="comparison"),
+        element("h2", "The runs, one by one", class_="screen-only"),
+        runs,
+        _machine_section(machine) if machine is not None else None,
+        id="result",
+        tabindex="-1",
+    )
+
+
+def _machine_section(machine: Markup) -> Markup:
+    heading = element("h2", "The machine of all runs", id="machine-title")
+    return element(
+        "section", heading, machine, id="machine", class_="part", aria_labelledby="machine-title"
+    )
+
+
+def _folded_run(source: Source, sections: list[Section]) -> Markup:
+    """A run to open; printing and links to its parts open it."""
+    summary = element(
+        "summary",
+        element("h3", element("bdi", source.run.label)),
+        " ",
+        badge(overall_word(source.run)),
+    )
+    return element(
+        "details",
+        summary,
+        headline.facts(source),
+        _run_content(source, sections, "h4"),
+        id=source.anchor,
+        class_="run",
+        data_run=source.anchor,
+    )
+
+
+def _navigation(
+    sources: list[Source], sections: dict[str, list[Section]], has_machine: bool
+) -> Markup:
+    if len(sources) == 1:
+        links: list[tuple[str, str, str | None]] = [("result", "Result", None)]
+        links += [(anchor, title, None) for anchor, title, _ in sections[sources[0].anchor]]
+        label = "Parts of this report"
+    else:
+        label = "Runs in this report"
+        links = [("comparison", "Comparison", None)]
+        ordered = [s for _, group in comparison.grouped_by_metric(sources) for s in group]
+        links += [(s.anchor, s.run.label, overall_word(s.run)) for s in ordered]
+        links += [("machine", "Machine", None)] if has_machine else []
+    items = [
+        element(
+            "li",
+            element(
+                "a",
+                badge(word, sign_only=True) if word else None,
+                element("bdi", title),
+                href=f"#{anchor}",
+            ),
+        )
+        for anchor, title, word in links
+    ]
+    return element("nav", element("ol", *items), aria_label=label)
