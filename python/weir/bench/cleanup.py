@@ -29,29 +29,43 @@ def finish_broken_job(output: Path, cause: str) -> tuple[list[Path], list[Path]]
 
 
 def remove_test_files(list_file: Path) -> list[Path]:
-    """Remove the test files of a list, and their folders when they are Weir's own and empty.
+    """Remove the test files of a list; an entry is a file, or a folder made for test files only.
 
-    Only regular files whose name, or whose folder's name, begins with ``weir-`` are touched: a
-    damaged list must not remove anything else. Without a list nothing is removed.
+    Only regular files are touched whose own name, or whose folder's name, begins with ``weir-``: a
+    damaged list must not remove anything else. Folders of that name go when they are empty then.
+    Without a list nothing is removed.
     """
     if not list_file.is_file():
         return []
+    removed: list[Path] = []
+    folders: set[Path] = set()
+    for path in _listed(list_file):
+        inside = path.is_dir() and not path.is_symlink() and _is_own(path)
+        folders.add(path if inside else path.parent)
+        for file in sorted(path.iterdir()) if inside else [path]:
+            if (_is_own(file) or _is_own(file.parent)) and _is_regular(file):
+                _remove(file)
+                removed.append(file)
+    for folder in sorted(folders):
+        if _is_own(folder) and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    return removed
+
+
+def _listed(list_file: Path) -> list[Path]:
     try:
         listed = json.loads(list_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BenchError(f"{list_file} cannot be read, test files may be left: {error}") from None
-    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
-        raise BenchError(f"{list_file} is no list of file names, test files may be left")
-    removed = []
-    for path in map(Path, listed):
-        own = path.name.startswith(OWN_PREFIX) or path.parent.name.startswith(OWN_PREFIX)
-        if path.is_absolute() and own and _is_regular(path):
-            _remove(path)
-            removed.append(path)
-    for folder in sorted({path.parent for path in map(Path, listed)}):
-        if folder.name.startswith(OWN_PREFIX) and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-    return removed
+    names = listed if isinstance(listed, list) else [None]
+    paths = [Path(name) for name in names if isinstance(name, str)]
+    if len(paths) != len(names) or not all(path.is_absolute() for path in paths):
+        raise BenchError(f"{list_file} is no list of absolute paths, test files may be left")
+    return paths
+
+
+def _is_own(path: Path) -> bool:
+    return path.name.startswith(OWN_PREFIX)
 
 
 def _is_regular(path: Path) -> bool:

@@ -35,6 +35,7 @@ from weir.results.schema import Expectation
 
 EXPECTATION_FILE = "expectation.json"
 STANDARD_OUTPUT_FILE = "standard-output.txt"
+STANDARD_ERROR_FILE = "standard-error.txt"
 CALIBRATION_SECONDS = 300.0
 DEFAULT_TIMEOUT_SECONDS = 3600.0
 
@@ -173,6 +174,8 @@ def run_job(
             shutil.move(file, output / file.name)
         if printed:
             write_atomically(output / STANDARD_OUTPUT_FILE, "\n".join(printed) + "\n")
+        if said.text():
+            write_atomically(output / STANDARD_ERROR_FILE, said.text())
     if ending.succeeded:
         return
     marked, removed = finish_broken_job(output, ending.describe())

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from weir.bench.program import PROGRAM
 from weir.results.schema import Record
 
-NOTICE_LINES_KEPT = 400
+LINES_KEPT = 2000
 
 
 class Progress(Record):
@@ -44,8 +44,10 @@ class StandardError:
     told: list[str] = field(default_factory=list)
     """What weir-bench said for people, without its name in front."""
     notices: list[str] = field(default_factory=list)
-    """What the launcher said."""
-    in_notice: bool = False
+    """What the launcher said, or a program that it started, outside weir-bench's own lines."""
+    framed: list[str] = field(default_factory=list)
+    """Of the notices those between lines of dashes."""
+    in_frame: bool = False
 
     def line(self, text: str) -> None:
         """Take one line."""
@@ -54,20 +56,26 @@ class StandardError:
                 self.on_progress(ProgressLine.model_validate_json(text).progress)
             except ValidationError:
                 self._tell(text)
-            return
-        if text.startswith("-----"):
-            self.in_notice = not self.in_notice
         elif text.startswith(f"{PROGRAM}: "):
             self._tell(text.removeprefix(f"{PROGRAM}: "))
-        elif text.strip() and (self.in_notice or len(self.notices) < NOTICE_LINES_KEPT):
-            self.notices = [*self.notices[-NOTICE_LINES_KEPT:], text]
+        elif text.startswith("-----"):
+            self.in_frame = not self.in_frame
+        elif text.strip() and len(self.notices) < LINES_KEPT:
+            self.notices.append(text)
+            if self.in_frame:
+                self.framed.append(text.strip())
 
     def _tell(self, text: str) -> None:
         self.told.append(text)
         self.on_line(text)
 
     def reason(self) -> str | None:
-        """The line that says why the job failed: weir-bench's last, else the launcher's first."""
+        """Why the job failed: weir-bench's last line, else the launcher's notice of a signal."""
         if self.told:
             return self.told[-1]
-        return self.notices[0].strip() if self.notices else None
+        of_signals = [line for line in self.framed if "signal" in line]
+        return next(iter([*of_signals, *self.framed, *self.notices]), None)
+
+    def text(self) -> str:
+        """Everything but progress, for a file."""
+        return "".join(f"{line}\n" for line in [*self.told, *self.notices])

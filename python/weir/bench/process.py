@@ -5,8 +5,8 @@
 3. A child that was asked to end, by a signal or by the deadline passing, has ``grace_seconds``.
    Then SIGTERM, the same grace, and SIGKILL for every process of its session: ranks that a
    launcher left behind are in it.
-4. Lines of its output are handed over as they come; the end of both streams and of the process is
-   awaited, no longer than the grace after the process has gone.
+4. Lines of its output are handed over as they come. Streams that processes left behind hold open
+   are given ``STREAMS_SECONDS`` after the child has gone.
 
 Signals are taken over in the main thread only; elsewhere the child runs without forwarding.
 """
@@ -29,6 +29,7 @@ from typing import IO
 from weir.bench.errors import BenchError
 
 GRACE_SECONDS = 20.0
+STREAMS_SECONDS = 2.0
 POLL_SECONDS = 0.1
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LineHandler = Callable[[str], None]
@@ -153,7 +154,7 @@ def _watch(
         now = time.monotonic()
         if gone_at is None and child.poll() is not None:
             gone_at = now
-        if gone_at is not None and (lines.ended or now - gone_at > grace_seconds):
+        if gone_at is not None and (lines.ended or now - gone_at > STREAMS_SECONDS):
             break
         if asked.by is not None and not ending:
             ending, next_step = True, now + grace_seconds

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Test double for process handling: speaks weir-bench's protocol and moves no bytes.
+
+``DOUBLE_ENDING`` chooses how the workload ends: complete, usage, fails, hangs, ignores-signals,
+killed. Its figures are test data (synthetic.py) and nothing measures anything here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from calibrations import calibration, trials
+from synthetic import make_events, make_run, write_run_folder
+
+LABELS = ("POSIX UNIQUE SYNC", "MPI SHARED SYNC")
+
+
+def option(name: str) -> str:
+    return sys.argv[sys.argv.index(name) + 1]
+
+
+def say(text: str, stream: TextIO = sys.stdout) -> None:
+    stream.write(text + "\n")
+    stream.flush()
+
+
+def plan() -> None:
+    runs = [make_run(label=label, ranks=int(option("--ranks"))) for label in LABELS]
+    configurations = [
+        {
+            "label": run.label,
+            "slug": run.label.lower().replace(" ", "-"),
+            "asynchronous": False,
+            "parameters": {n: p.model_dump() for n, p in run.parameters.items()},
+            "plan": run.plan.model_dump(),
+        }
+        for run in runs
+    ]
+    planned = {"configurations": configurations, "directory": ".", "transfer_bytes": 8 * 2**20}
+    say(json.dumps(planned))
+
+
+def work() -> None:
+    ending = os.environ.get("DOUBLE_ENDING", "complete")
+    output = Path(option("--output"))
+    expected = json.loads(Path(option("--expectation")).read_text())
+    for number, label in enumerate(LABELS):
+        slug = label.lower().replace(" ", "-")
+        run = make_run(label=label, seed=number)
+        record = run.model_dump(mode="json") | {"expectation": expected[slug]}
+        if ending != "complete":
+            record |= {"status": "running", "finished_utc": None}
+        write_run_folder(output / slug, type(run).model_validate(record), make_events(label=label))
+        step = {"label": label, "repetition": 1, "warmup": False, "text": "moving"}
+        step |= {"repetitions_done": number + 1, "repetitions_planned": 2}
+        say(json.dumps({"progress": step}), sys.stderr)
+        say(f"{label}: text for standard output")
+    if ending == "complete":
+        return
+    left = Path(os.environ["DOUBLE_FILES"]) / "weir-double-0"
+    left.write_bytes(b"test file")
+    (output / "files.json").write_text(json.dumps([str(left)]))
+    if ending == "fails":
+        say("weir-bench: failed: rank 1: write: No space left on device", sys.stderr)
+        sys.exit(1)
+    if ending == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if ending == "ignores-signals":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+    (output / "hanging").touch()
+    time.sleep(600)
+
+
+def main() -> None:
+    if "--help" in sys.argv:
+        say("usage: the double's own help")
+    elif "--plan" in sys.argv:
+        if os.environ.get("DOUBLE_ENDING") == "usage":
+            say("weir-bench: madbench: RANKS is no square; given: 5", sys.stderr)
+            sys.exit(2)
+        plan()
+    elif sys.argv[1] == "calibrate":
+        storage = {
+            "write_storage_bytes_per_second": trials(1.43e9),
+            "read_storage_bytes_per_second": trials(1.70e9),
+        }
+        Path(option("--output")).write_text(calibration(**storage).model_dump_json())
+    else:
+        work()
+
+
+main()

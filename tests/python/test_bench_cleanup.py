@@ -1,0 +1,69 @@
+"""What is removed after a broken job, and above all what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weir.bench.cleanup import remove_test_files
+from weir.bench.errors import BenchError
+
+
+def listed(folder: Path, *paths: Path) -> Path:
+    file = folder / "files.json"
+    file.write_text(json.dumps([str(path) for path in paths]))
+    return file
+
+
+def made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    return path
+
+
+def test_listed_test_files_go_and_absent_ones_are_no_error(tmp_path: Path) -> None:
+    file = made(tmp_path / "weir-1-0")
+    assert remove_test_files(listed(tmp_path, file, tmp_path / "weir-1-1")) == [file]
+    assert not file.exists()
+
+
+def test_a_listed_folder_of_test_files_goes_with_them(tmp_path: Path) -> None:
+    folder = tmp_path / "weir-20250123"
+    files = [made(folder / name) for name in ("data.0", "data.1")]
+    assert remove_test_files(listed(tmp_path, folder)) == files
+    assert not folder.exists()
+    assert tmp_path.exists()
+
+
+def test_files_in_a_listed_folder_of_another_name_stay(tmp_path: Path) -> None:
+    file = made(tmp_path / "home" / "thesis.tex")
+    assert remove_test_files(listed(tmp_path, tmp_path / "home", file)) == []
+    assert file.exists()
+
+
+def test_links_and_folders_inside_stay(tmp_path: Path) -> None:
+    outside = made(tmp_path / "precious")
+    folder = tmp_path / "weir-1"
+    inner = made(folder / "sub" / "file")
+    (folder / "weir-link").symlink_to(outside)
+    (tmp_path / "weir-folder-link").symlink_to(tmp_path / "home")
+    made(tmp_path / "home" / "file")
+    assert remove_test_files(listed(tmp_path, folder, tmp_path / "weir-folder-link")) == []
+    assert outside.exists()
+    assert inner.exists()
+    assert (tmp_path / "home" / "file").exists()
+
+
+def test_without_a_list_nothing_happens(tmp_path: Path) -> None:
+    made(tmp_path / "weir-1")
+    assert remove_test_files(tmp_path / "files.json") == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '["relative/weir-1"]', '["/a", null]'])
+def test_a_damaged_list_is_told_and_removes_nothing(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "files.json"
+    file.write_text(text)
+    with pytest.raises(BenchError, match="test files may be left"):
+        remove_test_files(file)

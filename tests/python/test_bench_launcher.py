@@ -1,0 +1,125 @@
+"""Which command starts the ranks, and where weir-bench is looked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from weir.bench import launcher as launcher_module
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.launcher import found_launcher, given_launcher
+from weir.bench.program import find_program
+
+
+def program(path: Path, text: str = "exit 0") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+OPEN_MPI = "echo 'mpirun (Open MPI) 4.1.4'"
+MPICH = "echo 'HYDRA build details: Version: 4.0.2'"
+
+
+def words(folder: Path, ranks: int = 4, **environment: str) -> list[str]:
+    found = found_launcher(ranks, {"PATH": str(folder), **environment})
+    return [word.removeprefix(f"{folder}/") for word in found.command]
+
+
+def test_open_mpi_is_told_to_oversubscribe_and_to_yield(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "mpirun", OPEN_MPI)
+    monkeypatch.setattr(launcher_module.os, "sched_getaffinity", lambda _: {0, 1})
+    unbound = ["mpirun", "-n", "2", "--oversubscribe", "--bind-to", "none"]
+    assert words(tmp_path, 2) == unbound
+    unbound[2] = "3"
+    assert words(tmp_path, 3) == [*unbound, "--mca", "mpi_yield_when_idle", "1"]
+
+
+def test_an_allocation_decides_placement_itself(tmp_path: Path) -> None:
+    program(tmp_path / "mpirun", OPEN_MPI)
+    assert words(tmp_path, 64, PBS_JOBID="7") == ["mpirun", "-n", "64"]
+
+
+def test_another_mpi_gets_no_options_of_open_mpi(tmp_path: Path) -> None:
+    program(tmp_path / "mpiexec", MPICH)
+    assert words(tmp_path) == ["mpiexec", "-n", "4"]
+
+
+def test_slurm_comes_first_inside_its_allocation_only(tmp_path: Path) -> None:
+    program(tmp_path / "srun")
+    program(tmp_path / "mpirun", MPICH)
+    assert words(tmp_path, SLURM_JOB_ID="7") == ["srun", "-n", "4"]
+    assert words(tmp_path) == ["mpirun", "-n", "4"]
+
+
+def test_no_launcher_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BenchError, match="no mpirun, mpiexec or srun on PATH") as caught:
+        found_launcher(4, {"PATH": str(tmp_path)})
+    assert caught.value.exit_status == USAGE
+
+
+def test_open_mpi_is_allowed_to_run_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    monkeypatch.setattr(launcher_module.os, "geteuid", lambda: 0)
+    assert given_launcher("sh -n 4", None).environment == allowed
+    monkeypatch.setattr(launcher_module.os, "geteuid", lambda: 1000)
+    assert given_launcher("sh -n 4", None).environment == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sh -n 16", "sh -n16", "sh -np 16", "sh --ntasks=16 -N 2", "sh --ntasks 16", "sh --n=16"],
+)
+def test_a_given_launcher_is_used_as_it_stands(text: str) -> None:
+    given = given_launcher(text, None)
+    assert (" ".join(given.command), given.ranks) == (text, 16)
+    assert given_launcher(text, 16) == given
+
+
+def test_a_given_launcher_without_a_count_gets_it() -> None:
+    assert given_launcher("sh --quiet", 9).command == ("sh", "--quiet", "-n", "9")
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "told"),
+    [
+        ("sh", None, "names no number of ranks; add -n RANKS"),
+        ("sh -n 4", 16, "starts 4 ranks but --ranks is 16"),
+        ("no-such-launcher -n 4", None, "no-such-launcher is not found on PATH"),
+        ("sh 'open", None, "cannot be split"),
+        ("", None, "is empty"),
+    ],
+)
+def test_a_wrong_launcher_is_told(text: str, ranks: int | None, told: str) -> None:
+    with pytest.raises(BenchError, match=told) as caught:
+        given_launcher(text, ranks)
+    assert caught.value.exit_status == USAGE
+
+
+def test_weir_bench_by_name_comes_before_everything(tmp_path: Path) -> None:
+    named = program(tmp_path / "mine")
+    assert find_program({"WEIR_BENCH": str(named), "PATH": os.environ["PATH"]}) == named
+    for wrong in (tmp_path / "absent", tmp_path):
+        with pytest.raises(BenchError, match="is no program"):
+            find_program({"WEIR_BENCH": str(wrong)})
+
+
+def test_weir_bench_in_a_clone_comes_before_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone, other = tmp_path / "clone", tmp_path / "other"
+    (clone / "python/weir").mkdir(parents=True)
+    (clone / "pyproject.toml").touch()
+    monkeypatch.setattr("weir.__file__", str(clone / "python/weir/__init__.py"))
+    environment = {"PATH": str(other)}
+    with pytest.raises(BenchError, match="build it with"):
+        find_program(environment)
+    on_path = program(other / "weir-bench")
+    assert find_program(environment) == on_path
+    built = program(clone / "build/release/bench/weir-bench")
+    assert find_program(environment) == built

@@ -1,0 +1,226 @@
+"""``weir bench`` from the outside, with doubles for weir-bench and the launcher.
+
+The doubles handle processes and files and measure nothing; see doubles/.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from weir.results.folder import load_run
+
+DOUBLES = Path(__file__).parent / "doubles"
+WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
+
+
+class Cli:
+    """Runs weir in a folder of its own, with the doubles in place."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if "WEIR" not in name},
+            "WEIR_BENCH": str(DOUBLES / "weir_bench_double.py"),
+            "WEIR_LAUNCHER": f"{DOUBLES}/launcher_double.sh -n 4",
+            "DOUBLE_FILES": str(folder),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+
+    def start(self, *words: str, ending: str = "complete") -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "weir.cli", *words],
+            cwd=self.folder,
+            env={**self.environment, "DOUBLE_ENDING": ending},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str, ending: str = "complete") -> tuple[int, str, str]:
+        child = self.start(*words, ending=ending)
+        out, err = child.communicate(timeout=120)
+        return child.returncode, out, err
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def statuses(output: Path) -> list[str]:
+    return [load_run(output / name).status for name in ("posix-unique-sync", "mpi-shared-sync")]
+
+
+def test_a_run_says_what_it_expects_then_runs_then_judges(cli: Cli) -> None:
+    status, out, err = cli.run("bench", *WORDS, "--output", "results")
+    assert (status, err.count("weir:")) == (0, 0), err
+    order = ["Plan: 2 configurations on 4 ranks", "Calibration: 4 ranks on 1 host", "Expected read"]
+    order += ["limited by storage read", "<- slowest", "Expected write 1.33 GiB/s"]
+    order += ["Results: results", "Report: results/report.html"]
+    places = [out.index(text) for text in order]
+    assert places == sorted(places), out
+    assert "2 of 2  MPI SHARED SYNC, repetition 1: moving" in err
+    assert out.count("as expected: within") == 4
+
+
+def test_a_finished_run_is_sealed_and_complete(cli: Cli) -> None:
+    cli.run("bench", *WORDS, "--output", "results")
+    output = cli.folder / "results"
+    for name in ("posix-unique-sync", "mpi-shared-sync"):
+        run = load_run(output / name)
+        assert run.verdict is not None
+        assert run.expectation is not None
+        assert sorted(file.name for file in (output / name).iterdir()) == [
+            "events.parquet",
+            "report.html",
+            "run.json",
+        ]
+    assert json.loads((output / "calibration.json").read_text())["ranks"] == 4
+    assert "text for standard output" in (output / "standard-output.txt").read_text()
+    assert [entry.name for entry in cli.folder.iterdir()] == ["results"]
+
+
+def test_results_go_to_a_folder_named_for_time_and_workload(cli: Cli) -> None:
+    status, out, _ = cli.run("bench", *WORDS, "--no-report")
+    assert status == 0
+    (folder,) = (cli.folder / "weir-results").iterdir()
+    assert folder.name.endswith("Z-madbench")
+    assert f"Results: weir-results/{folder.name}" in out
+    assert not list(folder.glob("**/report.html"))
+
+
+def test_a_failed_run_says_why_once_and_keeps_its_folder(cli: Cli) -> None:
+    status, out, err = cli.run("bench", *WORDS, "--output", "results", ending="fails")
+    assert status == 1
+    assert err.count("No space left on device") == 1
+    assert err.splitlines()[-1] == "weir: the run failed (exit status 1)"
+    assert statuses(cli.folder / "results") == ["failed", "failed"]
+    assert "failed: the job ended before the run was finished: exit status 1" in out
+    assert (cli.folder / "results/report.html").is_file()
+    assert not (cli.folder / "weir-double-0").exists()
+
+
+def test_a_killed_rank_is_named_and_cleaned_up_after(cli: Cli) -> None:
+    status, _, err = cli.run("bench", *WORDS, "--output", "results", ending="killed")
+    assert status == 1
+    assert "exit status 137, a process was ended by SIGKILL" in err.splitlines()[-1]
+    assert "process rank 0 exited on signal 9" in err.splitlines()[-1]
+    assert "removed 1 test files that the job left" in err
+    assert statuses(cli.folder / "results") == ["failed", "failed"]
+    assert not (cli.folder / "weir-double-0").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_in_order(cli: Cli, number: signal.Signals) -> None:
+    child = cli.start("bench", *WORDS, "--output", "results", ending="hangs")
+    deadline = time.monotonic() + 90
+    while not (cli.folder / "results/hanging").exists():
+        assert time.monotonic() < deadline, "the double never began"
+        time.sleep(0.05)
+    child.send_signal(number)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 130
+    assert err.splitlines()[-1] == f"weir: the run failed: stopped by {number.name}"
+    assert statuses(cli.folder / "results") == ["failed", "failed"]
+    assert not (cli.folder / "weir-double-0").exists()
+
+
+def test_a_hanging_run_ends_at_its_deadline(cli: Cli) -> None:
+    words = (*WORDS, "--output", "results", "--timeout", "3")
+    status, _, err = cli.run("bench", *words, ending="hangs")
+    assert status == 1
+    assert "the deadline of 3 s passed (--timeout)" in err.splitlines()[-1]
+    assert statuses(cli.folder / "results") == ["failed", "failed"]
+
+
+def test_a_mistake_of_the_person_is_one_line_and_leaves_nothing(cli: Cli) -> None:
+    status, out, err = cli.run("bench", *WORDS, ending="usage")
+    assert (status, out, err) == (2, "", "weir: madbench: RANKS is no square; given: 5\n")
+    assert list(cli.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("bench", *WORDS, "-n", "many"), "Invalid value for '-n' / '--ranks'"),
+        (("bench", *WORDS, "--output", "."), "--output . exists; name a folder that does not"),
+        (("bench", *WORDS, "-n", "9"), "--launcher starts 4 ranks but --ranks is 9"),
+        (("bench", *WORDS, "--output", "file/results"), "--output file/results: file cannot be"),
+        (("bench", *WORDS, "--timeout", "0"), "Invalid value for '--timeout'"),
+        (("nonsense",), "No such command 'nonsense'"),
+        (("report", "nowhere"), "nowhere is no folder"),
+        (("results", "query", "SELECT 1", "--json", "--csv"), "exclude each other"),
+    ],
+)
+def test_errors_are_one_line(cli: Cli, words: tuple[str, ...], told: str) -> None:
+    (cli.folder / "file").touch()
+    status, out, err = cli.run(*words)
+    assert status in (1, 2)
+    assert err.startswith("weir: ")
+    assert told in err
+    assert (out, err.count("\n")) == ("", 1)
+
+
+def test_without_a_number_of_ranks_it_asks_for_one(cli: Cli) -> None:
+    del cli.environment["WEIR_LAUNCHER"]
+    assert cli.run("bench", *WORDS)[2] == "weir: say on how many ranks to run, for example -n 4\n"
+
+
+def test_without_arguments_it_explains_itself(cli: Cli) -> None:
+    status, out, _ = cli.run("bench")
+    assert status == 0
+    assert "weir bench WORKLOAD" in out
+    assert "the double's own help" in out
+
+
+def test_help_shows_own_options_then_those_of_weir_bench(cli: Cli) -> None:
+    _, out, _ = cli.run("bench", "madbench", "--help")
+    assert out.index("--launcher COMMAND") < out.index("the double's own help")
+    _, out, _ = cli.run("predict", "--help")
+    assert out.index("weir predict WORKLOAD") < out.index("the double's own help")
+
+
+def test_predict_runs_nothing_and_writes_what_weir_bench_reads(cli: Cli) -> None:
+    status, out, _ = cli.run("predict", *WORDS, "--output", "expected.json")
+    assert status == 0
+    assert "Expected write" in out
+    assert set(json.loads((cli.folder / "expected.json").read_text())) == {
+        "posix-unique-sync",
+        "mpi-shared-sync",
+    }
+    assert [entry.name for entry in cli.folder.iterdir()] == ["expected.json"]
+
+
+def test_folders_of_another_launcher_are_sealed_by_report(cli: Cli) -> None:
+    cli.run("bench", *WORDS, "--output", "results", "--no-report")
+    status, out, _ = cli.run("report", "results")
+    assert (status, out) == (0, "Report: results/report.html\n")
+    assert (cli.folder / "results/mpi-shared-sync/report.html").is_file()
+
+
+def test_results_of_a_run_are_found_shown_and_compared(cli: Cli) -> None:
+    for name in ("one", "two"):
+        cli.run("bench", *WORDS, "--output", f"weir-results/{name}", "--no-report")
+    # The double gives both jobs' runs the same ids, so the second job is left out as a copy.
+    status, out, err = cli.run("results", "query", "--json", "SELECT label FROM runs ORDER BY 1")
+    assert (status, err.count("it is a copy")) == (0, 2)
+    assert json.loads(out) == [{"label": "MPI SHARED SYNC"}, {"label": "POSIX UNIQUE SYNC"}]
+    status, out, _ = cli.run("results", "query", "--csv", "SELECT 1 AS a, NULL AS b")
+    assert out == "a,b\n1,\n"
+    status, out, _ = cli.run("results", "show", "weir-results/one/mpi-shared-sync")
+    assert "rank 2 on node00" in out
+    status, out, _ = cli.run("results", "compare", "weir-results/one", "weir-results/two")
+    assert out.count("differs: nothing") == 2
+    assert "overlap, no difference shown" in out
+
+
+def test_version(cli: Cli) -> None:
+    assert cli.run("--version")[1].startswith("weir ")
