@@ -40,7 +40,9 @@ class Record(BaseModel):
 class Parameter(Record):
     """One setting of the run and where its value came from."""
 
-    value: str | int | float | bool
+    value: str | int | float | bool = Field(
+        description="bytes or seconds where `weir-bench WORKLOAD --help` gives such a unit"
+    )
     origin: Literal["command line", "environment", "file", "default"]
 
 
@@ -86,9 +88,9 @@ class Plan(Record):
 class Spread(Record):
     """One figure over all ranks. The slowest rank is named, never averaged away."""
 
-    min: NonNegative
-    mean: NonNegative
-    max: NonNegative
+    min: NonNegative = Field(description="unit: that of the field which holds the spread")
+    mean: NonNegative = Field(description="unit: that of the field which holds the spread")
+    max: NonNegative = Field(description="unit: that of the field which holds the spread")
     max_rank: int
     max_host: str
 
@@ -245,8 +247,8 @@ class Clocks(Record):
 class Quiet(Record):
     """Was the system otherwise quiet? Load averages are of rank 0's node."""
 
-    load_before: float
-    load_after: float
+    load_before: float = Field(description="runnable processes, mean of one minute")
+    load_after: float = Field(description="runnable processes, mean of one minute")
     other_processes_busy_fraction: float | None
     quiet: bool
     text: str
@@ -300,7 +302,7 @@ class RateVerdict(Record):
     metric: Metric
     measured_bytes_per_second: float
     expected_bytes_per_second: float | None
-    ratio: float | None
+    ratio: float | None = Field(description="measured over expected")
     verdict: VerdictWord
     text: str
 
