@@ -1,0 +1,424 @@
+// Steps:
+//   1. Fit the pieces to the memory and the disk, then, growing them from 1 MiB, to the time.
+//   2. Each figure: a warm-up, a pilot that says how much one trial can do, and the trials.
+//   3. Rank 0 writes FILE. While that is missing, FILE.unfinished/ exists, with the record of the
+//      failure when there was one (measurement/failure.hpp).
+#include "workloads/calibrate.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "common/settings.hpp"
+#include "measurement/clock_offset.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/environment.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/node_memory.hpp"
+#include "workloads/calibrate/probe.hpp"
+#include "workloads/calibrate/trials.hpp"
+
+namespace weir::bench {
+namespace {
+
+using namespace calibrate;
+using nlohmann::ordered_json;
+using storage::Durability;
+
+constexpr const char* program = "weir-bench calibrate";
+constexpr const char* description =
+    "Measures for a few seconds what memory, file system and processors do in the simplest case.";
+
+constexpr std::int64_t first_piece_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t most_pieces = 8;
+// Copies between smaller buffers would be those of a processor's cache.
+constexpr std::int64_t least_copy_bytes = std::int64_t{32} << 20;
+// Of the free memory and of the free disk; the rest belongs to others.
+constexpr double memory_share = 0.5;
+constexpr double disk_share = 0.5;
+
+struct Request {
+  std::string directory;
+  std::string output;
+  std::int64_t transfer_bytes = 0;
+  double seconds = 0;
+  double deadline_seconds = 0;
+};
+
+std::vector<Setting> calibrate_declarations() {
+  return {
+      {.name = "directory",
+       .kind = SettingKind::text,
+       .default_value = ".",
+       .metavar = "DIR",
+       .help = "where the test files go"},
+      {.name = "transfer-bytes",
+       .kind = SettingKind::bytes,
+       .default_value = "4m",
+       .metavar = "SIZE",
+       .help = "what one rank moves in one operation"},
+      {.name = "output",
+       .kind = SettingKind::text,
+       .default_value = "calibration.json",
+       .metavar = "FILE",
+       .help = "the result, replaced when it exists"},
+      {.name = "seconds",
+       .kind = SettingKind::real,
+       .default_value = "6",
+       .metavar = "SECONDS",
+       .help = "what it may take; slow storage takes longer for the least number of trials"},
+      {.name = "deadline",
+       .kind = SettingKind::real,
+       .default_value = "600",
+       .metavar = "SECONDS",
+       .help = "give up when one operation or wait takes longer"},
+  };
+}
+
+Result<Request> request_of(const Settings& settings) {
+  Request request{.directory = settings.text("directory"),
+                  .output = settings.text("output"),
+                  .transfer_bytes = settings.integer("transfer-bytes"),
+                  .seconds = settings.real("seconds"),
+                  .deadline_seconds = settings.real("deadline")};
+  if (request.transfer_bytes < 8) {
+    return invalid_argument(
+        fmt::format("--transfer-bytes must be at least 8; given: {}", request.transfer_bytes));
+  }
+  if (request.seconds <= 0 || request.seconds > 3600) {
+    return invalid_argument(
+        fmt::format("--seconds must lie above 0 and not above 3600; given: {}", request.seconds));
+  }
+  if (request.deadline_seconds < 1 || request.deadline_seconds > 1e9) {
+    return invalid_argument(fmt::format("--deadline must lie between 1 and 1e9 seconds; given: {}",
+                                        request.deadline_seconds));
+  }
+  return request;
+}
+
+// What the job's nodes and the file system can spare.
+struct Room {
+  std::int64_t memory_per_rank = 0;   // on the node that has least for each of its ranks
+  std::int64_t memory_available = 0;  // summed over the nodes
+  std::int64_t disk_per_rank = 0;
+};
+
+Room find_room(const Job& job, const std::string& directory) {
+  Room room;
+  std::array<std::int64_t, 2> least{};
+  std::int64_t available = 0;
+  if (job.node_rank == 0) available = available_memory_bytes();
+  MPI_Allreduce(&available, &room.memory_available, 1, MPI_INT64_T, MPI_SUM, job.world);
+  MPI_Bcast(&available, 1, MPI_INT64_T, 0, job.node);
+  least[0] = available / job.node_size;
+  struct statvfs file_system {};
+  const bool tells = statvfs(directory.c_str(), &file_system) == 0 && file_system.f_blocks > 0;
+  least[1] = tells
+                 ? static_cast<std::int64_t>(file_system.f_bavail * file_system.f_frsize) / job.size
+                 : std::int64_t{1} << 62;
+  MPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, job.world);
+  room.memory_per_rank = static_cast<std::int64_t>(memory_share * static_cast<double>(least[0]));
+  room.disk_per_rank = static_cast<std::int64_t>(disk_share * static_cast<double>(least[1]));
+  return room;
+}
+
+// The name of a job's test files, the same on every rank.
+std::string unique_stem(const Job& job, const std::string& directory) {
+  std::array<std::uint32_t, 2> id{};
+  if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
+  MPI_Bcast(id.data(), 2, MPI_UINT32_T, 0, job.world);
+  return fmt::format("{}/weir-calibrate-{}-{:08x}-", directory, id[0], id[1]);
+}
+
+class Calibration {
+ public:
+  Calibration(const Job& job, const Request& request, const Room& room, std::int64_t largest_piece,
+              Probe& probe)
+      : job_(job), request_(request), room_(room), piece_bytes_(largest_piece), probe_(probe) {}
+
+  Status measure_all();
+  [[nodiscard]] ordered_json result() const;
+
+ private:
+  using Trial = std::function<Result<double>(std::int64_t repeats)>;
+
+  Status measure(const char* name, double share, std::int64_t most, const Trial& trial);
+  Status find_piece();
+  Result<double> seconds_since(std::int64_t start_ns) const;
+  [[nodiscard]] std::int64_t pieces_with_room() const;
+
+  const Job& job_;
+  const Request& request_;
+  const Room& room_;
+  std::int64_t piece_bytes_;
+  Probe& probe_;
+  std::int64_t pieces_written_ = 0;
+  std::int64_t began_ns_ = monotonic_ns();
+  ordered_json figures_;
+};
+
+// On rank 0's clock, so that every rank decides alike.
+Result<double> Calibration::seconds_since(std::int64_t start_ns) const {
+  double seconds = seconds_of(monotonic_ns() - start_ns);
+  MPI_Request pending = MPI_REQUEST_NULL;
+  MPI_Ibcast(&seconds, 1, MPI_DOUBLE, 0, job_.world, &pending);
+  if (Status status = wait_for(pending, job_.deadline_ns(), "barrier"); !status) {
+    return status.error();
+  }
+  return seconds;
+}
+
+Status Calibration::measure(const char* name, double share, std::int64_t most, const Trial& trial) {
+  const double share_seconds = share * request_.seconds;
+  const std::int64_t start_ns = monotonic_ns();
+  if (const auto warmup = trial(1); !warmup) return warmup.error();
+  const auto warm_seconds = seconds_since(start_ns);
+  if (!warm_seconds) return warm_seconds.error();
+  const auto pilot = trial(1);
+  if (!pilot) return pilot.error();
+  const auto pilot_seconds = seconds_since(start_ns);
+  if (!pilot_seconds) return pilot_seconds.error();
+  const std::int64_t repeats =
+      repeats_per_trial(share_seconds, pilot_seconds.value() - warm_seconds.value(), most);
+
+  std::vector<double> values;
+  if (repeats == 1) values.push_back(pilot.value());  // it was a trial already
+  double spent = pilot_seconds.value();
+  while (another_trial(static_cast<int>(values.size()), spent, share_seconds)) {
+    const auto value = trial(repeats);
+    if (!value) return value.error();
+    values.push_back(value.value());
+    const auto seconds = seconds_since(start_ns);
+    if (!seconds) return seconds.error();
+    spent = seconds.value();
+  }
+  figures_[name] = trials_json(values);
+  return {};
+}
+
+std::int64_t Calibration::pieces_with_room() const {
+  const std::int64_t bytes = std::min(room_.memory_per_rank, room_.disk_per_rank);
+  return std::clamp<std::int64_t>(bytes / piece_bytes_, 1, most_pieces);
+}
+
+// The largest piece, up to the one asked for, of which the least number of trials fits the time.
+Status Calibration::find_piece() {
+  const double limit_seconds = Shares::write_storage * request_.seconds / (least_trials + 2);
+  const std::int64_t wanted = piece_bytes_;
+  std::int64_t piece = std::min(first_piece_bytes, wanted);
+  if (const auto warmup = probe_.write(1, piece, Durability::full); !warmup) {
+    return warmup.error();
+  }
+  while (true) {
+    const auto rate = probe_.write(1, piece, Durability::full);
+    if (!rate) return rate.error();
+    const double seconds = static_cast<double>(piece) * job_.size / rate.value();
+    const std::int64_t next = grown_piece(piece, wanted, seconds, limit_seconds);
+    if (next == piece) break;
+    piece = next;
+  }
+  piece_bytes_ = piece;
+  return {};
+}
+
+Status Calibration::measure_all() {
+  if (Status status = find_piece(); !status) return status;
+  if (job_.rank == 0 && piece_bytes_ < request_.transfer_bytes) {
+    fmt::print(stderr,
+               "weir-bench: calibrating with pieces of {} bytes instead of {}, to stay within "
+               "--seconds {}, the free memory and the free disk\n",
+               piece_bytes_, request_.transfer_bytes, request_.seconds);
+  }
+  const std::int64_t pieces = pieces_with_room();
+  constexpr std::int64_t most_copies = 64;
+  constexpr std::int64_t operations_at_once = 1 << 20;
+  constexpr std::int64_t most_operations = 1 << 12;
+  constexpr std::int64_t calls_at_once = 100;
+  constexpr std::int64_t barriers_at_once = 10;
+  constexpr std::int64_t most_rounds = 1000;
+
+  struct Figure {
+    const char* name;
+    double share;
+    std::int64_t most;
+    Trial trial;
+  };
+  const Figure figures[] = {
+      {"memory_copy_one_rank_bytes_per_second", Shares::memory_copy_one_rank, most_copies,
+       [this](std::int64_t n) { return probe_.memory_copy_one_rank(n); }},
+      {"memory_copy_bytes_per_second", Shares::memory_copy, most_copies,
+       [this](std::int64_t n) { return probe_.memory_copy(n); }},
+      {"write_cache_bytes_per_second", Shares::write_cache, pieces,
+       [this](std::int64_t n) { return probe_.write(n, piece_bytes_, Durability::none); }},
+      {"write_storage_bytes_per_second", Shares::write_storage, pieces,
+       [this](std::int64_t n) {
+         pieces_written_ = n;
+         return probe_.write(n, piece_bytes_, Durability::full);
+       }},
+      {"read_cache_bytes_per_second", Shares::read_cache, pieces,
+       [this](std::int64_t n) {
+         return probe_.read(std::min(n, pieces_written_), piece_bytes_, false);
+       }},
+      {"read_storage_bytes_per_second", Shares::read_storage, pieces,
+       [this](std::int64_t n) {
+         return probe_.read(std::min(n, pieces_written_), piece_bytes_, true);
+       }},
+      {"fsync_seconds", Shares::fsync, 1, [this](std::int64_t) { return probe_.fsync(); }},
+      {"call_seconds", Shares::call, most_rounds,
+       [this](std::int64_t n) { return probe_.call(n * calls_at_once); }},
+      {"barrier_seconds", Shares::barrier, most_rounds,
+       [this](std::int64_t n) { return probe_.barrier(n * barriers_at_once); }},
+      {"busy_work_operations_per_second", Shares::busy_work, most_operations,
+       [this](std::int64_t n) { return probe_.busy_work(n * operations_at_once); }},
+  };
+  for (const Figure& figure : figures) {
+    if (Status status = measure(figure.name, figure.share, figure.most, figure.trial); !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+ordered_json Calibration::result() const {
+  std::error_code error;
+  ordered_json result;
+  result["format"] = "weir-calibration";
+  result["format_version"] = 1;
+  result["measured_utc"] = utc_now();
+  result["ranks"] = job_.size;
+  result["hosts"] = job_.nodes;
+  result["directory"] = std::filesystem::absolute(request_.directory, error).lexically_normal();
+  result["file_system"] = file_system_type(request_.directory);
+  result["memory_available_bytes"] = room_.memory_available;
+  result["transfer_bytes"] = piece_bytes_;
+  result.update(figures_);
+  result["seconds"] = seconds_of(monotonic_ns() - began_ns_);
+  return result;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "weir-bench: {}\n", error.text());
+  return exit_usage;
+}
+
+// Made anew: what an earlier failure left behind must not silence a new one.
+Status make_unfinished_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return system_failure("mkdir", path, -1, error.value());
+  const std::string record = path + "/failure.json";
+  std::filesystem::remove(record, error);
+  if (error) return system_failure("unlink", record, -1, error.value());
+  return {};
+}
+
+int run_in_job(const Job& job, const Request& request) {
+  const std::string unfinished = request.output + ".unfinished";
+  int failed_rank = none_failed;
+  Status status;
+  if (job.rank == 0) {
+    status = check_directory(request.directory);
+    if (status) status = make_unfinished_folder(unfinished);
+  }
+  if (status = agree_on(job, std::move(status), &failed_rank); !status) {
+    if (job.rank == 0) complain(status.error());
+    return exit_usage;
+  }
+
+  FailureGuard guard(job, unfinished, {});
+  const std::string stem = unique_stem(job, request.directory);
+  TestFiles files;
+  for (const int step : {0, 1, job.size - 1}) {
+    files.paths.push_back(stem + std::to_string((job.rank + step) % job.size));
+  }
+  guard.set_test_files(files);
+
+  const Room room = find_room(job, request.directory);
+  const std::int64_t buffer_bytes =
+      std::min(std::max(request.transfer_bytes, least_copy_bytes),
+               std::max<std::int64_t>(room.memory_per_rank / 4, 4096));
+  const std::int64_t largest_piece = std::max<std::int64_t>(
+      8, std::min({request.transfer_bytes, buffer_bytes, room.disk_per_rank}) / 8 * 8);
+  auto buffers = BufferPair::create(buffer_bytes);
+  status = buffers ? Status() : Status(buffers.error());
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (status) {
+    const auto offset = estimate_clock_offset(job.world, job.deadline_ns());
+    if (!offset) {
+      status = offset.error();
+    } else {
+      Probe probe(job, guard, offset.value(), files.paths.front(), buffers.value());
+      Calibration calibration(job, request, room, largest_piece, probe);
+      status = calibration.measure_all();
+      failed_rank = probe.failed_rank();
+      if (status && job.rank == 0) {
+        status = write_file_atomically(request.output, calibration.result().dump(2) + "\n");
+      }
+      if (failed_rank == none_failed) status = agree_on(job, std::move(status), &failed_rank);
+    }
+  }
+
+  if (!status && status.error().code == ErrorCode::deadline) {
+    // Nobody to agree with: whoever notices first reports, and the launcher ends the others.
+    guard.record("failed", status.error(), job.host);
+    static_cast<void>(guard.remove_test_files());
+    _exit(exit_failed);
+  }
+  if (!status) {
+    const ReportedFailure reported = report_to_rank_0(job, failed_rank, status.error(), {});
+    if (job.rank == 0) guard.record("failed", reported.error, reported.host);
+  }
+  if (Status removed = guard.remove_test_files(); !removed) {
+    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  }
+  if (!status) return exit_failed;
+  if (job.rank == 0) {
+    std::error_code error;
+    std::filesystem::remove(unfinished, error);
+    if (error) return complain(system_failure("rmdir", unfinished, -1, error.value()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_calibrate(const std::vector<std::string>& arguments) {
+  const auto resolved = resolve_settings(program, description, calibrate_declarations(), arguments,
+                                         process_environment);
+  if (resolved && resolved.value().help) {
+    fmt::print("{}", *resolved.value().help);
+    return 0;
+  }
+  block_ending_signals();
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int status = exit_usage;
+  {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto request =
+        resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
+    if (!request) {
+      if (rank == 0) complain(request.error());
+    } else {
+      const Job job = Job::create(request.value().deadline_seconds);
+      status = run_in_job(job, request.value());
+    }
+  }
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,96 @@
+// Single measurements by all ranks together, one trial at a time.
+//
+// Every function is collective and gives every rank the same figure, or every rank an error: the
+// ranks tell each other of a failure when they meet after the operation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/status.hpp"
+#include "measurement/clock_offset.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "storage/engines/file.hpp"
+#include "storage/engines/transfer.hpp"
+
+namespace weir::bench::calibrate {
+
+// Two page-aligned buffers, prefaulted: the first touch of memory is an order of magnitude slower.
+class BufferPair {
+ public:
+  static Result<BufferPair> create(std::int64_t bytes_each);
+  [[nodiscard]] std::byte* at(std::int64_t index) const {
+    return memory_.get() + index % 2 * each_;
+  }
+  [[nodiscard]] std::int64_t bytes_each() const { return each_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::int64_t each_ = 0;
+};
+
+class Probe {
+ public:
+  // `path`: this rank's test file, which the guard removes. `offset`: of this rank's clock.
+  Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path,
+        const BufferPair& buffers);
+
+  // Bytes per second of copying `copies` times between the two buffers: by rank 0 alone, with the
+  // others asleep, or by all ranks.
+  Result<double> memory_copy_one_rank(std::int64_t copies);
+  Result<double> memory_copy(std::int64_t copies);
+
+  // Bytes per second of writing `pieces` consecutive pieces to a new file; `durability` of each.
+  Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
+                       storage::Durability durability);
+  // The same of reading them back; with `drop`, after dropping their pages from the cache.
+  Result<double> read(std::int64_t pieces, std::int64_t piece_bytes, bool drop);
+
+  // Seconds of one fsync after 4 KiB more, slowest rank.
+  Result<double> fsync();
+  // Seconds of one 8-byte read of a resident page, mean of `calls`, slowest rank.
+  Result<double> call(std::int64_t calls);
+  // Seconds of one meeting of all ranks, mean of `count`, slowest rank.
+  Result<double> barrier(std::int64_t count);
+  // Busy-work operations per second of the slowest rank.
+  Result<double> busy_work(std::int64_t operations);
+
+  // The rank that failed first, after an error.
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+
+ private:
+  struct Times {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+  };
+  enum class Waiting { awake, asleep };
+
+  Status meet(Status mine);
+  // What a piece took: from the first rank's start to the last one's end, ns.
+  Result<std::int64_t> span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
+  Result<double> slowest(double seconds);
+  Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
+  Result<double> move_pieces(std::int64_t pieces, storage::TransferRequest request);
+  Status move(const storage::TransferRequest& request, Times* times);
+  Status make_new_file();
+
+  const Job& job_;
+  FailureGuard& guard_;
+  ClockOffset offset_;
+  std::string path_;
+  const BufferPair& buffers_;
+  std::optional<storage::File> file_;
+  std::int64_t written_ = 0;      // bytes in the file
+  std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike
+  int failed_rank_ = none_failed;
+  double consumed_ = 0;  // results of busy work
+};
+
+}  // namespace weir::bench::calibrate

@@ -1,0 +1,50 @@
+#include "workloads/calibrate/trials.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weir::bench::calibrate {
+namespace {
+
+constexpr std::int64_t MiB = 1 << 20;
+
+TEST(Shares, AddUpToOne) {
+  EXPECT_NEAR(Shares::memory_copy_one_rank + Shares::memory_copy + Shares::write_cache +
+                  Shares::write_storage + Shares::read_cache + Shares::read_storage +
+                  Shares::fsync + Shares::call + Shares::barrier + Shares::busy_work,
+              1.0, 1e-12);
+}
+
+TEST(RepeatsPerTrial, FillTheShareWithTheUsualTrialsAndAWarmUp) {
+  EXPECT_EQ(repeats_per_trial(6.0, 0.1, 100), 10);
+  EXPECT_EQ(repeats_per_trial(6.0, 0.1, 8), 8);
+  EXPECT_EQ(repeats_per_trial(6.0, 5.0, 100), 1);
+  EXPECT_EQ(repeats_per_trial(6.0, 0.0, 100), 100);
+}
+
+TEST(AnotherTrial, MakesTheLeastNumberWhateverTheyTake) {
+  EXPECT_TRUE(another_trial(0, 100.0, 1.0));
+  EXPECT_TRUE(another_trial(2, 100.0, 1.0));
+  EXPECT_FALSE(another_trial(3, 100.0, 1.0));
+}
+
+TEST(AnotherTrial, StopsBeforeTheShareIsSpentOrAtTheUsualNumber) {
+  EXPECT_TRUE(another_trial(4, 0.8, 1.0));    // four and a warm-up: 0.16 each
+  EXPECT_FALSE(another_trial(4, 0.85, 1.0));  // 0.17 each
+  EXPECT_FALSE(another_trial(5, 0.01, 1.0));
+}
+
+TEST(GrownPiece, GrowsWhileThereIsTime) {
+  EXPECT_EQ(grown_piece(MiB, 64 * MiB, 0.01, 0.1), 4 * MiB);
+  EXPECT_EQ(grown_piece(MiB, 64 * MiB, 0.03, 0.1), MiB);
+  EXPECT_EQ(grown_piece(32 * MiB, 64 * MiB, 0.03, 0.1), 64 * MiB);
+  EXPECT_EQ(grown_piece(64 * MiB, 64 * MiB, 9.0, 0.1), 64 * MiB);
+}
+
+TEST(TrialsJson, KeepsTheTrialsInTheirOrder) {
+  EXPECT_EQ(trials_json({3.0, 1.0, 2.0}),
+            nlohmann::ordered_json::parse(
+                R"({"median": 2.0, "low": 1.0, "high": 3.0, "values": [3.0, 1.0, 2.0]})"));
+}
+
+}  // namespace
+}  // namespace weir::bench::calibrate
