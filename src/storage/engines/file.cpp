@@ -1,0 +1,70 @@
+#include "storage/engines/file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace weir::storage {
+namespace {
+
+// Before the umask, as the shell's redirections create files.
+constexpr mode_t creation_mode = 0666;
+
+}  // namespace
+
+Result<File> File::open(const std::string& path, const OpenOptions& options) {
+  if (!options.read && !options.write) {
+    return invalid_argument("cannot open " + path + ": neither reading nor writing is asked for");
+  }
+  if (!options.write && options.truncate) {
+    return invalid_argument("cannot open " + path + ": emptying it needs writing");
+  }
+  int flags = O_CLOEXEC;
+  flags |= !options.write ? O_RDONLY : (options.read ? O_RDWR : O_WRONLY);
+  if (options.create) flags |= O_CREAT;
+  if (options.truncate) flags |= O_TRUNC;
+  if (options.direct) flags |= O_DIRECT;
+
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), flags, creation_mode);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0) {
+    const int reason = errno;
+    Error error = system_failure("open", path, -1, reason);
+    if (reason == EINVAL && options.direct) {
+      error.code = ErrorCode::unsupported;
+      error.message += "; this file system has no O_DIRECT: run without direct I/O";
+    }
+    return error;
+  }
+  return File(descriptor, path);
+}
+
+File::File(File&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = std::exchange(other.descriptor_, -1);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+// Linux frees the descriptor even when close() fails, EINTR included: it must not be closed again.
+Status File::close() {
+  if (descriptor_ < 0) return {};
+  if (::close(std::exchange(descriptor_, -1)) == 0) return {};
+  const int reason = errno;
+  if (reason == EINTR) return {};
+  return system_failure("close", path_, -1, reason);
+}
+
+}  // namespace weir::storage

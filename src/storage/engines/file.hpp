@@ -1,0 +1,41 @@
+// An open file that closes itself. All paths to a file descriptor go through here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "common/status.hpp"
+
+namespace weir::storage {
+
+struct OpenOptions {
+  bool read = true;
+  bool write = false;
+  bool create = false;    // creates when missing; an existing file is kept
+  bool truncate = false;  // empties an existing file
+  bool direct = false;    // O_DIRECT: buffers, lengths and offsets must be aligned
+};
+
+class File {
+ public:
+  static Result<File> open(const std::string& path, const OpenOptions& options);
+
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();  // closes; use close() where an error of closing matters (NFS, quota)
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  Status close();
+
+ private:
+  File(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+}  // namespace weir::storage
