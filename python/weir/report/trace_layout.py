@@ -104,8 +104,9 @@ def choose_ranks(ranks: Integers, io_seconds: Floats, limit: int = ROWS_LIMIT) -
         return [int(rank) for rank in ranks]
     by_time = np.argsort(-io_seconds, kind="stable")
     chosen = {int(ranks[i]) for i in (*by_time[:EXTREMES], *by_time[-EXTREMES:])}
-    places = np.linspace(0, len(ranks) - 1, limit - len(chosen)).round().astype(int)
-    chosen.update(int(ranks[i]) for i in places)
+    others = [int(rank) for rank in ranks if int(rank) not in chosen]
+    places = np.linspace(0, len(others) - 1, limit - len(chosen)).round().astype(int)
+    chosen.update(others[place] for place in places)
     return sorted(chosen)
 
 
