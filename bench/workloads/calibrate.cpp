@@ -1,6 +1,7 @@
 // Steps:
 //   1. Fit the pieces to the memory and the disk, then, growing them from 1 MiB, to the time.
-//   2. Each figure: a warm-up, a pilot that says how much one trial can do, and the trials.
+//   2. Each figure: a warm-up, a pilot that says how much one trial can do, one trial that does not
+//      count, and the trials.
 //   3. Rank 0 writes FILE. While that is missing, FILE.unfinished/ exists, with the record of the
 //      failure when there was one (measurement/failure.hpp).
 #include "workloads/calibrate.hpp"
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
@@ -42,7 +44,9 @@ constexpr const char* description =
     "Measures for a few seconds what memory, file system and processors do in the simplest case.";
 
 constexpr std::int64_t first_piece_bytes = std::int64_t{1} << 20;
-constexpr std::int64_t most_pieces = 8;
+constexpr std::int64_t usual_pieces = 8;
+constexpr std::int64_t most_pieces = 256;
+constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // of one rank
 // Copies between smaller buffers would be those of a processor's cache.
 constexpr std::int64_t least_copy_bytes = std::int64_t{32} << 20;
 // Of the free memory and of the free disk; the rest belongs to others.
@@ -113,9 +117,11 @@ struct Room {
   std::int64_t memory_per_rank = 0;   // on the node that has least for each of its ranks
   std::int64_t memory_available = 0;  // summed over the nodes
   std::int64_t disk_per_rank = 0;
+  std::int64_t copy_bytes = 0;   // of a buffer for memory copies
+  std::int64_t piece_bytes = 0;  // the largest piece up to the one asked for
 };
 
-Room find_room(const Job& job, const std::string& directory) {
+Room find_room(const Job& job, const Request& request) {
   Room room;
   std::array<std::int64_t, 2> least{};
   std::int64_t available = 0;
@@ -124,13 +130,19 @@ Room find_room(const Job& job, const std::string& directory) {
   MPI_Bcast(&available, 1, MPI_INT64_T, 0, job.node);
   least[0] = available / job.node_size;
   struct statvfs file_system {};
-  const bool tells = statvfs(directory.c_str(), &file_system) == 0 && file_system.f_blocks > 0;
+  const bool tells =
+      statvfs(request.directory.c_str(), &file_system) == 0 && file_system.f_blocks > 0;
   least[1] = tells
                  ? static_cast<std::int64_t>(file_system.f_bavail * file_system.f_frsize) / job.size
                  : std::int64_t{1} << 62;
   MPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, job.world);
   room.memory_per_rank = static_cast<std::int64_t>(memory_share * static_cast<double>(least[0]));
   room.disk_per_rank = static_cast<std::int64_t>(disk_share * static_cast<double>(least[1]));
+  // Two buffers, and twice their size in the page cache.
+  const std::int64_t largest_buffer = std::max<std::int64_t>(room.memory_per_rank / 4, 4096);
+  room.copy_bytes = std::min(least_copy_bytes, largest_buffer);
+  room.piece_bytes = std::max<std::int64_t>(
+      8, std::min({request.transfer_bytes, largest_buffer, room.disk_per_rank}) / 8 * 8);
   return room;
 }
 
@@ -144,9 +156,8 @@ std::string unique_stem(const Job& job, const std::string& directory) {
 
 class Calibration {
  public:
-  Calibration(const Job& job, const Request& request, const Room& room, std::int64_t largest_piece,
-              Probe& probe)
-      : job_(job), request_(request), room_(room), piece_bytes_(largest_piece), probe_(probe) {}
+  Calibration(const Job& job, const Request& request, const Room& room, Probe& probe)
+      : job_(job), request_(request), room_(room), piece_bytes_(room.piece_bytes), probe_(probe) {}
 
   Status measure_all();
   [[nodiscard]] ordered_json result() const;
@@ -194,7 +205,11 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
       repeats_per_trial(share_seconds, pilot_seconds.value() - warm_seconds.value(), most);
 
   std::vector<double> values;
-  if (repeats == 1) values.push_back(pilot.value());  // it was a trial already
+  if (repeats == 1) {
+    values.push_back(pilot.value());  // it was a trial already
+  } else if (const auto rehearsal = trial(repeats); !rehearsal) {
+    return rehearsal.error();
+  }
   double spent = pilot_seconds.value();
   while (another_trial(static_cast<int>(values.size()), spent, share_seconds)) {
     const auto value = trial(repeats);
@@ -208,9 +223,12 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
   return {};
 }
 
+// Large pieces need few for a trial; small ones need many, to last longer than what disturbs them.
 std::int64_t Calibration::pieces_with_room() const {
+  const std::int64_t wanted =
+      std::clamp<std::int64_t>(usual_trial_bytes / piece_bytes_, usual_pieces, most_pieces);
   const std::int64_t bytes = std::min(room_.memory_per_rank, room_.disk_per_rank);
-  return std::clamp<std::int64_t>(bytes / piece_bytes_, 1, most_pieces);
+  return std::clamp<std::int64_t>(bytes / piece_bytes_, 1, wanted);
 }
 
 // The largest piece, up to the one asked for, of which the least number of trials fits the time.
@@ -218,19 +236,21 @@ Status Calibration::find_piece() {
   const double limit_seconds = Shares::write_storage * request_.seconds / (least_trials + 2);
   const std::int64_t wanted = piece_bytes_;
   std::int64_t piece = std::min(first_piece_bytes, wanted);
-  if (const auto warmup = probe_.write(1, piece, Durability::full); !warmup) {
-    return warmup.error();
-  }
   while (true) {
-    const auto rate = probe_.write(1, piece, Durability::full);
-    if (!rate) return rate.error();
-    const double seconds = static_cast<double>(piece) * job_.size / rate.value();
+    if (Status status = probe_.provide_buffers(piece); !status) return status;
+    // The better of two: the first touches memory anew, and a short one is easily disturbed.
+    double seconds = std::numeric_limits<double>::infinity();
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const auto rate = probe_.write(1, piece, Durability::full);
+      if (!rate) return rate.error();
+      seconds = std::min(seconds, static_cast<double>(piece) * job_.size / rate.value());
+    }
     const std::int64_t next = grown_piece(piece, wanted, seconds, limit_seconds);
     if (next == piece) break;
     piece = next;
   }
   piece_bytes_ = piece;
-  return {};
+  return probe_.provide_buffers(std::max(piece, room_.copy_bytes));
 }
 
 Status Calibration::measure_all() {
@@ -299,7 +319,7 @@ ordered_json Calibration::result() const {
   result["measured_utc"] = utc_now();
   result["ranks"] = job_.size;
   result["hosts"] = job_.nodes;
-  result["directory"] = std::filesystem::absolute(request_.directory, error).lexically_normal();
+  result["directory"] = std::filesystem::canonical(request_.directory, error).string();
   result["file_system"] = file_system_type(request_.directory);
   result["memory_available_bytes"] = room_.memory_available;
   result["transfer_bytes"] = piece_bytes_;
@@ -317,7 +337,10 @@ int complain(const Error& error) {
 Status make_unfinished_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return system_failure("mkdir", path, -1, error.value());
+  if (error) {
+    return invalid_argument(fmt::format(
+        "--output: cannot make {}: {}; name a file where you can write", path, error.message()));
+  }
   const std::string record = path + "/failure.json";
   std::filesystem::remove(record, error);
   if (error) return system_failure("unlink", record, -1, error.value());
@@ -332,7 +355,9 @@ int run_in_job(const Job& job, const Request& request) {
     status = check_directory(request.directory);
     if (status) status = make_unfinished_folder(unfinished);
   }
-  if (status = agree_on(job, std::move(status), &failed_rank); !status) {
+  const Status agreed = agree_on(job, status, &failed_rank);
+  if (!agreed) {
+    // Rank 0's own error: what the user asked for is wrong, whatever the rank.
     if (job.rank == 0) complain(status.error());
     return exit_usage;
   }
@@ -345,29 +370,19 @@ int run_in_job(const Job& job, const Request& request) {
   }
   guard.set_test_files(files);
 
-  const Room room = find_room(job, request.directory);
-  const std::int64_t buffer_bytes =
-      std::min(std::max(request.transfer_bytes, least_copy_bytes),
-               std::max<std::int64_t>(room.memory_per_rank / 4, 4096));
-  const std::int64_t largest_piece = std::max<std::int64_t>(
-      8, std::min({request.transfer_bytes, buffer_bytes, room.disk_per_rank}) / 8 * 8);
-  auto buffers = BufferPair::create(buffer_bytes);
-  status = buffers ? Status() : Status(buffers.error());
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (status) {
-    const auto offset = estimate_clock_offset(job.world, job.deadline_ns());
-    if (!offset) {
-      status = offset.error();
-    } else {
-      Probe probe(job, guard, offset.value(), files.paths.front(), buffers.value());
-      Calibration calibration(job, request, room, largest_piece, probe);
-      status = calibration.measure_all();
-      failed_rank = probe.failed_rank();
-      if (status && job.rank == 0) {
-        status = write_file_atomically(request.output, calibration.result().dump(2) + "\n");
-      }
-      if (failed_rank == none_failed) status = agree_on(job, std::move(status), &failed_rank);
+  const Room room = find_room(job, request);
+  const auto offset = estimate_clock_offset(job.world, job.deadline_ns());
+  if (!offset) {
+    status = offset.error();
+  } else {
+    Probe probe(job, guard, offset.value(), files.paths.front());
+    Calibration calibration(job, request, room, probe);
+    status = calibration.measure_all();
+    failed_rank = probe.failed_rank();
+    if (status && job.rank == 0) {
+      status = write_file_atomically(request.output, calibration.result().dump(2) + "\n");
     }
+    if (failed_rank == none_failed) status = agree_on(job, std::move(status), &failed_rank);
   }
 
   if (!status && status.error().code == ErrorCode::deadline) {

@@ -52,9 +52,16 @@ Result<BufferPair> BufferPair::create(std::int64_t bytes_each) {
 
 void BufferPair::Free::operator()(std::byte* memory) const { std::free(memory); }
 
-Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path,
-             const BufferPair& buffers)
-    : job_(job), guard_(guard), offset_(offset), path_(std::move(path)), buffers_(buffers) {}
+Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path)
+    : job_(job), guard_(guard), offset_(offset), path_(std::move(path)) {}
+
+Status Probe::provide_buffers(std::int64_t bytes) {
+  if (buffers_.bytes_each() >= bytes) return {};
+  buffers_ = BufferPair();  // never both at once
+  auto larger = BufferPair::create(bytes);
+  if (larger) buffers_ = std::move(larger).value();
+  return meet(larger ? Status() : Status(larger.error()));
+}
 
 Status Probe::meet(Status mine) { return agree_on(job_, std::move(mine), &failed_rank_); }
 

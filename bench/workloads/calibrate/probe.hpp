@@ -39,8 +39,10 @@ class BufferPair {
 class Probe {
  public:
   // `path`: this rank's test file, which the guard removes. `offset`: of this rank's clock.
-  Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path,
-        const BufferPair& buffers);
+  Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path);
+
+  // Sees to it that the buffers hold at least `bytes` each; before anything else.
+  Status provide_buffers(std::int64_t bytes);
 
   // Bytes per second of copying `copies` times between the two buffers: by rank 0 alone, with the
   // others asleep, or by all ranks.
@@ -85,7 +87,7 @@ class Probe {
   FailureGuard& guard_;
   ClockOffset offset_;
   std::string path_;
-  const BufferPair& buffers_;
+  BufferPair buffers_;
   std::optional<storage::File> file_;
   std::int64_t written_ = 0;      // bytes in the file
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike

@@ -7,7 +7,7 @@
 namespace weir::bench::calibrate {
 
 std::int64_t repeats_per_trial(double share_seconds, double seconds_once, std::int64_t most) {
-  const double trial_seconds = share_seconds / (usual_trials + 1);
+  const double trial_seconds = share_seconds / (usual_trials + rehearsals);
   if (seconds_once <= 0 || trial_seconds / seconds_once >= static_cast<double>(most)) return most;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(trial_seconds / seconds_once));
 }
@@ -15,7 +15,8 @@ std::int64_t repeats_per_trial(double share_seconds, double seconds_once, std::i
 bool another_trial(int made, double spent_seconds, double share_seconds) {
   if (made < least_trials) return true;
   // The next one takes about as long as those before it.
-  return made < usual_trials && spent_seconds + spent_seconds / (made + 1) <= share_seconds;
+  return made < usual_trials &&
+         spent_seconds + spent_seconds / (made + rehearsals) <= share_seconds;
 }
 
 std::int64_t grown_piece(std::int64_t piece_bytes, std::int64_t wanted_bytes, double seconds,

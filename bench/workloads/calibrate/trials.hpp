@@ -9,6 +9,9 @@ namespace weir::bench::calibrate {
 
 inline constexpr int least_trials = 3;
 inline constexpr int usual_trials = 5;
+// Before the trials of a figure: the warm-up with its pilot, and one trial that does not count,
+// because it is the first to touch as much memory as they do.
+inline constexpr int rehearsals = 2;
 
 // Shares of the whole time that each figure may take, its warm-up included. They add up to 1. The
 // rates that decide most expectations have the most.
@@ -25,12 +28,13 @@ struct Shares {
   static constexpr double busy_work = 0.10;
 };
 
-// How often to do something that takes `seconds_once` in one trial, so that a warm-up and the usual
-// number of trials take `share_seconds` together: at least once, at most `most` times.
+// How often to do something that takes `seconds_once` in one trial, so that the rehearsals and the
+// usual number of trials take `share_seconds` together: at least once, at most `most` times.
 [[nodiscard]] std::int64_t repeats_per_trial(double share_seconds, double seconds_once,
                                              std::int64_t most);
 
-// Whether to make another trial after `made` that took `spent_seconds` together with the warm-up.
+// Whether to make another trial after `made` that took `spent_seconds` together with the
+// rehearsals.
 [[nodiscard]] bool another_trial(int made, double spent_seconds, double share_seconds);
 
 // The size of the next, larger piece when one of `piece_bytes` took `seconds`: four times as large,

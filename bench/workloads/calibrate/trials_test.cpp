@@ -14,11 +14,11 @@ TEST(Shares, AddUpToOne) {
               1.0, 1e-12);
 }
 
-TEST(RepeatsPerTrial, FillTheShareWithTheUsualTrialsAndAWarmUp) {
-  EXPECT_EQ(repeats_per_trial(6.0, 0.1, 100), 10);
-  EXPECT_EQ(repeats_per_trial(6.0, 0.1, 8), 8);
-  EXPECT_EQ(repeats_per_trial(6.0, 5.0, 100), 1);
-  EXPECT_EQ(repeats_per_trial(6.0, 0.0, 100), 100);
+TEST(RepeatsPerTrial, FillTheShareWithRehearsalsAndTrials) {
+  EXPECT_EQ(repeats_per_trial(7.0, 0.1, 100), 10);
+  EXPECT_EQ(repeats_per_trial(7.0, 0.1, 8), 8);
+  EXPECT_EQ(repeats_per_trial(7.0, 5.0, 100), 1);
+  EXPECT_EQ(repeats_per_trial(7.0, 0.0, 100), 100);
 }
 
 TEST(AnotherTrial, MakesTheLeastNumberWhateverTheyTake) {
@@ -28,8 +28,8 @@ TEST(AnotherTrial, MakesTheLeastNumberWhateverTheyTake) {
 }
 
 TEST(AnotherTrial, StopsBeforeTheShareIsSpentOrAtTheUsualNumber) {
-  EXPECT_TRUE(another_trial(4, 0.8, 1.0));    // four and a warm-up: 0.16 each
-  EXPECT_FALSE(another_trial(4, 0.85, 1.0));  // 0.17 each
+  EXPECT_TRUE(another_trial(4, 0.84, 1.0));   // four and two rehearsals: 0.14 each
+  EXPECT_FALSE(another_trial(4, 0.87, 1.0));  // 0.145 each
   EXPECT_FALSE(another_trial(5, 0.01, 1.0));
 }
 
