@@ -145,11 +145,6 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
       return status.error();
     }
   }
-  if (configuration.variant.mode != Mode::none) {
-    if (Status status = meet(job_.world, remove_files(configuration), nullptr); !status) {
-      return status.error();
-    }
-  }
   return record;
 }
 
@@ -163,6 +158,11 @@ Status Executor::create_files(const Configuration& configuration) {
 }
 
 Status Executor::remove_files(const Configuration& configuration) {
+  if (configuration.variant.mode == Mode::none) return {};
+  return meet(job_.world, remove_own_file(configuration), nullptr);
+}
+
+Status Executor::remove_own_file(const Configuration& configuration) {
   if (configuration.variant.file_type == FileType::shared && job_.rank != 0) return {};
   const std::string path = configuration.file_of(job_.rank);
   if (unlink(path.c_str()) != 0) return system_failure("unlink", path, -1, errno);

@@ -70,9 +70,13 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
-  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where.
+  // Collective. Leaves the data files behind, see remove_files(). Fails on every rank when it fails
+  // on one: with the rank's own error where it happened, elsewhere with ErrorCode::peer.
+  // `failed_rank()` then says where.
   Result<RepetitionRecord> run(const Configuration& configuration, std::int32_t repetition);
+
+  // Removes what run() wrote. Collective; fails as run() does.
+  Status remove_files(const Configuration& configuration);
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
@@ -84,7 +88,7 @@ class Executor {
   Status run_function(const Configuration& configuration, Function function,
                       std::int32_t repetition, RepetitionRecord& record);
   Status create_files(const Configuration& configuration);
-  Status remove_files(const Configuration& configuration);
+  Status remove_own_file(const Configuration& configuration);
   Status run_steps(FunctionRun& run);
   Status compute(FunctionRun& run, std::int64_t matrix, bool remap);
   Status begin_write(FunctionRun& run, std::int64_t matrix);

@@ -140,13 +140,15 @@ Status Sweep::run_once(State& state, int round) {
   report_progress(state, round, warmup);
   const std::int64_t start = monotonic_ns();
   auto record = executor_.run(state.configuration, round);
-  if (!record) {
+  const std::int64_t end = monotonic_ns();
+  Status status = record ? executor_.remove_files(state.configuration) : record.error();
+  if (!status) {
     failed_rank_ = executor_.failed_rank();
     failed_state_ = &state;
-    return record.error();
+    return status;
   }
   in_.guard.entering("collecting the figures of a repetition", nullptr, -1);
-  collect(state, record.value(), round, !warmup, start, monotonic_ns());
+  collect(state, record.value(), round, !warmup, start, end);
   decide(state);
   in_.guard.left();
   state.events.insert(state.events.end(), record.value().events.begin(),

@@ -1,0 +1,161 @@
+#include "common/settings.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace weir {
+namespace {
+
+std::vector<Setting> declarations() {
+  using Kind = SettingKind;
+  return {
+      {.name = "count",
+       .kind = Kind::integer,
+       .default_value = "3",
+       .metavar = "N",
+       .help = "how many"},
+      {.name = "chunk-size", .kind = Kind::bytes, .default_value = "4k", .metavar = "SIZE"},
+      {.name = "method",
+       .kind = Kind::choices,
+       .default_value = "A",
+       .choices = {"A", "B"},
+       .alias = "METHOD"},
+      {.name = "verify", .kind = Kind::flag, .default_value = "true"},
+      {.name = "limit", .kind = Kind::real},
+      {.name = "pixels", .kind = Kind::integer, .position = "NO_PIX"},
+  };
+}
+
+EnvironmentLookup environment(std::map<std::string, std::string> variables) {
+  return [variables](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments,
+                                 std::map<std::string, std::string> variables = {}) {
+  const auto all = declarations();
+  return resolve_settings("program", "description", all, arguments,
+                          environment(std::move(variables)));
+}
+
+std::string complaint(const std::vector<std::string>& arguments,
+                      std::map<std::string, std::string> variables = {}) {
+  const auto resolved = resolve(arguments, std::move(variables));
+  return resolved ? "" : resolved.error().message;
+}
+
+// A settings file that goes away with the test.
+class SettingsFile : public testing::Test {
+ protected:
+  ~SettingsFile() override { std::filesystem::remove(path_); }
+  std::string write(const std::string& text) {
+    path_ =
+        std::filesystem::temp_directory_path() / ("settings-" + std::to_string(getpid()) + ".toml");
+    std::ofstream(path_) << text;
+    return path_.string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(SettingsTest, DefaultsHaveTheirOrigin) {
+  const auto resolved = resolve({});
+  ASSERT_TRUE(resolved.ok());
+  const Settings& settings = resolved.value().settings;
+  EXPECT_EQ(settings.integer("count"), 3);
+  EXPECT_EQ(settings.integer("chunk-size"), 4096);
+  EXPECT_TRUE(settings.flag("verify"));
+  EXPECT_FALSE(settings.has("limit"));
+  EXPECT_EQ(settings.values().at("count").origin, SettingOrigin::default_value);
+}
+
+TEST_F(SettingsFile, CommandLineBeatsEnvironmentBeatsFileBeatsDefault) {
+  const std::string file =
+      write("count = 4\nchunk-size = 8192\nmethod = ['A', 'B']\nverify = false\n");
+  const std::map<std::string, std::string> variables{
+      {"WEIR_SETTINGS", file}, {"WEIR_COUNT", "5"}, {"WEIR_CHUNK_SIZE", "1m"}};
+  const auto resolved = resolve({"--count", "6"}, variables);
+  ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+  const Settings& settings = resolved.value().settings;
+  EXPECT_EQ(settings.integer("count"), 6);
+  EXPECT_EQ(settings.values().at("count").origin, SettingOrigin::command_line);
+  EXPECT_EQ(settings.integer("chunk-size"), 1 << 20);
+  EXPECT_EQ(settings.values().at("chunk-size").origin, SettingOrigin::environment);
+  EXPECT_EQ(settings.list("method"), (std::vector<std::string>{"A", "B"}));
+  EXPECT_EQ(settings.values().at("method").origin, SettingOrigin::file);
+  EXPECT_FALSE(settings.flag("verify"));
+}
+
+TEST_F(SettingsFile, SaysWhatIsWrongInAFile) {
+  EXPECT_NE(complaint({"--settings", write("cuont = 4\n")}).find("there is no setting 'cuont'"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--settings", write("count = \"many\"\n")})
+                .find("count: 'many' is not a whole number"),
+            std::string::npos);
+  EXPECT_NE(complaint({"--settings", write("count = = 3\n")}).find("line 1"), std::string::npos);
+  EXPECT_NE(complaint({"--settings", "/nowhere/there.toml"}).find("/nowhere/there.toml"),
+            std::string::npos);
+}
+
+TEST(SettingsTest, WeirsNameOfAVariableComesBeforeTheAlias) {
+  const auto resolved = resolve({}, {{"WEIR_METHOD", "B"}, {"METHOD", "A"}});
+  ASSERT_TRUE(resolved.ok());
+  EXPECT_EQ(resolved.value().settings.text("method"), "B");
+}
+
+TEST(SettingsTest, PositionalsAreOptionsToo) {
+  EXPECT_EQ(resolve({"2000"}).value().settings.integer("pixels"), 2000);
+  EXPECT_EQ(resolve({"--pixels", "2000"}).value().settings.integer("pixels"), 2000);
+  EXPECT_EQ(complaint({"abc"}), "NO_PIX (--pixels): 'abc' is not a whole number from 0 to 2^63-1");
+}
+
+TEST(SettingsTest, RefusesWhatIsNoNumberNegativeOrTooLarge) {
+  EXPECT_NE(complaint({"--count", "12x"}), "");
+  EXPECT_NE(complaint({"--count", ""}), "");
+  EXPECT_NE(complaint({"-5"}).find("'-5' is negative"), std::string::npos);
+  EXPECT_NE(complaint({"--count=-5"}), "");
+  EXPECT_NE(complaint({"--count", "9223372036854775808"}), "");
+  EXPECT_EQ(complaint({"--count", "9223372036854775807"}), "");
+  EXPECT_NE(complaint({"--limit", "nan"}), "");
+  EXPECT_NE(complaint({"--limit", "inf"}), "");
+  EXPECT_NE(complaint({"--method", "A,C"}), "");
+  EXPECT_NE(complaint({"--method", ""}), "");
+  EXPECT_NE(complaint({"--cuont", "1"}).find("--cuont"), std::string::npos);
+}
+
+TEST(SettingsTest, FlagsHaveANegation) {
+  EXPECT_FALSE(resolve({"--no-verify"}).value().settings.flag("verify"));
+  EXPECT_TRUE(resolve({"--verify"}, {{"WEIR_VERIFY", "no"}}).value().settings.flag("verify"));
+  EXPECT_FALSE(resolve({}, {{"WEIR_VERIFY", "no"}}).value().settings.flag("verify"));
+}
+
+TEST(SettingsTest, HelpListsEverySetting) {
+  const auto resolved = resolve({"--help"});
+  ASSERT_TRUE(resolved.ok());
+  ASSERT_TRUE(resolved.value().help.has_value());
+  for (const Setting& setting : declarations()) {
+    EXPECT_NE(resolved.value().help->find(setting.name), std::string::npos) << setting.name;
+  }
+}
+
+TEST(ParseBytes, TakesSuffixesOfPowersOf1024) {
+  EXPECT_EQ(parse_bytes("0"), 0);
+  EXPECT_EQ(parse_bytes("64k"), 65536);
+  EXPECT_EQ(parse_bytes("64KiB"), 65536);
+  EXPECT_EQ(parse_bytes("1g"), std::int64_t{1} << 30);
+  EXPECT_EQ(parse_bytes("2T"), std::int64_t{2} << 40);
+  EXPECT_EQ(parse_bytes("8388608t"), std::nullopt);  // 2^63
+  for (const char* wrong : {"", "k", "-1", "1.5k", "1kk", "1x", "1 k"}) {
+    EXPECT_EQ(parse_bytes(wrong), std::nullopt) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace weir
