@@ -37,6 +37,15 @@ def test_a_listed_folder_of_test_files_goes_with_them(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
+def test_the_folder_of_test_files_may_be_named_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "weir-20250123"
+    files = [made(folder / name) for name in ("data.0", "data.1")]
+    list_file = tmp_path / "files.json"
+    list_file.write_text(json.dumps({"directory": str(folder)}))
+    assert remove_test_files(list_file) == files
+    assert not folder.exists()
+
+
 def test_files_in_a_listed_folder_of_another_name_stay(tmp_path: Path) -> None:
     file = made(tmp_path / "home" / "thesis.tex")
     assert remove_test_files(listed(tmp_path, tmp_path / "home", file)) == []

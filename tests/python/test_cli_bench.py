@@ -67,7 +67,7 @@ def test_a_run_says_what_it_expects_then_runs_then_judges(cli: Cli) -> None:
     order += ["Results: results", "Report: results/report.html"]
     places = [out.index(text) for text in order]
     assert places == sorted(places), out
-    assert "2 of 2  MPI SHARED SYNC, repetition 1: moving" in err
+    assert "2 of 2 done, now MPI SHARED SYNC: repetition 1" in err
     assert out.count("as expected: within") == 4
 
 

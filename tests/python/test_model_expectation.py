@@ -57,9 +57,13 @@ def test_the_slowest_stage_is_the_limit() -> None:
 
 
 def test_a_slow_memory_limits_a_fast_storage() -> None:
-    slow = calibration(memory_copy_bytes_per_second=trials(0.5e9))
+    caches = ("write_cache_bytes_per_second", "read_cache_bytes_per_second")
+    slow = calibration(
+        memory_copy_bytes_per_second=trials(0.5e9), **{name: trials(0.5e9) for name in caches}
+    )
     made = rates(make_plan(), calibration=slow)
-    assert {rate.limiting_stage for rate in made.values()} == {"memory copy"}
+    assert made["write"].limiting_stage == "page cache write"
+    assert made["read"].limiting_stage == "memory copy"
     assert made["read"].expected_bytes_per_second == pytest.approx(0.5e9)
 
 
@@ -148,7 +152,7 @@ def test_work_hides_its_own_length_of_every_hidden_transfer() -> None:
     assert write.expected_bytes_per_second == pytest.approx(4 * BINS * 8 * MIB / blocked)
 
 
-def test_reads_and_writes_of_one_function_share_what_work_hides() -> None:
+def test_reads_and_writes_through_one_component_share_what_work_hides() -> None:
     """Read takes t, write 2 t, work t: the read stays blocked for t - t / 3 per hidden transfer."""
     read_seconds = 4 * 8 * MIB / 2e9
     plan = make_plan(computations=read_seconds * 1e9, phases=(("W", "read"), ("W", "write")))
@@ -157,18 +161,62 @@ def test_reads_and_writes_of_one_function_share_what_work_hides() -> None:
     assert read.expected_bytes_per_second == pytest.approx(4 * BINS * 8 * MIB / blocked)
 
 
-def test_agreeing_trials_give_the_floor_of_the_interval() -> None:
-    write = rates(make_plan())["write"]
+def test_a_read_from_memory_does_not_share_with_a_write_to_storage() -> None:
+    read_seconds = 4 * 8 * MIB / 6e9
+    free = calibration(call_seconds=trials(1e-12))
+    plan = make_plan(computations=read_seconds * 1e9, phases=(("W", "read"), ("W", "write")))
+    made = rates(plan, asynchronous=True, drop_cache=False, calibration=free)
+    assert made["read"].expected_bytes_per_second == pytest.approx(BINS * 6e9)
+
+
+def test_the_upper_end_takes_copies_to_delay_the_work_they_run_behind() -> None:
+    """Write takes t, of it a quarter in the page cache: work of 3/4 t then hides all of it."""
+    transfer = 4 * 8 * MIB / 1e9
+    free = calibration(
+        call_seconds=trials(1e-12),
+        fsync_seconds=trials(1e-12),
+        write_storage_bytes_per_second=trials(1e9, (1.0, 1.0, 1.0)),
+    )
+    plan = make_plan(computations=0.75 * transfer * 1e9, phases=(("S", "write"),))
+    write = rates(plan, asynchronous=True, calibration=free)["write"]
+    blocked = transfer * (1 + (BINS - 1) * 0.25)
+    assert write.expected_bytes_per_second == pytest.approx(4 * BINS * 8 * MIB / blocked)
+    assert write.high_bytes_per_second == pytest.approx(BINS * 1.15e9, rel=0.15)
+    direct = rates(plan, asynchronous=True, calibration=free, direct=True)["write"]
+    assert direct.high_bytes_per_second < write.high_bytes_per_second
+
+
+def test_trials_that_agree_give_the_floor_of_the_interval() -> None:
+    alike = calibration(write_storage_bytes_per_second=trials(1e9, (1.0, 1.0, 1.0)))
+    write = rates(make_plan(), calibration=alike)["write"]
     assert write.low_bytes_per_second == pytest.approx(0.85e9)
     assert write.high_bytes_per_second == pytest.approx(1.15e9)
-    assert "floor" in write.how
+    assert "the range of 3 trials, 1.00 to 1.00 of their median (covers it with 75%)" in write.how
 
 
-def test_scattered_trials_widen_the_interval() -> None:
+def test_trials_that_differ_widen_the_interval_by_their_range() -> None:
     scattered = calibration(write_storage_bytes_per_second=trials(1e9, (0.7, 1.0, 1.3, 0.9, 1.1)))
     write = rates(make_plan(), calibration=scattered)["write"]
-    assert write.low_bytes_per_second < 0.6e9
-    assert write.high_bytes_per_second > 1.6e9
+    assert write.low_bytes_per_second == pytest.approx(0.7 * 0.85e9)
+    assert write.high_bytes_per_second == pytest.approx(1.3 * 1.15e9)
+
+
+def test_a_single_trial_is_taken_to_be_wrong_by_up_to_a_factor_of_two() -> None:
+    single = calibration(write_storage_bytes_per_second=trials(1e9, (1.0,)))
+    write = rates(make_plan(), calibration=single)["write"]
+    assert write.low_bytes_per_second == pytest.approx(0.5e9)
+    assert write.high_bytes_per_second == pytest.approx(2e9)
+
+
+def test_a_copy_is_at_least_as_fast_as_the_page_cache_that_contains_it() -> None:
+    """Small transfers stay in the processor's caches, and calibrated copies do not."""
+    small = calibration(memory_copy_bytes_per_second=trials(2e9))
+    read = rates(make_plan(), calibration=small, drop_cache=False)["read"]
+    assert read.limiting_stage == "page cache read"
+    assert read.expected_bytes_per_second == pytest.approx(6e9)
+    (memory,) = [stage for stage in read.stages if stage.name == "memory copy"]
+    assert memory.rate_bytes_per_second == pytest.approx(6e9)
+    assert "1.86 GiB/s between large buffers" in memory.how
 
 
 def test_a_plan_that_moves_nothing_expects_nothing() -> None:

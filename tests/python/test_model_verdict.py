@@ -104,19 +104,26 @@ def test_below_from_an_expected_page_cache_names_the_cold_pages() -> None:
 def test_below_on_a_busy_system_says_so() -> None:
     run = with_expectation(make_run(straggler_factor=1.0), 2.0)
     record = run.model_dump(mode="json")
-    record["environment"]["quiet"].update(quiet=False, text="load average 9.0 before the run")
-    assert (
-        "the system was not quiet (load average 9.0"
-        in judged(Run.model_validate(record), "write").text
-    )
+    record["environment"]["quiet"].update(quiet=False, text="not quiet: load average 9.0")
+    text = judged(Run.model_validate(record), "write").text
+    assert text == "below: look at storage write; the system was not quiet: load average 9.0"
 
 
-def test_doubtful_clocks_come_before_every_other_cause() -> None:
-    run = with_expectation(make_run(straggler_factor=3.0), 2.0)
+def with_doubtful_clocks(run: Run, fraction: float) -> Run:
     assert run.clocks is not None
-    clocks = {**run.clocks.model_dump(), "flagged": True, "error_fraction_of_span": 0.04}
-    text = judged(changed(run, clocks=clocks), "write").text
-    assert text == "below: look at the clocks, which are uncertain by 4.0% of the measured span"
+    clocks = run.clocks.model_dump() | {"flagged": True, "error_fraction_of_span": fraction}
+    return changed(run, clocks=clocks)
+
+
+def test_clocks_that_explain_the_difference_come_before_every_other_cause() -> None:
+    run = with_doubtful_clocks(with_expectation(make_run(straggler_factor=3.0), 1.3), 0.2)
+    text = judged(run, "write").text
+    assert text == "below: look at the clocks, which are uncertain by 20.0% of the measured span"
+
+
+def test_clocks_that_cannot_explain_the_difference_are_not_blamed() -> None:
+    run = with_doubtful_clocks(with_expectation(make_run(straggler_factor=1.0), 2.0), 0.2)
+    assert judged(run, "write").text == "below: look at storage write"
 
 
 def from_memory(run: Run) -> Run:

@@ -29,7 +29,9 @@ def finish_broken_job(output: Path, cause: str) -> tuple[list[Path], list[Path]]
 
 
 def remove_test_files(list_file: Path) -> list[Path]:
-    """Remove the test files of a list; an entry is a file, or a folder made for test files only.
+    """Remove the test files of a list: files, or the folder that was made for them.
+
+    The list is ``{"directory": PATH}`` or ``[PATH, ...]``, with absolute paths.
 
     Only regular files are touched whose own name, or whose folder's name, begins with ``weir-``: a
     damaged list must not remove anything else. Folders of that name go when they are empty then.
@@ -57,6 +59,8 @@ def _listed(list_file: Path) -> list[Path]:
         listed = json.loads(list_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BenchError(f"{list_file} cannot be read, test files may be left: {error}") from None
+    if isinstance(listed, dict):
+        listed = [listed.get("directory")]
     names = listed if isinstance(listed, list) else [None]
     paths = [Path(name) for name in names if isinstance(name, str)]
     if len(paths) != len(names) or not all(path.is_absolute() for path in paths):

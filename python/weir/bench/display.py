@@ -125,28 +125,29 @@ def _place(step: Progress) -> tuple[str, int, int]:
 
 def _describe_place(step: Progress) -> str:
     kind = "warm-up" if step.warmup else "repetition"
-    return f"{step.label}, {kind} {step.repetition}" + (f": {step.text}" if step.text else "")
+    return step.text or f"{step.label}: {kind} {step.repetition}"
 
 
 def _describe(step: Progress) -> str:
-    return f"{step.repetitions_done} of {step.repetitions_planned}  {_describe_place(step)}"
+    return (
+        f"{step.repetitions_done} of {step.repetitions_planned} done, now {_describe_place(step)}"
+    )
 
 
 def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
-    """One line per headline rate, with its verdict; a failed run has its failure instead."""
+    """One line per headline rate, with its verdict; what runs have in common is said once."""
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     table.add_column("run", no_wrap=True)
     table.add_column("", no_wrap=True)
     for name in ("measured", "expected", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", overflow="fold")
+    remarks: dict[str, list[str]] = {}
     for run in runs:
         if run.status != "complete":
+            table.add_row(escape(run.label), "", "", "", "", f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
-            table.add_row(
-                escape(run.label), "", "", "", "", f"[red]{run.status}: {escape(reason)}[/]"
-            )
-            continue
+            remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
         for rate in run.verdict.rates if run.verdict else []:
             table.add_row(
                 escape(run.label),
@@ -156,7 +157,9 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
                 "" if rate.ratio is None else f"{rate.ratio:.2f}",
                 f"[{COLOURS[rate.verdict]}]{escape(rate.text)}[/]",
             )
-    console.print(table)
-    for run in runs:
         for warning in run.warnings:
-            console.print(f"{run.label}: {warning}", markup=False, highlight=False)
+            remarks.setdefault(f"warning: {warning}", []).append(run.label)
+    console.print(table)
+    for remark, labels in remarks.items():
+        whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
+        console.print(f"{whose}, {remark}", markup=False, highlight=False)

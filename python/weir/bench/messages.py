@@ -56,6 +56,8 @@ class StandardError:
                 self.on_progress(ProgressLine.model_validate_json(text).progress)
             except ValidationError:
                 self._tell(text)
+        elif text.startswith(f"{PROGRAM}: results in "):
+            return  # weir says so itself, when it has sealed them
         elif text.startswith(f"{PROGRAM}: "):
             self._tell(text.removeprefix(f"{PROGRAM}: "))
         elif text.startswith("-----"):

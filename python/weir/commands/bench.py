@@ -125,17 +125,26 @@ def bench_command(
                 )
         except BenchError as error:
             failure = error
-    _show_results(console, target, with_report=not no_report, failure=failure)
+    order = [one.slug for one in planned.configurations]
+    _show_results(console, target, order, with_report=not no_report, failure=failure)
     if failure is not None:
         raise failure
 
 
 def _show_results(
-    console: Console, target: Path, *, with_report: bool, failure: BenchError | None
+    console: Console,
+    target: Path,
+    order: list[str],
+    *,
+    with_report: bool,
+    failure: BenchError | None,
 ) -> None:
-    """Seal and show; after a failure only what there is, so that its own line comes last."""
+    """Seal and show; after a failure only what there is, so that its own line comes last.
+
+    ``order`` is the order of the run folders' names in which the runs were planned.
+    """
     try:
-        sealed = seal(target, verdict)
+        sealed = sorted(seal(target, verdict), key=lambda one: order.index(one.folder.name))
     except ResultError as error:
         if failure is None:
             raise

@@ -22,7 +22,7 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
     """Name what to look at when a rate stayed below its interval."""
     direction = expected.direction
     told = [
-        _doubtful_clocks(run),
+        _doubtful_clocks(run, expected, measured),
         _slow_rank(run, direction),
         _slower_layer(run, measured, siblings),
         _cold_pages(run, expected),
@@ -33,10 +33,10 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
     return f"{first}; {busy}" if busy else first
 
 
-def why_above(run: Run, expected: ExpectedRate) -> str | None:
+def why_above(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
     """Name the likely cause of a rate above its interval, if the run tells one."""
     told = [
-        _doubtful_clocks(run),
+        _doubtful_clocks(run, expected, measured),
         _served_from_memory(run, expected),
         _compressed(run),
     ]
@@ -61,10 +61,18 @@ def _measured(run: Run, direction: Direction) -> list[Phase]:
     ]
 
 
-def _doubtful_clocks(run: Run) -> str | None:
-    if run.clocks is None or not run.clocks.flagged:
+def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
+    """Named only where their error is large enough to explain the whole difference."""
+    if run.clocks is None or not run.clocks.flagged or expected.metric != "span":
         return None
     fraction = run.clocks.error_fraction_of_span
+    median = measured.median_bytes_per_second
+    highest = median / (1 - fraction) if fraction < 1 else float("inf")
+    if (
+        highest < expected.low_bytes_per_second
+        or median / (1 + fraction) > expected.high_bytes_per_second
+    ):
+        return None
     return f"the clocks, which are uncertain by {fraction:.1%} of the measured span"
 
 
@@ -146,7 +154,7 @@ def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
 def _busy_system(run: Run) -> str | None:
     if run.environment is None or run.environment.quiet.quiet:
         return None
-    return f"the system was not quiet ({run.environment.quiet.text})"
+    return f"the system was not quiet: {run.environment.quiet.text.removeprefix('not quiet: ')}"
 
 
 def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:

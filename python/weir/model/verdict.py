@@ -48,7 +48,7 @@ def _judge(
         text = f"below: look at {why_below(run, expected, measured, siblings)}"
     elif median > expected.high_bytes_per_second:
         word = "above"
-        cause = why_above(run, expected)
+        cause = why_above(run, expected, measured)
         text = "above: the model or the measurement is wrong"
         text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than calibrated"
     else:

@@ -59,7 +59,7 @@ def work() -> None:
         if ending != "complete":
             record |= {"status": "running", "finished_utc": None}
         write_run_folder(output / slug, type(run).model_validate(record), make_events(label=label))
-        step = {"label": label, "repetition": 1, "warmup": False, "text": "moving"}
+        step = {"label": label, "repetition": 1, "warmup": False, "text": f"{label}: repetition 1"}
         step |= {"repetitions_done": number + 1, "repetitions_planned": 2}
         say(json.dumps({"progress": step}), sys.stderr)
         say(f"{label}: text for standard output")
