@@ -67,8 +67,7 @@ constexpr std::size_t line_words = 8;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define WEIR_VECTOR_MULTIPLY \
-  __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
+#define WEIR_VECTOR_MULTIPLY __attribute__((target("avx512f,avx512dq,avx512vl")))
 WEIR_VECTOR_MULTIPLY void fill_vectors(std::uint64_t start, std::uint64_t* words,
                                        std::size_t count) {
   fill_loop(start, words, count);

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "storage/test_folder.hpp"
@@ -24,8 +24,8 @@ constexpr long tmpfs_magic = 0x01021994;
 class PageCacheTest : public testing::Test {
  protected:
   static constexpr std::int64_t pages = 256;
-  const std::int64_t page_bytes_ = ::sysconf(_SC_PAGESIZE);
-  TestFolder folder_;
+  const std::int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
+  TestFolder test_folder;
 
   static File open(const std::string& path, const OpenOptions& options) {
     auto file = File::open(path, options);
@@ -35,19 +35,19 @@ class PageCacheTest : public testing::Test {
 
   // A file of `pages` pages, all of them clean, of which `pages_cached` from `first` on are cached.
   File file_with_pages(std::int64_t first, std::int64_t pages_cached) {
-    File file = open(folder_.path("data"), {.read = true, .write = true, .create = true});
-    std::vector<char> page(static_cast<std::size_t>(page_bytes_), 'w');
+    File file = open(test_folder.path("data"), {.read = true, .write = true, .create = true});
+    std::vector<char> page(static_cast<std::size_t>(page_bytes), 'w');
     for (std::int64_t i = 0; i < pages; ++i) {
-      if (::pwrite(file.descriptor(), page.data(), page.size(), i * page_bytes_) != page_bytes_) {
-        throw std::runtime_error(std::strerror(errno));
+      if (::pwrite(file.descriptor(), page.data(), page.size(), i * page_bytes) != page_bytes) {
+        throw std::runtime_error(std::generic_category().message(errno));
       }
     }
     ::fsync(file.descriptor());
     ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
     ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);  // no reading ahead
     for (std::int64_t i = first; i < first + pages_cached; ++i) {
-      if (::pread(file.descriptor(), page.data(), page.size(), i * page_bytes_) != page_bytes_) {
-        throw std::runtime_error(std::strerror(errno));
+      if (::pread(file.descriptor(), page.data(), page.size(), i * page_bytes) != page_bytes) {
+        throw std::runtime_error(std::generic_category().message(errno));
       }
     }
     return file;
@@ -56,7 +56,7 @@ class PageCacheTest : public testing::Test {
   // Whether the tests' file system keeps pages in memory alone: nothing can be dropped there.
   [[nodiscard]] bool lives_in_memory() const {
     struct statfs information {};
-    return ::statfs(folder_.folder().c_str(), &information) == 0 &&
+    return ::statfs(test_folder.folder().c_str(), &information) == 0 &&
            information.f_type == tmpfs_magic;
   }
 };
@@ -70,7 +70,7 @@ double resident(const File& file, std::int64_t offset, std::int64_t bytes, std::
 TEST_F(PageCacheTest, DroppedPagesAreNoLongerResident) {
   if (lives_in_memory()) GTEST_SKIP() << "the tests' folder is in memory";
   const File file = file_with_pages(0, pages);
-  const std::int64_t bytes = pages * page_bytes_;
+  const std::int64_t bytes = pages * page_bytes;
   EXPECT_EQ(resident(file, 0, bytes, pages), 1.0);
   ASSERT_TRUE(drop_cached_pages(file, 0, bytes).ok());
   EXPECT_EQ(resident(file, 0, bytes, pages), 0.0);
@@ -81,44 +81,44 @@ TEST_F(PageCacheTest, DropsTheRangeAskedForAndPagesThatItTouches) {
   const File file = file_with_pages(0, pages);
   // From within page 64 to within page 127.
   ASSERT_TRUE(
-      drop_cached_pages(file, 64 * page_bytes_ + 100, 63 * page_bytes_ + page_bytes_ / 2).ok());
-  EXPECT_EQ(resident(file, 0, 64 * page_bytes_, pages), 1.0);
-  EXPECT_EQ(resident(file, 64 * page_bytes_, 64 * page_bytes_, pages), 0.0);
-  EXPECT_EQ(resident(file, 128 * page_bytes_, 128 * page_bytes_, pages), 1.0);
+      drop_cached_pages(file, 64 * page_bytes + 100, 63 * page_bytes + page_bytes / 2).ok());
+  EXPECT_EQ(resident(file, 0, 64 * page_bytes, pages), 1.0);
+  EXPECT_EQ(resident(file, 64 * page_bytes, 64 * page_bytes, pages), 0.0);
+  EXPECT_EQ(resident(file, 128 * page_bytes, 128 * page_bytes, pages), 1.0);
 }
 
 TEST_F(PageCacheTest, CountsAndSamplesResidentPages) {
   if (lives_in_memory()) GTEST_SKIP() << "the tests' folder is in memory";
   const File file = file_with_pages(32, 64);
-  const std::int64_t bytes = pages * page_bytes_;
+  const std::int64_t bytes = pages * page_bytes;
   EXPECT_EQ(resident(file, 0, bytes, pages), 0.25);
   EXPECT_EQ(resident(file, 0, bytes, 1'000'000), 0.25);
   EXPECT_EQ(resident(file, 0, bytes, 8), 0.25);  // pages 0, 32, 64, 96, …
   EXPECT_EQ(resident(file, 0, bytes, 1), 0.0);
-  EXPECT_EQ(resident(file, 32 * page_bytes_, 64 * page_bytes_, 7), 1.0);
+  EXPECT_EQ(resident(file, 32 * page_bytes, 64 * page_bytes, 7), 1.0);
   // One byte at the end of the page before, one at the start of the first cached one.
-  EXPECT_EQ(resident(file, 32 * page_bytes_ - 1, 2, 10), 0.5);
+  EXPECT_EQ(resident(file, 32 * page_bytes - 1, 2, 10), 0.5);
 }
 
 // Larger than one mapping; holes that were never read have no page.
 TEST_F(PageCacheTest, LooksThroughALargeSparseFileInWindows) {
   const std::int64_t bytes = std::int64_t{1} << 40;
-  const File file = open(folder_.path("sparse"), {.read = true, .write = true, .create = true});
-  if (::ftruncate(file.descriptor(), bytes) != 0) GTEST_SKIP() << std::strerror(errno);
+  const File file = open(test_folder.path("sparse"), {.read = true, .write = true, .create = true});
+  if (::ftruncate(file.descriptor(), bytes) != 0)
+    GTEST_SKIP() << std::generic_category().message(errno);
   ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
   EXPECT_EQ(resident(file, 0, bytes, 1000), 0.0);
   const std::int64_t half = bytes / 2;
   ASSERT_EQ(::pwrite(file.descriptor(), "x", 1, half), 1);
   EXPECT_EQ(resident(file, 0, bytes, 2), 0.5);
   // 40,000 pages are three windows, of which the page written is in the second.
-  EXPECT_EQ(resident(file, half - 20'000 * page_bytes_, 40'000 * page_bytes_, 40'000),
-            1.0 / 40'000);
+  EXPECT_EQ(resident(file, half - 20'000 * page_bytes, 40'000 * page_bytes, 40'000), 1.0 / 40'000);
 }
 
 TEST_F(PageCacheTest, LooksOnlyAtTheFile) {
   const File file = file_with_pages(0, pages);
-  const std::int64_t bytes = pages * page_bytes_;
-  EXPECT_EQ(resident(file, bytes - page_bytes_, 100 * page_bytes_, 50), 1.0);
+  const std::int64_t bytes = pages * page_bytes;
+  EXPECT_EQ(resident(file, bytes - page_bytes, 100 * page_bytes, 50), 1.0);
   const auto behind = resident_fraction(file, bytes, 1, 1);
   ASSERT_FALSE(behind.ok());
   EXPECT_EQ(behind.error().code, ErrorCode::invalid_argument);

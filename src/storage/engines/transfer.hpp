@@ -6,9 +6,18 @@
 //   wait(deadline)         blocks until it has finished, or fails with ErrorCode::deadline.
 //   timing()               of the last finished request.
 // After poll() returned true, wait() succeeded, or either failed with anything but `deadline`, the
-// transfer is idle again. An error names operation, file, offset and errno. A read that meets the
-// end of the file fails with ErrorCode::short_transfer; a write goes on after a partial write and
-// fails with the error that stopped it.
+// transfer is idle again; poll() and wait() of an idle transfer succeed at once. start() fails only
+// where nothing was begun: a request that cannot be, or the last one not yet reported by poll() or
+// wait(). What became of the bytes is told by poll() or wait(), once.
+//
+// An error names operation, file, offset and errno; the offset is where the bytes stopped, and -1
+// for a sync. A read that meets the end of the file fails with ErrorCode::short_transfer; a write
+// goes on after a partial write and fails with the error that stopped it.
+//
+// A transfer that ends in flight begins no further piece and waits for the system call under way,
+// for the buffer is the kernel's until it returns: on storage that hangs, so does its end.
+//
+// A program whose writes may exceed its file size limit must ignore SIGXFSZ to see EFBIG.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +46,9 @@ struct TransferRequest {
   Durability durability = Durability::none;  // writes only
 };
 
-// On this process's monotonic clock (common/clock.hpp). For a transfer in the background these are
-// the times at which its end was observed.
+// On this process's monotonic clock (common/clock.hpp), from the call of start() on. The thread
+// takes the times when things happen; of io_uring they are those at which poll() or wait() saw the
+// kernel's answers, so a caller that computes for long without polling sees the end late.
 struct TransferTiming {
   std::int64_t start_ns = 0;
   std::int64_t moved_ns = 0;  // all bytes moved; the durable sync, if any, begins
@@ -64,7 +74,9 @@ class Transfer {
 //
 // Moves everything inside start(): poll() and wait() return at once.
 [[nodiscard]] std::unique_ptr<Transfer> make_posix_transfer(const File& file);
-// In the background by io_uring; ErrorCode::unsupported when the kernel does not offer it.
+// In the background by io_uring; ErrorCode::unsupported when the kernel does not offer it (none, or
+// forbidden, or older than Linux 5.11) or Weir was built without liburing. Beyond 31 GiB the
+// request needs poll() or wait() to go on.
 [[nodiscard]] Result<std::unique_ptr<Transfer>> make_uring_transfer(const File& file);
 // In the background by one thread that lives as long as the transfer.
 [[nodiscard]] std::unique_ptr<Transfer> make_thread_transfer(const File& file);

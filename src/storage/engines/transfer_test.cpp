@@ -16,6 +16,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "common/clock.hpp"
@@ -93,7 +94,7 @@ class TransferTest : public testing::TestWithParam<Engine> {
     return make_uring_transfer(file, bytes_per_call).value();
   }
 
-  [[nodiscard]] File open(const OpenOptions& options) const { return open(path_, options); }
+  [[nodiscard]] File open(const OpenOptions& options) const { return open(data_path, options); }
   [[nodiscard]] static File open(const std::string& path, const OpenOptions& options) {
     auto file = File::open(path, options);
     if (!file.ok()) throw std::runtime_error(file.error().text());
@@ -126,8 +127,8 @@ class TransferTest : public testing::TestWithParam<Engine> {
     EXPECT_EQ(status.error().offset, offset);
   }
 
-  TestFolder folder_;
-  std::string path_ = folder_.path("data");
+  TestFolder test_folder;
+  std::string data_path = test_folder.path("data");
 
  private:
   void (*before_)(int) = SIG_DFL;
@@ -143,7 +144,7 @@ TEST_P(TransferTest, MovesTheSameBytesWhateverTheSplit) {
       std::vector<std::byte> expected = background;
       std::vector<std::byte> data = pattern(size, 2);
       std::copy(data.begin(), data.end(), expected.begin() + offset);
-      std::ofstream(path_, std::ios::binary)
+      std::ofstream(data_path, std::ios::binary)
           .write(reinterpret_cast<const char*>(background.data()),
                  static_cast<std::streamsize>(background.size()));
 
@@ -151,7 +152,7 @@ TEST_P(TransferTest, MovesTheSameBytesWhateverTheSplit) {
       const auto transfer = make(file);
       const Status written = run(*transfer, write_of(data, offset));
       ASSERT_TRUE(written.ok()) << written.error().text();
-      EXPECT_TRUE(contents(path_) == expected);
+      EXPECT_TRUE(contents(data_path) == expected);
 
       std::vector<std::byte> read_back(data.size());
       const Status read = run(*transfer, read_of(read_back, offset));
@@ -170,7 +171,7 @@ TEST_P(TransferTest, ExtendsAnEmptyFileAndIsDurableAsAsked) {
     const Status written = run(*transfer, write_of(data, 0, durability));
     const std::int64_t after = monotonic_ns();
     ASSERT_TRUE(written.ok()) << written.error().text();
-    EXPECT_TRUE(contents(path_) == data);
+    EXPECT_TRUE(contents(data_path) == data);
 
     const TransferTiming timing = transfer->timing();
     EXPECT_LE(before, timing.start_ns);
@@ -213,7 +214,7 @@ TEST_P(TransferTest, AReadThatMeetsTheEndOfTheFileIsShort) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::short_transfer);
     EXPECT_EQ(status.error().operation, "read");
-    EXPECT_EQ(status.error().file, path_);
+    EXPECT_EQ(status.error().file, data_path);
     EXPECT_EQ(status.error().offset, c.end);
     const std::int64_t moved = c.end - c.offset;
     EXPECT_TRUE(part(buffer, 0, moved) ==
@@ -232,14 +233,15 @@ TEST_P(TransferTest, AFullDeviceEndsAWriteWithItsCause) {
 // Where the space ends within a piece: what fitted is there, and the error tells where it stopped.
 TEST_P(TransferTest, AFullFileSystemEndsAWriteWhereItsSpaceEnds) {
   constexpr std::int64_t space = 64 << 10;
-  const SmallFileSystem small(folder_.folder());
-  if (!small.mounted()) GTEST_SKIP() << "mounting a small file system: " << std::strerror(errno);
+  const SmallFileSystem small(test_folder.folder());
+  if (!small.mounted())
+    GTEST_SKIP() << "mounting a small file system: " << std::generic_category().message(errno);
   const File file = open({.read = true, .write = true, .create = true});
   std::vector<std::byte> data = pattern(space + 4321, 6);
   const auto transfer = make(file, 10'000);
-  expect_failure(run(*transfer, write_of(data, 0, Durability::data)), ENOSPC, "write", path_,
+  expect_failure(run(*transfer, write_of(data, 0, Durability::data)), ENOSPC, "write", data_path,
                  space);
-  EXPECT_TRUE(contents(path_) == part(data, 0, space));
+  EXPECT_TRUE(contents(data_path) == part(data, 0, space));
 }
 
 TEST_P(TransferTest, TheFileSizeLimitEndsAWriteWhereItStands) {
@@ -253,8 +255,8 @@ TEST_P(TransferTest, TheFileSizeLimitEndsAWriteWhereItStands) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &lowered), 0);
   const Status status = run(*transfer, write_of(data, 0));
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  expect_failure(status, EFBIG, "write", path_, limit);
-  EXPECT_TRUE(contents(path_) == part(data, 0, limit));
+  expect_failure(status, EFBIG, "write", data_path, limit);
+  EXPECT_TRUE(contents(data_path) == part(data, 0, limit));
 }
 
 TEST_P(TransferTest, NamesWhatTheSystemRefuses) {
@@ -263,18 +265,18 @@ TEST_P(TransferTest, NamesWhatTheSystemRefuses) {
     File closed = open({.read = true, .write = true});
     const auto transfer = make(closed);
     ASSERT_TRUE(closed.close().ok());
-    expect_failure(run(*transfer, write_of(data, 50)), EBADF, "write", path_, 50);
-    expect_failure(run(*transfer, read_of(data, 60)), EBADF, "read", path_, 60);
+    expect_failure(run(*transfer, write_of(data, 50)), EBADF, "write", data_path, 50);
+    expect_failure(run(*transfer, read_of(data, 60)), EBADF, "read", data_path, 60);
   }
   const File read_only = open({.read = true});
-  expect_failure(run(*make(read_only), write_of(data, 0, Durability::full)), EBADF, "write", path_,
-                 0);
-  EXPECT_TRUE(contents(path_).empty());
+  expect_failure(run(*make(read_only), write_of(data, 0, Durability::full)), EBADF, "write",
+                 data_path, 0);
+  EXPECT_TRUE(contents(data_path).empty());
 
   const File write_only = open({.read = false, .write = true});
-  expect_failure(run(*make(write_only), read_of(data, 0)), EBADF, "read", path_, 0);
+  expect_failure(run(*make(write_only), read_of(data, 0)), EBADF, "read", data_path, 0);
 
-  const File folder = open(folder_.folder().string(), {.read = true});
+  const File folder = open(test_folder.folder().string(), {.read = true});
   expect_failure(run(*make(folder), read_of(data, 0)), EISDIR, "read", folder.path(), 0);
 }
 
@@ -306,10 +308,10 @@ TEST_P(TransferTest, RefusesRequestsThatCannotBe) {
     const Status status = transfer->start(request);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::invalid_argument) << status.error().text();
-    EXPECT_EQ(status.error().file, path_);
+    EXPECT_EQ(status.error().file, data_path);
   }
   EXPECT_TRUE(run(*transfer, write_of(data, 0)).ok());
-  EXPECT_TRUE(contents(path_) == data);
+  EXPECT_TRUE(contents(data_path) == data);
 }
 
 TEST_P(TransferTest, CarriesOneRequestAtATime) {
@@ -325,7 +327,7 @@ TEST_P(TransferTest, CarriesOneRequestAtATime) {
   EXPECT_EQ(second.error().code, ErrorCode::invalid_argument);
   EXPECT_TRUE(transfer->wait(soon()).ok());
   EXPECT_TRUE(transfer->poll().value());
-  EXPECT_TRUE(contents(path_) == data);
+  EXPECT_TRUE(contents(data_path) == data);
 }
 
 TEST_P(TransferTest, FinishesByPollingAlone) {
@@ -341,7 +343,7 @@ TEST_P(TransferTest, FinishesByPollingAlone) {
     finished = polled.value();
   }
   EXPECT_TRUE(finished);
-  EXPECT_TRUE(contents(path_) == data);
+  EXPECT_TRUE(contents(data_path) == data);
 }
 
 TEST_P(TransferTest, PollingReportsAFailureOnce) {
@@ -372,12 +374,12 @@ TEST_P(TransferTest, ReadsAndWritesOneFileAtTheSameTime) {
   EXPECT_TRUE(writing->wait(soon()).ok());
   EXPECT_TRUE(reading->wait(soon()).ok());
   EXPECT_TRUE(buffer == old_data);
-  EXPECT_TRUE(part(contents(path_), 20'000, 20'000) == new_data);
+  EXPECT_TRUE(part(contents(data_path), 20'000, 20'000) == new_data);
 }
 
 TEST_P(TransferTest, DirectIoMovesAlignedBlocksAndMeetsTheEnd) {
   constexpr std::int64_t block = 4096;
-  const auto direct = File::open(path_, {.read = true, .write = true, .direct = true});
+  const auto direct = File::open(data_path, {.read = true, .write = true, .direct = true});
   if (!direct.ok()) GTEST_SKIP() << direct.error().text();
   const auto transfer = make(direct.value(), 2 * block);
   const auto aligned = [](std::int64_t bytes) {
@@ -392,9 +394,9 @@ TEST_P(TransferTest, DirectIoMovesAlignedBlocksAndMeetsTheEnd) {
   const Status written =
       run(*transfer, {Direction::write, buffer.get(), 5 * block, block, Durability::data});
   ASSERT_TRUE(written.ok()) << written.error().text();
-  EXPECT_TRUE(part(contents(path_), block, 5 * block) == data);
+  EXPECT_TRUE(part(contents(data_path), block, 5 * block) == data);
 
-  std::filesystem::resize_file(path_, 3 * block + 100);
+  std::filesystem::resize_file(data_path, 3 * block + 100);
   const Status read =
       run(*transfer, {Direction::read, buffer.get(), 5 * block, 0, Durability::none});
   ASSERT_FALSE(read.ok());
