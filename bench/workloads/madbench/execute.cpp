@@ -27,7 +27,7 @@ namespace weir::bench::madbench {
 namespace {
 
 constexpr std::int64_t direct_alignment = 4096;
-constexpr std::int64_t resident_sample_pages = 64;
+constexpr std::int64_t resident_sample_pages = 64;  // of each matrix
 constexpr int read_tag = 1;
 constexpr int write_tag = 2;
 constexpr std::int64_t functions_that_write = 2;  // S and W, once each per repetition
@@ -199,6 +199,7 @@ Status Executor::run_function(const Configuration& configuration, Function funct
       status = opened.error();
     }
     if (status = meet(job_.world, std::move(status), nullptr); !status) return status;
+    if (function != Function::S && !core_.direct) sample_residency(run);
     if (job_.node_rank == 0) {
       const auto counters = storage::device_counters(run.channel.observer());
       run.cost.device_known = counters.ok();
@@ -226,6 +227,20 @@ Status Executor::run_function(const Configuration& configuration, Function funct
   }
   record.functions.push_back(run.cost);
   return {};
+}
+
+// Before the function, not before each read: what readahead brings in from then on is storage's
+// work.
+void Executor::sample_residency(FunctionRun& run) const {
+  const GangLevel level = read_level(run.function);
+  for (std::int64_t matrix = 0; matrix < run.configuration.layout.matrices(level); ++matrix) {
+    const Extent extent = run.configuration.layout.extent(level, run.owner, matrix);
+    const auto resident = storage::resident_fraction(run.channel.observer(), extent.offset,
+                                                     extent.bytes, resident_sample_pages);
+    if (!resident) continue;  // no evidence is said to be none
+    run.cost.resident_sum += resident.value();
+    ++run.cost.resident_count;
+  }
 }
 
 Status Executor::run_steps(FunctionRun& run) {
@@ -349,16 +364,6 @@ Status Executor::sync_separately(FunctionRun& run, std::int64_t matrix) {
 void Executor::start_read(FunctionRun& run, std::int64_t matrix) {
   const Extent extent =
       run.configuration.layout.extent(read_level(run.function), run.owner, matrix);
-  const std::int64_t before = monotonic_ns();
-  if (!core_.direct) {
-    const auto resident = storage::resident_fraction(run.channel.observer(), extent.offset,
-                                                     extent.bytes, resident_sample_pages);
-    if (resident) {
-      run.cost.resident_sum += resident.value();
-      ++run.cost.resident_count;
-    }
-  }
-  run.cost.payload_ns += monotonic_ns() - before;
   read_turn_.begin(run.channel.reader(),
                    {.direction = storage::Direction::read,
                     .buffer = buffers_.reading(matrix),

@@ -44,7 +44,7 @@ struct FunctionCost {
   std::int64_t device_bytes_read = 0;  // of the node's device, on node leaders
   std::int64_t device_bytes_written = 0;
   bool device_known = false;
-  double resident_sum = 0;  // resident fraction before each read, summed over the reads
+  double resident_sum = 0;  // resident fraction of each matrix before the function, summed
   std::int64_t resident_count = 0;
 };
 
@@ -89,6 +89,7 @@ class Executor {
                       std::int32_t repetition, RepetitionRecord& record);
   Status create_files(const Configuration& configuration);
   Status remove_own_file(const Configuration& configuration);
+  void sample_residency(FunctionRun& run) const;
   Status run_steps(FunctionRun& run);
   Status compute(FunctionRun& run, std::int64_t matrix, bool remap);
   Status begin_write(FunctionRun& run, std::int64_t matrix);
