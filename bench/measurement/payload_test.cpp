@@ -69,21 +69,21 @@ TEST(PayloadWordsTest, AWordTellsItsPosition) {
 
 class PayloadTest : public testing::TestWithParam<int> {
  protected:
-  PayloadStream stream = stream_of(GetParam());
+  PayloadStream stream_ = stream_of(GetParam());
 
   [[nodiscard]] std::vector<PayloadMismatch> check(std::uint64_t first, const Words& words,
                                                    std::span<const PayloadStream> earlier = {},
                                                    std::size_t most = 8) const {
-    return check_payload(stream, first, words, earlier, file_words, most);
+    return check_payload(stream_, first, words, earlier, file_words, most);
   }
 };
 
 // Whatever range is asked for, unaligned or long, its words are those of single positions.
 TEST_P(PayloadTest, EveryWordIsAFunctionOfItsPosition) {
-  const PayloadPattern pattern(stream);
+  const PayloadPattern pattern(stream_);
   for (const std::uint64_t first : {0U, 1U, 500U, 511U, 512U, 1000U}) {
     for (const std::uint64_t count : {1U, 7U, 8U, 511U, 512U, 513U, 3000U}) {
-      const Words words = made(stream, first, count);
+      const Words words = made(stream_, first, count);
       for (std::uint64_t i = 0; i < count; ++i) {
         ASSERT_EQ(words[i], pattern.word_at(first + i)) << first << " + " << i;
       }
@@ -93,11 +93,11 @@ TEST_P(PayloadTest, EveryWordIsAFunctionOfItsPosition) {
 }
 
 TEST_P(PayloadTest, SeedFileAndGenerationEachChangeTheWords) {
-  const Words words = made(stream, 0, 600);
+  const Words words = made(stream_, 0, 600);
   for (const auto& change : std::vector<std::function<void(PayloadStream&)>>{
            [](PayloadStream& s) { ++s.seed; }, [](PayloadStream& s) { ++s.file; },
            [](PayloadStream& s) { ++s.generation; }}) {
-    PayloadStream other = stream;
+    PayloadStream other = stream_;
     change(other);
     const Words others = made(other, 0, 600);
     for (std::size_t i = 0; i < words.size(); ++i) ASSERT_NE(words[i], others[i]);
@@ -105,7 +105,7 @@ TEST_P(PayloadTest, SeedFileAndGenerationEachChangeTheWords) {
 }
 
 TEST_P(PayloadTest, APageRepeatsTheShareAskedFor) {
-  const Words words = made(stream, 0, 4 * page_words);
+  const Words words = made(stream_, 0, 4 * page_words);
   for (std::uint64_t page = 0; page < 4; ++page) {
     const std::span<const std::uint64_t> of_page =
         std::span(words).subspan(page * page_words, page_words);
@@ -119,7 +119,7 @@ TEST_P(PayloadTest, APageRepeatsTheShareAskedFor) {
 
 // What is not repeated looks random: its bytes are evenly spread, so a compressor finds nothing.
 TEST_P(PayloadTest, WhatIsNotRepeatedHasTheEntropyOfRandomBytes) {
-  const PayloadPattern pattern(stream);
+  const PayloadPattern pattern(stream_);
   std::array<double, 256> counts{};
   double total = 0;
   for (std::uint64_t position = 0; total < 1 << 20; ++position) {
@@ -141,7 +141,7 @@ TEST_P(PayloadTest, WhatIsNotRepeatedHasTheEntropyOfRandomBytes) {
 TEST_P(PayloadTest, AFlippedBitIsFoundWhereverItIs) {
   constexpr std::uint64_t first = 700;
   constexpr std::uint64_t count = 2000;
-  const Words right = made(stream, first, count);
+  const Words right = made(stream_, first, count);
   for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{323}, std::uint64_t{324},
                                  std::uint64_t{835}, std::uint64_t{836}, count - 1}) {
     for (const unsigned bit : {0U, 8U, 35U, 63U}) {
@@ -161,8 +161,8 @@ TEST_P(PayloadTest, AFlippedBitIsFoundWhereverItIs) {
 TEST_P(PayloadTest, ASwappedBlockTellsWhereItBelongs) {
   constexpr std::uint64_t first = 10 * page_words;
   for (const std::uint64_t source : {std::uint64_t{0}, 9 * page_words, 63 * page_words}) {
-    Words words = made(stream, first, 5 * page_words);
-    plant(words, 2 * page_words, stream, source, page_words);
+    Words words = made(stream_, first, 5 * page_words);
+    plant(words, 2 * page_words, stream_, source, page_words);
     const auto found = check(first, words);
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_EQ(found[0].kind, PayloadErrorKind::swapped_block);
@@ -174,9 +174,9 @@ TEST_P(PayloadTest, ASwappedBlockTellsWhereItBelongs) {
 
 // Two pages that changed places are two errors, each pointing at the other's place.
 TEST_P(PayloadTest, TwoNeighboursThatChangedPlacesAreTwoErrors) {
-  Words words = made(stream, 0, 4 * page_words);
-  plant(words, page_words, stream, 2 * page_words, page_words);
-  plant(words, 2 * page_words, stream, page_words, page_words);
+  Words words = made(stream_, 0, 4 * page_words);
+  plant(words, page_words, stream_, 2 * page_words, page_words);
+  plant(words, 2 * page_words, stream_, page_words, page_words);
   const auto found = check(0, words);
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].text, "belongs at offset 8192");
@@ -189,7 +189,7 @@ TEST_P(PayloadTest, TwoNeighboursThatChangedPlacesAreTwoErrors) {
 // Repeated words stay right under a shift within their page, so there it leaves several runs.
 TEST_P(PayloadTest, AShiftIsFollowedOverPageBoundaries) {
   constexpr std::uint64_t shift = 100;
-  const auto found = check(0, made(stream, shift, 3 * page_words));
+  const auto found = check(0, made(stream_, shift, 3 * page_words));
   const std::map<int, std::size_t> runs = {{0, 1}, {50, 4}, {100, 3}};
   ASSERT_THAT(found, SizeIs(runs.at(GetParam())));
   for (const PayloadMismatch& mismatch : found) {
@@ -202,7 +202,7 @@ TEST_P(PayloadTest, AShiftIsFollowedOverPageBoundaries) {
 TEST_P(PayloadTest, DataOfAnEarlierGenerationTellWhich) {
   const std::vector<PayloadStream> earlier = {stream_of(GetParam(), 7), stream_of(GetParam(), 8)};
   for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{333}}) {
-    Words words = made(stream, first, 3 * page_words);
+    Words words = made(stream_, first, 3 * page_words);
     plant(words, 400, earlier[1], first + 400, 600);
     const auto found = check(first, words, earlier);
     ASSERT_THAT(found, SizeIs(1));
@@ -216,7 +216,7 @@ TEST_P(PayloadTest, DataOfAnEarlierGenerationTellWhich) {
 TEST_P(PayloadTest, EarlierDataOfAnotherPlaceOrFileTellWhose) {
   PayloadStream other = stream_of(GetParam(), 0);
   other.file = 5;
-  Words words = made(stream, 0, 2 * page_words);
+  Words words = made(stream_, 0, 2 * page_words);
   plant(words, page_words, other, 8 * page_words, page_words);
   const auto found = check(0, words, std::vector{other});
   ASSERT_THAT(found, SizeIs(1));
@@ -225,9 +225,9 @@ TEST_P(PayloadTest, EarlierDataOfAnotherPlaceOrFileTellWhose) {
 }
 
 TEST_P(PayloadTest, DataOfAnotherRunAreRecognisedByTheirPattern) {
-  PayloadStream other = stream;
+  PayloadStream other = stream_;
   other.seed = 0xd1ff;
-  Words words = made(stream, 0, 10 * page_words);
+  Words words = made(stream_, 0, 10 * page_words);
   plant(words, 2 * page_words, other, 2 * page_words, 6 * page_words);
   const auto found = check(0, words);
   ASSERT_THAT(found, SizeIs(1));
@@ -238,7 +238,7 @@ TEST_P(PayloadTest, DataOfAnotherRunAreRecognisedByTheirPattern) {
 }
 
 TEST_P(PayloadTest, ZerosAreNamed) {
-  Words words = made(stream, 40, 3 * page_words);
+  Words words = made(stream_, 40, 3 * page_words);
   std::fill_n(words.begin() + 100, 700, 0);
   const auto found = check(40, words);
   ASSERT_THAT(found, SizeIs(1));
@@ -249,7 +249,7 @@ TEST_P(PayloadTest, ZerosAreNamed) {
 }
 
 TEST_P(PayloadTest, OtherDataAreForeignToTheByte) {
-  Words words = made(stream, 0, 3 * page_words);
+  Words words = made(stream_, 0, 3 * page_words);
   std::memset(reinterpret_cast<char*>(words.data()) + 1003, 'q', 2001);
   const auto found = check(0, words);
   ASSERT_THAT(found, SizeIs(1));
@@ -263,9 +263,9 @@ TEST_P(PayloadTest, OtherDataAreForeignToTheByte) {
 
 TEST_P(PayloadTest, ErrorsThatTouchAreToldApart) {
   const std::vector<PayloadStream> earlier = {stream_of(GetParam(), 0)};
-  Words words = made(stream, 0, 8 * page_words);
+  Words words = made(stream_, 0, 8 * page_words);
   std::fill_n(words.begin() + page_words, page_words, 0);
-  plant(words, 2 * page_words, stream, 40 * page_words, page_words);
+  plant(words, 2 * page_words, stream_, 40 * page_words, page_words);
   plant(words, 3 * page_words, earlier[0], 3 * page_words, page_words);
   std::memset(&words[4 * page_words], 0xa5, page_words * 8);
   words[6 * page_words] ^= 1;
@@ -285,7 +285,7 @@ TEST_P(PayloadTest, ErrorsThatTouchAreToldApart) {
 }
 
 TEST_P(PayloadTest, TheLastErrorToldCountsAllThatFollow) {
-  Words words = made(stream, 0, 4 * page_words);
+  Words words = made(stream_, 0, 4 * page_words);
   for (const std::size_t at : {5U, 700U, 701U, 1500U}) words[at] ^= 1;
   ASSERT_THAT(check(0, words), SizeIs(4));
   const auto two = check(0, words, {}, 2);
@@ -296,8 +296,8 @@ TEST_P(PayloadTest, TheLastErrorToldCountsAllThatFollow) {
 }
 
 TEST_P(PayloadTest, PositionsBehindTheFileExplainNothing) {
-  Words words = made(stream, 0, page_words);
-  const PayloadPattern pattern(stream);
+  Words words = made(stream_, 0, page_words);
+  const PayloadPattern pattern(stream_);
   words[17] = pattern.word_at(file_words);
   const auto found = check(0, words);
   ASSERT_THAT(found, SizeIs(1));

@@ -25,7 +25,7 @@ class PageCacheTest : public testing::Test {
  protected:
   static constexpr std::int64_t pages = 256;
   const std::int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
-  TestFolder test_folder;
+  TestFolder test_folder_;
 
   static File open(const std::string& path, const OpenOptions& options) {
     auto file = File::open(path, options);
@@ -35,7 +35,7 @@ class PageCacheTest : public testing::Test {
 
   // A file of `pages` pages, all of them clean, of which `pages_cached` from `first` on are cached.
   File file_with_pages(std::int64_t first, std::int64_t pages_cached) {
-    File file = open(test_folder.path("data"), {.read = true, .write = true, .create = true});
+    File file = open(test_folder_.path("data"), {.read = true, .write = true, .create = true});
     std::vector<char> page(static_cast<std::size_t>(page_bytes), 'w');
     for (std::int64_t i = 0; i < pages; ++i) {
       if (::pwrite(file.descriptor(), page.data(), page.size(), i * page_bytes) != page_bytes) {
@@ -56,7 +56,7 @@ class PageCacheTest : public testing::Test {
   // Whether the tests' file system keeps pages in memory alone: nothing can be dropped there.
   [[nodiscard]] bool lives_in_memory() const {
     struct statfs information {};
-    return ::statfs(test_folder.folder().c_str(), &information) == 0 &&
+    return ::statfs(test_folder_.folder().c_str(), &information) == 0 &&
            information.f_type == tmpfs_magic;
   }
 };
@@ -103,7 +103,8 @@ TEST_F(PageCacheTest, CountsAndSamplesResidentPages) {
 // Larger than one mapping; holes that were never read have no page.
 TEST_F(PageCacheTest, LooksThroughALargeSparseFileInWindows) {
   const std::int64_t bytes = std::int64_t{1} << 40;
-  const File file = open(test_folder.path("sparse"), {.read = true, .write = true, .create = true});
+  const File file =
+      open(test_folder_.path("sparse"), {.read = true, .write = true, .create = true});
   if (::ftruncate(file.descriptor(), bytes) != 0)
     GTEST_SKIP() << std::generic_category().message(errno);
   ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);

@@ -17,40 +17,40 @@ namespace {
 
 class FileTest : public testing::Test {
  protected:
-  TestFolder test_folder;
-  std::string data_path = test_folder.path("data");
+  TestFolder test_folder_;
+  std::string data_path_ = test_folder_.path("data");
 
-  void write_text(const std::string& text) const { std::ofstream(data_path) << text; }
-  [[nodiscard]] std::uintmax_t size() const { return std::filesystem::file_size(data_path); }
+  void write_text(const std::string& text) const { std::ofstream(data_path_) << text; }
+  [[nodiscard]] std::uintmax_t size() const { return std::filesystem::file_size(data_path_); }
 };
 
 bool is_open(int descriptor) { return ::fcntl(descriptor, F_GETFD) >= 0; }
 
 TEST_F(FileTest, CreatesAMissingFileOnlyWhenAsked) {
-  const auto refused = File::open(data_path, {.read = true, .write = true});
+  const auto refused = File::open(data_path_, {.read = true, .write = true});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().system_error, ENOENT);
   EXPECT_EQ(refused.error().operation, "open");
-  EXPECT_EQ(refused.error().file, data_path);
+  EXPECT_EQ(refused.error().file, data_path_);
 
-  const auto created = File::open(data_path, {.read = true, .write = true, .create = true});
+  const auto created = File::open(data_path_, {.read = true, .write = true, .create = true});
   ASSERT_TRUE(created.ok()) << created.error().text();
-  EXPECT_EQ(created.value().path(), data_path);
+  EXPECT_EQ(created.value().path(), data_path_);
   EXPECT_EQ(size(), 0U);
 }
 
 TEST_F(FileTest, KeepsOrEmptiesAnExistingFileAsAsked) {
   write_text("kept");
-  ASSERT_TRUE(File::open(data_path, {.write = true, .create = true}).ok());
+  ASSERT_TRUE(File::open(data_path_, {.write = true, .create = true}).ok());
   EXPECT_EQ(size(), 4U);
-  ASSERT_TRUE(File::open(data_path, {.write = true, .truncate = true}).ok());
+  ASSERT_TRUE(File::open(data_path_, {.write = true, .truncate = true}).ok());
   EXPECT_EQ(size(), 0U);
 }
 
 TEST_F(FileTest, OpensInTheModeAskedFor) {
   write_text("x");
   const auto mode = [&](const OpenOptions& options) {
-    const auto file = File::open(data_path, options);
+    const auto file = File::open(data_path_, options);
     return file.ok() ? ::fcntl(file.value().descriptor(), F_GETFL) & O_ACCMODE : -1;
   };
   EXPECT_EQ(mode({.read = true, .write = false}), O_RDONLY);
@@ -59,16 +59,16 @@ TEST_F(FileTest, OpensInTheModeAskedFor) {
 }
 
 TEST_F(FileTest, RefusesContradictions) {
-  const auto neither = File::open(data_path, {.read = false, .write = false});
+  const auto neither = File::open(data_path_, {.read = false, .write = false});
   ASSERT_FALSE(neither.ok());
   EXPECT_EQ(neither.error().code, ErrorCode::invalid_argument);
-  const auto emptied = File::open(data_path, {.read = true, .truncate = true});
+  const auto emptied = File::open(data_path_, {.read = true, .truncate = true});
   ASSERT_FALSE(emptied.ok());
   EXPECT_EQ(emptied.error().code, ErrorCode::invalid_argument);
 }
 
 TEST_F(FileTest, ChildProgramsDoNotInheritIt) {
-  const auto file = File::open(data_path, {.write = true, .create = true});
+  const auto file = File::open(data_path_, {.write = true, .create = true});
   ASSERT_TRUE(file.ok());
   EXPECT_NE(::fcntl(file.value().descriptor(), F_GETFD) & FD_CLOEXEC, 0);
 }
@@ -76,7 +76,7 @@ TEST_F(FileTest, ChildProgramsDoNotInheritIt) {
 TEST_F(FileTest, ClosesWhenItEndsAndOnlyOnce) {
   int descriptor = -1;
   {
-    auto opened = File::open(data_path, {.write = true, .create = true});
+    auto opened = File::open(data_path_, {.write = true, .create = true});
     ASSERT_TRUE(opened.ok());
     File file = std::move(opened).value();
     descriptor = file.descriptor();
@@ -84,7 +84,7 @@ TEST_F(FileTest, ClosesWhenItEndsAndOnlyOnce) {
   }
   EXPECT_FALSE(is_open(descriptor));
 
-  auto opened = File::open(data_path, {.write = true});
+  auto opened = File::open(data_path_, {.write = true});
   ASSERT_TRUE(opened.ok());
   File& file = opened.value();
   EXPECT_TRUE(file.close().ok());
@@ -93,8 +93,8 @@ TEST_F(FileTest, ClosesWhenItEndsAndOnlyOnce) {
 }
 
 TEST_F(FileTest, MovingHandsTheDescriptorOver) {
-  auto first = File::open(data_path, {.write = true, .create = true});
-  auto second = File::open(data_path, {.read = true});
+  auto first = File::open(data_path_, {.write = true, .create = true});
+  auto second = File::open(data_path_, {.read = true});
   ASSERT_TRUE(first.ok() && second.ok());
   const int kept = first.value().descriptor();
   const int replaced = second.value().descriptor();
@@ -105,7 +105,7 @@ TEST_F(FileTest, MovingHandsTheDescriptorOver) {
 }
 
 TEST_F(FileTest, DirectIoWhereTheFileSystemOffersIt) {
-  const auto file = File::open(data_path, {.write = true, .create = true, .direct = true});
+  const auto file = File::open(data_path_, {.write = true, .create = true, .direct = true});
   if (!file.ok()) {
     EXPECT_EQ(file.error().code, ErrorCode::unsupported);
     EXPECT_NE(file.error().text().find("O_DIRECT"), std::string::npos);

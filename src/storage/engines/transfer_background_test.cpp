@@ -108,122 +108,122 @@ class TransferInFlightTest : public testing::TestWithParam<Engine> {
   static constexpr std::int64_t pages = 4;
 
   void SetUp() override {
-    if (!memory.offered()) GTEST_SKIP() << "userfaultfd: " << memory.refusal();
-    auto opened = File::open(data_path, {.read = true, .write = true, .create = true});
+    if (!memory_.offered()) GTEST_SKIP() << "userfaultfd: " << memory_.refusal();
+    auto opened = File::open(path_, {.read = true, .write = true, .create = true});
     ASSERT_TRUE(opened.ok()) << opened.error().text();
-    file = std::make_unique<File>(std::move(opened).value());
-    const std::int64_t page_bytes = memory.bytes() / pages;
+    file_ = std::make_unique<File>(std::move(opened).value());
+    const std::int64_t page_bytes = memory_.bytes() / pages;
     if (GetParam() == Engine::thread) {
-      transfer = make_thread_transfer(*file, page_bytes);
+      transfer_ = make_thread_transfer(*file_, page_bytes);
       return;
     }
-    auto uring = make_uring_transfer(*file, page_bytes);
+    auto uring = make_uring_transfer(*file_, page_bytes);
     if (!uring.ok()) GTEST_SKIP() << uring.error().text();
-    transfer = std::move(uring).value();
+    transfer_ = std::move(uring).value();
   }
 
   // A test that fails early leaves its transfer stopped.
-  void TearDown() override { memory.release(); }
+  void TearDown() override { memory_.release(); }
 
   [[nodiscard]] TransferRequest request(Direction direction) const {
-    return {direction, memory.data(), memory.bytes(), 0,
+    return {direction, memory_.data(), memory_.bytes(), 0,
             direction == Direction::write ? Durability::data : Durability::none};
   }
 
   [[nodiscard]] std::vector<std::byte> filled(int value) const {
-    return std::vector<std::byte>(static_cast<std::size_t>(memory.bytes()),
+    return std::vector<std::byte>(static_cast<std::size_t>(memory_.bytes()),
                                   static_cast<std::byte>(value));
   }
 
   [[nodiscard]] std::vector<std::byte> contents() const {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(memory.bytes()) + 1);
-    const ssize_t count = ::pread(file->descriptor(), bytes.data(), bytes.size(), 0);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(memory_.bytes()) + 1);
+    const ssize_t count = ::pread(file_->descriptor(), bytes.data(), bytes.size(), 0);
     bytes.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
     return bytes;
   }
 
-  TestFolder test_folder;
-  std::string data_path = test_folder.path("data");
-  WithheldMemory memory{pages};
-  std::unique_ptr<File> file;
-  std::unique_ptr<Transfer> transfer;
+  TestFolder folder_;
+  std::string path_ = folder_.path("data");
+  WithheldMemory memory_{pages};
+  std::unique_ptr<File> file_;
+  std::unique_ptr<Transfer> transfer_;
 };
 
 TEST_P(TransferInFlightTest, TheCallerGoesOnWhileBytesAreWritten) {
-  ASSERT_TRUE(transfer->start(request(Direction::write)).ok());
-  ASSERT_TRUE(memory.someone_is_stopped());  // in the background: this thread is here
-  const Result<bool> polled = transfer->poll();
+  ASSERT_TRUE(transfer_->start(request(Direction::write)).ok());
+  ASSERT_TRUE(memory_.someone_is_stopped());  // in the background: this thread is here
+  const Result<bool> polled = transfer_->poll();
   ASSERT_TRUE(polled.ok());
   EXPECT_FALSE(polled.value());
 
   const std::vector<std::byte> data = filled(0x5a);
-  ASSERT_TRUE(memory.supply(data));
-  const Status finished = transfer->wait(soon());
+  ASSERT_TRUE(memory_.supply(data));
+  const Status finished = transfer_->wait(soon());
   ASSERT_TRUE(finished.ok()) << finished.error().text();
   EXPECT_TRUE(contents() == data);
 }
 
 TEST_P(TransferInFlightTest, TheCallerGoesOnWhileBytesAreRead) {
   const std::vector<std::byte> data = filled(0x33);
-  ASSERT_EQ(::pwrite(file->descriptor(), data.data(), data.size(), 0), memory.bytes());
-  ASSERT_TRUE(transfer->start(request(Direction::read)).ok());
-  ASSERT_TRUE(memory.someone_is_stopped());
-  EXPECT_FALSE(transfer->poll().value());
+  ASSERT_EQ(::pwrite(file_->descriptor(), data.data(), data.size(), 0), memory_.bytes());
+  ASSERT_TRUE(transfer_->start(request(Direction::read)).ok());
+  ASSERT_TRUE(memory_.someone_is_stopped());
+  EXPECT_FALSE(transfer_->poll().value());
 
-  ASSERT_TRUE(memory.supply(filled(0)));
-  ASSERT_TRUE(transfer->wait(soon()).ok());
-  EXPECT_EQ(std::memcmp(memory.data(), data.data(), data.size()), 0);
+  ASSERT_TRUE(memory_.supply(filled(0)));
+  ASSERT_TRUE(transfer_->wait(soon()).ok());
+  EXPECT_EQ(std::memcmp(memory_.data(), data.data(), data.size()), 0);
 }
 
 TEST_P(TransferInFlightTest, AWaitPastItsDeadlineFailsAndLeavesTheTransferInFlight) {
-  ASSERT_TRUE(transfer->start(request(Direction::write)).ok());
-  ASSERT_TRUE(memory.someone_is_stopped());
+  ASSERT_TRUE(transfer_->start(request(Direction::write)).ok());
+  ASSERT_TRUE(memory_.someone_is_stopped());
   for (const std::int64_t deadline : {std::int64_t{0}, monotonic_ns() + 2'000'000}) {
-    const Status waited = transfer->wait(deadline);
+    const Status waited = transfer_->wait(deadline);
     ASSERT_FALSE(waited.ok());
     EXPECT_EQ(waited.error().code, ErrorCode::deadline);
-    EXPECT_EQ(waited.error().file, data_path);
+    EXPECT_EQ(waited.error().file, path_);
     EXPECT_EQ(waited.error().operation, "write");
     EXPECT_GE(monotonic_ns(), deadline);
   }
-  const Status second = transfer->start(request(Direction::write));
+  const Status second = transfer_->start(request(Direction::write));
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::invalid_argument);
 
   const std::vector<std::byte> data = filled(0x77);
-  ASSERT_TRUE(memory.supply(data));
-  EXPECT_TRUE(transfer->wait(soon()).ok());
+  ASSERT_TRUE(memory_.supply(data));
+  EXPECT_TRUE(transfer_->wait(soon()).ok());
   EXPECT_TRUE(contents() == data);
 }
 
 // All pieces, not only the first, move without the caller asking after them.
 TEST_P(TransferInFlightTest, AllPiecesMoveWithoutTheCaller) {
-  ASSERT_TRUE(transfer->start(request(Direction::write)).ok());
-  ASSERT_TRUE(memory.someone_is_stopped());
+  ASSERT_TRUE(transfer_->start(request(Direction::write)).ok());
+  ASSERT_TRUE(memory_.someone_is_stopped());
   const std::vector<std::byte> data = filled(0x11);
-  ASSERT_TRUE(memory.supply(data));
+  ASSERT_TRUE(memory_.supply(data));
   const std::int64_t deadline = soon();
   while (contents() != data && monotonic_ns() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(contents() == data);
-  EXPECT_TRUE(transfer->wait(soon()).ok());
+  EXPECT_TRUE(transfer_->wait(soon()).ok());
 }
 
 // The destructor must not return while the system may still touch the buffer.
 TEST_P(TransferInFlightTest, EndingATransferInFlightWaitsForTheBuffer) {
-  ASSERT_TRUE(transfer->start(request(Direction::write)).ok());
-  ASSERT_TRUE(memory.someone_is_stopped());
+  ASSERT_TRUE(transfer_->start(request(Direction::write)).ok());
+  ASSERT_TRUE(memory_.someone_is_stopped());
   const std::vector<std::byte> data = filled(0x42);
   std::atomic<bool> ending = false;
   bool supplied = false;
   std::jthread supplier([&] {
     ending.wait(false);
-    supplied = memory.supply(data);
+    supplied = memory_.supply(data);
   });
   ending = true;
   ending.notify_one();
-  transfer.reset();
+  transfer_.reset();
   const std::vector<std::byte> at_end = contents();
   supplier.join();
   EXPECT_TRUE(supplied);

@@ -94,7 +94,7 @@ class TransferTest : public testing::TestWithParam<Engine> {
     return make_uring_transfer(file, bytes_per_call).value();
   }
 
-  [[nodiscard]] File open(const OpenOptions& options) const { return open(data_path, options); }
+  [[nodiscard]] File open(const OpenOptions& options) const { return open(data_path_, options); }
   [[nodiscard]] static File open(const std::string& path, const OpenOptions& options) {
     auto file = File::open(path, options);
     if (!file.ok()) throw std::runtime_error(file.error().text());
@@ -127,8 +127,8 @@ class TransferTest : public testing::TestWithParam<Engine> {
     EXPECT_EQ(status.error().offset, offset);
   }
 
-  TestFolder test_folder;
-  std::string data_path = test_folder.path("data");
+  TestFolder test_folder_;
+  std::string data_path_ = test_folder_.path("data");
 
  private:
   void (*before_)(int) = SIG_DFL;
@@ -144,7 +144,7 @@ TEST_P(TransferTest, MovesTheSameBytesWhateverTheSplit) {
       std::vector<std::byte> expected = background;
       std::vector<std::byte> data = pattern(size, 2);
       std::copy(data.begin(), data.end(), expected.begin() + offset);
-      std::ofstream(data_path, std::ios::binary)
+      std::ofstream(data_path_, std::ios::binary)
           .write(reinterpret_cast<const char*>(background.data()),
                  static_cast<std::streamsize>(background.size()));
 
@@ -152,7 +152,7 @@ TEST_P(TransferTest, MovesTheSameBytesWhateverTheSplit) {
       const auto transfer = make(file);
       const Status written = run(*transfer, write_of(data, offset));
       ASSERT_TRUE(written.ok()) << written.error().text();
-      EXPECT_TRUE(contents(data_path) == expected);
+      EXPECT_TRUE(contents(data_path_) == expected);
 
       std::vector<std::byte> read_back(data.size());
       const Status read = run(*transfer, read_of(read_back, offset));
@@ -171,7 +171,7 @@ TEST_P(TransferTest, ExtendsAnEmptyFileAndIsDurableAsAsked) {
     const Status written = run(*transfer, write_of(data, 0, durability));
     const std::int64_t after = monotonic_ns();
     ASSERT_TRUE(written.ok()) << written.error().text();
-    EXPECT_TRUE(contents(data_path) == data);
+    EXPECT_TRUE(contents(data_path_) == data);
 
     const TransferTiming timing = transfer->timing();
     EXPECT_LE(before, timing.start_ns);
@@ -214,7 +214,7 @@ TEST_P(TransferTest, AReadThatMeetsTheEndOfTheFileIsShort) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::short_transfer);
     EXPECT_EQ(status.error().operation, "read");
-    EXPECT_EQ(status.error().file, data_path);
+    EXPECT_EQ(status.error().file, data_path_);
     EXPECT_EQ(status.error().offset, c.end);
     const std::int64_t moved = c.end - c.offset;
     EXPECT_TRUE(part(buffer, 0, moved) ==
@@ -233,15 +233,15 @@ TEST_P(TransferTest, AFullDeviceEndsAWriteWithItsCause) {
 // Where the space ends within a piece: what fitted is there, and the error tells where it stopped.
 TEST_P(TransferTest, AFullFileSystemEndsAWriteWhereItsSpaceEnds) {
   constexpr std::int64_t space = 64 << 10;
-  const SmallFileSystem small(test_folder.folder());
+  const SmallFileSystem small(test_folder_.folder());
   if (!small.mounted())
     GTEST_SKIP() << "mounting a small file system: " << std::generic_category().message(errno);
   const File file = open({.read = true, .write = true, .create = true});
   std::vector<std::byte> data = pattern(space + 4321, 6);
   const auto transfer = make(file, 10'000);
-  expect_failure(run(*transfer, write_of(data, 0, Durability::data)), ENOSPC, "write", data_path,
+  expect_failure(run(*transfer, write_of(data, 0, Durability::data)), ENOSPC, "write", data_path_,
                  space);
-  EXPECT_TRUE(contents(data_path) == part(data, 0, space));
+  EXPECT_TRUE(contents(data_path_) == part(data, 0, space));
 }
 
 TEST_P(TransferTest, TheFileSizeLimitEndsAWriteWhereItStands) {
@@ -255,8 +255,8 @@ TEST_P(TransferTest, TheFileSizeLimitEndsAWriteWhereItStands) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &lowered), 0);
   const Status status = run(*transfer, write_of(data, 0));
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  expect_failure(status, EFBIG, "write", data_path, limit);
-  EXPECT_TRUE(contents(data_path) == part(data, 0, limit));
+  expect_failure(status, EFBIG, "write", data_path_, limit);
+  EXPECT_TRUE(contents(data_path_) == part(data, 0, limit));
 }
 
 TEST_P(TransferTest, NamesWhatTheSystemRefuses) {
@@ -265,18 +265,18 @@ TEST_P(TransferTest, NamesWhatTheSystemRefuses) {
     File closed = open({.read = true, .write = true});
     const auto transfer = make(closed);
     ASSERT_TRUE(closed.close().ok());
-    expect_failure(run(*transfer, write_of(data, 50)), EBADF, "write", data_path, 50);
-    expect_failure(run(*transfer, read_of(data, 60)), EBADF, "read", data_path, 60);
+    expect_failure(run(*transfer, write_of(data, 50)), EBADF, "write", data_path_, 50);
+    expect_failure(run(*transfer, read_of(data, 60)), EBADF, "read", data_path_, 60);
   }
   const File read_only = open({.read = true});
   expect_failure(run(*make(read_only), write_of(data, 0, Durability::full)), EBADF, "write",
-                 data_path, 0);
-  EXPECT_TRUE(contents(data_path).empty());
+                 data_path_, 0);
+  EXPECT_TRUE(contents(data_path_).empty());
 
   const File write_only = open({.read = false, .write = true});
-  expect_failure(run(*make(write_only), read_of(data, 0)), EBADF, "read", data_path, 0);
+  expect_failure(run(*make(write_only), read_of(data, 0)), EBADF, "read", data_path_, 0);
 
-  const File folder = open(test_folder.folder().string(), {.read = true});
+  const File folder = open(test_folder_.folder().string(), {.read = true});
   expect_failure(run(*make(folder), read_of(data, 0)), EISDIR, "read", folder.path(), 0);
 }
 
@@ -308,10 +308,10 @@ TEST_P(TransferTest, RefusesRequestsThatCannotBe) {
     const Status status = transfer->start(request);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::invalid_argument) << status.error().text();
-    EXPECT_EQ(status.error().file, data_path);
+    EXPECT_EQ(status.error().file, data_path_);
   }
   EXPECT_TRUE(run(*transfer, write_of(data, 0)).ok());
-  EXPECT_TRUE(contents(data_path) == data);
+  EXPECT_TRUE(contents(data_path_) == data);
 }
 
 TEST_P(TransferTest, CarriesOneRequestAtATime) {
@@ -327,7 +327,7 @@ TEST_P(TransferTest, CarriesOneRequestAtATime) {
   EXPECT_EQ(second.error().code, ErrorCode::invalid_argument);
   EXPECT_TRUE(transfer->wait(soon()).ok());
   EXPECT_TRUE(transfer->poll().value());
-  EXPECT_TRUE(contents(data_path) == data);
+  EXPECT_TRUE(contents(data_path_) == data);
 }
 
 TEST_P(TransferTest, FinishesByPollingAlone) {
@@ -343,7 +343,7 @@ TEST_P(TransferTest, FinishesByPollingAlone) {
     finished = polled.value();
   }
   EXPECT_TRUE(finished);
-  EXPECT_TRUE(contents(data_path) == data);
+  EXPECT_TRUE(contents(data_path_) == data);
 }
 
 TEST_P(TransferTest, PollingReportsAFailureOnce) {
@@ -374,12 +374,12 @@ TEST_P(TransferTest, ReadsAndWritesOneFileAtTheSameTime) {
   EXPECT_TRUE(writing->wait(soon()).ok());
   EXPECT_TRUE(reading->wait(soon()).ok());
   EXPECT_TRUE(buffer == old_data);
-  EXPECT_TRUE(part(contents(data_path), 20'000, 20'000) == new_data);
+  EXPECT_TRUE(part(contents(data_path_), 20'000, 20'000) == new_data);
 }
 
 TEST_P(TransferTest, DirectIoMovesAlignedBlocksAndMeetsTheEnd) {
   constexpr std::int64_t block = 4096;
-  const auto direct = File::open(data_path, {.read = true, .write = true, .direct = true});
+  const auto direct = File::open(data_path_, {.read = true, .write = true, .direct = true});
   if (!direct.ok()) GTEST_SKIP() << direct.error().text();
   const auto transfer = make(direct.value(), 2 * block);
   const auto aligned = [](std::int64_t bytes) {
@@ -394,9 +394,9 @@ TEST_P(TransferTest, DirectIoMovesAlignedBlocksAndMeetsTheEnd) {
   const Status written =
       run(*transfer, {Direction::write, buffer.get(), 5 * block, block, Durability::data});
   ASSERT_TRUE(written.ok()) << written.error().text();
-  EXPECT_TRUE(part(contents(data_path), block, 5 * block) == data);
+  EXPECT_TRUE(part(contents(data_path_), block, 5 * block) == data);
 
-  std::filesystem::resize_file(data_path, 3 * block + 100);
+  std::filesystem::resize_file(data_path_, 3 * block + 100);
   const Status read =
       run(*transfer, {Direction::read, buffer.get(), 5 * block, 0, Durability::none});
   ASSERT_FALSE(read.ok());
