@@ -56,7 +56,8 @@ def _run() -> int:
     try:
         status = app(standalone_mode=False)
     except BenchError as error:
-        warn(str(error))
+        if str(error):
+            warn(str(error))
         return error.exit_status
     except ResultError as error:
         warn(str(error))

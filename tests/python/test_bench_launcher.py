@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from weir.bench import launcher as launcher_module
+from weir.bench import program as program_module
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.launcher import found_launcher, given_launcher
 from weir.bench.program import find_program
@@ -109,17 +110,17 @@ def test_weir_bench_by_name_comes_before_everything(tmp_path: Path) -> None:
             find_program({"WEIR_BENCH": str(wrong)})
 
 
-def test_weir_bench_in_a_clone_comes_before_path(
+def test_weir_bench_beside_weir_comes_before_a_clone_before_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clone, other = tmp_path / "clone", tmp_path / "other"
+    scripts, clone, other = (tmp_path / name for name in ("scripts", "clone", "other"))
     (clone / "python/weir").mkdir(parents=True)
     (clone / "pyproject.toml").touch()
     monkeypatch.setattr("weir.__file__", str(clone / "python/weir/__init__.py"))
+    monkeypatch.setattr(program_module.sysconfig, "get_path", lambda _: str(scripts))
     environment = {"PATH": str(other)}
     with pytest.raises(BenchError, match="build it with"):
         find_program(environment)
-    on_path = program(other / "weir-bench")
-    assert find_program(environment) == on_path
-    built = program(clone / "build/release/bench/weir-bench")
-    assert find_program(environment) == built
+    for folder in (other, clone / "build/release/bench", scripts):
+        made = program(folder / "weir-bench")
+        assert find_program(environment) == made

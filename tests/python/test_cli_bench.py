@@ -101,7 +101,7 @@ def test_a_failed_run_says_why_once_and_keeps_its_folder(cli: Cli) -> None:
     status, out, err = cli.run("bench", *WORDS, "--output", "results", ending="fails")
     assert status == 1
     assert err.count("No space left on device") == 1
-    assert err.splitlines()[-1] == "weir: the run failed (exit status 1)"
+    assert "weir: failed: rank 1: write: No space left on device" in err.splitlines()
     assert statuses(cli.folder / "results") == ["failed", "failed"]
     assert "failed: the job ended before the run was finished: exit status 1" in out
     assert (cli.folder / "results/report.html").is_file()
@@ -155,6 +155,8 @@ def test_a_mistake_of_the_person_is_one_line_and_leaves_nothing(cli: Cli) -> Non
         (("bench", *WORDS, "-n", "9"), "--launcher starts 4 ranks but --ranks is 9"),
         (("bench", *WORDS, "--output", "file/results"), "--output file/results: file cannot be"),
         (("bench", *WORDS, "--timeout", "0"), "Invalid value for '--timeout'"),
+        (("bench", *WORDS, "--plan"), "--plan is given to weir-bench by weir itself"),
+        (("predict", *WORDS, "--progress=json"), "--progress is given to weir-bench by weir"),
         (("nonsense",), "No such command 'nonsense'"),
         (("report", "nowhere"), "nowhere is no folder"),
         (("results", "query", "SELECT 1", "--json", "--csv"), "exclude each other"),

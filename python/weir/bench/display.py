@@ -148,6 +148,8 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             table.add_row(escape(run.label), "", "", "", "", f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
+        elif not run.rates:
+            table.add_row(escape(run.label), "", "", "", "", "complete, no rate was measured")
         for rate in run.verdict.rates if run.verdict else []:
             table.add_row(
                 escape(run.label),

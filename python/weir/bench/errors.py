@@ -8,7 +8,10 @@ INTERRUPTED = 130
 
 
 class BenchError(Exception):
-    """What was wrong, where, and what to do; ``exit_status`` is weir's own exit status."""
+    """What was wrong, where, and what to do; ``exit_status`` is weir's own exit status.
+
+    The message is empty where weir-bench has told the person already.
+    """
 
     def __init__(self, message: str, exit_status: int = FAILED) -> None:
         super().__init__(message)

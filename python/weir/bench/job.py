@@ -36,6 +36,7 @@ from weir.results.schema import Expectation
 EXPECTATION_FILE = "expectation.json"
 STANDARD_OUTPUT_FILE = "standard-output.txt"
 STANDARD_ERROR_FILE = "standard-error.txt"
+OWN_OPTIONS = ("--plan", "--no-plan", "--expectation", "--progress")
 CALIBRATION_SECONDS = 300.0
 DEFAULT_TIMEOUT_SECONDS = 3600.0
 
@@ -67,6 +68,14 @@ def default_output(workload: str, moment: datetime.datetime) -> Path:
     return Path("weir-results") / f"{moment.strftime('%Y%m%dT%H%M%SZ')}-{workload}"
 
 
+def check_arguments(arguments: Sequence[str]) -> None:
+    """Refuse options of weir-bench that weir gives itself."""
+    for word in arguments:
+        name = word.partition("=")[0]
+        if name in OWN_OPTIONS:
+            raise BenchError(f"{name} is given to weir-bench by weir itself; leave it out", USAGE)
+
+
 def check_output(output: Path) -> None:
     """Refuse an output folder that exists: results are never mixed."""
     if output.exists():
@@ -87,6 +96,11 @@ def preparation_folder(output: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+def moves_bytes(planned: PlannedJob) -> bool:
+    """Whether any configuration transfers anything; if not, there is nothing to expect."""
+    return any(phase.bytes_total for one in planned.configurations for phase in one.plan.phases)
 
 
 def calibrate(
@@ -191,7 +205,7 @@ def _failure(what: str, ending: Ending, said: StandardError) -> BenchError:
     if ending.asked_by is not None:
         return BenchError(f"{what}: {ending.describe()}", INTERRUPTED)
     status = USAGE if ending.status == USAGE else FAILED
-    if said.told:
-        return BenchError(f"{what} ({ending.describe()})", status)
+    if said.told and not ending.timed_out:
+        return BenchError("", status)
     reason = said.reason()
     return BenchError(f"{what}: {ending.describe()}" + (f"; {reason}" if reason else ""), status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -39,14 +40,14 @@ class PlannedJob(Record):
 
 
 def find_program(environment: Mapping[str, str]) -> Path:
-    """Find weir-bench: WEIR_BENCH, beside the package, a clone's release build, PATH."""
+    """Find weir-bench: WEIR_BENCH, beside the command weir, a clone's release build, PATH."""
     named = environment.get("WEIR_BENCH")
     if named:
         if os.access(named, os.X_OK) and Path(named).is_file():
             return Path(named).resolve()
         raise BenchError(f"WEIR_BENCH={named} is no program; name weir-bench itself", USAGE)
     package = Path(weir.__file__).resolve().parent
-    candidates = [package / "bin" / PROGRAM, package / PROGRAM]
+    candidates = [Path(sysconfig.get_path("scripts")) / PROGRAM]
     candidates += [
         above / BUILT for above in package.parents if (above / "pyproject.toml").exists()
     ]

@@ -15,9 +15,11 @@ from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import (
     Job,
     calibrate,
+    check_arguments,
     check_output,
     default_output,
     expectations,
+    moves_bytes,
     preparation_folder,
     run_job,
     timeout_of,
@@ -102,6 +104,7 @@ def bench_command(
     if show_help or not arguments:
         explain("bench", arguments)
         return
+    check_arguments(arguments)
     console = output_console()
     target = output or default_output(arguments[0], utc_now())
     check_output(target)
@@ -125,6 +128,8 @@ def bench_command(
                 )
         except BenchError as error:
             failure = error
+    if failure is not None and not target.exists():
+        raise failure
     order = [one.slug for one in planned.configurations]
     _show_results(console, target, order, with_report=not no_report, failure=failure)
     if failure is not None:
@@ -172,6 +177,7 @@ def predict_command(
     if show_help or not arguments:
         explain("predict", arguments)
         return
+    check_arguments(arguments)
     job = find_job(ranks, launcher)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(output or Path("prediction")) as preparation:
@@ -190,6 +196,9 @@ def prepare(
 ) -> Prepared:
     """Show the plan, calibrate, and show the expectations."""
     display.show_plan(console, planned, job.command(arguments))
+    if not moves_bytes(planned):
+        console.print("Expected: nothing, because no transfers are planned")
+        return Prepared(job, planned, {})
     calibration = calibrate(job, planned, preparation, warn)
     expected = expectations(planned, calibration)
     display.show_expectations(console, planned, calibration, expected)

@@ -1,0 +1,236 @@
+"""``weir`` with the real weir-bench and the MPI launcher of this machine, at a small size."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pytest
+from jsonschema import Draft202012Validator
+
+from weir.bench.launcher import found_launcher
+from weir.bench.program import find_program
+from weir.results.folder import find_run_folders, load_run
+
+CLONE = Path(__file__).parents[2]
+DEADLINE_SECONDS = 150
+SIZE = ("madbench", "256", "4", "1", "32", "4096", "1", "1")
+SHORT = ("--repetitions", "2", "--max-repetitions", "2", "--busy-work-exponent", "0.5")
+BOTH = ("--iomethod", "POSIX,MPI", "--iomode", "SYNC,ASYNC")
+
+
+def environment() -> dict[str, str]:
+    """Without the variables that MADbench2 and Weir read; with this interpreter's programs."""
+    names = ("IOMETHOD", "IOMODE", "FILETYPE", "REMAP", "BWEXP")
+    kept = {k: v for k, v in os.environ.items() if k not in names and not k.startswith("WEIR_")}
+    return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@contextmanager
+def started(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """weir as a process, which is asked to end when the test gives it up."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "weir.cli", *words],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        try:
+            yield child
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                child.communicate(timeout=DEADLINE_SECONDS)
+
+
+def weir(folder: Path, *words: str) -> tuple[int, str, str]:
+    with started(folder, *words) as child:
+        out, err = child.communicate(timeout=DEADLINE_SECONDS)
+        return child.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which one job with four configurations ran; its results are in ``results``."""
+    folder = tmp_path_factory.mktemp("real")
+    status, out, err = weir(folder, "bench", *SIZE, *BOTH, *SHORT, "-n", "4", "--output", "results")
+    assert status == 0, out + err
+    (folder / "out.txt").write_text(out)
+    return folder
+
+
+def test_only_results_are_left(finished: Path) -> None:
+    assert sorted(entry.name for entry in finished.iterdir()) == ["out.txt", "results"]
+
+
+def test_every_run_holds_to_the_published_schema(finished: Path) -> None:
+    schema = json.loads((CLONE / "docs/schema/run.schema.json").read_text(encoding="utf-8"))
+    folders = find_run_folders(finished)
+    assert len(folders) == 4
+    for folder in folders:
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        Draft202012Validator(schema).validate(record)
+
+
+def test_every_run_moved_verified_and_recorded_what_was_planned(finished: Path) -> None:
+    matrix_bytes = 256 * 256 * 8
+    for folder in find_run_folders(finished):
+        run = load_run(folder)
+        assert run.status == "complete"
+        with duckdb.connect() as connection:
+            moved = connection.execute(
+                "SELECT repetition, function, operation, sum(bytes)::BIGINT FROM read_parquet(?) "
+                "WHERE bytes > 0 GROUP BY ALL ORDER BY ALL",
+                [str(folder / "events.parquet")],
+            ).fetchall()
+        phases = sorted((phase.function, phase.direction) for phase in run.plan.phases)
+        assert phases == [("C", "read"), ("S", "write"), ("W", "read"), ("W", "write")]
+        assert moved == [(r, f, d, 4 * matrix_bytes) for r in range(3) for f, d in phases]
+        assert run.verification.performed
+        assert run.verification.errors == []
+        assert run.verification.bytes_verified == 3 * 2 * 4 * matrix_bytes
+
+
+def test_every_run_was_expected_and_judged(finished: Path) -> None:
+    for folder in find_run_folders(finished):
+        run = load_run(folder)
+        assert run.expectation is not None
+        assert run.verdict is not None
+        metric = "foreground" if "ASYNC" in run.label else "span"
+        expected = {(rate.direction, rate.metric) for rate in run.expectation.rates}
+        assert expected == {("read", metric), ("write", metric)}
+        assert {(rate.direction, rate.metric) for rate in run.verdict.rates} == expected
+        assert all(rate.ratio is not None for rate in run.verdict.rates)
+
+
+def test_what_was_expected_was_said_before_what_was_measured(finished: Path) -> None:
+    out = (finished / "out.txt").read_text()
+    assert out.index("Expected read") < out.index("Expected write") < out.index("verdict")
+    assert "<- slowest" in out
+    assert out.rstrip().endswith("Report: results/report.html")
+    assert (finished / "results/report.html").is_file()
+
+
+def test_the_original_text_is_kept_for_every_configuration(finished: Path) -> None:
+    text = (finished / "results/standard-output.txt").read_text()
+    assert text.count("MADbench 2.0 IO-mode") == 4
+    assert text.count("dC[0] = 0.00000e+00") == 4
+
+
+def test_sql_finds_the_runs(finished: Path) -> None:
+    sql = "SELECT label, parameters->>'pixels' FROM runs ORDER BY label"
+    status, out, _ = weir(finished, "results", "query", "--root", "results", "--json", sql)
+    assert status == 0
+    modes = ("ASYNC", "SYNC")
+    labels = [f"{method} UNIQUE {mode}" for method in ("MPI", "POSIX") for mode in modes]
+    assert [row["label"] for row in json.loads(out)] == labels
+
+
+def test_folders_made_with_another_launcher_are_sealed_and_reported(tmp_path: Path) -> None:
+    launcher = found_launcher(1, os.environ)
+    program = str(find_program(os.environ))
+    words = [*launcher.command, program, *SIZE, *SHORT, "--output", "results"]
+    subprocess.run(
+        words,
+        cwd=tmp_path,
+        env=environment() | launcher.environment,
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        check=True,
+    )
+    status, out, err = weir(tmp_path, "report", "results")
+    assert (status, out) == (0, "Report: results/report.html\n"), err
+    (run,) = map(load_run, find_run_folders(tmp_path))
+    assert run.verdict is not None
+    assert run.verdict.overall == "no expectation"
+
+
+def test_predict_runs_nothing(tmp_path: Path) -> None:
+    status, out, err = weir(tmp_path, "predict", *SIZE, "-n", "4", "--output", "expected.json")
+    assert status == 0, err
+    assert "Expected write" in out
+    assert [entry.name for entry in tmp_path.iterdir()] == ["expected.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("madbench", "256", "4", "1", "32", "4096", "1", "1", "-n", "5"), "must be a square"),
+        (("madbench", "-4", "4", "1", "32", "4096", "1", "1", "-n", "4"), "is negative"),
+        ((*SIZE, "-n", "4", "--directory", "/nowhere"), "--directory /nowhere"),
+        ((*SIZE, "-n", "4", "--iomode", "FAST"), "SYNC, ASYNC, NONE"),
+        (("nonsense", "-n", "4"), "there is no workload 'nonsense'"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(
+    tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    status, out, err = weir(tmp_path, "bench", *words)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def children_of(process: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(stat.rpartition(")")[2].split()[1]) == process:
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def ranks_of(child: subprocess.Popen[str], count: int) -> list[int]:
+    """The processes of the workload's ranks, once the run's test files exist."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < deadline:
+        for launcher in children_of(child.pid):
+            ranks = children_of(launcher)
+            lines = [Path(f"/proc/{rank}/cmdline").read_bytes() for rank in ranks]
+            if sum(b"--progress" in line for line in lines) == count:
+                return ranks
+        time.sleep(0.05)
+    raise AssertionError("the ranks did not start")
+
+
+@pytest.mark.parametrize("ending", ["a rank is killed", "Ctrl-C"])
+def test_a_run_that_breaks_off_says_so_and_leaves_no_test_files(
+    tmp_path: Path, ending: str
+) -> None:
+    endless = ("--max-repetitions", "100000", "--repetitions", "100000")
+    words = ("bench", *SIZE, *endless, "-n", "4", "--output", "results")
+    with started(tmp_path, *words) as child:
+        ranks = ranks_of(child, 4)
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not list(tmp_path.glob("weir-*/*")):
+            assert time.monotonic() < deadline, "no test file was made"
+            time.sleep(0.05)
+        if ending == "Ctrl-C":
+            child.send_signal(signal.SIGINT)
+        else:
+            os.kill(ranks[2], signal.SIGKILL)
+        out, err = child.communicate(timeout=DEADLINE_SECONDS)
+    assert child.returncode == (130 if ending == "Ctrl-C" else 1), out + err
+    (run,) = map(load_run, find_run_folders(tmp_path))
+    assert run.status == ("interrupted" if ending == "Ctrl-C" else "failed")
+    assert run.failure is not None
+    if ending == "a rank is killed":
+        assert run.failure.rank == 2
+        assert "rank 2" in err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
+    assert "Traceback" not in err
