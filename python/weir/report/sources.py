@@ -11,6 +11,10 @@ from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, load_run
 from weir.results.schema import Direction, Rate, Repetition, Run
 
+IO_MODES = ("SYNC", "ASYNC", "NONE")
+NOT_OF_THE_IO = ("expectation", "output", "plan", "progress")
+"""Parameters that say where results go and how they are shown."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -64,37 +68,44 @@ def _anchor(run: Run, taken: set[str]) -> str:
     return name
 
 
-def io_mode_name(run: Run) -> str | None:
-    """The name of the parameter that holds SYNC or ASYNC, as this run spells it."""
-    for name in run.parameters:
-        if re.sub(r"[^a-z]", "", name.lower()) == "iomode":
-            return name
+def io_mode(run: Run) -> str | None:
+    """SYNC, ASYNC or NONE: what the run's label says, else its parameter of that name.
+
+    The parameters are those of the job, which may name several modes for several runs.
+    """
+    for word in run.label.upper().split():
+        if word in IO_MODES:
+            return word
+    for name, setting in run.parameters.items():
+        if _is_io_mode(name) and str(setting.value).upper() in IO_MODES:
+            return str(setting.value).upper()
     return None
 
 
+def _is_io_mode(name: str) -> bool:
+    return re.sub(r"[^a-z]", "", name.lower()) == "iomode"
+
+
 def is_asynchronous(run: Run) -> bool:
-    name = io_mode_name(run)
-    return name is not None and str(run.parameters[name].value).upper() == "ASYNC"
+    """Whether the run's transfers go on behind its computation."""
+    return io_mode(run) == "ASYNC"
 
 
 def _synchronous_of(run: Run, candidates: list[Run]) -> Run | None:
-    mode = io_mode_name(run)
-    if mode is None or not is_asynchronous(run):
+    if not is_asynchronous(run):
         return None
 
-    def others(of: Run) -> dict[str, object]:
-        return {key: setting.value for key, setting in of.parameters.items() if key != mode}
+    def alike(of: Run) -> tuple[object, ...]:
+        words = [word for word in of.label.upper().split() if word not in IO_MODES]
+        settings = {
+            name: setting.value
+            for name, setting in of.parameters.items()
+            if not _is_io_mode(name) and name not in NOT_OF_THE_IO
+        }
+        return of.workload, words, settings, of.plan.ranks, _moved(of)
 
     for other in candidates:
-        if (
-            other.workload == run.workload
-            and mode in other.parameters
-            and str(other.parameters[mode].value).upper() == "SYNC"
-            and others(other) == others(run)
-            and other.plan.ranks == run.plan.ranks
-            and _moved(other) == _moved(run)
-            and other.rates
-        ):
+        if io_mode(other) == "SYNC" and other.rates and alike(other) == alike(run):
             return other
     return None
 
