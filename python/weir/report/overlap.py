@@ -1,16 +1,11 @@
-"""What an asynchronous run hid: foreground against transfer time, and EAAR in its bounds.
-
-EAAR (effective aggregate asynchronous rate; Borrill et al., section 5) is the data moved over the
-foreground I/O time. With enough computation all but the first read and the last write of a
-function can be hidden, so the ceiling is the synchronous rate times the number of bins (NBIN).
-"""
+"""What an asynchronous run hid: foreground time against transfer time."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from statistics import median
 
+from weir.report import eaar
 from weir.report.chart import (
     HALF_WIDTH,
     Legend,
@@ -23,9 +18,9 @@ from weir.report.chart import (
     text,
 )
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import percent_text, rate, rate_text, rate_unit, seconds, time_unit
-from weir.report.sources import Source, directions, is_asynchronous, measured
-from weir.results.schema import Direction, Metric, Run
+from weir.report.quantities import percent_text, seconds, time_unit
+from weir.report.sources import Source, is_asynchronous, measured
+from weir.results.schema import Direction, Run
 
 LEFT, RIGHT, TOP = 76.0, 96.0, 6.0
 ROW = 26.0
@@ -49,31 +44,6 @@ class Hidden:
         return self.hidden_seconds / self.transfer_seconds if self.transfer_seconds > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Rates of one direction, bytes per second; what is not known is ``None``."""
-
-    direction: Direction
-    effective: float
-    synchronous: float | None
-    ceiling: float | None
-
-
-def number_of_bins(run: Run) -> int | None:
-    """NBIN, by whichever spelling the parameter has (no_bin, NO_BIN, bins)."""
-    for name, setting in run.parameters.items():
-        if re.sub(r"[^a-z]", "", name.lower()) in {"nobin", "nbin", "bins"}:
-            return int(setting.value)
-    return None
-
-
-def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
-    for candidate in run.rates:
-        if (candidate.direction, candidate.metric) == (direction, metric):
-            return candidate.median_bytes_per_second
-    return None
-
-
 def hidden_phases(run: Run) -> list[Hidden]:
     collected: dict[tuple[str, Direction], list[tuple[float, float]]] = {}
     for repetition in measured(run):
@@ -91,32 +61,14 @@ def hidden_phases(run: Run) -> list[Hidden]:
     ]
 
 
-def bounds_of(source: Source) -> list[Bounds]:
-    """EAAR beside the synchronous sibling's rate and its NBIN multiple."""
-    bins = number_of_bins(source.run)
-    found = []
-    for direction in directions(source.run):
-        effective = median_rate(source.run, direction, "foreground")
-        if effective is None:
-            continue
-        sibling = source.synchronous_sibling
-        synchronous = None
-        if sibling is not None:
-            synchronous = median_rate(sibling, direction, "foreground")
-        ceiling = synchronous * bins if synchronous is not None and bins is not None else None
-        found.append(Bounds(direction, effective, synchronous, ceiling))
-    return found
-
-
 def render(source: Source) -> Markup | None:
     """Only for asynchronous runs with measured repetitions."""
     phases = hidden_phases(source.run)
     if not is_asynchronous(source.run) or not phases:
         return None
-    bounds = bounds_of(source)
     return join(
         element("p", _summary(phases)),
-        element("div", _times(phases), _rates(source, bounds) if bounds else None, class_="pair"),
+        element("div", _times(phases), eaar.render(source), class_="pair"),
     )
 
 
@@ -199,62 +151,4 @@ def _times(phases: list[Hidden]) -> Markup:
         legend=Legend(kinds),
         width=HALF_WIDTH,
         table=table(head, body, caption="Transfer and foreground time by phase"),
-    )
-
-
-def _rates(source: Source, bounds: list[Bounds]) -> Markup:
-    bins = number_of_bins(source.run)
-    sibling = source.synchronous_sibling
-    rows: list[tuple[str, Direction, float, str]] = []
-    for bound in bounds:
-        rows.append((f"{bound.direction}: EAAR", bound.direction, bound.effective, ""))
-        if bound.synchronous is not None:
-            rows.append(("synchronous", bound.direction, bound.synchronous, " soft"))
-        if bound.ceiling is not None:
-            rows.append((f"\u00d7 {bins} (NBIN)", bound.direction, bound.ceiling, " outline"))
-    largest = max(value for _, _, value, _ in rows)
-    unit = rate_unit(largest)
-    left = LEFT + 12
-    scale = LinearScale(0, largest * 1.02, left, HALF_WIDTH - RIGHT)
-    parts: list[Markup] = []
-    for place, (name, direction, value, style) in enumerate(rows):
-        y = TOP + place * ROW
-        parts += [
-            text(left - 8, y + 17, name, class_="label", anchor="end"),
-            bar(
-                left,
-                y + 4,
-                scale(value) - left,
-                ROW - 8,
-                f"{direction}{style}",
-                tip=f"{direction}, {name}: {rate_text(value)}",
-                value=value,
-            ),
-            text(HALF_WIDTH - RIGHT + 8, y + 17, unit.text(value), class_="label"),
-        ]
-    bottom = TOP + len(rows) * ROW + 2
-    labels = scale.ticks_in(unit, 4)
-    image = drawing(
-        HALF_WIDTH,
-        bottom + 38,
-        "; ".join(f"{direction} {name}: {rate_text(value)}" for name, direction, value, _ in rows),
-        bottom_axis(scale, bottom, labels, unit.name, top=TOP),
-        parts,
-    )
-    if sibling is None:
-        beside = "No synchronous run with the same parameters lies beside this one to compare with."
-    else:
-        beside = join(
-            "beside the synchronous run ",
-            element("bdi", sibling.label),
-            " and its NBIN multiple, the most that hiding can give.",
-        )
-    caption = join(element("strong", "Effective rate (EAAR)"), " \u2013 ", beside)
-    body = [[f"{direction} {name}", rate(value)] for name, direction, value, _ in rows]
-    return figure(
-        "eaar",
-        caption,
-        image,
-        width=HALF_WIDTH,
-        table=table(["", "rate"], body, caption="EAAR and its bounds"),
     )

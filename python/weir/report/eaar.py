@@ -1,0 +1,140 @@
+"""EAAR beside the synchronous rate and its NBIN multiple.
+
+EAAR (effective aggregate asynchronous rate; Borrill et al., section 5) is the data moved over the
+foreground I/O time. With enough computation all but the first read and the last write of a
+function can be hidden, so the ceiling is the synchronous rate times the number of bins (NBIN).
+The synchronous rate is formed alike: over the time the slowest rank was blocked in I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from weir.report.chart import HALF_WIDTH, LinearScale, bar, drawing, figure, line, table, text
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import rate, rate_text
+from weir.report.sources import Source, directions, headline_rate
+from weir.report.wording import METRIC_NAME
+from weir.results.schema import Direction, Metric, Run
+
+LEFT, RIGHT, TOP = 88.0, 88.0, 18.0
+ROW, GROUP_GAP = 22.0, 26.0
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Rates of one direction, bytes per second; what is not known is ``None``."""
+
+    direction: Direction
+    effective: float
+    synchronous: float | None
+    ceiling: float | None
+
+
+def number_of_bins(run: Run) -> int | None:
+    """NBIN, by whichever spelling the parameter has (no_bin, NO_BIN, bins)."""
+    for name, setting in run.parameters.items():
+        if re.sub(r"[^a-z]", "", name.lower()) in {"nobin", "nbin", "bins"}:
+            return int(setting.value)
+    return None
+
+
+def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
+    """Bytes per second, or nothing when the run has no such rate."""
+    for candidate in run.rates:
+        if (candidate.direction, candidate.metric) == (direction, metric):
+            return candidate.median_bytes_per_second
+    return None
+
+
+def bounds_of(source: Source) -> list[Bounds]:
+    """EAAR beside the synchronous sibling's rate and its NBIN multiple."""
+    bins = number_of_bins(source.run)
+    sibling = source.synchronous_sibling
+    found = []
+    for direction in directions(source.run):
+        effective = median_rate(source.run, direction, "foreground")
+        if effective is None:
+            continue
+        synchronous = None
+        if sibling is not None:
+            synchronous = median_rate(sibling, direction, "foreground")
+        ceiling = synchronous * bins if synchronous is not None and bins is not None else None
+        found.append(Bounds(direction, effective, synchronous, ceiling))
+    return found
+
+
+def _rows(bound: Bounds, bins: int | None) -> list[tuple[str, float, str]]:
+    """Name, rate and style of each bar of one direction."""
+    rows = [("EAAR", bound.effective, "")]
+    if bound.synchronous is not None:
+        rows.append(("synchronous", bound.synchronous, " soft"))
+    if bound.ceiling is not None:
+        rows.append((f"\u00d7 {bins} (NBIN)", bound.ceiling, " outline"))
+    return rows
+
+
+def render(source: Source) -> Markup | None:
+    """Each direction on a scale of its own: rates from memory would dwarf those of storage."""
+    bounds = bounds_of(source)
+    if not bounds:
+        return None
+    bins = number_of_bins(source.run)
+    parts: list[Markup] = []
+    said: list[str] = []
+    y = TOP
+    for bound in bounds:
+        rows = _rows(bound, bins)
+        scale = LinearScale(0, max(value for _, value, _ in rows), LEFT, HALF_WIDTH - RIGHT)
+        parts.append(text(LEFT, y - 5, bound.direction, class_="tick"))
+        for place, (name, value, style) in enumerate(rows):
+            top = y + place * ROW
+            tip = f"{bound.direction}, {name}: {rate_text(value)}"
+            said.append(tip)
+            width = scale(value) - LEFT
+            css = f"{bound.direction}{style}"
+            parts += [
+                text(LEFT - 8, top + 15, name, class_="label", anchor="end"),
+                bar(LEFT, top + 3, width, ROW - 6, css, tip=tip, value=value),
+                text(HALF_WIDTH - RIGHT + 8, top + 15, rate_text(value), class_="label"),
+            ]
+        bottom = y + len(rows) * ROW
+        parts.append(line(LEFT, y, LEFT, bottom, "axis"))
+        y = bottom + GROUP_GAP
+    image = drawing(HALF_WIDTH, y - GROUP_GAP + 6, "; ".join(said), parts)
+    return figure("eaar", _caption(source), image, table=_table(source, bounds), width=HALF_WIDTH)
+
+
+def _caption(source: Source) -> Markup:
+    title = element("strong", "Effective rate (EAAR)")
+    sibling = source.synchronous_sibling
+    if sibling is None:
+        return join(
+            title,
+            " \u2013 no synchronous run with the same parameters lies beside this one to compare "
+            "with.",
+        )
+    return join(
+        title,
+        " \u2013 beside the synchronous run ",
+        element("bdi", sibling.label),
+        " and its NBIN multiple, the most that hiding can give. All over the time the slowest "
+        "rank was blocked in I/O.",
+    )
+
+
+def _table(source: Source, bounds: list[Bounds]) -> Markup:
+    bins = number_of_bins(source.run)
+    body = [
+        [f"{bound.direction}: {name}", rate(value)]
+        for bound in bounds
+        for name, value, _ in _rows(bound, bins)
+    ]
+    sibling = source.synchronous_sibling
+    for bound in bounds:
+        headline = headline_rate(sibling, bound.direction) if sibling is not None else None
+        if headline is not None:
+            name = f"{bound.direction}: synchronous, {METRIC_NAME[headline.metric]}"
+            body.append([name, rate(headline.median_bytes_per_second)])
+    return table(["", "rate"], body, caption="EAAR and its bounds")
