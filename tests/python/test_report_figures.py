@@ -12,8 +12,9 @@ import pytest
 from report_reader import Element, parse, read_report
 from synthetic import make_events, make_run, write_run_folder
 from weir.report import bullet, latency, nodes, write_report
+from weir.report.eaar import bounds_of
 from weir.report.event_store import EventStore
-from weir.report.overlap import bounds_of, hidden_phases
+from weir.report.overlap import hidden_phases
 from weir.report.sources import read_sources
 from weir.results.schema import Run
 from weir.results.statistics import median_interval
@@ -187,8 +188,22 @@ def test_a_synchronous_run_of_other_size_is_no_sibling(tmp_path: Path) -> None:
     (source,) = read_sources(tmp_path / "async")
     assert source.synchronous_sibling is None
     page = read_report(write_report(tmp_path / "async"))
-    assert "No synchronous run with the same parameters" in figure(page, "eaar").text
+    assert "no synchronous run with the same parameters" in figure(page, "eaar").text
     assert len(figure(page, "eaar").values()) == 2
+
+
+def test_modes_are_told_apart_where_parameters_are_those_of_the_whole_job(tmp_path: Path) -> None:
+    runs = {}
+    for mode in ("SYNC", "ASYNC"):
+        record = json.loads(make_run(label=f"MPI SHARED {mode}").model_dump_json())
+        record["parameters"]["iomode"]["value"] = "SYNC,ASYNC"
+        runs[mode] = Run.model_validate(record)
+        events = make_events(label=f"MPI SHARED {mode}")
+        write_run_folder(tmp_path / mode, runs[mode], events, sealed=True)
+    asynchronous, synchronous = read_sources(tmp_path)
+    assert asynchronous.run == runs["ASYNC"]
+    assert asynchronous.synchronous_sibling == runs["SYNC"]
+    assert synchronous.synchronous_sibling is None
 
 
 def test_synchronous_runs_have_nothing_to_hide(tmp_path: Path) -> None:
@@ -203,14 +218,14 @@ def test_stages_of_the_expectation_are_drawn(tmp_path: Path) -> None:
     for expected in run.expectation.rates:
         shown = figure(page, f"expectation-{expected.direction}-span")
         assert shown.values() == [stage.rate_bytes_per_second for stage in expected.stages]
-        assert expected.how in shown.text
+        assert [item.text for item in shown.find("li")] == expected.how.split("; ")
         assert f"limited by {expected.limiting_stage}" in shown.one("figcaption").text
 
 
 def test_bullets_are_drawn_to_scale() -> None:
     run = make_run(sealed=True)
     assert run.expectation is not None
-    end = bullet.largest([run], "read")
+    end = bullet.scale_end([run], "read")
     drawn = parse(bullet.bullet(run, "read", end, 202.0))
     band, measured = drawn.find("rect")
     rate = next(r for r in run.rates if r.direction == "read" and r.headline)
@@ -225,3 +240,17 @@ def test_bullets_are_drawn_to_scale() -> None:
         200 * expected.expected_bytes_per_second / end, abs=0.01
     )
     assert end == max(expected.high_bytes_per_second, rate.high_bytes_per_second)
+
+
+def test_one_lucky_repetition_does_not_shrink_the_bars() -> None:
+    record = json.loads(make_run(sealed=True).model_dump_json())
+    for rate in record["rates"]:
+        rate["high_bytes_per_second"] = 1000 * rate["median_bytes_per_second"]
+    run = Run.model_validate(record)
+    end = bullet.scale_end([run], "write")
+    rate = next(r for r in run.rates if r.direction == "write" and r.headline)
+    assert end <= 2 * rate.median_bytes_per_second
+    drawn = parse(bullet.bullet(run, "write", end, 202.0))
+    assert len(drawn.find("path", class_="pointer")) == 1
+    reach = [float(line.attributes["x2"]) for line in drawn.find("line", class_="whisker")]
+    assert max(reach) == pytest.approx(200.0)

@@ -91,6 +91,17 @@ def test_several_runs_have_one_line_and_one_verdict_each(tmp_path: Path) -> None
     assert sizes == [2, 2], "synchronous and effective rates do not share a scale"
 
 
+def test_a_cause_that_ended_all_runs_is_said_once(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        run = make_run(failed=True)
+        write_run_folder(tmp_path / name, run, make_events(failed=True), sealed=True)
+    page = read_report(write_report(tmp_path))
+    lead = page.find("div", class_="lead")[0].text
+    assert run.failure is not None
+    assert lead.count(run.failure.message) == 1
+    assert "All runs" in lead
+
+
 def test_a_failed_run_says_first_where_and_why(tmp_path: Path) -> None:
     run = make_run(failed=True)
     page = report_of(tmp_path, run, failed=True)

@@ -12,16 +12,36 @@ from weir.results.schema import Direction, Run
 HEIGHT = 26.0
 
 
-def largest(runs: list[Run], direction: Direction) -> float:
-    """The end of a common scale, bytes per second: everything measured or expected fits."""
-    ends = [0.0]
+def scale_end(runs: list[Run], direction: Direction) -> float:
+    """The end of a common scale, bytes per second.
+
+    Medians and expected intervals fit. A measured interval may be cut at half as much again, or one
+    lucky repetition would shrink all bars to nothing.
+    """
+    fitting, reaching = [0.0], [0.0]
     for run in runs:
         headline, expected = headline_rate(run, direction), expected_rate(run, direction)
         if headline is not None:
-            ends += [headline.high_bytes_per_second, headline.median_bytes_per_second]
+            fitting.append(headline.median_bytes_per_second)
+            reaching.append(headline.high_bytes_per_second)
         if expected is not None:
-            ends += [expected.high_bytes_per_second, expected.expected_bytes_per_second]
-    return max(ends)
+            fitting += [expected.high_bytes_per_second, expected.expected_bytes_per_second]
+    return max(*fitting, min(max(reaching), 1.5 * max(fitting)))
+
+
+def _whisker(low: float, high: float, end: float, middle: float) -> list[Markup]:
+    """The interval, in pixels; an arrow where it goes on beyond the scale."""
+    shown = min(high, end)
+    parts = [
+        line(low, middle, shown, middle, "whisker"),
+        line(low, middle - 3, low, middle + 3, "whisker"),
+    ]
+    if high > end:
+        arrow = f"M{end:.2f} {middle:.2f}l-6 -3.5v7z"
+        parts.append(element("path", d=arrow, class_="pointer"))
+    else:
+        parts.append(line(high, middle - 3, high, middle + 3, "whisker"))
+    return parts
 
 
 def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
@@ -48,8 +68,7 @@ def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
             tip += f", {headline.confidence * 100:.0f} % interval {interval}"
         parts.append(bar(0, middle - 5, scale(median), 10, direction, tip=tip, value=median))
         low, high = scale(headline.low_bytes_per_second), scale(headline.high_bytes_per_second)
-        parts.append(line(low, middle, high, middle, "whisker"))
-        parts += [line(x, middle - 3, x, middle + 3, "whisker") for x in (low, high)]
+        parts += _whisker(low, high, scale.end, middle)
         said.append(tip)
     if expected is not None:
         x = scale(expected.expected_bytes_per_second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from weir.report.bullet import bullet, bullet_legend, largest
+from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, percent_text, plural, rate
 from weir.report.sources import Source, directions, headline_rate
@@ -65,21 +65,43 @@ def _summary(sources: list[Source]) -> Markup:
     number = plural(len(sources), "run")
     sentences = [element("p", f"{number}: ", element("strong", ", ".join(counted)), ".")]
     listed: list[Direction] = ["write", "read"]
-    for direction in listed:
-        runs = [
-            source.run.label
-            for source in sources
-            if cache_verdict(source.run, direction) in ("memory", "mixed")
-        ]
-        if runs:
-            which = "all runs" if len(runs) == len(sources) else ", ".join(runs)
-            verb = "went to memory" if direction == "write" else "came from memory"
-            said = (
-                f"{DIRECTION_NOUN[direction]}: in {which} bytes {verb}, in part or all. "
-                "Such a rate is no rate of the storage."
-            )
-            sentences.append(element("p", said, class_="remark"))
+    sentences += [
+        element("p", said, class_="remark") for d in listed if (said := _from_memory(sources, d))
+    ]
+    sentences += _failures(sources)
     return element("div", *sentences, class_="lead")
+
+
+def _from_memory(sources: list[Source], direction: Direction) -> str | None:
+    """Which rates are not rates of the storage, or nothing if all are."""
+    verdicts = {source.run.label: cache_verdict(source.run, direction) for source in sources}
+    runs = [label for label, verdict in verdicts.items() if verdict in ("memory", "mixed")]
+    if not runs:
+        return None
+    which = "all runs" if len(runs) == len(sources) else ", ".join(runs)
+    verb = "went to" if direction == "write" else "came from"
+    partly = ", in part or all" if "mixed" in verdicts.values() else ""
+    return (
+        f"{DIRECTION_NOUN[direction]}: in {which} the bytes {verb} memory{partly}. "
+        "Such a rate is no rate of the storage."
+    )
+
+
+def _failures(sources: list[Source]) -> list[Markup]:
+    """Why runs did not finish, each cause once with the runs that it ended."""
+    causes: dict[str, list[str]] = {}
+    for source in sources:
+        if source.run.failure is not None:
+            causes.setdefault(source.run.failure.message, []).append(source.run.label)
+    return [
+        element(
+            "p",
+            element("strong", "All runs" if len(labels) == len(sources) else ", ".join(labels)),
+            f": {message}",
+            class_="remark",
+        )
+        for message, labels in causes.items()
+    ]
 
 
 def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
@@ -110,7 +132,7 @@ def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
 def _group(metric: Metric | None, members: list[Source], titled: bool) -> Markup:
     listed: list[Direction] = ["write", "read"]
     shown = [d for d in listed if any(d in directions(source.run) for source in members)]
-    ends = {d: largest([source.run for source in members], d) for d in shown}
+    ends = {d: scale_end([source.run for source in members], d) for d in shown}
     rows = [_row(source, shown, ends) for source in members]
     head = element(
         "tr",
@@ -164,11 +186,11 @@ def _cell(source: Source, direction: Direction, end: float) -> Markup:
     memory = cache_verdict(run, direction)
     remark = None
     if memory in ("memory", "mixed"):
-        remark = element("span", f" {memory}", class_="tag", title="what served these bytes")
+        remark = element("span", memory, class_="tag", title="what served these bytes")
     return element(
         "td",
-        element("div", shown, element("span", compared, class_="note"), remark, class_="figures"),
-        bullet(run, direction, end, BULLET_WIDTH) if end else None,
+        element("div", shown, element("span", compared, class_="note"), class_="figures"),
+        element("div", bullet(run, direction, end, BULLET_WIDTH) if end else None, remark),
         data_direction=direction,
         data_label=direction,
     )

@@ -72,21 +72,29 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
         rate(expected.expected_bytes_per_second),
         " expected, limited by ",
         element("strong", element("bdi", expected.limiting_stage)),
-        ". ",
-        expected.how,
+        ".",
     )
     return figure(
         f"expectation-{expected.direction}-{expected.metric}",
         caption,
         _drawing(expected, measured, name) if expected.stages else None,
+        _how(expected.how),
         table=table(["Stage", "rate", "interval", "how"], rows, caption=f"Stages of {name}"),
         width=HALF_WIDTH,
     )
 
 
+def _how(how: str) -> Markup:
+    """How the figure came about, clause by clause."""
+    clauses = [clause for clause in how.split("; ") if clause]
+    return element("ul", *(element("li", clause) for clause in clauses), class_="how")
+
+
 def _drawing(expected: ExpectedRate, measured: Rate | None, name: str) -> Markup:
     ends = [stage.high_bytes_per_second for stage in expected.stages]
     ends.append(expected.expected_bytes_per_second)
+    if measured is not None:
+        ends.append(measured.median_bytes_per_second)
     unit = rate_unit(max(ends))
     scale = LinearScale(0, max(ends) * 1.02 or 1.0, LEFT, HALF_WIDTH - RIGHT)
     parts: list[Markup] = []
@@ -133,7 +141,7 @@ def _drawing(expected: ExpectedRate, measured: Rate | None, name: str) -> Markup
     bottom = TOP + len(expected.stages) * ROW + 2
     x = scale(expected.expected_bytes_per_second)
     parts.append(line(x, TOP - 4, x, bottom, "target"))
-    if measured is not None and measured.median_bytes_per_second <= scale.high:
+    if measured is not None:
         x = scale(measured.median_bytes_per_second)
         parts.append(element("path", d=f"M{x:.2f} {bottom:.2f}l-5 8h10z", class_="pointer"))
     labels = scale.ticks_in(unit, 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weir.report.bullet import bullet, bullet_legend, largest
+from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
 from weir.report.sources import Source, directions, headline_rate, measured
@@ -77,14 +77,15 @@ def _tile(source: Source, direction: Direction) -> Markup:
         lines.append(
             join(share, rate(expected.expected_bytes_per_second), f" expected ({interval}).")
         )
-        lines.append(join("Expected limit: ", element("bdi", expected.limiting_stage), "."))
-    judged = rate_verdict(run, direction)
-    if judged is not None and judged.text and judged.text != judged.verdict:
-        lines.append(element("span", judged.text, class_="strong"))
+        judged = rate_verdict(run, direction)
+        if judged is None or judged.verdict == "as expected":
+            lines.append(join("Expected limit: ", element("bdi", expected.limiting_stage), "."))
+        else:
+            lines.append(element("span", sentence_case(judged.text), ".", class_="strong"))
     if headline is not None:
         lines.append(spread_text(source, direction))
         lines.append(f"{sentence_case(METRIC_TEXT[headline.metric])}.")
-    end = largest([run], direction)
+    end = scale_end([run], direction)
     return element(
         "section",
         title,

@@ -21,6 +21,8 @@ LEFT = 168.0
 PANEL_GAP = 64.0
 TOP = 24.0
 NAME_LENGTH = 22
+GLYPH = 6.2
+"""Mean width of a title's glyph in pixels."""
 
 COLUMNS_LEFT, COLUMNS_RIGHT = 64.0, 12.0
 COLUMNS_LIMIT = 400
@@ -80,25 +82,23 @@ def _sideways(
 ) -> Markup:
     row = 24.0 if len(ranks) <= 16 else 16.0
     largest = [float(panel.totals.max()) for panel in panels]
-    room = FULL_WIDTH - LEFT - PANEL_GAP * len(panels)
-    per_second = room / (sum(largest) or 1.0)
-    unit = time_unit(max(largest))
+    per_second, widths = _panel_widths(panels, largest)
     parts: list[Markup] = []
     begin = LEFT
-    for panel, most in zip(panels, largest, strict=True):
+    for panel, width in zip(panels, widths, strict=True):
         parts.append(text(begin, 12, panel.title, class_="tick"))
         for place in range(len(ranks)):
             y = TOP + place * row
             parts += _stack(panel, place, int(ranks[place]), begin, y + 2, row - 5, per_second)
             end = begin + float(panel.totals[place]) * per_second
             strong = int(ranks[place]) == slowest and panel is panels[0]
-            label = unit.text(float(panel.totals[place])) if panel.totals[place] else "0"
+            label = seconds_text(float(panel.totals[place]))
             parts.append(
                 text(end + 5, y + row / 2 + 3.5, label, class_="tick strong" if strong else "tick")
             )
         bottom = TOP + len(ranks) * row
         parts.append(line(begin, TOP, begin, bottom, "axis"))
-        begin += most * per_second + PANEL_GAP
+        begin += width
     for place, rank in enumerate(ranks):
         name = f"rank {rank} {_shortened(hosts.get(int(rank), ''))}".rstrip()
         strong = int(rank) == slowest
@@ -113,6 +113,23 @@ def _sideways(
             )
         )
     return drawing(FULL_WIDTH, TOP + len(ranks) * row + 6, description, parts)
+
+
+def _panel_widths(panels: list[Panel], largest: list[float]) -> tuple[float, list[float]]:
+    """Pixels per second, and the width of each panel with room for its title and its figures."""
+    titles = [len(panel.title) * GLYPH + 12 for panel in panels]
+    room = FULL_WIDTH - LEFT - PANEL_GAP * len(panels)
+    per_second = room / (sum(largest) or 1.0)
+    lacking = sum(
+        max(0.0, title - most * per_second - PANEL_GAP)
+        for title, most in zip(titles, largest, strict=True)
+    )
+    per_second *= (room - lacking) / room
+    widths = [
+        max(title, most * per_second + PANEL_GAP)
+        for title, most in zip(titles, largest, strict=True)
+    ]
+    return per_second, widths
 
 
 def _stack(

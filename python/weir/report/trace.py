@@ -44,6 +44,7 @@ from weir.report.trace_layout import (
     in_columns,
     intervals_of,
     io_seconds_by_rank,
+    untimed_share,
 )
 from weir.results.events import FUNCTION_NAMES
 
@@ -63,6 +64,7 @@ LEGEND_NAMES = {
     "blocked": "blocked in I/O",
 }
 TABLE_ROWS = 64
+UNTIMED_SAID = 0.02
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def _trace(source: Source, choice: Choice, events: Events) -> Markup:
         f" \u2013 {choice.reason}. Rank {slowest} on ",
         element("bdi", host),
         f" spent the most time in I/O, {seconds_text(took)}. ",
-        _how_drawn(rows, len(ranks), exact),
+        _how_drawn(rows, len(ranks), exact, untimed_share(everything, asynchronous)),
     )
     return figure(
         f"trace-{choice.repetition}",
@@ -164,7 +166,7 @@ def _trace(source: Source, choice: Choice, events: Events) -> Markup:
     )
 
 
-def _how_drawn(rows: Rows, ranks: int, exact: bool) -> str:
+def _how_drawn(rows: Rows, ranks: int, exact: bool, untimed: float) -> str:
     parts = []
     if rows.asynchronous:
         parts.append("In each row the rank itself is above, its transfers are below.")
@@ -173,6 +175,8 @@ def _how_drawn(rows: Rows, ranks: int, exact: bool) -> str:
             f"{len(rows.ranks)} of {plural(ranks, 'rank')} are drawn: the slowest, the fastest, "
             "and others at even distances."
         )
+    if untimed > UNTIMED_SAID:
+        parts.append("Blank: not timed, such as making and checking the payload.")
     if not exact:
         parts.append(
             "There are too many operations to draw each: every column shows what filled most of it."

@@ -145,6 +145,16 @@ def intervals_of(events: Events, asynchronous: bool = False) -> Intervals:
     )
 
 
+def untimed_share(intervals: Intervals, asynchronous: bool) -> float:
+    """Share of the ranks' time in which a rank itself was in none of the kinds, 0 to 1."""
+    own = intervals
+    if asynchronous:
+        own = intervals.of(~np.isin(intervals.kind, TRANSFER_CODES))
+    duration = int(intervals.end_ns.max() - intervals.start_ns.min())
+    whole = duration * len(np.unique(intervals.rank))
+    return max(0.0, 1 - float((own.end_ns - own.start_ns).sum()) / whole) if whole else 0.0
+
+
 def barrier_start(events: Events) -> Integers:
     """When the wait at the barrier after each operation began: at its end.
 

@@ -60,7 +60,7 @@ def _storage(run: Run) -> list[Markup]:
     for direction in measured_directions(run):
         verdict = cache_verdict(run, direction)
         if verdict is not None:
-            state = GOOD if verdict == "storage" else BAD if verdict == "memory" else DOUBT
+            state = GOOD if verdict == "storage" else DOUBT
             noun = DIRECTION_NOUN[direction]
             lines.append(_line(state, f"{noun}: {CACHE_TEXT[verdict]}.", "Evidence below."))
     return lines
@@ -72,7 +72,7 @@ def _clock(clocks: Clocks | None) -> Markup:
     bound = nanoseconds_text(clocks.error_bound_ns)
     share = percent_text(clocks.error_fraction_of_span)
     said = (
-        f"{clocks.source}: known to within \u00b1 {bound}, {share} of the measured "
+        f"{clocks.source}: known to within \u00b1 {bound}, {share} of the shortest measured span, "
         f"{nanoseconds_text(clocks.measured_span_ns)}; largest offset from rank 0 "
         f"{nanoseconds_text(abs(clocks.max_offset_ns))}."
     )
@@ -104,9 +104,7 @@ def _settled(run: Run) -> list[Markup]:
 
 def _quiet(quiet: Quiet) -> Markup:
     load = f"Load {quiet.load_before:.2f} before, {quiet.load_after:.2f} after"
-    if quiet.other_processes_busy_fraction is not None:
-        load += f"; other processes took {percent_text(quiet.other_processes_busy_fraction)}"
-    text = f"{load}. {quiet.text}"
+    text = f"{load}; {quiet.text}."
     if quiet.quiet:
         return _line(GOOD, "The system was quiet.", text)
     return _line(DOUBT, "The system was not quiet.", text)
@@ -167,7 +165,7 @@ def _facts(cache: CacheState) -> Markup:
     for evidence in cache.evidence:
         share = None
         if evidence.storage_fraction is not None:
-            share = f" ({percent_text(evidence.storage_fraction)} from storage)"
+            share = f"; by this {percent_text(evidence.storage_fraction)} from storage"
         kind = element("span", evidence.kind.replace("_", " "), class_="kind")
         items.append(element("li", kind, ": ", evidence.text, share))
     return element("ul", *items, class_="prose")
