@@ -62,9 +62,10 @@ const char* cause_of(const Error& error) {
 
 }  // namespace
 
-void block_ending_signals() {
+void prepare_signals() {
   const sigset_t set = ending_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  static_cast<void>(signal(SIGXFSZ, SIG_IGN));
 }
 
 Status write_file_atomically(const std::string& path, const std::string& text, bool durable) {

@@ -34,9 +34,10 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_interrupted = 130;
 
-// Blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it starts. Call before MPI_Init, so
-// that MPI's threads leave the signals to the guard.
-void block_ending_signals();
+// Blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it starts, so that MPI's threads
+// leave them to the guard; and ignores SIGXFSZ, so that a file size limit is an error of the write
+// (EFBIG) and not the end of the process. Call before MPI_Init.
+void prepare_signals();
 
 // Which test files a rank removes when the run breaks off: its own, and those of its neighbours in
 // rank order, who may be the ones that were lost.

@@ -137,7 +137,7 @@ ordered_json new_run(const JobFolders& folders, const RunHead& head, const CoreS
   run["plan"] = head.plan;
   run["expectation"] = head.expectation;
   run["verdict"] = nullptr;
-  for (const char* list : {"repetitions", "rates", "histograms", "nodes"}) {
+  for (const char* list : {"repetitions", "rates", "effective", "histograms", "nodes"}) {
     run[list] = ordered_json::array();
   }
   run["verification"] = {

@@ -416,7 +416,7 @@ int run_calibrate(const std::vector<std::string>& arguments) {
     fmt::print("{}", *resolved.value().help);
     return 0;
   }
-  block_ending_signals();
+  prepare_signals();
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   int status = exit_usage;

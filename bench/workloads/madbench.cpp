@@ -84,7 +84,9 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   return request;
 }
 
-int complain(const Error& error) {
+// A wrong request is wrong on every rank alike: the line names none.
+int complain(Error error) {
+  error.rank = -1;
   fmt::print(stderr, "weir-bench: {}\n", error.text());
   return exit_usage;
 }
@@ -279,7 +281,7 @@ int run_madbench(const std::vector<std::string>& arguments) {
     return print_plan(resolved.value().settings);
   }
 
-  block_ending_signals();
+  prepare_signals();
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   int status = exit_usage;

@@ -46,8 +46,8 @@ struct Error {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error)
-      : error_(std::move(error)), ok_(false) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): `return error;`
+  Status(Error error) : error_(std::move(error)), ok_(false) {}
 
   [[nodiscard]] bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
@@ -63,8 +63,10 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : content_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor): `return value;` and `return error;`
+  Result(T value) : content_(std::move(value)) {}
+  Result(Error error) : content_(std::move(error)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return std::holds_alternative<T>(content_); }
   explicit operator bool() const { return ok(); }

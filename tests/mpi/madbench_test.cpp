@@ -194,7 +194,7 @@ void run_all(const Job& job, Matrix& matrix) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  block_ending_signals();
+  prepare_signals();
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int all_failures = 0;

@@ -320,6 +320,40 @@ ordered_json Sweep::clocks_json(const ClockOffset& end) const {
           {"flagged", fraction > flagged_clock_error}};
 }
 
+// EAAR beside the synchronous rate and its NBIN multiple (Borrill et al., section 5 and figure 7).
+ordered_json Sweep::effective_json(const State& state) const {
+  ordered_json effective = ordered_json::array();
+  const Variant& variant = state.configuration.variant;
+  if (variant.mode != Mode::async) return effective;
+  const auto sibling = std::find_if(states_.begin(), states_.end(), [&](const auto& other) {
+    const Variant& v = other->configuration.variant;
+    return v.method == variant.method && v.file_type == variant.file_type && v.mode == Mode::sync;
+  });
+  const auto median = [](const std::vector<DirectionRates>& rates) {
+    std::vector<double> values;
+    for (const DirectionRates& rate : rates) values.push_back(rate.foreground);
+    return values.empty() ? 0 : median_interval(values).median;
+  };
+  for (const auto direction : {storage::Direction::write, storage::Direction::read}) {
+    const auto rates =
+        direction == storage::Direction::write ? &State::write_rates : &State::read_rates;
+    ordered_json entry = {{"direction", bench::name_of(direction)},
+                          {"eaar_bytes_per_second", median(state.*rates)},
+                          {"synchronous_bytes_per_second", nullptr},
+                          {"synchronous_run_id", nullptr},
+                          {"bins", in_.size.no_bin},
+                          {"nbin_multiple_bytes_per_second", nullptr}};
+    if (sibling != states_.end()) {
+      const double synchronous = median((**sibling).*rates);
+      entry["synchronous_bytes_per_second"] = synchronous;
+      entry["synchronous_run_id"] = (*sibling)->run["id"];
+      entry["nbin_multiple_bytes_per_second"] = synchronous * static_cast<double>(in_.size.no_bin);
+    }
+    effective.push_back(std::move(entry));
+  }
+  return effective;
+}
+
 Status Sweep::finish_one(State& state, const ordered_json& environment,
                          const ordered_json& clocks) {
   const Job& job = in_.job;
@@ -369,6 +403,7 @@ Status Sweep::finish_one(State& state, const ordered_json& environment,
       run["rates"].push_back(std::move(rate));
     }
   }
+  run["effective"] = effective_json(state);
   run["histograms"] = std::move(histograms);
   run["verification"]["bytes_verified"] = static_cast<std::int64_t>(verified_sum[0]);
   run["clocks"] = clocks;

@@ -67,6 +67,7 @@ class Sweep {
   void decide(State& state);
   Status finish_one(State& state, const nlohmann::ordered_json& environment,
                     const nlohmann::ordered_json& clocks);
+  [[nodiscard]] nlohmann::ordered_json effective_json(const State& state) const;
   [[nodiscard]] nlohmann::ordered_json clocks_json(const ClockOffset& end) const;
   void report_progress(const State& state, int round, bool warmup) const;
   void print_tables() const;

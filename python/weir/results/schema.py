@@ -173,6 +173,22 @@ class Rate(Record):
     converged: bool = Field(description="95 % interval within the asked fraction of the median")
 
 
+class EffectiveRate(Record):
+    """EAAR of an ASYNC run beside the rate of its SYNC sibling (Borrill et al., section 5).
+
+    The sibling is the run of the same job with the same interface and file type; without one the
+    synchronous fields are null. NBIN times the synchronous rate is what hiding all but one transfer
+    would give.
+    """
+
+    direction: Direction
+    eaar_bytes_per_second: NonNegative
+    synchronous_bytes_per_second: float | None
+    synchronous_run_id: str | None
+    bins: int
+    nbin_multiple_bytes_per_second: float | None
+
+
 class Histogram(Record):
     """Latencies of one phase over all ranks and measured repetitions, merged exactly."""
 
@@ -333,6 +349,9 @@ class Run(Record):
     verdict: Verdict | None
     repetitions: list[Repetition]
     rates: list[Rate]
+    effective: list[EffectiveRate] = Field(
+        default_factory=list, description="of an ASYNC run; empty otherwise"
+    )
     histograms: list[Histogram]
     nodes: list[Node]
     verification: Verification
