@@ -56,6 +56,7 @@ def make_run(*, sealed: bool = False, **fields: Any) -> Run:
         "verdict": None,
         "repetitions": repetitions,
         "rates": rates,
+        "effective": _effective(c, rates) if c.asynchronous else [],
         "histograms": [_histogram(c, events, f, d) for f, d in PHASES],
         "nodes": _nodes(c, events, list(whole)),
         "verification": {
@@ -243,6 +244,23 @@ def _rates(c: Configuration, events: Events, measured: list[int]) -> list[dict[s
                 }
             )
     return rates
+
+
+def _effective(c: Configuration, rates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """EAAR beside the assumed rate, as if a synchronous sibling had reached it."""
+    assumed = {"read": c.read_bytes_per_second, "write": c.write_bytes_per_second}
+    return [
+        {
+            "direction": rate["direction"],
+            "eaar_bytes_per_second": rate["median_bytes_per_second"],
+            "synchronous_bytes_per_second": assumed[rate["direction"]],
+            "synchronous_run_id": f"20250123T101500Z-{c.slug.replace('async', 'sync')}-{c.seed:x}",
+            "bins": c.bins,
+            "nbin_multiple_bytes_per_second": c.bins * assumed[rate["direction"]],
+        }
+        for rate in rates
+        if rate["metric"] == "foreground"
+    ]
 
 
 def _histogram(c: Configuration, events: Events, function: str, direction: str) -> dict[str, Any]:

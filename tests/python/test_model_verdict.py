@@ -42,6 +42,14 @@ def test_inside_the_interval_is_as_expected() -> None:
     assert judged(run, "write").ratio == pytest.approx(1 / 1.1)
 
 
+def test_an_uncertain_measurement_whose_interval_reaches_the_expectation_is_as_expected() -> None:
+    record = with_expectation(make_run(straggler_factor=1.0), 2.0).model_dump(mode="json")
+    for rate in record["rates"]:
+        rate["high_bytes_per_second"] = 2.5 * rate["median_bytes_per_second"]
+    text = judged(Run.model_validate(record), "write").text
+    assert text.startswith("as expected: its interval reaches into 2.")
+
+
 def test_below_names_the_limiting_stage() -> None:
     run = with_expectation(make_run(straggler_factor=1.0), 2.0)
     assert verdict(run).overall == "below"
@@ -52,6 +60,13 @@ def test_below_names_a_slow_rank_with_its_host() -> None:
     run = make_run(ranks=64, straggler_rank=37, straggler_factor=3.0)
     text = judged(with_expectation(run, 2.0), "read").text
     assert text.startswith("below: look at rank 37 on node02, whose I/O took 2.")
+
+
+def test_below_in_asynchronous_runs_names_the_rank_that_was_blocked_longest() -> None:
+    fields = {"straggler_rank": 1, "straggler_factor": 3.0, "compute_seconds": 0.0}
+    run = with_expectation(make_run(label="POSIX UNIQUE ASYNC", **fields), 3.0)
+    text = judged(run, "write").text
+    assert text.startswith("below: look at rank 1 on node00, which was blocked for 2.")
 
 
 def test_below_names_the_layer_in_which_a_faster_sibling_differs() -> None:

@@ -83,6 +83,14 @@ def test_parameters_and_environment_are_json(root: Path) -> None:
     assert ask(root, sql) == [("4096", "ext4")]
 
 
+def test_effective_rates_stand_beside_the_synchronous_ones(root: Path) -> None:
+    sql = (
+        "SELECT label, direction, nbin_multiple_bytes_per_second / synchronous_bytes_per_second "
+        "FROM effective JOIN runs USING (run_id) ORDER BY direction"
+    )
+    assert ask(root, sql) == [("MPI SHARED ASYNC", d, 8.0) for d in ("read", "write")]
+
+
 def test_nodes_name_hosts(root: Path) -> None:
     sql = "SELECT DISTINCT host, ranks FROM nodes JOIN runs USING (run_id) WHERE runs.ranks = 64"
     assert sorted(ask(root, sql.replace(", ranks", ", nodes.ranks"))) == [

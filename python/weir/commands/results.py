@@ -47,7 +47,7 @@ def query_command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header.")] = False,
 ) -> None:
-    """Run SQL over all runs: tables runs, repetitions, phases, rates, nodes, and events.
+    """Run SQL over all runs: tables runs, repetitions, phases, rates, effective, nodes, events.
 
     They are read from the run folders at each call. DESCRIBE runs lists a table's columns; run_id
     joins them; a parameter is parameters->>'no_pix'. For example:

@@ -28,6 +28,12 @@ def show_run(console: Console, run: Run) -> None:
     show_verdicts(console, [run])
     console.print()
     _show_phases(console, run)
+    for effective in run.effective:
+        line(
+            f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, synchronous "
+            f"{rate_text(effective.synchronous_bytes_per_second)}, times {effective.bins} bins "
+            f"{rate_text(effective.nbin_multiple_bytes_per_second)}"
+        )
     plan = run.plan
     line(
         f"\nplan: {plan.ranks} ranks on {len(run.nodes)} nodes, {plan.files} files, "

@@ -20,10 +20,9 @@ STRAGGLER_FACTOR = 1.3
 
 def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]) -> str:
     """Name what to look at when a rate stayed below its interval."""
-    direction = expected.direction
     told = [
         _doubtful_clocks(run, expected, measured),
-        _slow_rank(run, direction),
+        _slow_rank(run, expected),
         _slower_layer(run, measured, siblings),
         _cold_pages(run, expected),
         _not_hidden(run, expected),
@@ -76,20 +75,22 @@ def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | 
     return f"the clocks, which are uncertain by {fraction:.1%} of the measured span"
 
 
-def _slow_rank(run: Run, direction: Direction) -> str | None:
-    phases = _measured(run, direction)
+def _slow_rank(run: Run, expected: ExpectedRate) -> str | None:
+    """The rank that was slowest in most phases, if its time is far from the mean of all ranks."""
+    phases = _measured(run, expected.direction)
     if run.plan.ranks == 1 or not phases:
         return None
-    slowest = Counter((p.io_seconds.max_rank, p.io_seconds.max_host) for p in phases)
+    blocked = expected.metric == "foreground"
+    spreads = [phase.foreground_seconds if blocked else phase.io_seconds for phase in phases]
+    slowest = Counter((spread.max_rank, spread.max_host) for spread in spreads)
     (rank, host), times = slowest.most_common(1)[0]
-    of_that_rank = [
-        p for p in phases if (p.io_seconds.max_rank, p.io_seconds.max_host) == (rank, host)
-    ]
-    total = sum(p.io_seconds.max for p in of_that_rank)
-    mean = sum(p.io_seconds.mean for p in of_that_rank)
+    of_that_rank = [s for s in spreads if (s.max_rank, s.max_host) == (rank, host)]
+    total = sum(spread.max for spread in of_that_rank)
+    mean = sum(spread.mean for spread in of_that_rank)
     if 2 * times <= len(phases) or mean <= 0 or total / mean < STRAGGLER_FACTOR:
         return None
-    return f"rank {rank} on {host}, whose I/O took {total / mean:.1f} times the mean of all ranks"
+    took = "which was blocked for" if blocked else "whose I/O took"
+    return f"rank {rank} on {host}, {took} {total / mean:.1f} times the mean of all ranks"
 
 
 def _slower_layer(run: Run, measured: Rate, siblings: Sequence[Run]) -> str | None:

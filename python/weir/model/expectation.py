@@ -10,12 +10,11 @@ all together stays as expected: the limit is a shared component.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weir.model.interval import FLOOR, Factors, interval_factors
-from weir.model.overlap import PhaseTime, delayed_compute_seconds, foreground_seconds
+from weir.model.overlap import PhaseTime, all_hidden_seconds, foreground_seconds
 from weir.model.path import (
-    IN_MEMORY,
     MEMORY_COPY,
     STORAGE_READ,
     STORAGE_WRITE,
@@ -85,7 +84,7 @@ class _Expected:
         factors = interval_factors(limit.trials)
         expected = self._rate_at(1.0)
         low = min(self._rate_at(factors.low), expected * (1 - FLOOR))
-        high = max(self._rate_at(factors.high, delayed=True), expected * (1 + FLOOR))
+        high = max(self._rate_at(factors.high, all_hidden=True), expected * (1 + FLOOR))
         metric: Metric = "foreground" if self.asynchronous else "span"
         return ExpectedRate(
             direction=self.direction,
@@ -138,10 +137,10 @@ class _Expected:
             how=f"{stage.how}; median of {count} trials",
         )
 
-    def _rate_at(self, factor: float, *, delayed: bool = False) -> float:
+    def _rate_at(self, factor: float, *, all_hidden: bool = False) -> float:
         """The rate by the headline metric, with the limiting stages' rates times ``factor``.
 
-        With ``delayed``, copies are taken to delay the computation that they run behind.
+        With ``all_hidden``, asynchronous transfers are blocked on only where they are exposed.
         """
         if not self.asynchronous:
             return self._stage_rate(self._limit(self._path(self.direction)), factor)
@@ -151,11 +150,8 @@ class _Expected:
         for phase, time in zip(phases, times, strict=True):
             if phase.direction == self.direction:
                 others = [t for t in times if t is not time and t.function == time.function]
-                if delayed:
-                    compute = delayed_compute_seconds(time, others)
-                    blocked += foreground_seconds(replace(time, compute_seconds=compute), others)
-                else:
-                    blocked += foreground_seconds(time, others)
+                least = all_hidden_seconds(time)
+                blocked += least if all_hidden else foreground_seconds(time, others)
         return sum(p.bytes_total for p in self._phases(self.direction)) / blocked
 
     def _phase_time(self, phase: PlannedPhase, factor: float) -> PhaseTime:
@@ -169,7 +165,6 @@ class _Expected:
             exposed=phase.exposed_operations_per_rank,
             component="storage" if slowest in (STORAGE_READ, STORAGE_WRITE) else "memory",
             transfer_seconds=seconds[slowest],
-            copy_seconds=max((t for name, t in seconds.items() if name in IN_MEMORY), default=0.0),
             compute_seconds=phase.computations_per_operation / work_rate,
             posting_seconds=self.calibration.call_seconds.median,
         )
@@ -201,6 +196,6 @@ class _Expected:
                 f"{time.exposed} of {time.operations} exposed"
             )
         return (
-            f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}; the "
-            "upper end takes copies to delay the work, which then hides more"
+            f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}; at "
+            "the upper end all but the exposed are hidden, as waiting for other ranks hides too"
         )

@@ -24,8 +24,8 @@ Component = Literal["memory", "storage"]
 class PhaseTime:
     """One function in one direction, per rank: times are of one operation, in seconds.
 
-    ``component`` limits the transfer. ``copy_seconds`` is the part of it that needs a processor.
-    ``posting_seconds`` is what starting and finding a hidden transfer complete costs at least.
+    ``component`` limits the transfer. ``posting_seconds`` is what starting and finding a hidden
+    transfer complete costs at least.
     """
 
     function: str
@@ -33,7 +33,6 @@ class PhaseTime:
     exposed: int
     component: Component
     transfer_seconds: float
-    copy_seconds: float
     compute_seconds: float
     posting_seconds: float
 
@@ -56,11 +55,13 @@ def foreground_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
     return exposed * phase.transfer_seconds + hidden * blocked
 
 
-def delayed_compute_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
-    """How long the computation lasts when ranks have no idle processor for their copies.
+def all_hidden_seconds(phase: PhaseTime) -> float:
+    """The least that one rank is blocked: by the exposed operations, and by posting the others.
 
-    Moving bytes between application and page cache takes processor time. With as many ranks as
-    processors the computation waits for it, lasts longer, and hides more: the EAAR rises although
-    the run does not get faster.
+    It is the bound of what an asynchronous run can reach. Computation is not all that hides
+    transfers: they also go on while ranks wait for each other, and a computation that has to share
+    its processor with their copies lasts longer and hides more.
     """
-    return phase.compute_seconds + phase.copy_seconds + sum(other.copy_seconds for other in others)
+    exposed = min(phase.exposed, phase.operations)
+    hidden = phase.operations - exposed
+    return exposed * phase.transfer_seconds + hidden * phase.posting_seconds

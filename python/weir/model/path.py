@@ -33,9 +33,6 @@ CACHE_READ = "page cache read"
 STORAGE_WRITE = "storage write"
 STORAGE_READ = "storage read"
 
-IN_MEMORY = (MEMORY_COPY, CACHE_WRITE, CACHE_READ)
-"""Stages whose time is a processor's."""
-
 DURABLE_SYNCS = ("fsync", "fdatasync")
 
 

@@ -1,9 +1,10 @@
 """The verdict: measured rates against the expectation that was made before the run.
 
-*as expected*: the median lies within the expectation's interval. *below: look at ...*: it lies
-under it, and the clause names the limiting stage or what the run's own evidence points at. *above:
-the model or the measurement is wrong*: no component can be faster than itself, so a rate over the
-interval is never good news before it is explained (Uselton, section 1).
+Two intervals are compared: that of the expectation and that of the measured median. *as expected*:
+they overlap. *below: look at ...*: the whole measured interval lies under the expected one, and the
+clause names the limiting stage or what the run's own evidence points at. *above: the model or the
+measurement is wrong*: it lies over it; no component can be faster than itself, so such a rate is
+never good news before it is explained (Uselton, section 1).
 """
 
 from __future__ import annotations
@@ -43,18 +44,19 @@ def _judge(
 ) -> RateVerdict:
     median = measured.median_bytes_per_second
     word: VerdictWord
-    if median < expected.low_bytes_per_second:
+    if measured.high_bytes_per_second < expected.low_bytes_per_second:
         word = "below"
         text = f"below: look at {why_below(run, expected, measured, siblings)}"
-    elif median > expected.high_bytes_per_second:
+    elif measured.low_bytes_per_second > expected.high_bytes_per_second:
         word = "above"
         cause = why_above(run, expected, measured)
         text = "above: the model or the measurement is wrong"
         text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than calibrated"
     else:
         word = "as expected"
-        interval = range_text(expected.low_bytes_per_second, expected.high_bytes_per_second)
-        text = f"as expected: within {interval}, {expected.limiting_stage} is the limit"
+        low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
+        place = "within" if low <= median <= high else "its interval reaches into"
+        text = f"as expected: {place} {range_text(low, high)}, limited by {expected.limiting_stage}"
         if cache_verdict(run, expected.direction) == "unknown":
             text += "; whether storage was reached is unknown"
     return RateVerdict(

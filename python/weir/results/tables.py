@@ -89,6 +89,15 @@ TABLES: dict[str, dict[str, str]] = {
         "ratio": "DOUBLE",
         "verdict": "VARCHAR",
     },
+    "effective": {
+        "run_id": "VARCHAR",
+        "direction": "VARCHAR",
+        "eaar_bytes_per_second": "DOUBLE",
+        "synchronous_bytes_per_second": "DOUBLE",
+        "synchronous_run_id": "VARCHAR",
+        "bins": "INTEGER",
+        "nbin_multiple_bytes_per_second": "DOUBLE",
+    },
     "nodes": {
         "run_id": "VARCHAR",
         "host": "VARCHAR",
@@ -112,6 +121,18 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
         ],
         "phases": [row for r in run.repetitions for row in _phase_rows(run, r)],
         "rates": _rate_rows(run),
+        "effective": [
+            (
+                run.id,
+                rate.direction,
+                rate.eaar_bytes_per_second,
+                rate.synchronous_bytes_per_second,
+                rate.synchronous_run_id,
+                rate.bins,
+                rate.nbin_multiple_bytes_per_second,
+            )
+            for rate in run.effective
+        ],
         "nodes": [
             (
                 run.id,
