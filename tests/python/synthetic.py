@@ -56,7 +56,7 @@ def make_run(*, sealed: bool = False, **fields: Any) -> Run:
         "verdict": None,
         "repetitions": repetitions,
         "rates": rates,
-        "effective": _effective(c, rates) if c.asynchronous else [],
+        "effective": _effective(c, rates) if c.asynchronous and c.has_sibling else [],
         "histograms": [_histogram(c, events, f, d) for f, d in PHASES],
         "nodes": _nodes(c, events, list(whole)),
         "verification": {

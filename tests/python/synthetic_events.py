@@ -36,6 +36,8 @@ class Configuration:
     straggler_factor: float = 1.12
     noise: float = 0.04
     failed: bool = False
+    has_sibling: bool = False
+    """An asynchronous run states its EAAR beside that of a synchronous run of the same seed."""
     seed: int = 20080123
 
     @property

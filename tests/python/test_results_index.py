@@ -25,7 +25,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("results")
     cases: dict[str, dict[str, Any]] = {
         "job/posix": {"label": "POSIX UNIQUE SYNC", "seed": 1},
-        "job/mpi": {"label": "MPI SHARED ASYNC", "seed": 2, "ranks": 64},
+        "job/mpi": {"label": "MPI SHARED ASYNC", "seed": 2, "ranks": 64, "has_sibling": True},
         "failed": {"label": "POSIX SHARED SYNC", "seed": 3, "failed": True},
     }
     for name, fields in cases.items():

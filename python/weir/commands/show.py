@@ -30,8 +30,8 @@ def show_run(console: Console, run: Run) -> None:
     _show_phases(console, run)
     for effective in run.effective:
         line(
-            f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, synchronous "
-            f"{rate_text(effective.synchronous_bytes_per_second)}, times {effective.bins} bins "
+            f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, "
+            f"synchronous {rate_text(effective.synchronous_bytes_per_second)}, times {effective.bins} bins "
             f"{rate_text(effective.nbin_multiple_bytes_per_second)}"
         )
     plan = run.plan
