@@ -182,6 +182,25 @@ def test_hidden_time_and_the_bounds_of_eaar(tmp_path: Path) -> None:
     assert bars[1::2] == [phase.hidden_seconds for phase in phases]
 
 
+def test_eaar_is_shown_as_the_run_states_it(tmp_path: Path) -> None:
+    record = json.loads(make_run(label=ASYNC, sealed=True).model_dump_json())
+    record["effective"] = [
+        {
+            "direction": direction,
+            "eaar_bytes_per_second": 5e9,
+            "synchronous_bytes_per_second": 1e9,
+            "synchronous_run_id": "another-run",
+            "bins": 8,
+            "nbin_multiple_bytes_per_second": 8e9,
+        }
+        for direction in ("write", "read")
+    ]
+    page = report_of(tmp_path, Run.model_validate(record), label=ASYNC)
+    shown = figure(page, "eaar")
+    assert shown.values() == [5e9, 1e9, 8e9] * 2
+    assert "beside the synchronous run another-run" in shown.text
+
+
 def test_a_synchronous_run_of_other_size_is_no_sibling(tmp_path: Path) -> None:
     write_run_folder(tmp_path / "async", make_run(label=ASYNC), make_events(label=ASYNC))
     write_run_folder(tmp_path / "sync", make_run(ranks=16), make_events(ranks=16))

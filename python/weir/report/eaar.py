@@ -33,7 +33,9 @@ class Bounds:
 
 
 def number_of_bins(run: Run) -> int | None:
-    """NBIN, by whichever spelling the parameter has (no_bin, NO_BIN, bins)."""
+    """NBIN as the run states it, else the parameter by any spelling (no_bin, NO_BIN, bins)."""
+    if run.effective:
+        return run.effective[0].bins
     for name, setting in run.parameters.items():
         if re.sub(r"[^a-z]", "", name.lower()) in {"nobin", "nbin", "bins"}:
             return int(setting.value)
@@ -49,20 +51,39 @@ def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
 
 
 def bounds_of(source: Source) -> list[Bounds]:
-    """EAAR beside the synchronous sibling's rate and its NBIN multiple."""
-    bins = number_of_bins(source.run)
-    sibling = source.synchronous_sibling
+    """EAAR, the synchronous rate and its NBIN multiple, by direction.
+
+    ``run.json`` states them for runs of one job. Where it has no synchronous rate, the synchronous
+    sibling beside the run serves, which may be of another job.
+    """
+    stated = {entry.direction: entry for entry in source.run.effective}
     found = []
     for direction in directions(source.run):
-        effective = median_rate(source.run, direction, "foreground")
-        if effective is None:
+        entry = stated.get(direction)
+        if entry is not None and entry.synchronous_bytes_per_second is not None:
+            found.append(
+                Bounds(
+                    direction,
+                    entry.eaar_bytes_per_second,
+                    entry.synchronous_bytes_per_second,
+                    entry.nbin_multiple_bytes_per_second,
+                )
+            )
             continue
-        synchronous = None
-        if sibling is not None:
-            synchronous = median_rate(sibling, direction, "foreground")
-        ceiling = synchronous * bins if synchronous is not None and bins is not None else None
-        found.append(Bounds(direction, effective, synchronous, ceiling))
+        bounds = _beside_sibling(source, direction)
+        if bounds is not None:
+            found.append(bounds)
     return found
+
+
+def _beside_sibling(source: Source, direction: Direction) -> Bounds | None:
+    effective = median_rate(source.run, direction, "foreground")
+    if effective is None:
+        return None
+    bins, sibling = number_of_bins(source.run), source.synchronous_sibling
+    synchronous = median_rate(sibling, direction, "foreground") if sibling is not None else None
+    ceiling = synchronous * bins if synchronous is not None and bins is not None else None
+    return Bounds(direction, effective, synchronous, ceiling)
 
 
 def _rows(bound: Bounds, bins: int | None) -> list[tuple[str, float, str]]:
@@ -103,22 +124,26 @@ def render(source: Source) -> Markup | None:
         parts.append(line(LEFT, y, LEFT, bottom, "axis"))
         y = bottom + GROUP_GAP
     image = drawing(HALF_WIDTH, y - GROUP_GAP + 6, "; ".join(said), parts)
-    return figure("eaar", _caption(source), image, table=_table(source, bounds), width=HALF_WIDTH)
+    return figure(
+        "eaar", _caption(source, bounds), image, table=_table(source, bounds), width=HALF_WIDTH
+    )
 
 
-def _caption(source: Source) -> Markup:
+def _caption(source: Source, bounds: list[Bounds]) -> Markup:
     title = element("strong", "Effective rate (EAAR)")
-    sibling = source.synchronous_sibling
-    if sibling is None:
+    if all(bound.synchronous is None for bound in bounds):
         return join(
             title,
             " \u2013 no synchronous run with the same parameters lies beside this one to compare "
             "with.",
         )
+    sibling = source.synchronous_sibling
+    ids = [entry.synchronous_run_id for entry in source.run.effective if entry.synchronous_run_id]
+    name = sibling.label if sibling is not None else next(iter(ids), "")
     return join(
         title,
         " \u2013 beside the synchronous run ",
-        element("bdi", sibling.label),
+        element("bdi", name),
         " and its NBIN multiple, the most that hiding can give. All over the time the slowest "
         "rank was blocked in I/O.",
     )

@@ -94,6 +94,9 @@ def is_asynchronous(run: Run) -> bool:
 def _synchronous_of(run: Run, candidates: list[Run]) -> Run | None:
     if not is_asynchronous(run):
         return None
+    stated = {entry.synchronous_run_id for entry in run.effective} - {None}
+    if stated:
+        return next((other for other in candidates if other.id in stated), None)
 
     def alike(of: Run) -> tuple[object, ...]:
         words = [word for word in of.label.upper().split() if word not in IO_MODES]
