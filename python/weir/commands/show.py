@@ -31,8 +31,8 @@ def show_run(console: Console, run: Run) -> None:
     for effective in run.effective:
         line(
             f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, "
-            f"synchronous {rate_text(effective.synchronous_bytes_per_second)}, times {effective.bins} bins "
-            f"{rate_text(effective.nbin_multiple_bytes_per_second)}"
+            f"synchronous {rate_text(effective.synchronous_bytes_per_second)}, "
+            f"times {effective.bins} bins {rate_text(effective.nbin_multiple_bytes_per_second)}"
         )
     plan = run.plan
     line(
