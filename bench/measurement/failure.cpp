@@ -104,47 +104,6 @@ nlohmann::ordered_json failure_record(const Error& error, const std::string& hos
   return record;
 }
 
-ReportedFailure report_to_rank_0(const Job& job, int failed_rank, const Error& mine,
-                                 const nlohmann::ordered_json& details) {
-  constexpr int tag = 99;
-  if (job.rank == failed_rank || failed_rank == none_failed) {
-    if (job.rank != 0 && job.rank == failed_rank) {
-      const nlohmann::ordered_json message = {{"code", static_cast<int>(mine.code)},
-                                              {"message", mine.message},
-                                              {"operation", mine.operation},
-                                              {"file", mine.file},
-                                              {"offset", mine.offset},
-                                              {"system_error", mine.system_error},
-                                              {"host", job.host},
-                                              {"details", details}};
-      // A file name may hold any bytes; the text of a message may not.
-      const std::string text =
-          message.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-      MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, tag, job.world);
-    }
-    return {mine, job.host, details};
-  }
-  if (job.rank != 0) return {mine, job.host, details};
-  MPI_Status status;
-  int length = 0;
-  MPI_Probe(failed_rank, tag, job.world, &status);
-  MPI_Get_count(&status, MPI_CHAR, &length);
-  std::string text(static_cast<std::size_t>(length), '\0');
-  MPI_Recv(text.data(), length, MPI_CHAR, failed_rank, tag, job.world, MPI_STATUS_IGNORE);
-  const auto message = nlohmann::ordered_json::parse(text);
-  ReportedFailure reported;
-  reported.error.code = static_cast<ErrorCode>(message["code"].get<int>());
-  reported.error.message = message["message"];
-  reported.error.operation = message["operation"];
-  reported.error.file = message["file"];
-  reported.error.offset = message["offset"];
-  reported.error.system_error = message["system_error"];
-  reported.error.rank = failed_rank;
-  reported.host = message["host"];
-  reported.details = message["details"];
-  return reported;
-}
-
 FailureGuard::FailureGuard(const Job& job, std::string root, std::vector<std::string> slugs)
     : root_(std::move(root)),
       slugs_(std::move(slugs)),

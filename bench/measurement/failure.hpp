@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -96,15 +97,19 @@ class FailureGuard {
 // a launcher gives a dying process.
 Status write_file_atomically(const std::string& path, const std::string& text, bool durable = true);
 
-// Brings the error of `failed_rank`, with `details` that it has to tell, to rank 0. Call on every
-// rank with the same `failed_rank`; on others than rank 0 the caller's own error comes back.
-struct ReportedFailure {
-  Error error;
-  std::string host;
-  nlohmann::ordered_json details;
+// A failure that all ranks have learned of at a barrier, as one rank knows it.
+struct KnownFailure {
+  Error error;                     // this rank's own, or that another one failed
+  int failed_rank = none_failed;   // the same on every rank
+  nlohmann::ordered_json details;  // what this rank has to tell besides, for `save`
 };
-[[nodiscard]] ReportedFailure report_to_rank_0(const Job& job, int failed_rank, const Error& mine,
-                                               const nlohmann::ordered_json& details);
+
+// Ends a run of which every rank knows that it failed; collective. The failed rank's error and
+// details go to rank 0, which calls `save` (may be empty) with the details, records the failure and
+// prints its line; every rank removes its test files. Returns the exit status. A rank whose wait
+// passed the deadline has nobody to agree with: it records and ends the process.
+int end_after_failure(const Job& job, FailureGuard& guard, const KnownFailure& failure,
+                      const std::function<Status(const nlohmann::ordered_json&)>& save);
 
 // run.json's "failure" record.
 [[nodiscard]] nlohmann::ordered_json failure_record(const Error& error, const std::string& host);

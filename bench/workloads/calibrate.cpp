@@ -385,20 +385,13 @@ int run_in_job(const Job& job, const Request& request) {
     if (failed_rank == none_failed) status = agree_on(job, std::move(status), &failed_rank);
   }
 
-  if (!status && status.error().code == ErrorCode::deadline) {
-    // Nobody to agree with: whoever notices first reports, and the launcher ends the others.
-    guard.record("failed", status.error(), job.host);
-    static_cast<void>(guard.remove_test_files());
-    _exit(exit_failed);
-  }
   if (!status) {
-    const ReportedFailure reported = report_to_rank_0(job, failed_rank, status.error(), {});
-    if (job.rank == 0) guard.record("failed", reported.error, reported.host);
+    return end_after_failure(job, guard, {status.error(), failed_rank, nlohmann::ordered_json()},
+                             {});
   }
   if (Status removed = guard.remove_test_files(); !removed) {
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
-  if (!status) return exit_failed;
   if (job.rank == 0) {
     std::error_code error;
     std::filesystem::remove(unfinished, error);

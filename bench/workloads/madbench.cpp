@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <unistd.h>
 
-#include <csignal>
+#include <algorithm>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "common/settings.hpp"
@@ -153,6 +150,67 @@ ordered_json payload_errors(const std::vector<PayloadFault>& faults, int rank) {
   return errors;
 }
 
+// Refuses what cannot work before anything is written. Collective; the same answer on every rank.
+// On node leaders, `hog_bytes` is what --memory-hog takes there.
+Status check_request(const Job& job, const Request& request, const Layout& layout,
+                     std::int64_t* hog_bytes) {
+  int failed_rank = none_failed;
+  Status status = job.rank == 0 ? check_directory(request.core.directory) : Status();
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) return status;
+  return check_needs(job, request.core, {layout.memory_bytes_per_rank(), layout.disk_bytes()},
+                     hog_bytes);
+}
+
+// run.json of every variant before the first repetition. On rank 0.
+Result<std::vector<ordered_json>> write_new_runs(const Request& request, const JobFolders& folders,
+                                                 const ordered_json& expectations,
+                                                 const std::vector<std::string>& command) {
+  std::vector<ordered_json> runs;
+  for (const Variant& variant : request.variants) {
+    const std::string slug = slug_of(variant);
+    runs.push_back(
+        new_run(folders,
+                {.workload = "madbench",
+                 .slug = slug,
+                 .label = label_of(variant),
+                 .command = command,
+                 .parameters = parameters_json(request.settings),
+                 .plan = plan_json(request.size, variant, request.alpha).value(),
+                 .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
+                request.core));
+    if (Status status = write_file_atomically(fmt::format("{}/{}/run.json", folders.root, slug),
+                                              runs.back().dump(1) + "\n");
+        !status) {
+      return status.error();
+    }
+  }
+  return runs;
+}
+
+// Takes the memory, runs the sweep; when that fails, ends the run. Returns the exit status.
+int measure(const Job& job, FailureGuard& guard, const Request& request, const Layout& layout,
+            std::int64_t hog_bytes, SweepInputs inputs) {
+  auto hog = MemoryHog::create(hog_bytes);
+  Status status = hog ? Status() : hog.error();
+  auto buffers = Buffers::create(std::max(layout.largest_share_bytes(GangLevel::all_ranks),
+                                          layout.largest_share_bytes(GangLevel::gang)));
+  if (!buffers && status.ok()) status = buffers.error();
+  int failed_rank = none_failed;
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) {
+    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
+  }
+  Executor executor(job, guard, request.core, request.size, request.alpha, buffers.value());
+  Sweep sweep(std::move(inputs), executor);
+  status = sweep.run();
+  if (status.ok()) return 0;
+  return end_after_failure(
+      job, guard,
+      {status.error(), sweep.failed_rank(), payload_errors(executor.payload_faults(), job.rank)},
+      [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
+}
+
 int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
   const CoreSettings& core = request.core;
   std::vector<std::string> slugs;
@@ -162,24 +220,19 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
     return exit_usage;
   };
 
+  // Both file types need the same memory and disk.
   const auto layout = Layout::create(request.size, request.variants.front().file_type);
   if (!layout) return refuse(layout.error());
-  int failed_rank = none_failed;
-  Status status = job.rank == 0 ? check_directory(core.directory) : Status();
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (!status) return refuse(status.error());
   std::int64_t hog_bytes = 0;
-  status = check_needs(
-      job, core, {layout.value().memory_bytes_per_rank(), layout.value().disk_bytes()}, &hog_bytes);
+  Status status = check_request(job, request, layout.value(), &hog_bytes);
   if (!status) return refuse(status.error());
   const auto expectations = read_expectations(core.expectation);
   if (!expectations) return refuse(expectations.error());
-
   const auto folders = create_job_folders(job, core, "madbench", slugs);
   if (!folders) return refuse(folders.error());
+
   FailureGuard guard(job, folders.value().root, slugs);
   guard.set_test_files(test_files(job, folders.value(), request.variants));
-
   SweepInputs inputs{.job = job,
                      .guard = guard,
                      .core = core,
@@ -190,80 +243,28 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
                      .alpha = request.alpha,
                      .runs = {},
                      .command = command};
-  for (const Variant& variant : request.variants) {
-    if (job.rank != 0) break;
-    const std::string slug = slug_of(variant);
-    const ordered_json& expected = expectations.value();
-    inputs.runs.push_back(
-        new_run(folders.value(),
-                {.workload = "madbench",
-                 .slug = slug,
-                 .label = label_of(variant),
-                 .command = command,
-                 .parameters = parameters_json(request.settings),
-                 .plan = plan_json(request.size, variant, request.alpha).value(),
-                 .expectation = expected.contains(slug) ? expected[slug] : nullptr},
-                core));
-    if (status.ok()) {
-      status = write_file_atomically(fmt::format("{}/{}/run.json", folders.value().root, slug),
-                                     inputs.runs.back().dump(1) + "\n");
-    }
-  }
-
-  MemoryHog hog;
-  if (status.ok()) {
-    auto taken = MemoryHog::create(hog_bytes);
-    if (taken) {
-      hog = std::move(taken).value();
-    } else {
-      status = taken.error();
-    }
-  }
-  auto buffers = Buffers::create(std::max(layout.value().largest_share_bytes(GangLevel::all_ranks),
-                                          layout.value().largest_share_bytes(GangLevel::gang)));
-  if (!buffers && status.ok()) status = buffers.error();
-  status = agree_on(job, std::move(status), &failed_rank);
-
-  std::optional<Executor> executor;
-  std::optional<Sweep> sweep;
-  if (status.ok()) {
-    executor.emplace(job, guard, core, request.size, request.alpha, buffers.value());
-    sweep.emplace(std::move(inputs), *executor);
-    status = sweep->run();
-    failed_rank = sweep->failed_rank();
-  }
-  if (status.ok()) {
-    Status removed = job.rank == 0 ? guard.remove_test_files() : Status();
-    if (!removed) fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-    if (job.rank == 0) {
-      fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
-    }
-    return 0;
-  }
-
-  if (status.error().code == ErrorCode::deadline) {
-    // Nobody to agree with: whoever notices first reports, and the launcher ends the others.
-    guard.record("failed", status.error(), job.host);
-    static_cast<void>(guard.remove_test_files());
-    _exit(exit_failed);
-  }
-  guard.entering("reporting the failure", nullptr, -1);
-  const ReportedFailure reported = report_to_rank_0(
-      job, failed_rank, status.error(),
-      executor ? payload_errors(executor->payload_faults(), job.rank) : ordered_json::array());
   if (job.rank == 0) {
-    if (sweep) {
-      if (Status saved = sweep->save_unfinished(reported.details); !saved) {
-        fmt::print(stderr, "weir-bench: {}\n", saved.error().text());
-      }
+    auto runs = write_new_runs(request, folders.value(), expectations.value(), command);
+    if (runs) {
+      inputs.runs = std::move(runs).value();
+    } else {
+      status = runs.error();
     }
-    guard.record("failed", reported.error, reported.host);
   }
-  if (Status removed = guard.remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  int failed_rank = none_failed;
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) {
+    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
   }
-  guard.left();
-  return exit_failed;
+  const int exit_status =
+      measure(job, guard, request, layout.value(), hog_bytes, std::move(inputs));
+  if (exit_status == 0 && job.rank == 0) {
+    if (Status removed = guard.remove_test_files(); !removed) {
+      fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+    }
+    fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
+  }
+  return exit_status;
 }
 
 }  // namespace

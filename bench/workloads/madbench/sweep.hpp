@@ -6,7 +6,6 @@
 // has one counted repetition.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,10 +15,9 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
-#include "measurement/result.hpp"
 #include "measurement/run_folder.hpp"
 #include "workloads/madbench/execute.hpp"
-#include "workloads/madbench/table.hpp"
+#include "workloads/madbench/run_results.hpp"
 
 namespace weir::bench::madbench {
 
@@ -39,9 +37,9 @@ struct SweepInputs {
 class Sweep {
  public:
   Sweep(SweepInputs inputs, Executor& executor);
-  ~Sweep();
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
+  ~Sweep() = default;
 
   // Collective. Runs everything, writes the results, prints the tables on rank 0. On a failure
   // every rank gets an error, and `failed_rank()` is the lowest rank that has the cause.
@@ -52,39 +50,27 @@ class Sweep {
   Status save_unfinished(const nlohmann::ordered_json& payload_errors);
 
  private:
-  struct State;
-
   Status run_round(int round);
-  Status run_once(State& state, int round);
-  void collect(State& state, const RepetitionRecord& record, int repetition, bool counted,
-               std::int64_t started_ns, std::int64_t ended_ns);
-  [[nodiscard]] nlohmann::ordered_json collect_phases(State& state, const RepetitionRecord& record,
-                                                      bool counted);
-  [[nodiscard]] nlohmann::ordered_json collect_functions(State& state,
-                                                         const RepetitionRecord& record);
-  [[nodiscard]] CacheObservations observe_cache(const PhaseFigures& figures,
-                                                const RepetitionRecord& record) const;
-  void decide(State& state);
-  Status finish_one(State& state, const nlohmann::ordered_json& environment,
-                    const nlohmann::ordered_json& clocks);
-  [[nodiscard]] nlohmann::ordered_json effective_json(const State& state) const;
+  Status run_once(RunResults& results, int round);
+  // Whether rank 0 says that this configuration needs no more repetitions. Collective.
+  [[nodiscard]] bool is_finished(RunResults& results) const;
+  Status write_results(const nlohmann::json& quiet);
+  [[nodiscard]] Status write_run(RunResults& results) const;
   [[nodiscard]] nlohmann::ordered_json clocks_json(const ClockOffset& end) const;
-  void report_progress(const State& state, int round, bool warmup) const;
+  [[nodiscard]] const RunResults* synchronous_sibling(const Variant& variant) const;
+  void report_progress(const RunResults& results, int round, bool warmup) const;
   void print_tables() const;
   [[nodiscard]] double elapsed_seconds() const;
 
   SweepInputs in_;
   Executor& executor_;
-  std::vector<std::unique_ptr<State>> states_;
-  HostTable hosts_;
-  ClockOffset offset_;         // at the start
-  std::int64_t epoch_ns_ = 0;  // the run's start on rank 0's clock
+  JobFacts facts_;
+  std::vector<RunResults> results_;
+  std::vector<bool> finished_;  // by configuration
   std::int64_t local_start_ns_ = 0;
-  int executed_ = 0;        // repetitions so far, over all configurations
-  double memory_rate_ = 0;  // memory copy by all ranks, bytes per second; on rank 0
-  std::string memory_file_system_;
+  int executed_ = 0;  // repetitions so far, over all configurations
   int failed_rank_ = none_failed;
-  State* failed_state_ = nullptr;
+  const RunResults* failed_ = nullptr;
 };
 
 }  // namespace weir::bench::madbench
