@@ -29,7 +29,7 @@ from weir.report.quantities import (
 from weir.report.sources import Source
 from weir.results.schema import Histogram
 
-LEFT, RIGHT, PLOT = 40.0, 14.0, 92.0
+LEFT, RIGHT, PLOT = 40.0, 22.0, 92.0
 LABEL_ROW = 14.0
 BINS_ACROSS = 36
 MOST_PER_DECADE = 128

@@ -131,7 +131,8 @@ def _panel(
             f"{row.name} {FUNCTION_TEXT[row.name]}" for row in rows[1:] if row.name in FUNCTION_TEXT
         )
         + (". " if any(row.name in FUNCTION_TEXT for row in rows[1:]) else ""),
-        "The axis does not begin at zero." if low > 0 else None,
+        "The axis does not begin at zero. " if low > 0 else None,
+        "\u25c7: an outlier, kept. " if any(point.outlier for point in rows[0].points) else None,
     )
     return figure(
         f"rates-{direction}",
