@@ -1,0 +1,44 @@
+"""The modules beside this file are importable; places where storage is small or full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+SMALL_FILE_SYSTEM_BYTES = 4 << 20
+
+
+def mount(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"cannot mount a small file system here: {done.stderr.strip()}")
+
+
+@pytest.fixture(params=["tmpfs", "ext4"])
+def small_file_system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MiB, in memory or on a loop device."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    point = tmp_path / "small"
+    point.mkdir()
+    if request.param == "tmpfs":
+        mount("-t", "tmpfs", "-o", f"size={SMALL_FILE_SYSTEM_BYTES}", "tmpfs", str(point))
+    else:
+        image = tmp_path / "image"
+        with image.open("wb") as file:
+            file.truncate(SMALL_FILE_SYSTEM_BYTES)
+        format_command = ["mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^has_journal", str(image)]
+        subprocess.run(format_command, check=True, capture_output=True)
+        mount("-o", "loop", str(image), str(point))
+        (point / "lost+found").rmdir()
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", "--lazy", str(point)], check=True, capture_output=True)

@@ -1,0 +1,200 @@
+"""Runs of weir-bench that are to fail, and what must hold after every one of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.results.schema import Run
+
+CLONE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BUILD_FOLDER", CLONE / "build" / "release"))
+WEIR_BENCH = BUILD / "bench" / "weir-bench"
+FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
+
+RANKS = 4
+# 4 matrices of 128 x 128 numbers: every rank moves 32 KiB at a time.
+SMALL = ("128", "4", "1", "32", "4096", "1", "1")
+BRIEF = ("--warmups", "0", "--repetitions", "2", "--max-repetitions", "2")
+ENDLESS = ("--warmups", "0", "--repetitions", "1000000", "--max-repetitions", "1000000")
+SHARE_BYTES = 128 * 128 * 8 // RANKS
+
+# Longer than any run here should take on a busy machine, shorter than the test's own deadline.
+PATIENCE_SECONDS = 120
+START_SECONDS = 60
+ENDING_SECONDS = 15
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended. ``directory`` is where its test files were."""
+
+    status: int
+    stdout: str
+    stderr: str
+    results: Path
+    directory: Path
+
+    @property
+    def messages(self) -> list[str]:
+        """The lines that weir-bench itself wrote for the user; the launcher adds its own."""
+        return [line for line in self.stderr.splitlines() if line.startswith("weir-bench: ")]
+
+
+def launcher() -> list[str]:
+    """``mpirun`` with what more ranks than cores need. Every test here needs one."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        raise RuntimeError("mpirun is not on the path")
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True)
+    if "Open MPI" not in version.stdout:
+        return [mpirun]
+    return [mpirun, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The person's own settings kept out; Open MPI allowed to run as root, as in a container."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {**inherited, **allowed, **extra}
+
+
+def command_of(
+    arguments: Sequence[str], results: Path, directory: Path, *, fault: str, wrapper: Sequence[str]
+) -> list[str]:
+    """The launcher's command line. The ranks alone see the fault, not the launcher."""
+    if not WEIR_BENCH.exists() or not FAULTY_IO.exists():
+        raise RuntimeError(f"{WEIR_BENCH} or {FAULTY_IO} is missing: ./dev build makes them")
+    preload = ["env", f"LD_PRELOAD={FAULTY_IO}", f"WEIR_FAULT={fault}"] if fault else []
+    return [
+        *launcher(),
+        *("-n", str(RANKS)),
+        *preload,
+        *wrapper,
+        *(str(WEIR_BENCH), "madbench", *SMALL, *arguments),
+        *("--directory", str(directory), "--output", str(results)),
+    ]
+
+
+def run(
+    tmp_path: Path,
+    *arguments: str,
+    fault: str = "",
+    wrapper: Sequence[str] = (),
+    directory: Path | None = None,
+    while_running: Callable[[subprocess.Popen[str]], None] | None = None,
+) -> Ended:
+    """Runs weir-bench on ``RANKS`` ranks to its end; kills it and fails when it hangs."""
+    results = tmp_path / "results"
+    if directory is None:
+        directory = tmp_path / "directory"
+        directory.mkdir()
+    command = command_of(arguments, results, directory, fault=fault, wrapper=wrapper)
+    with (
+        (tmp_path / "stdout").open("w+") as stdout,
+        (tmp_path / "stderr").open("w+") as stderr,
+        subprocess.Popen(
+            command,
+            stdout=stdout,
+            stderr=stderr,
+            text=True,
+            cwd=tmp_path,
+            env=environment({}),
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            if while_running is not None:
+                while_running(process)
+            status = process.wait(timeout=PATIENCE_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            for rank_process in processes_of(results):
+                os.kill(rank_process, signal.SIGKILL)
+            sys.stderr.write((tmp_path / "stderr").read_text())
+            raise
+    return Ended(
+        status,
+        (tmp_path / "stdout").read_text(),
+        (tmp_path / "stderr").read_text(),
+        results,
+        directory,
+    )
+
+
+def processes_of(results: Path) -> list[int]:
+    """The weir-bench processes that were started with ``--output RESULTS`` and still run."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # it ended while we looked, or is another person's
+        if os.fsencode(results) in words:
+            found.append(int(folder.name))
+    return found
+
+
+def ranks_under_way(tmp_path: Path) -> dict[int, int]:
+    """Waits until a run has begun its first repetition; the process of every rank."""
+
+    def under_way() -> bool:
+        return any((tmp_path / "directory").glob("weir-*/weir-*"))
+
+    assert wait_for(under_way, START_SECONDS)
+    processes = {}
+    for process in processes_of(tmp_path / "results"):
+        folder = Path(f"/proc/{process}")
+        if (folder / "comm").read_text().strip() != WEIR_BENCH.name:
+            continue  # the launcher
+        for variable in (folder / "environ").read_bytes().split(b"\0"):
+            name, _, value = variable.partition(b"=")
+            if name in {b"OMPI_COMM_WORLD_RANK", b"PMI_RANK"}:
+                processes[int(value)] = process
+    assert sorted(processes) == list(range(RANKS))
+    return processes
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether ``condition`` came true within ``seconds``."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def read_run(ended: Ended) -> Run:
+    """The only run of the results, checked against the schema."""
+    (path,) = ended.results.glob("*/run.json")
+    return Run.model_validate(json.loads(path.read_text()))
+
+
+def assert_ended_cleanly(ended: Ended, status: str = "failed") -> Run:
+    """What every broken run must leave behind; returns its record.
+
+    A status other than 0, one line for the user, a record that says the same, nothing of the test
+    files, no process.
+    """
+    assert wait_for(lambda: not processes_of(ended.results), ENDING_SECONDS), ended.stderr
+    assert ended.status != 0, ended.stderr
+    assert len(ended.messages) == 1, ended.stderr
+    assert ended.messages[0].startswith(f"weir-bench: {status}: ")
+    record = read_run(ended)
+    assert record.status == status
+    assert record.failure is not None
+    assert record.finished_utc is not None
+    assert ended.messages[0] == f"weir-bench: {status}: {record.failure.message}"
+    assert [path.name for path in ended.directory.rglob("*")] == []
+    return record
