@@ -96,10 +96,33 @@ def test_a_sibling_of_the_other_mode_says_nothing() -> None:
     assert "which the calibration did not use" in judged(run, "write", sibling).text
 
 
-def test_below_in_asynchronous_runs_names_the_overlap() -> None:
+def test_below_in_asynchronous_runs_names_an_overlap_that_failed() -> None:
     run = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0, compute_seconds=0.0)
     text = judged(with_expectation(run, 4.0), "write").text
-    assert "the overlap: ranks were blocked for" in text
+    assert text.startswith("below: look at the overlap: ranks were blocked for ")
+    assert text.endswith(" of the transfers' time, of which 12% cannot be hidden")
+
+
+def test_below_in_asynchronous_runs_with_a_good_overlap_names_the_slow_transfers() -> None:
+    run = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0, compute_seconds=0.3)
+    text = judged(with_expectation(run, 4.0), "write").text
+    told = "below: look at storage write: all but 12% was hidden, but transfers took longer"
+    assert text == told
+
+
+def listing_all(run: Run) -> Run:
+    """As in a job with several configurations, whose parameters are those of the whole job."""
+    record = run.model_dump(mode="json")
+    for name, values in (("iomethod", "POSIX,MPI"), ("filetype", "UNIQUE,SHARED")):
+        record["parameters"][name]["value"] = values
+    return Run.model_validate(record)
+
+
+def test_siblings_are_told_apart_by_their_labels_where_parameters_are_lists() -> None:
+    slow = {"straggler_factor": 1.0, "write_bytes_per_second": 0.4e9}
+    run = listing_all(with_expectation(make_run(label="MPI SHARED SYNC", **slow), 2.0))
+    posix = listing_all(make_run(label="POSIX SHARED SYNC", straggler_factor=1.0))
+    assert "look at the MPI-IO layer: POSIX SHARED SYNC" in judged(run, "write", posix).text
 
 
 def test_below_from_an_expected_page_cache_names_the_cold_pages() -> None:
@@ -114,14 +137,6 @@ def test_below_from_an_expected_page_cache_names_the_cold_pages() -> None:
         make_run(straggler_factor=1.0), 3.0, limiting_stage="page cache read", stages=[cached]
     )
     assert "did not hold the pages" in judged(run, "read").text
-
-
-def test_below_on_a_busy_system_says_so() -> None:
-    run = with_expectation(make_run(straggler_factor=1.0), 2.0)
-    record = run.model_dump(mode="json")
-    record["environment"]["quiet"].update(quiet=False, text="not quiet: load average 9.0")
-    text = judged(Run.model_validate(record), "write").text
-    assert text == "below: look at storage write; the system was not quiet: load average 9.0"
 
 
 def with_doubtful_clocks(run: Run, fraction: float) -> Run:

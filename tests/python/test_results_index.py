@@ -12,6 +12,7 @@ from weir.model.verdict import verdict
 from weir.results.compare import RateComparison, compare, pair_by_label
 from weir.results.errors import ResultError
 from weir.results.index import query
+from weir.results.schema import Run
 from weir.results.seal import seal
 from weir.results.tables import TABLES
 
@@ -149,6 +150,16 @@ def test_comparison_names_the_parameters_that_differ() -> None:
     result = compare(make_run(), make_run(label="MPI UNIQUE SYNC", ranks=64))
     differing = {item.name: (item.first, item.second) for item in result.differences}
     assert differing == {"iomethod": ("POSIX", "MPI"), "ranks": ("4", "64")}
+
+
+def test_comparison_of_lists_takes_the_value_that_the_label_names() -> None:
+    runs = []
+    for label in ("POSIX UNIQUE SYNC", "MPI UNIQUE SYNC"):
+        record = make_run(label=label).model_dump(mode="json")
+        record["parameters"]["iomethod"]["value"] = "POSIX,MPI"
+        runs.append(Run.model_validate(record))
+    (differing,) = compare(*runs).differences
+    assert (differing.name, differing.first, differing.second) == ("iomethod", "POSIX", "MPI")
 
 
 def test_different_modes_are_compared_by_both_metrics() -> None:

@@ -159,6 +159,8 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
                 "" if rate.ratio is None else f"{rate.ratio:.2f}",
                 f"[{COLOURS[rate.verdict]}]{escape(rate.text)}[/]",
             )
+        if run.environment is not None and not run.environment.quiet.quiet:
+            remarks.setdefault(run.environment.quiet.text, []).append(run.label)
         for warning in run.warnings:
             remarks.setdefault(f"warning: {warning}", []).append(run.label)
     console.print(table)

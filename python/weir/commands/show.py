@@ -35,8 +35,9 @@ def show_run(console: Console, run: Run) -> None:
             f"times {effective.bins} bins {rate_text(effective.nbin_multiple_bytes_per_second)}"
         )
     plan = run.plan
+    hosts = f"{len(run.nodes)} host{'' if len(run.nodes) == 1 else 's'}"
     line(
-        f"\nplan: {plan.ranks} ranks on {len(run.nodes)} nodes, {plan.files} files, "
+        f"\nplan: {plan.ranks} ranks on {hosts}, {plan.files} files, "
         f"{size_text(plan.disk_bytes_total)} on disk, {size_text(plan.memory_bytes_total)} memory"
     )
     given = [
@@ -53,8 +54,7 @@ def show_run(console: Console, run: Run) -> None:
             f"{run.clocks.error_fraction_of_span:.2%} of the span{doubt}"
         )
     if run.environment:
-        quiet = run.environment.quiet
-        line(f"system: {'quiet' if quiet.quiet else 'NOT quiet'}, {quiet.text}")
+        line(f"system: {run.environment.quiet.text}")
     if run.expectation:
         for rate in run.expectation.rates:
             line(f"expected {rate.direction}: {rate.how}")

@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from weir.model.path import CACHE_READ, CACHE_WRITE, setting
+from weir.model.path import CACHE_READ, CACHE_WRITE
 from weir.results.quantities import rate_text
 from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
+from weir.results.settings import own_settings
 
 STRAGGLER_FACTOR = 1.3
 """A rank is named as slow when its I/O time is that many times the mean of all ranks."""
+
+
+OVERLAP_FACTOR = 1.5
+"""Transfers are taken as hidden up to that many times the share that cannot be hidden."""
 
 
 def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]) -> str:
@@ -27,9 +32,7 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
         _cold_pages(run, expected),
         _not_hidden(run, expected),
     ]
-    first = next((clause for clause in told if clause), expected.limiting_stage)
-    busy = _busy_system(run)
-    return f"{first}; {busy}" if busy else first
+    return next((clause for clause in told if clause), expected.limiting_stage)
 
 
 def why_above(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
@@ -127,7 +130,7 @@ def _same_rate(run: Run, like: Rate) -> Rate | None:
 
 
 def _parameter(run: Run, name: str) -> str:
-    return setting(run.parameters, name, "")
+    return str(own_settings(run).get(name, "")).lower()
 
 
 def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
@@ -138,24 +141,23 @@ def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
 
 
 def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
+    """Whether an asynchronous run was held up by waiting, or by transfers that took longer."""
     if expected.metric != "foreground":
         return None
-    blocked = in_transfer = 0.0
-    for phase in _measured(run, expected.direction):
-        blocked += phase.foreground_seconds.mean
-        in_transfer += phase.io_seconds.mean
-    if in_transfer <= 0:
+    phases = _measured(run, expected.direction)
+    planned = [phase for phase in run.plan.phases if phase.direction == expected.direction]
+    operations = sum(phase.operations_per_rank for phase in planned)
+    in_transfer = sum(phase.io_seconds.mean for phase in phases)
+    if in_transfer <= 0 or operations == 0:
         return None
-    return (
-        f"{expected.limiting_stage} and the overlap: ranks were blocked for "
-        f"{blocked / in_transfer:.0%} of the transfers' time"
-    )
-
-
-def _busy_system(run: Run) -> str | None:
-    if run.environment is None or run.environment.quiet.quiet:
-        return None
-    return f"the system was not quiet: {run.environment.quiet.text.removeprefix('not quiet: ')}"
+    blocked = sum(phase.foreground_seconds.mean for phase in phases) / in_transfer
+    exposed = sum(phase.exposed_operations_per_rank for phase in planned) / operations
+    if blocked > OVERLAP_FACTOR * exposed:
+        return (
+            f"the overlap: ranks were blocked for {blocked:.0%} of the transfers' time, of which "
+            f"{exposed:.0%} cannot be hidden"
+        )
+    return f"{expected.limiting_stage}: all but {blocked:.0%} was hidden, but transfers took longer"
 
 
 def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:
