@@ -38,7 +38,8 @@ class Job {
   std::vector<int> node_world_ranks;         // their world ranks
   double deadline_seconds = 600;
 
-  // On monotonic_ns(): the deadline of a wait that begins now.
+  // On monotonic_ns(): the deadline of a wait for other ranks that begins now, a little later than
+  // that of an operation.
   [[nodiscard]] std::int64_t deadline_ns() const;
 
  private:

@@ -129,7 +129,6 @@ Status Sweep::write_results(const nlohmann::json& quiet) {
   if (job.rank == 0) environment = describe_environment(in_.core.directory, in_.command, quiet);
   const auto end = estimate_clock_offset(job.world, job.deadline_ns());
   if (!end) return end.error();
-  const ordered_json clocks = clocks_json(end.value());
   const auto to_run_time = [&](std::int64_t local_ns) {
     return local_ns + interpolate(facts_.offset, end.value(), local_ns).offset_ns - facts_.epoch_ns;
   };
@@ -138,6 +137,7 @@ Status Sweep::write_results(const nlohmann::json& quiet) {
     Status status = write_events(job, in_.folders.root + "/" + configuration.slug, results.events(),
                                  to_run_time);
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;
+    const ordered_json clocks = clocks_json(results, end.value());
     results.finish(facts_, environment, clocks, synchronous_sibling(configuration.variant));
     status = job.rank == 0 ? write_run(results) : Status();
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;
@@ -159,7 +159,7 @@ const RunResults* Sweep::synchronous_sibling(const Variant& variant) const {
   return found == results_.end() ? nullptr : &*found;
 }
 
-ordered_json Sweep::clocks_json(const ClockOffset& end) const {
+ordered_json Sweep::clocks_json(const RunResults& results, const ClockOffset& end) const {
   const ClockOffset& start = facts_.offset;
   const std::array<std::int64_t, 2> mine{
       std::max(std::abs(start.offset_ns), std::abs(end.offset_ns)),
@@ -168,10 +168,8 @@ ordered_json Sweep::clocks_json(const ClockOffset& end) const {
   MPI_Reduce(mine.data(), largest.data(), 2, MPI_INT64_T, MPI_MAX, 0, in_.job.world);
   if (in_.job.rank != 0) return nullptr;
   // What the clocks are compared for is the span of one operation; the shortest one counts.
-  double shortest = elapsed_seconds();
-  for (const RunResults& results : results_) {
-    shortest = std::min(shortest, results.shortest_operation_seconds(in_.job.size));
-  }
+  const double shortest =
+      std::min(elapsed_seconds(), results.shortest_operation_seconds(in_.job.size));
   const double fraction = shortest > 0 ? seconds_of(largest[1]) / shortest : 0;
   return {{"source", "CLOCK_MONOTONIC"},
           {"max_offset_ns", largest[0]},

@@ -56,7 +56,8 @@ class Sweep {
   [[nodiscard]] bool is_finished(RunResults& results) const;
   Status write_results(const nlohmann::json& quiet);
   [[nodiscard]] Status write_run(RunResults& results) const;
-  [[nodiscard]] nlohmann::ordered_json clocks_json(const ClockOffset& end) const;
+  [[nodiscard]] nlohmann::ordered_json clocks_json(const RunResults& results,
+                                                   const ClockOffset& end) const;
   [[nodiscard]] const RunResults* synchronous_sibling(const Variant& variant) const;
   void report_progress(const RunResults& results, int round, bool warmup) const;
   void print_tables() const;
