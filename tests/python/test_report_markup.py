@@ -77,8 +77,9 @@ def test_a_rate_keeps_its_exact_value() -> None:
     )
 
 
-def test_both_ends_of_a_range_have_one_unit() -> None:
-    assert quantities.rate_range_text(0.5 * 2**30, 2 * 2**30) == "0.500 to 2.00 GiB/s"
+def test_a_range_says_its_unit_once_where_it_can() -> None:
+    assert quantities.rate_range_text(1.5 * 2**30, 2 * 2**30) == "1.50 to 2.00 GiB/s"
+    assert quantities.rate_range_text(0.5 * 2**30, 2 * 2**30) == "512 MiB/s to 2.00 GiB/s"
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,10 @@ def percent_text(fraction: float) -> str:
 
 
 def rate_range_text(low: float, high: float) -> str:
-    """``1.30 to 1.72 GiB/s``: both ends in one unit."""
+    """``1.30 to 1.72 GiB/s``, or ``332 MiB/s to 1.10 GiB/s`` where the ends read best so."""
     unit = rate_unit(high)
+    if rate_unit(low) != unit:
+        return f"{rate_text(low)} to {rate_text(high)}"
     return f"{unit.number(low)} to {unit.text(high)}"
 
 
