@@ -68,7 +68,7 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def command_of(
-    arguments: Sequence[str], results: Path, directory: Path, *, fault: str, wrapper: Sequence[str]
+    workload: Sequence[str], ranks: int, *, fault: str, wrapper: Sequence[str]
 ) -> list[str]:
     """The launcher's command line. The ranks alone see the fault, not the launcher."""
     if not WEIR_BENCH.exists() or not FAULTY_IO.exists():
@@ -76,28 +76,30 @@ def command_of(
     preload = ["env", f"LD_PRELOAD={FAULTY_IO}", f"WEIR_FAULT={fault}"] if fault else []
     return [
         *launcher(),
-        *("-n", str(RANKS)),
+        *("-n", str(ranks)),
         *preload,
         *wrapper,
-        *(str(WEIR_BENCH), "madbench", *SMALL, *arguments),
-        *("--directory", str(directory), "--output", str(results)),
+        *(str(WEIR_BENCH), *workload),
     ]
 
 
 def run(
     tmp_path: Path,
     *arguments: str,
+    workload: Sequence[str] = ("madbench", *SMALL),
+    ranks: int = RANKS,
     fault: str = "",
     wrapper: Sequence[str] = (),
     directory: Path | None = None,
     while_running: Callable[[subprocess.Popen[str]], None] | None = None,
 ) -> Ended:
-    """Runs weir-bench on ``RANKS`` ranks to its end; kills it and fails when it hangs."""
+    """Runs weir-bench to its end; kills it and fails when it hangs."""
     results = tmp_path / "results"
     if directory is None:
         directory = tmp_path / "directory"
         directory.mkdir()
-    command = command_of(arguments, results, directory, fault=fault, wrapper=wrapper)
+    places = ("--directory", str(directory), "--output", str(results))
+    command = command_of((*workload, *arguments, *places), ranks, fault=fault, wrapper=wrapper)
     with (
         (tmp_path / "stdout").open("w+") as stdout,
         (tmp_path / "stderr").open("w+") as stderr,
@@ -149,7 +151,8 @@ def ranks_under_way(tmp_path: Path) -> dict[int, int]:
     """Waits until a run has begun its first repetition; the process of every rank."""
 
     def under_way() -> bool:
-        return any((tmp_path / "directory").glob("weir-*/weir-*"))
+        files = (path for path in (tmp_path / "directory").rglob("weir-*") if path.is_file())
+        return any(files)
 
     assert wait_for(under_way, START_SECONDS)
     processes = {}
@@ -187,14 +190,18 @@ def assert_ended_cleanly(ended: Ended, status: str = "failed") -> Run:
     A status other than 0, one line for the user, a record that says the same, nothing of the test
     files, no process.
     """
-    assert wait_for(lambda: not processes_of(ended.results), ENDING_SECONDS), ended.stderr
-    assert ended.status != 0, ended.stderr
-    assert len(ended.messages) == 1, ended.stderr
-    assert ended.messages[0].startswith(f"weir-bench: {status}: ")
+    assert_one_message_and_nothing_left(ended, status)
     record = read_run(ended)
     assert record.status == status
     assert record.failure is not None
     assert record.finished_utc is not None
     assert ended.messages[0] == f"weir-bench: {status}: {record.failure.message}"
-    assert [path.name for path in ended.directory.rglob("*")] == []
     return record
+
+
+def assert_one_message_and_nothing_left(ended: Ended, status: str = "failed") -> None:
+    assert wait_for(lambda: not processes_of(ended.results), ENDING_SECONDS), ended.stderr
+    assert ended.status != 0, ended.stderr
+    assert len(ended.messages) == 1, ended.stderr
+    assert ended.messages[0].startswith(f"weir-bench: {status}: ")
+    assert [path.name for path in ended.directory.rglob("*")] == []

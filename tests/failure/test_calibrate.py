@@ -1,0 +1,151 @@
+"""``weir-bench calibrate``: a record that validates, or one line and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from failing_runs import (
+    Ended,
+    assert_one_message_and_nothing_left,
+    ranks_under_way,
+    run,
+)
+
+from weir.results.calibration import Calibration, Trials
+from weir.results.schema import Failure
+
+TRANSFER_BYTES = 64 << 10
+WORKLOAD = ("calibrate", "--transfer-bytes", str(TRANSFER_BYTES))
+SHORT = ("--seconds", "0.5")
+LONG = ("--seconds", "3000")
+
+
+def calibration_of(ended: Ended) -> Calibration:
+    assert ended.status == 0, ended.stderr
+    assert ended.messages == []
+    assert list(ended.directory.iterdir()) == []
+    assert not unfinished(ended).exists()
+    return Calibration.model_validate(json.loads(ended.results.read_text()))
+
+
+def unfinished(ended: Ended) -> Path:
+    return ended.results.with_name(ended.results.name + ".unfinished")
+
+
+def failure_of(ended: Ended, status: str = "failed") -> Failure:
+    """The record of a calibration that broke off, and no calibration beside it."""
+    assert_one_message_and_nothing_left(ended, status)
+    assert not ended.results.exists()
+    record = json.loads((unfinished(ended) / "failure.json").read_text())
+    failure = Failure.model_validate(record)
+    assert ended.messages[0] == f"weir-bench: {status}: {failure.message}"
+    return failure
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 9])
+def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: int) -> None:
+    calibration = calibration_of(run(tmp_path, *SHORT, workload=WORKLOAD, ranks=ranks))
+    assert calibration.ranks == ranks
+    assert calibration.hosts == 1
+    assert calibration.transfer_bytes == TRANSFER_BYTES
+    assert calibration.memory_available_bytes is not None
+    figures = [value for _, value in calibration if isinstance(value, Trials)]
+    assert len(figures) == 10
+    for figure in figures:
+        assert len(figure.values) >= 3
+        assert 0 < figure.low <= figure.median <= figure.high
+        assert (figure.low, figure.high) == (min(figure.values), max(figure.values))
+
+
+def test_pieces_that_the_time_does_not_allow_are_made_smaller_and_said_so(tmp_path: Path) -> None:
+    """1 TiB for each rank does not fit the memory of the machine, nor the time."""
+    huge = ("calibrate", "--transfer-bytes", "1t")
+    ended = run(tmp_path, *SHORT, workload=huge)
+    assert ended.status == 0, ended.stderr
+    (message,) = ended.messages
+    calibration = Calibration.model_validate(json.loads(ended.results.read_text()))
+    assert calibration.transfer_bytes < 1 << 40
+    assert f"pieces of {calibration.transfer_bytes} bytes instead of {1 << 40}" in message
+
+
+@pytest.mark.parametrize(
+    ("call", "cause", "operation"),
+    [
+        ("open", "EACCES", "open"),
+        ("pwrite", "EIO", "write"),
+        ("pread", "EIO", "read"),
+        ("fsync", "EIO", "fsync"),
+    ],
+)
+def test_an_error_of_a_call_is_named(tmp_path: Path, call: str, cause: str, operation: str) -> None:
+    fault = f"rank=2,call={call},nth=1,error={cause}"
+    failure = failure_of(run(tmp_path, *SHORT, workload=WORKLOAD, fault=fault))
+    assert (failure.rank, failure.cause, failure.operation) == (2, cause, operation)
+    assert failure.file is not None
+
+
+def test_a_failed_calibration_can_be_repeated(tmp_path: Path) -> None:
+    directory = tmp_path / "directory"
+    directory.mkdir()
+    fault = "rank=0,call=pwrite,nth=1,error=EIO"
+    failure_of(run(tmp_path, *SHORT, workload=WORKLOAD, directory=directory, fault=fault))
+    calibration_of(run(tmp_path, *SHORT, workload=WORKLOAD, directory=directory))
+
+
+def test_a_killed_rank(tmp_path: Path) -> None:
+    def kill(_: subprocess.Popen[str]) -> None:
+        os.kill(ranks_under_way(tmp_path)[1], signal.SIGKILL)
+
+    failure = failure_of(run(tmp_path, *LONG, workload=WORKLOAD, while_running=kill))
+    assert (failure.rank, failure.cause) == (1, "lost_rank")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_launcher(tmp_path: Path, sent: signal.Signals) -> None:
+    def interrupt(launcher: subprocess.Popen[str]) -> None:
+        ranks_under_way(tmp_path)
+        launcher.send_signal(sent)
+
+    ended = run(tmp_path, *LONG, workload=WORKLOAD, while_running=interrupt)
+    assert failure_of(ended, "interrupted").cause == "interrupted"
+
+
+def test_a_call_that_never_returns(tmp_path: Path) -> None:
+    fault = "rank=3,call=fsync,nth=2,effect=hang"
+    ended = run(tmp_path, *SHORT, "--deadline", "3", workload=WORKLOAD, fault=fault)
+    failure = failure_of(ended)
+    assert failure.cause == "deadline"
+    assert failure.rank == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--transfer-bytes", "0"), "--transfer-bytes"),
+        (("--transfer-bytes", "much"), "--transfer-bytes"),
+        (("--seconds", "0"), "--seconds"),
+        (("--deadline", "0"), "--deadline"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    ended = run(tmp_path, *arguments, workload=("calibrate",))
+    assert ended.status == 2
+    (message,) = ended.messages
+    assert complaint in message
+    assert not ended.results.exists()
+
+
+def test_a_missing_directory_is_refused_in_one_line(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    ended = run(tmp_path, *SHORT, workload=WORKLOAD, directory=missing)
+    assert ended.status == 2
+    (message,) = ended.messages
+    assert str(missing) in message
+    assert "rank" not in message
