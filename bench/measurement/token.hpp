@@ -18,6 +18,7 @@ class Token {
   Token(MPI_Comm communicator, std::int64_t modulus, int tag);
   Token(const Token&) = delete;
   Token& operator=(const Token&) = delete;
+  ~Token() = default;
 
   void ask();                             // begins a turn
   [[nodiscard]] bool arrived();           // makes progress; true once the turn has come

@@ -19,10 +19,9 @@
 #include "workloads/madbench/plan.hpp"
 #include "workloads/madbench/sweep.hpp"
 
-namespace weir::bench {
+namespace weir::bench::madbench {
 namespace {
 
-using namespace madbench;
 using nlohmann::ordered_json;
 
 constexpr const char* program = "weir-bench madbench";
@@ -267,9 +266,7 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   return exit_status;
 }
 
-}  // namespace
-
-int run_madbench(const std::vector<std::string>& arguments) {
+int run(const std::vector<std::string>& arguments) {
   auto resolved =
       resolve_settings(program, description, all_declarations(), arguments, process_environment);
   const bool only_prints =
@@ -305,5 +302,12 @@ int run_madbench(const std::vector<std::string>& arguments) {
   MPI_Finalize();
   return status;
 }
+
+}  // namespace
+}  // namespace weir::bench::madbench
+
+namespace weir::bench {
+
+int run_madbench(const std::vector<std::string>& arguments) { return madbench::run(arguments); }
 
 }  // namespace weir::bench

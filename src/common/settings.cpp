@@ -203,20 +203,22 @@ struct SettingsResolver {
       return invalid_argument(fmt::format("settings file {}: {} (line {})", path,
                                           error.description(), error.source().begin.line));
     }
-    for (const auto& [key, node] : table) {
+    for (const auto& entry : table) {
+      const std::string_view key{entry.first.str()};
+      const toml::node& node = entry.second;
       const auto setting = std::find_if(declarations.begin(), declarations.end(),
-                                        [&](const Setting& s) { return s.name == key.str(); });
+                                        [&](const Setting& s) { return s.name == key; });
       if (setting == declarations.end()) {
         return invalid_argument(fmt::format(
-            "settings file {}: there is no setting '{}'; --help lists them", path, key.str()));
+            "settings file {}: there is no setting '{}'; --help lists them", path, key));
       }
       const auto value = text_of(node);
       if (!value) {
         return invalid_argument(
-            fmt::format("settings file {}: '{}' needs a single value", path, key.str()));
+            fmt::format("settings file {}: '{}' needs a single value", path, key));
       }
       if (Status status = accept(*setting, *value, SettingOrigin::file,
-                                 fmt::format("settings file {}: {}", path, key.str()));
+                                 fmt::format("settings file {}: {}", path, key));
           !status) {
         return status;
       }

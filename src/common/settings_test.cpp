@@ -53,7 +53,7 @@ std::string complaint(const std::vector<std::string>& arguments,
 // A settings file that goes away with the test.
 class SettingsFile : public testing::Test {
  protected:
-  ~SettingsFile() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove(path_); }
   std::string write(const std::string& text) {
     path_ =
         std::filesystem::temp_directory_path() / ("settings-" + std::to_string(getpid()) + ".toml");

@@ -24,23 +24,26 @@
 #include "measurement/job.hpp"
 #include "workloads/madbench/execute.hpp"
 
+namespace weir::bench::madbench {
 namespace {
-
-using namespace weir;
-using namespace weir::bench;
-using namespace weir::bench::madbench;
 
 constexpr std::int64_t pixels = 70;  // not a multiple of the block: unequal shares
 constexpr std::uint64_t payload_seed = 7;
 constexpr double deadline_seconds = 60;
 
-int failures = 0;
+// Counts what was wrong on this rank.
+class Expectations {
+ public:
+  void expect(bool holds, const std::string& what) {
+    if (holds) return;
+    ++failures_;
+    fmt::print(stderr, "WRONG: {}\n", what);
+  }
+  [[nodiscard]] int failures() const { return failures_; }
 
-void expect(bool holds, const std::string& what) {
-  if (holds) return;
-  ++failures;
-  fmt::print(stderr, "WRONG: {}\n", what);
-}
+ private:
+  int failures_ = 0;
+};
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> all;
@@ -56,13 +59,14 @@ std::string content(const std::string& path) {
 }
 
 // What the functions must have recorded, whatever the variant.
-void check_record(const RepetitionRecord& record, const Configuration& configuration,
-                  const Size& size, int rank, std::int64_t shift, const std::string& what) {
+void check_record(Expectations& expected, const RepetitionRecord& record,
+                  const Configuration& configuration, const Size& size, int rank,
+                  std::int64_t shift, const std::string& what) {
   std::map<std::pair<int, Operation>, std::int64_t> bytes;
   for (const Event& event : record.events) {
     bytes[{event.function, event.operation}] += event.bytes;
-    expect(event.end_ns >= event.start_ns, what + ": an event ends before it starts");
-    expect(event.foreground_ns >= 0, what + ": negative foreground time");
+    expected.expect(event.end_ns >= event.start_ns, what + ": an event ends before it starts");
+    expected.expect(event.foreground_ns >= 0, what + ": negative foreground time");
   }
   // With --rank-shift a rank handles another's data in W and another one's again in C.
   const Layout& layout = configuration.layout;
@@ -75,18 +79,18 @@ void check_record(const RepetitionRecord& record, const Configuration& configura
     const std::int64_t matrices = size.no_bin / size.no_gang;
     return moves ? matrices * layout.share_bytes(GangLevel::gang, owner(shifts)) : 0;
   };
-  expect(bytes[{0, Operation::write}] == level_1(0), what + ": bytes written by S");
-  expect(bytes[{2, Operation::read}] == level_1(1), what + ": bytes read by W");
-  expect(bytes[{2, Operation::write}] == level_2(1), what + ": bytes written by W");
-  expect(bytes[{3, Operation::read}] == level_2(2), what + ": bytes read by C");
-  expect(record.bytes_verified == level_1(1) + level_2(2), what + ": bytes verified");
-  expect(record.functions.size() == 3, what + ": functions S, W, C");
+  expected.expect(bytes[{0, Operation::write}] == level_1(0), what + ": bytes written by S");
+  expected.expect(bytes[{2, Operation::read}] == level_1(1), what + ": bytes read by W");
+  expected.expect(bytes[{2, Operation::write}] == level_2(1), what + ": bytes written by W");
+  expected.expect(bytes[{3, Operation::read}] == level_2(2), what + ": bytes read by C");
+  expected.expect(record.bytes_verified == level_1(1) + level_2(2), what + ": bytes verified");
+  expected.expect(record.functions.size() == 3, what + ": functions S, W, C");
 }
 
 class Matrix {
  public:
-  Matrix(const Job& job, FailureGuard& guard, std::string directory)
-      : job_(job), guard_(guard), directory_(std::move(directory)) {}
+  Matrix(const Job& job, FailureGuard& guard, Expectations& expected, std::string directory)
+      : job_(job), guard_(guard), expected_(expected), directory_(std::move(directory)) {}
 
   void run(const Size& size, const CoreSettings& core, const std::vector<Variant>& variants,
            const std::string& about) {
@@ -107,17 +111,20 @@ class Matrix {
           fmt::format("rank {} of {}: {} gangs {} rmod {} wmod {} {}", job_.rank, job_.size,
                       configuration.label, size.no_gang, size.rmod, size.wmod, about);
       const auto record = executor.run(configuration, 0);
-      expect(record.ok(), what + ": " + (record.ok() ? "" : record.error().text()));
+      expected_.expect(record.ok(), what + ": " + (record.ok() ? "" : record.error().text()));
       if (!record) return;
-      check_record(record.value(), configuration, size, job_.rank, core.rank_shift, what);
+      check_record(expected_, record.value(), configuration, size, job_.rank, core.rank_shift,
+                   what);
       if (variant.mode != Mode::none) {
         const std::string left = content(configuration.file_of(job_.rank));
-        expect(!left.empty(), what + ": nothing on disk");
+        expected_.expect(!left.empty(), what + ": nothing on disk");
         const auto [place, first] = reference.try_emplace(variant.file_type, left);
-        expect(first || place->second == left, what + ": other bytes on disk than the first");
+        expected_.expect(first || place->second == left,
+                         what + ": other bytes on disk than the first");
       }
       MPI_Barrier(job_.world);
-      expect(executor.remove_files(configuration).ok(), what + ": files cannot be removed");
+      expected_.expect(executor.remove_files(configuration).ok(),
+                       what + ": files cannot be removed");
       ++runs_;
     }
   }
@@ -126,6 +133,7 @@ class Matrix {
  private:
   const Job& job_;
   FailureGuard& guard_;
+  Expectations& expected_;
   std::string directory_;
   int runs_ = 0;
 };
@@ -191,37 +199,44 @@ void run_all(const Job& job, Matrix& matrix) {
              "O_DIRECT");
 }
 
+// Returns how much was wrong on all ranks.
+int test_in(const std::string& parent) {
+  const Job job = Job::create(deadline_seconds);
+  const std::string directory = fmt::format("{}/weir-madbench-test-{}", parent, job.size);
+  if (job.rank == 0) {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+  }
+  MPI_Barrier(job.world);
+  Expectations expected;
+  int runs = 0;
+  {
+    FailureGuard guard(job, directory, {});
+    Matrix matrix(job, guard, expected, directory);
+    run_all(job, matrix);
+    runs = matrix.runs();
+  }
+  expected.expect(runs > 0, "nothing was run");
+  MPI_Barrier(job.world);
+  if (job.rank == 0) {
+    expected.expect(std::filesystem::is_empty(directory), "test files were left");
+    std::filesystem::remove_all(directory);
+  }
+  const int mine = expected.failures();
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
+  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
+  return all;
+}
+
 }  // namespace
+}  // namespace weir::bench::madbench
 
 int main(int argc, char** argv) {
-  prepare_signals();
+  weir::bench::prepare_signals();
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int all_failures = 0;
-  {
-    const Job job = Job::create(deadline_seconds);
-    const std::string directory =
-        fmt::format("{}/weir-madbench-test-{}", argc > 1 ? argv[1] : ".", job.size);
-    if (job.rank == 0) {
-      std::filesystem::remove_all(directory);
-      std::filesystem::create_directories(directory);
-    }
-    MPI_Barrier(job.world);
-    int runs = 0;
-    {
-      FailureGuard guard(job, directory, {});
-      Matrix matrix(job, guard, directory);
-      run_all(job, matrix);
-      runs = matrix.runs();
-    }
-    expect(runs > 0, "nothing was run");
-    MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, job.world);
-    if (job.rank == 0) {
-      expect(std::filesystem::is_empty(directory), "test files were left");
-      std::filesystem::remove_all(directory);
-      fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all_failures);
-    }
-  }
+  const int wrong = weir::bench::madbench::test_in(argc > 1 ? argv[1] : ".");
   MPI_Finalize();
-  return all_failures == 0 ? 0 : 1;
+  return wrong == 0 ? 0 : 1;
 }

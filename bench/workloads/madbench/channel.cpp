@@ -19,7 +19,7 @@ Result<Channel> Channel::open(const Job& job, const std::string& path,
   }
   if (options.variant.method == Method::mpi) {
     // Collective: opened even where this rank's own open failed, or the others would wait.
-    const MPI_Comm communicator =
+    MPI_Comm communicator =
         options.variant.file_type == FileType::shared ? job.world : MPI_COMM_SELF;
     auto opened = MpiFile::open(communicator, path, options.write);
     if (!opened) return opened.error();

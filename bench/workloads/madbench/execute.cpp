@@ -148,7 +148,7 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
   return record;
 }
 
-Status Executor::create_files(const Configuration& configuration) {
+Status Executor::create_files(const Configuration& configuration) const {
   const bool shared = configuration.variant.file_type == FileType::shared;
   if (shared && job_.rank != 0) return {};
   auto file = storage::File::open(configuration.file_of(job_.rank),
@@ -162,7 +162,7 @@ Status Executor::remove_files(const Configuration& configuration) {
   return meet(job_.world, remove_own_file(configuration), nullptr);
 }
 
-Status Executor::remove_own_file(const Configuration& configuration) {
+Status Executor::remove_own_file(const Configuration& configuration) const {
   if (configuration.variant.file_type == FileType::shared && job_.rank != 0) return {};
   const std::string path = configuration.file_of(job_.rank);
   if (unlink(path.c_str()) != 0) return system_failure("unlink", path, -1, errno);

@@ -87,8 +87,8 @@ class Executor {
 
   Status run_function(const Configuration& configuration, Function function,
                       std::int32_t repetition, RepetitionRecord& record);
-  Status create_files(const Configuration& configuration);
-  Status remove_own_file(const Configuration& configuration);
+  [[nodiscard]] Status create_files(const Configuration& configuration) const;
+  [[nodiscard]] Status remove_own_file(const Configuration& configuration) const;
   void sample_residency(FunctionRun& run) const;
   Status run_steps(FunctionRun& run);
   Status compute(FunctionRun& run, std::int64_t matrix, bool remap);
@@ -113,8 +113,8 @@ class Executor {
   const Job& job_;
   FailureGuard& guard_;
   const CoreSettings& core_;
-  const Size size_;
-  const double alpha_;
+  Size size_;
+  double alpha_;
   Buffers& buffers_;
   MPI_Comm gang_ = MPI_COMM_NULL;
   int gang_index_ = 0;

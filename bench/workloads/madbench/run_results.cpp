@@ -50,6 +50,7 @@ CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figur
 
 double median_foreground(const std::vector<DirectionRates>& rates) {
   std::vector<double> values;
+  values.reserve(rates.size());
   for (const DirectionRates& rate : rates) values.push_back(rate.foreground);
   return values.empty() ? 0 : median_interval(values).median;
 }

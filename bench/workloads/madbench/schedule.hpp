@@ -23,6 +23,7 @@
 
 namespace weir::bench::madbench {
 
+// The paper's names.  NOLINTNEXTLINE(readability-identifier-naming)
 enum class Function : std::int8_t { S = 0, D = 1, W = 2, C = 3 };
 [[nodiscard]] const char* name_of(Function function);
 
