@@ -36,7 +36,7 @@ def report_command(
 
 def write_reports(path: Path) -> Path:
     """Write ``report.html`` for every run below ``path``, then one over all; returns the last."""
-    # The report brings the plotting library with it, which other commands need not wait for.
+    # Imported here: no other command has to wait for the report's modules.
     from weir.report import write_report  # noqa: PLC0415
 
     folders = [folder for folder in find_run_folders(path) if folder != path]
