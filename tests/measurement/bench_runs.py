@@ -1,0 +1,51 @@
+"""Real runs of weir-bench on four ranks, for tests of what it measures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.results.schema import Run
+
+CLONE = Path(__file__).resolve().parents[2]
+WEIR_BENCH = CLONE / "build" / "release" / "bench" / "weir-bench"
+LAUNCHER = ("mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
+SMALL = ("256", "4", "1", "32", "4096", "1", "1")
+BRIEF = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1")
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The person's own settings kept out; Open MPI allowed to run as root."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {**inherited, **allowed, **extra}
+
+
+@dataclass(frozen=True)
+class Done:
+    stdout: str
+    folder: Path  # where it was started
+    results: Path
+
+    def run(self, slug: str) -> Run:
+        return Run.model_validate(json.loads((self.results / slug / "run.json").read_text()))
+
+
+def run_bench(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> Done:
+    """Runs ``weir-bench madbench`` to its successful end in ``folder``."""
+    results = folder / "results"
+    done = subprocess.run(
+        [*LAUNCHER, "-n", "4", str(WEIR_BENCH), "madbench", *arguments],
+        cwd=folder,
+        env=environment({"WEIR_OUTPUT": str(results), **(variables or {})}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Done(done.stdout, folder, results)
