@@ -162,7 +162,7 @@ def _failure_details(failure: Failure) -> Markup:
     entries = [
         join(element("dt", name), element("dd", value, data_failure=name.lower()))
         for name, value in rows
-        if value is not None
+        if value
     ]
     return join(element("p", failure.message), element("dl", *entries, class_="facts-list"))
 

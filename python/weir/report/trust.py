@@ -47,6 +47,8 @@ def _line(state: str, name: str, *said: Child) -> Markup:
 def _payload(verification: Verification) -> Markup:
     if not verification.performed:
         return _line(DOUBT, "Payload not verified.", "What was read back was not checked.")
+    if verification.bytes_verified == 0 and not verification.errors:
+        return _line(DOUBT, "Payload not verified.", "Nothing had been read back.")
     kind = f"seed {verification.seed}, {verification.compressible_percent} % compressible"
     if verification.errors:
         number = plural(len(verification.errors), "error")
