@@ -49,7 +49,7 @@ std::optional<std::string> mpi_control_variable(const char* name) {
       MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
     std::string value(static_cast<std::size_t>(count) + 1, '\0');
     if (count > 1 && MPI_T_cvar_read(handle, value.data()) == MPI_SUCCESS)
-      found = std::string(value.c_str());
+      found = value.substr(0, value.find('\0'));
     MPI_T_cvar_handle_free(&handle);
   }
   MPI_T_finalize();

@@ -1,3 +1,5 @@
+#include "measurement/environment.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,6 +77,36 @@ TEST(SystemText, FindsTheChoiceInBrackets) {
 TEST(SystemText, MissingIsUnknown) {
   EXPECT_EQ(or_unknown(read_integer("/nowhere/at/all")), "unknown");
   EXPECT_EQ(or_unknown(std::optional<std::int64_t>(0)), 0);
+}
+
+// On the machine that runs the tests, of which only this much is certain.
+TEST(DescribeFileSystem, SaysUnknownOfADirectoryThatIsNotThere) {
+  const nlohmann::json description = describe_file_system("/nowhere/at/all");
+  EXPECT_EQ(description["directory"], "/nowhere/at/all");
+  for (const auto& [name, value] : description.items()) {
+    if (name != "directory") EXPECT_EQ(value, "unknown") << name;
+  }
+  EXPECT_EQ(file_system_type("/nowhere/at/all"), "unknown");
+}
+
+TEST(DescribeFileSystem, KnowsWhatHoldsADirectory) {
+  EXPECT_EQ(file_system_type("/proc"), "proc");
+  const nlohmann::json description = describe_file_system("/proc");
+  EXPECT_EQ(description["mount_point"], "/proc");
+  EXPECT_EQ(description["magic"], "0x00009fa0");
+}
+
+TEST(DescribeFileSystem, TellsMemoryFromStorage) {
+  EXPECT_TRUE(is_memory_file_system("tmpfs"));
+  EXPECT_FALSE(is_memory_file_system("ext4"));
+  EXPECT_FALSE(is_memory_file_system("unknown"));
+}
+
+TEST(DescribeHardware, CountsProcessorsAndMemory) {
+  const nlohmann::json hardware = describe_hardware("/proc");
+  EXPECT_GE(hardware["processor"]["hardware_threads"], 1);
+  EXPECT_GT(hardware["memory"]["bytes"], 0);
+  EXPECT_EQ(hardware["block_device"], "unknown");  // there is none under /proc
 }
 
 // Writes fields one after the other in the node's byte order, as the kernel does.

@@ -205,6 +205,7 @@ Result<nlohmann::json> QuietWatch::finish(const Job& job) const {
     return status.error();
   if (job.rank != 0) return nlohmann::json(nullptr);
   std::vector<NodeActivity> nodes;
+  nodes.reserve(reports.size());
   for (const ActivityMessage& one : reports) nodes.push_back(activity_of(one));
   return judge_quiet(nodes, load_, load_of_last_minute(), sysconf(_SC_CLK_TCK));
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -37,7 +37,10 @@ Result<BufferPair> BufferPair::create(std::int64_t bytes_each) {
   const auto each = checked_round_up(bytes_each, page_bytes);
   const auto both = each ? checked_multiply(*each, 2) : std::nullopt;
   void* memory = nullptr;
-  if (both) memory = std::aligned_alloc(page_bytes, static_cast<std::size_t>(*both));
+  if (both) {
+    memory = ::operator new (static_cast<std::size_t>(*both), std::align_val_t{page_bytes},
+                             std::nothrow);
+  }
   if (memory == nullptr) {
     Error error;
     error.code = ErrorCode::insufficient;
@@ -50,7 +53,9 @@ Result<BufferPair> BufferPair::create(std::int64_t bytes_each) {
   return pair;
 }
 
-void BufferPair::Free::operator()(std::byte* memory) const { std::free(memory); }
+void BufferPair::Free::operator()(std::byte* memory) const {
+  ::operator delete (memory, std::align_val_t{page_bytes});
+}
 
 Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path)
     : job_(job), guard_(guard), offset_(offset), path_(std::move(path)) {}
@@ -58,9 +63,13 @@ Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std
 Status Probe::provide_buffers(std::int64_t bytes) {
   if (buffers_.bytes_each() >= bytes) return {};
   buffers_ = BufferPair();  // never both at once
-  auto larger = BufferPair::create(bytes);
-  if (larger) buffers_ = std::move(larger).value();
-  return meet(larger ? Status() : Status(larger.error()));
+  Status status;
+  if (auto larger = BufferPair::create(bytes)) {
+    buffers_ = std::move(larger).value();
+  } else {
+    status = larger.error();
+  }
+  return meet(std::move(status));
 }
 
 Status Probe::meet(Status mine) { return agree_on(job_, std::move(mine), &failed_rank_); }
@@ -243,7 +252,7 @@ Result<double> Probe::busy_work(std::int64_t operations) {
   if (Status status = meet({}); !status) return status.error();
   const std::int64_t start_ns = monotonic_ns();
   consumed_ += bench::busy_work(operations, {});
-  const auto seconds = slowest(seconds_of(std::max<std::int64_t>(1, monotonic_ns() - start_ns)));
+  auto seconds = slowest(seconds_of(std::max<std::int64_t>(1, monotonic_ns() - start_ns)));
   if (!seconds) return seconds;
   return static_cast<double>(operations) / seconds.value();
 }
