@@ -102,22 +102,6 @@ Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs
       size_text(summed[2])));
 }
 
-Status check_disk(const CoreSettings& core, const Needs& needs) {
-  struct statvfs file_system {};
-  if (statvfs(core.directory.c_str(), &file_system) != 0) {
-    return system_failure("statvfs", core.directory, -1, errno);
-  }
-  const auto free_bytes = checked_multiply(static_cast<std::int64_t>(file_system.f_bavail),
-                                           static_cast<std::int64_t>(file_system.f_frsize))
-                              .value_or(unlimited);
-  // Some file systems do not say how much they have.
-  if (file_system.f_blocks == 0 || needs.disk_bytes <= free_bytes) return {};
-  return insufficient(fmt::format(
-      "the run needs {} of disk and {} are free in {}; take fewer pixels or bins, or another "
-      "--directory",
-      size_text(needs.disk_bytes), size_text(free_bytes), core.directory));
-}
-
 }  // namespace
 
 std::int64_t available_memory_bytes() {
@@ -163,11 +147,27 @@ MemoryHog::~MemoryHog() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
+Status check_disk(const CoreSettings& core, std::int64_t needed_bytes) {
+  struct statvfs file_system {};
+  if (statvfs(core.directory.c_str(), &file_system) != 0) {
+    return system_failure("statvfs", core.directory, -1, errno);
+  }
+  const auto free_bytes = checked_multiply(static_cast<std::int64_t>(file_system.f_bavail),
+                                           static_cast<std::int64_t>(file_system.f_frsize))
+                              .value_or(unlimited);
+  // Some file systems do not say how much they have.
+  if (file_system.f_blocks == 0 || needed_bytes <= free_bytes) return {};
+  return insufficient(fmt::format(
+      "the run needs {} of disk and {} are free in {}; take fewer pixels or bins, or another "
+      "--directory",
+      size_text(needed_bytes), size_text(free_bytes), core.directory));
+}
+
 Status check_needs(const Job& job, const CoreSettings& core, const Needs& needs,
                    std::int64_t* hog_bytes) {
   if (Status status = check_memory(job, core, needs, hog_bytes); !status) return status;
   Status status;
-  if (job.rank == 0) status = check_disk(core, needs);
+  if (job.rank == 0) status = check_disk(core, needs.disk_bytes);
   std::array<char, 1024> text{};
   if (!status) status.error().text().copy(text.data(), text.size() - 1);
   MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, job.world);

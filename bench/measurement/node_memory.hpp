@@ -31,6 +31,9 @@ class MemoryHog {
   std::size_t bytes_ = 0;
 };
 
+// Refuses a run that needs more disk than the directory's file system has free. Local.
+[[nodiscard]] Status check_disk(const CoreSettings& core, std::int64_t needed_bytes);
+
 // Refuses a run whose ranks need more than their node has, with the hog, or more disk than the
 // directory's file system has free. Collective; the same answer on every rank. On node leaders,
 // `hog_bytes` is what --memory-hog takes there.

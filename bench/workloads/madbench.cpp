@@ -87,6 +87,15 @@ int complain(Error error) {
   return exit_usage;
 }
 
+// The settings as one configuration has them: of a list, its own value.
+ordered_json own_parameters(const Settings& settings, const Variant& variant) {
+  ordered_json parameters = parameters_json(settings);
+  parameters["iomethod"]["value"] = name_of(variant.method);
+  parameters["iomode"]["value"] = name_of(variant.mode);
+  parameters["filetype"]["value"] = name_of(variant.file_type);
+  return parameters;
+}
+
 int print_plan(const Settings& settings) {
   if (!settings.has("ranks")) {
     return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
@@ -95,6 +104,12 @@ int print_plan(const Settings& settings) {
   if (!request) return complain(request.error());
   const Request& r = request.value();
   if (Status status = check_directory(r.core.directory); !status) return complain(status.error());
+  // Memory is the business of the nodes, which may be other machines than this one.
+  const auto layout = Layout::create(r.size, r.variants.front().file_type);
+  if (!layout) return complain(layout.error());
+  if (Status status = check_disk(r.core, layout.value().disk_bytes()); !status) {
+    return complain(status.error());
+  }
   ordered_json plan;
   plan["configurations"] = ordered_json::array();
   std::int64_t transfer_bytes = 0;
@@ -107,7 +122,7 @@ int print_plan(const Settings& settings) {
     plan["configurations"].push_back({{"label", label_of(variant)},
                                       {"slug", slug_of(variant)},
                                       {"asynchronous", variant.mode == Mode::async},
-                                      {"parameters", parameters_json(r.settings)},
+                                      {"parameters", own_parameters(r.settings, variant)},
                                       {"plan", one.value()}});
   }
   plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
@@ -174,7 +189,7 @@ Result<std::vector<ordered_json>> write_new_runs(const Request& request, const J
                  .slug = slug,
                  .label = label_of(variant),
                  .command = command,
-                 .parameters = parameters_json(request.settings),
+                 .parameters = own_parameters(request.settings, variant),
                  .plan = plan_json(request.size, variant, request.alpha).value(),
                  .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
                 request.core));

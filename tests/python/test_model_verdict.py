@@ -110,21 +110,6 @@ def test_below_in_asynchronous_runs_with_a_good_overlap_names_the_slow_transfers
     assert text == told
 
 
-def listing_all(run: Run) -> Run:
-    """As in a job with several configurations, whose parameters are those of the whole job."""
-    record = run.model_dump(mode="json")
-    for name, values in (("iomethod", "POSIX,MPI"), ("filetype", "UNIQUE,SHARED")):
-        record["parameters"][name]["value"] = values
-    return Run.model_validate(record)
-
-
-def test_siblings_are_told_apart_by_their_labels_where_parameters_are_lists() -> None:
-    slow = {"straggler_factor": 1.0, "write_bytes_per_second": 0.4e9}
-    run = listing_all(with_expectation(make_run(label="MPI SHARED SYNC", **slow), 2.0))
-    posix = listing_all(make_run(label="POSIX SHARED SYNC", straggler_factor=1.0))
-    assert "look at the MPI-IO layer: POSIX SHARED SYNC" in judged(run, "write", posix).text
-
-
 def test_below_from_an_expected_page_cache_names_the_cold_pages() -> None:
     cached = {
         "name": "page cache read",

@@ -152,16 +152,6 @@ def test_comparison_names_the_parameters_that_differ() -> None:
     assert differing == {"iomethod": ("POSIX", "MPI"), "ranks": ("4", "64")}
 
 
-def test_comparison_of_lists_takes_the_value_that_the_label_names() -> None:
-    runs = []
-    for label in ("POSIX UNIQUE SYNC", "MPI UNIQUE SYNC"):
-        record = make_run(label=label).model_dump(mode="json")
-        record["parameters"]["iomethod"]["value"] = "POSIX,MPI"
-        runs.append(Run.model_validate(record))
-    (differing,) = compare(*runs).differences
-    assert (differing.name, differing.first, differing.second) == ("iomethod", "POSIX", "MPI")
-
-
 def test_different_modes_are_compared_by_both_metrics() -> None:
     result = compare(make_run(), make_run(label="POSIX UNIQUE ASYNC"))
     assert {rate.metric for rate in result.rates} == {"span", "foreground"}

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from weir.model.path import CACHE_READ, CACHE_WRITE
 from weir.results.quantities import rate_text
 from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
-from weir.results.settings import own_settings
 
 STRAGGLER_FACTOR = 1.3
 """A rank is named as slow when its I/O time is that many times the mean of all ranks."""
@@ -130,7 +129,8 @@ def _same_rate(run: Run, like: Rate) -> Rate | None:
 
 
 def _parameter(run: Run, name: str) -> str:
-    return str(own_settings(run).get(name, "")).lower()
+    parameter = run.parameters.get(name)
+    return str(parameter.value).lower() if parameter is not None else ""
 
 
 def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:

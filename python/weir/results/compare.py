@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from weir.results.errors import ResultError
 from weir.results.schema import Phase, Run
-from weir.results.settings import own_settings
 from weir.results.statistics import MedianInterval, median_interval
 
 
@@ -130,5 +129,5 @@ def _differences(first: Run, second: Run) -> list[ParameterDifference]:
 
 
 def _settings(run: Run) -> dict[str, str]:
-    settings = {name: str(value) for name, value in own_settings(run).items()}
+    settings = {name: str(parameter.value) for name, parameter in run.parameters.items()}
     return settings | {"ranks": str(run.plan.ranks), "workload": run.workload}

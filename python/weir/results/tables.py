@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from weir.results.schema import Repetition, Run
-from weir.results.settings import own_settings
 
 Row = tuple[Any, ...]
 
@@ -172,7 +171,7 @@ def _run_row(run: Run, folder: str) -> Row:
         len(run.verification.errors),
         run.clocks.flagged if run.clocks else None,
         run.environment.quiet.quiet if run.environment else None,
-        json.dumps(own_settings(run)),
+        json.dumps({name: parameter.value for name, parameter in run.parameters.items()}),
         " ".join(run.command),
         json.dumps(run.environment.model_dump()) if run.environment else None,
     )
