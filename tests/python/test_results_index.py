@@ -12,7 +12,6 @@ from weir.model.verdict import verdict
 from weir.results.compare import RateComparison, compare, pair_by_label
 from weir.results.errors import ResultError
 from weir.results.index import query
-from weir.results.schema import Run
 from weir.results.seal import seal
 from weir.results.tables import TABLES
 
