@@ -45,11 +45,17 @@ class Source:
 
 
 def sources_of(build_folder: Path) -> list[Source]:
-    """The clone's own sources in the compilation database."""
+    """The clone's own C++ sources in the compilation database."""
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
     sources = [Source(Path(entry["file"]), entry["command"]) for entry in entries]
-    own = [s for s in sources if s.path.is_relative_to(CLONE) and not s.path.is_relative_to(build)]
+    own = [
+        source
+        for source in sources
+        if source.path.suffix == ".cpp"
+        and source.path.is_relative_to(CLONE)
+        and not source.path.is_relative_to(build)
+    ]
     return sorted(own, key=lambda source: source.name)
 
 
