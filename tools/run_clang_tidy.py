@@ -2,9 +2,9 @@
 
 usage: run_clang_tidy.py BUILD_FOLDER
 
-A source passes for good with the same .clang-tidy, the same compile command and the same contents
-of itself and of every header of this clone that it includes, directly or not. What passed is kept
-in build/cache/clang-tidy, one small file a source. As many run at once as there are cores.
+A source passes for good with the same .clang-tidy files, the same compile command and the same
+contents of itself and of every header of this clone that it includes, directly or not. What passed
+is kept in build/cache/clang-tidy, one small file a source. As many run at once as there are cores.
 """
 
 from __future__ import annotations
@@ -45,17 +45,11 @@ class Source:
 
 
 def sources_of(build_folder: Path) -> list[Source]:
-    """The clone's own C++ sources in the compilation database."""
+    """The clone's own sources in the compilation database."""
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
     sources = [Source(Path(entry["file"]), entry["command"]) for entry in entries]
-    own = [
-        source
-        for source in sources
-        if source.path.suffix == ".cpp"
-        and source.path.is_relative_to(CLONE)
-        and not source.path.is_relative_to(build)
-    ]
+    own = [s for s in sources if s.path.is_relative_to(CLONE) and not s.path.is_relative_to(build)]
     return sorted(own, key=lambda source: source.name)
 
 
@@ -74,10 +68,16 @@ def included_files(path: Path) -> set[Path]:
     return found
 
 
-def state_of(source: Source, settings: bytes) -> str:
+def settings_of(path: Path) -> set[Path]:
+    """The .clang-tidy files that clang-tidy reads for a source: of its folder and those above."""
+    folders = [folder for folder in path.parents if folder.is_relative_to(CLONE)]
+    return {folder / ".clang-tidy" for folder in folders if (folder / ".clang-tidy").is_file()}
+
+
+def state_of(source: Source, version: bytes) -> str:
     """A checksum of everything that clang-tidy's answer depends on."""
-    checksum = hashlib.sha256(settings + source.command.encode())
-    for path in sorted(included_files(source.path)):
+    checksum = hashlib.sha256(version + source.command.encode())
+    for path in sorted(included_files(source.path) | settings_of(source.path)):
         checksum.update(str(path).encode() + path.read_bytes())
     return checksum.hexdigest()
 
@@ -106,12 +106,11 @@ def main() -> int:
     parser.add_argument("build_folder", type=Path, help="holds compile_commands.json")
     build_folder = parser.parse_args().build_folder
     version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, check=True).stdout
-    settings = version + (CLONE / ".clang-tidy").read_bytes()
     PASSED.mkdir(parents=True, exist_ok=True)
 
     waiting = []
     for source in sources_of(build_folder):
-        state = state_of(source, settings)
+        state = state_of(source, version)
         if not source.stamp.is_file() or source.stamp.read_text() != state:
             waiting.append((source, state))
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
