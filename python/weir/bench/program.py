@@ -48,9 +48,9 @@ def find_program(environment: Mapping[str, str]) -> Path:
         raise BenchError(f"WEIR_BENCH={named} is no program; name weir-bench itself", USAGE)
     package = Path(weir.__file__).resolve().parent
     candidates = [Path(sysconfig.get_path("scripts")) / PROGRAM]
-    candidates += [
-        above / BUILT for above in package.parents if (above / "pyproject.toml").exists()
-    ]
+    clone = next((above for above in package.parents if (above / "pyproject.toml").exists()), None)
+    if clone:
+        candidates.append(clone / BUILT)
     for candidate in candidates:
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
