@@ -123,13 +123,20 @@ def test_a_failed_run_says_first_where_and_why(tmp_path: Path) -> None:
 
 
 def test_a_run_that_failed_before_any_repetition_still_has_a_report(tmp_path: Path) -> None:
-    run = make_run(failed=True).model_copy(
+    whole = make_run(failed=True)
+    assert whole.failure is not None
+    run = whole.model_copy(
         update={"repetitions": [], "rates": [], "histograms": [], "nodes": [], "clocks": None,
-                "environment": None}
+                "environment": None,
+                "failure": whole.failure.model_copy(update={"operation": "", "file": None}),
+                "verification": whole.verification.model_copy(update={"bytes_verified": 0})}
     )  # fmt: skip
     tmp_path.joinpath("run.json").write_text(run.model_dump_json(), encoding="utf-8")
     page = read_report(write_report(tmp_path))
-    assert "No measured repetition was complete" in page.one("div", role="alert").text
+    banner = page.one("div", role="alert")
+    assert "No measured repetition was complete" in banner.text
+    assert [name.text for name in banner.find("dt")] == ["Cause", "Rank", "Host", "Offset"]
+    assert "Nothing had been read back" in section(page, "-trust").text
     assert "not measured" in page.one("section", data_direction="write").text
     assert "No events are recorded" in section(page, "-trace").text
     assert "not recorded" in section(page, "-environment").text
@@ -141,6 +148,22 @@ def test_no_expectation_is_said_plainly(tmp_path: Path) -> None:
     assert "A number without an expectation is not a result" in page.one("div", class_="lead").text
     assert "No expectation was made before this run" in section(page, "-expectation").text
     assert page.one("h1").find("span", data_verdict="no expectation")
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_the_verdict_is_explained_where_the_median_is_outside(
+    tmp_path: Path, outside: bool
+) -> None:
+    record = json.loads(make_run(sealed=True).model_dump_json())
+    for judged in record["verdict"]["rates"]:
+        judged["text"] = "as expected: its interval reaches into what was expected"
+    for expected in record["expectation"]["rates"]:
+        if outside:
+            expected["low_bytes_per_second"] *= 1.5
+    page = report_of(tmp_path, Run.model_validate(record))
+    tile = page.one("section", data_direction="read").text
+    assert ("As expected: its interval reaches into" in tile) == outside
+    assert ("Expected limit: storage read" in tile) != outside
 
 
 def test_an_unsealed_run_is_not_judged(tmp_path: Path) -> None:

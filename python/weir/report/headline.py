@@ -18,7 +18,7 @@ from weir.report.wording import (
     spread_text,
     verdict_word,
 )
-from weir.results.schema import Direction, Failure
+from weir.results.schema import Direction, ExpectedRate, Failure, RateVerdict
 
 BULLET_WIDTH = 396.0
 
@@ -78,7 +78,7 @@ def _tile(source: Source, direction: Direction) -> Markup:
             join(share, rate(expected.expected_bytes_per_second), f" expected ({interval}).")
         )
         judged = rate_verdict(run, direction)
-        if judged is None or judged.verdict == "as expected":
+        if judged is None or _speaks_for_itself(judged, expected):
             lines.append(join("Expected limit: ", element("bdi", expected.limiting_stage), "."))
         else:
             lines.append(element("span", sentence_case(judged.text), ".", class_="strong"))
@@ -96,6 +96,12 @@ def _tile(source: Source, direction: Direction) -> Markup:
         aria_label=f"Result of {'writing' if direction == 'write' else 'reading'}",
         data_direction=direction,
     )
+
+
+def _speaks_for_itself(judged: RateVerdict, expected: ExpectedRate) -> bool:
+    """As expected, and the median within the expected interval, as the drawing shows."""
+    low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
+    return judged.verdict == "as expected" and low <= judged.measured_bytes_per_second <= high
 
 
 def facts(source: Source) -> Markup:
