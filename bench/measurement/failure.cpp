@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -33,6 +35,19 @@ bool is_gone(std::int64_t process) {
   const std::size_t name_end = line.rfind(')');
   return name_end != std::string::npos && name_end + 2 < line.size() &&
          (line[name_end + 2] == 'Z' || line[name_end + 2] == 'X');
+}
+
+constexpr int sweepers_per_node = 2;
+
+// Removes what is left in a directory that was made for one run, and the directory. Files that
+// other ranks remove meanwhile are no error; the directory stays when something cannot be removed.
+void sweep(const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    std::error_code gone;
+    std::filesystem::remove(entry.path(), gone);
+  }
+  rmdir(directory.c_str());
 }
 
 const char* cause_of(const Error& error) {
@@ -133,11 +148,15 @@ Status FailureGuard::remove_test_files() {
       first = system_failure("unlink", path, -1, errno);
     }
   }
-  // Other ranks may still have files there; the last one to come removes it.
-  if (!files_.directory.empty() && rmdir(files_.directory.c_str()) != 0 && errno != ENOENT &&
-      errno != ENOTEMPTY && errno != EEXIST && first.ok()) {
-    first = system_failure("rmdir", files_.directory, -1, errno);
+  if (files_.directory.empty() || rmdir(files_.directory.c_str()) == 0 || errno == ENOENT) {
+    return first;
   }
+  if (errno != ENOTEMPTY && errno != EEXIST) {
+    return first.ok() ? system_failure("rmdir", files_.directory, -1, errno) : first;
+  }
+  // Other ranks' files are theirs to remove. But an MPI library puts files of its own beside the
+  // data, and a lost rank removes nothing: a few ranks per node look at all that is left.
+  if (node_rank_ < sweepers_per_node) sweep(files_.directory);
   return first;
 }
 
@@ -151,19 +170,38 @@ void FailureGuard::entering(const char* operation, const std::string* file, std:
 void FailureGuard::left() { entered_ns_ = 0; }
 
 void FailureGuard::record(const std::string& status, const Error& error, const std::string& host) {
-  const nlohmann::ordered_json failure = failure_record(error, host);
-  const std::string claim = root_ + "/failure.json";
-  const int descriptor = open(claim.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    if (errno == EEXIST) return;  // another process was first
-    fmt::print(stderr, "weir-bench: cannot record the failure in {}: errno {}\n", claim, errno);
-  } else {
-    close(descriptor);
+  nlohmann::ordered_json failure = failure_record(error, host);
+  failure["status"] = status;
+  if (claim(failure)) {
     fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
-    if (Status written = write_file_atomically(claim, failure.dump(2) + "\n", false); !written) {
-      fmt::print(stderr, "weir-bench: {}\n", written.error().text());
-    }
+    mark_unfinished(std::move(failure));
   }
+}
+
+void FailureGuard::finish_record_of_first() const {
+  constexpr std::chrono::milliseconds patience{300};
+  std::this_thread::sleep_for(patience);
+  std::ifstream file(root_ + "/failure.json");
+  auto first = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (first.is_object() && first.contains("status")) mark_unfinished(std::move(first));
+}
+
+bool FailureGuard::claim(const nlohmann::ordered_json& failure) const {
+  // Written first and linked then: whoever sees the claim sees all of it.
+  const std::string path = root_ + "/failure.json";
+  const std::string own = fmt::format("{}/failure.json.{}.{}", root_, host_, getpid());
+  if (Status written = write_file_atomically(own, failure.dump(2) + "\n", false); !written) {
+    fmt::print(stderr, "weir-bench: {}\n", written.error().text());
+    return true;  // nobody else may succeed either: the user must hear of it
+  }
+  const bool won = link(own.c_str(), path.c_str()) == 0 || errno != EEXIST;
+  unlink(own.c_str());
+  return won;
+}
+
+void FailureGuard::mark_unfinished(nlohmann::ordered_json failure) const {
+  const std::string status = failure["status"];
+  failure.erase("status");
   for (const std::string& slug : slugs_) {
     const std::string path = fmt::format("{}/{}/run.json", root_, slug);
     std::ifstream file(path);
@@ -212,6 +250,7 @@ void FailureGuard::end_process(const std::string& status, const Error& error, in
   if (Status removed = remove_test_files(); !removed) {
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
+  finish_record_of_first();
   // Not exit(): the other threads are in the middle of something. Ending with a failure and without
   // MPI_Finalize makes the launcher end the other ranks.
   _exit(exit_status);

@@ -2,16 +2,16 @@
 //
 // Three ways lead here:
 //   1. A rank's operation fails. The ranks learn of it at their next barrier (job.hpp: agree) and
-//   end
-//      together; rank 0 reports the first failed rank's error.
+//      end together; rank 0 reports the first failed rank's error.
 //   2. A signal arrives (Ctrl-C, or SIGTERM from the launcher because a rank was lost). A thread of
 //      every rank waits for signals; it removes the test files, records the failure and ends the
 //      process. A rank of this node that is gone is named.
 //   3. An operation does not return. The same thread sees it overstay the deadline.
 //
-// The record: the first process that creates ROOT/failure.json writes every unfinished run.json
-// below ROOT again, with its status and the failure; the others keep quiet. So one line is printed,
-// whoever is first.
+// The record: the first process that links its ROOT/failure.json prints the line and writes every
+// unfinished run.json below ROOT again, with its status and the failure. The others keep quiet,
+// remove their files, wait a moment and finish the record should the first have been killed over
+// it.
 #pragma once
 
 #include <signal.h>
@@ -69,6 +69,11 @@ class FailureGuard {
 
  private:
   void watch(const std::stop_token& stop);
+  // Whether this process is the first to claim the failure, whose record goes to failure.json.
+  [[nodiscard]] bool claim(const nlohmann::ordered_json& failure) const;
+  void mark_unfinished(nlohmann::ordered_json failure) const;
+  // Gives the process that claimed the failure time to finish its record, then looks after it.
+  void finish_record_of_first() const;
   [[noreturn]] void end_process(const std::string& status, const Error& error, int exit_status);
   [[nodiscard]] Error describe_signal(int signal) const;
   [[nodiscard]] bool has_lost_rank(int* lost) const;
