@@ -93,6 +93,10 @@ ordered_json own_parameters(const Settings& settings, const Variant& variant) {
   parameters["iomethod"]["value"] = name_of(variant.method);
   parameters["iomode"]["value"] = name_of(variant.mode);
   parameters["filetype"]["value"] = name_of(variant.file_type);
+  // Where the program reads and writes its own files says nothing of the measurement.
+  for (const char* own_file : {"expectation", "output", "plan", "progress", "ranks"}) {
+    parameters.erase(own_file);
+  }
   return parameters;
 }
 
