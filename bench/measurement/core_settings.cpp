@@ -163,9 +163,9 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
 
   constexpr std::int64_t most = 1'000'000;
   struct Bound {
-    const char* name;
-    std::int64_t least;
-    std::int64_t most;
+    const char* name = nullptr;
+    std::int64_t least = 0;
+    std::int64_t most = 0;
     std::int64_t value = 0;
   } bounds[] = {{"rank-shift", 0, std::numeric_limits<std::int32_t>::max()},
                 {"compressible", 0, 100},
