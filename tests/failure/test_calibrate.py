@@ -42,6 +42,7 @@ def failure_of(ended: Ended, status: str = "failed") -> Failure:
     assert_one_message_and_nothing_left(ended, status)
     assert not ended.results.exists()
     record = json.loads((unfinished(ended) / "failure.json").read_text())
+    assert record.pop("status") == status
     failure = Failure.model_validate(record)
     assert ended.messages[0] == f"weir-bench: {status}: {failure.message}"
     return failure
