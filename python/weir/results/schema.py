@@ -74,6 +74,15 @@ class PlannedPhase(Record):
     )
 
 
+class PlannedTarget(Record):
+    """The share of one directory, where the files lie in several."""
+
+    directory: str
+    ranks: list[int]
+    files: Count
+    bytes_total: Count = Field(description="over all phases, one repetition")
+
+
 class Plan(Record):
     """What one repetition moves and needs, known before the run."""
 
@@ -83,6 +92,9 @@ class Plan(Record):
     memory_bytes_total: Count
     disk_bytes_total: Count
     phases: list[PlannedPhase]
+    targets: list[PlannedTarget] = Field(
+        default_factory=list, description="empty where all files lie in one directory"
+    )
 
 
 class Spread(Record):
@@ -225,6 +237,14 @@ class Node(Record):
     phases: list[NodePhase]
 
 
+class TargetShare(Record):
+    """The files of one directory, where the files lie in several; times of its slowest rank."""
+
+    directory: str
+    ranks: list[int]
+    phases: list[NodePhase]
+
+
 class PayloadError(Record):
     """A place where what was read is not what was written."""
 
@@ -354,6 +374,9 @@ class Run(Record):
     )
     histograms: list[Histogram]
     nodes: list[Node]
+    targets: list[TargetShare] = Field(
+        default_factory=list, description="empty where all files lie in one directory"
+    )
     verification: Verification
     clocks: Clocks | None
     environment: Environment | None

@@ -1,0 +1,101 @@
+"""``platforms/NAME.toml``: a machine's path as stages in series, each with units in parallel.
+
+``weir platform probe`` writes one, ``weir.model`` makes expectations of it, and people write them
+by hand for machines that do not exist yet. Rates are bytes per second of one unit, times seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from weir.results.schema import Count, Direction, NonNegative, Record
+
+StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
+"""The place on the byte's path, in its order from the application to the device."""
+
+Route = Literal["memory", "cached", "durable", "dropped", "direct", "network"]
+"""Which transfers pass: ``cached`` ends in (or comes from) the page cache, ``durable`` are writes
+with a sync, ``dropped`` are reads of pages that are not resident, ``direct`` is O_DIRECT,
+``network`` are bytes that change hosts, ``memory`` is every copy between buffers."""
+
+
+class Quantity(Record):
+    """A fitted figure and its 95 % interval; by hand, all three may be the same."""
+
+    value: NonNegative
+    low: NonNegative
+    high: NonNegative
+
+
+class Cache(Record):
+    """A cache in front of a stage: up to about ``bytes`` are taken at ``rate`` instead."""
+
+    bytes: Count
+    rate_bytes_per_second: Quantity
+    width_bytes: NonNegative = Field(
+        default=0, description="of the transition (Uselton, equation 2); 0 is a step (equation 1)"
+    )
+
+
+class Unit(Record):
+    """One of a stage's units where they differ, such as one target of four."""
+
+    name: str
+    rate_bytes_per_second: Quantity
+    fixed_seconds: Quantity
+
+
+class PlatformStage(Record):
+    """One component of the path."""
+
+    name: str
+    kind: StageKind
+    direction: Direction | None = Field(default=None, description="none: both")
+    routes: list[Route]
+    units: int = Field(ge=1, description="in parallel; of kind rank or node: per rank, per host")
+    rate_bytes_per_second: Quantity = Field(description="of one unit with all its users")
+    one_user_bytes_per_second: Quantity | None = Field(
+        default=None, description="what one rank alone draws of a unit; none: all of it"
+    )
+    fixed_seconds: Quantity = Field(description="of one operation of one rank, besides its bytes")
+    sharing: Literal["linear", "saturating"] = "saturating"
+    cache: Cache | None = None
+    different_units: list[Unit] = Field(default_factory=list, description="if they differ")
+
+
+class Fit(Record):
+    """How well the stages describe what was measured."""
+
+    stage: str
+    form: str = Field(description="the form that cross-validation chose")
+    rejected_forms: dict[str, float] = Field(
+        default_factory=dict, description="others and their held-out median relative error"
+    )
+    samples: int
+    held_out_median_error: NonNegative
+    held_out_p90_error: NonNegative
+    fits: bool
+    text: str
+
+
+class Platform(Record):
+    """The whole description."""
+
+    format: Literal["weir-platform"]
+    format_version: Literal[1]
+    name: str
+    measured_utc: str | None = None
+    seconds: NonNegative | None = None
+    conditions: dict[str, Any] = Field(default_factory=dict)
+    topology: dict[str, Any] = Field(default_factory=dict)
+    hosts: int = Field(ge=1)
+    ranks_per_host: int = Field(ge=1)
+    memory_available_bytes: Count | None = None
+    stages: list[PlatformStage]
+    latencies_seconds: dict[str, Quantity] = Field(
+        default_factory=dict, description="call, fsync, create, stat, remove, barrier, message"
+    )
+    busy_work_operations_per_second: Quantity | None = None
+    fits: list[Fit] = Field(default_factory=list)
