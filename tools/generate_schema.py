@@ -17,11 +17,16 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from weir.results.calibration import Calibration
+from weir.results.probe import Probe
 from weir.results.schema import Run
 
 CLONE = Path(__file__).resolve().parent.parent
 FOLDER = CLONE / "docs" / "schema"
-RECORDS: dict[str, type[BaseModel]] = {"run": Run, "calibration": Calibration}
+RECORDS: dict[str, type[BaseModel]] = {
+    "run": Run,
+    "calibration": Calibration,
+    "probe": Probe,
+}
 
 
 def schema_text(record: type[BaseModel]) -> str:

@@ -31,19 +31,25 @@ Operation = Literal[
     "bandwidth",
     "busy_work",
 ]
-"""What was done.
+"""What was done; of every operation on data, ``ranks * operations * operation_bytes / seconds`` is
+the rate of all ranks together.
 
 ``memory_copy``: between buffers beyond the processor's caches. ``cache_write``, ``cache_read``: by
 the page cache, nothing made durable, pages resident. ``storage_write``: write and ``fsync``, after
 every operation. ``storage_read``: after dropping the pages. ``direct_*``: O_DIRECT. ``call``: 8
-bytes of a resident page. ``fsync``: after 4 KiB more. ``create``, ``stat``, ``remove``: of empty
-files in a directory of the rank. ``latency``: half a round trip of 8 bytes. ``bandwidth``: messages
-of one direction. ``busy_work``: MADbench2's, operations in ``operations``.
+bytes of a resident page. ``fsync``: after 4 KiB more, whose write is not in the seconds (those are
+then of the slowest rank). ``create``, ``stat``, ``remove``: of empty files in a directory of the
+rank. ``barrier``: of all ranks. ``latency``: messages of 8 bytes to and fro, each one counted;
+seconds over operations is half a round trip. ``bandwidth``: messages of one direction; ``ranks``
+are the senders, each with a receiver of its own. ``busy_work``: multiply-adds, as MADbench2's.
 """
 
 
 class Sample(Record):
-    """Trials of one operation at one size on one number of ranks, in the order they were made."""
+    """Trials of one operation at one size on one number of ranks, in the order they were made.
+
+    Fewer than all ranks are dealt over the hosts: as many as there are hosts are one on each.
+    """
 
     operation: Operation
     ranks: int = Field(ge=1, description="ranks that worked at the same time")
@@ -52,7 +58,7 @@ class Sample(Record):
     directory: str | None = Field(default=None, description="where, for operations on files")
     hosts: list[str] = Field(
         default_factory=list,
-        description="for messages: the host of both ranks, or the sender's and the receiver's",
+        description="for messages: the sender's and the receiver's, which may be the same",
     )
     seconds: list[NonNegative] = Field(description="each trial, first start to last end")
 
@@ -83,4 +89,5 @@ class Probe(Record):
     hardware: dict[str, Any] = Field(description="processors, caches, memory, devices, by hwloc")
     system_software: dict[str, Any]
     quiet: Quiet
+    warnings: list[str] = Field(default_factory=list, description="what is missing, and why")
     samples: list[Sample]
