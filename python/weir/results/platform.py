@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from weir.results.probe import Target
 from weir.results.schema import Count, Direction, NonNegative, Record
 
 StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
@@ -39,6 +40,14 @@ class Cache(Record):
     )
 
 
+class Crowding(Record):
+    """A unit with many users is slower: their requests no longer stream (Uselton, equation 4)."""
+
+    users: NonNegative = Field(description="of one unit, at which half of the fall in time is done")
+    width_users: NonNegative = Field(default=0, description="of the transition; 0 is a step")
+    rate_bytes_per_second: Quantity = Field(description="of one unit with very many users")
+
+
 class Unit(Record):
     """One of a stage's units where they differ, such as one target of four."""
 
@@ -60,9 +69,23 @@ class PlatformStage(Record):
         default=None, description="what one rank alone draws of a unit; none: all of it"
     )
     fixed_seconds: Quantity = Field(description="of one operation of one rank, besides its bytes")
+    turn_seconds: Quantity | None = Field(
+        default=None,
+        description="of one operation of one unit, which takes its users' operations in turn: 1 "
+        "over its operations per second",
+    )
     sharing: Literal["linear", "saturating"] = "saturating"
-    cache: Cache | None = None
-    different_units: list[Unit] = Field(default_factory=list, description="if they differ")
+    cache: Cache | None = Field(default=None, description="by bytes that the whole flow touches")
+    small_operations: Cache | None = Field(
+        default=None, description="by bytes of one operation: up to about so many, at that rate"
+    )
+    crowding: Crowding | None = None
+    different_units: list[Unit] = Field(
+        default_factory=list,
+        description="if they differ: a target by its directory, a node or its link by the host",
+    )
+    how: str = Field(default="", description="where the figures come from")
+    interval_how: str = Field(default="", description="how low and high came about")
 
 
 class Fit(Record):
@@ -92,6 +115,12 @@ class Platform(Record):
     topology: dict[str, Any] = Field(default_factory=dict)
     hosts: int = Field(ge=1)
     ranks_per_host: int = Field(ge=1)
+    ranks: int | None = Field(
+        default=None, description="set where the figures hold for that many ranks only"
+    )
+    targets: list[Target] = Field(
+        default_factory=list, description="directories that were probed; empty: any"
+    )
     memory_available_bytes: Count | None = None
     stages: list[PlatformStage]
     latencies_seconds: dict[str, Quantity] = Field(

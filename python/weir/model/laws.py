@@ -1,0 +1,90 @@
+"""The elementary laws of the path model, for numbers and NumPy arrays alike.
+
+A stage (``weir.model.stage``), the paper's equations (``weir.model.uselton``) and every fit
+(``weir.model.forms``) are made of these, so that what is fitted is what is evaluated. Rates are
+in bytes per second, times in seconds. Times per byte are used wherever rates meet, because times
+add up and are what is averaged; a rate of infinity costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Sharing = Literal["linear", "saturating"]
+Values = NDArray[np.float64]
+
+
+def share_before(
+    x: float | Values, at: float | Values, width: float | Values
+) -> NDArray[np.float64]:
+    """The share, 1 to 0, that still behaves as before a transition at ``at``.
+
+    ``width`` 0 is the unit step of Uselton's equation 1, with x = at still before it; otherwise
+    the logistic function 1 / (1 + exp((x - at) / width)) of equations 2 and 4.
+    """
+    x, at, width = np.broadcast_arrays(
+        np.asarray(x, dtype=float), np.asarray(at, dtype=float), np.asarray(width, dtype=float)
+    )
+    step = np.where(x <= at, 1.0, 0.0)
+    smooth = width > 0
+    with np.errstate(invalid="ignore", over="ignore"):
+        logistic = expit((at - x) / np.where(smooth, width, 1.0))
+    return np.where(smooth, logistic, step)
+
+
+def blended_seconds(
+    before: float | Values, after: float | Values, share: float | Values
+) -> NDArray[np.float64]:
+    """Seconds per byte when ``share`` of the bytes cost ``before`` and the others ``after``.
+
+    A share of zero takes no part, even where what it would cost is infinite.
+    """
+    before, after, share = np.broadcast_arrays(
+        np.asarray(before, dtype=float),
+        np.asarray(after, dtype=float),
+        np.asarray(share, dtype=float),
+    )
+    with np.errstate(invalid="ignore"):
+        first = np.where(share > 0, before * share, 0.0)
+        second = np.where(share < 1, after * (1 - share), 0.0)
+    return first + second
+
+
+def seconds_per_byte(rate: float | Values) -> NDArray[np.float64]:
+    """1 over a rate: 0 for an infinite rate, infinite for a rate of 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / np.asarray(rate, dtype=float))
+
+
+def shared_rate(
+    users: float | Values,
+    rate: float | Values,
+    one_user: float | Values | None,
+    sharing: Sharing,
+) -> NDArray[np.float64]:
+    """What that many users together draw of one unit.
+
+    ``saturating``: min(users · one_user, rate); without ``one_user`` one draws all of it.
+    ``linear``: users · one_user (of the rate itself where no ``one_user`` is given), no limit.
+    """
+    users = np.asarray(users, dtype=float)
+    full = np.asarray(rate, dtype=float)
+    if sharing == "linear":
+        one = full if one_user is None else np.asarray(one_user, dtype=float)
+        return np.asarray(users * one)
+    if one_user is None:
+        return np.broadcast_to(full, np.broadcast_shapes(users.shape, full.shape)).copy()
+    return np.minimum(users * np.asarray(one_user, dtype=float), full)
+
+
+def operation_seconds(
+    operation_bytes: float | Values, per_byte: float | Values, fixed: float | Values
+) -> NDArray[np.float64]:
+    """One operation: its bytes and its fixed cost, s / r + f (Uselton, equation 3)."""
+    size = np.asarray(operation_bytes, dtype=float)
+    with np.errstate(invalid="ignore"):
+        return np.where(size > 0, size * np.asarray(per_byte, dtype=float), 0.0) + fixed

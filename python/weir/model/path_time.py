@@ -1,0 +1,82 @@
+"""A flow through all stages of its path: which stages, how long in each, and which is the limit.
+
+"The I/O path must traverse all these components in turn, so the slowest one in any given test will
+act as the limiting factor" (Uselton, section 3.3): stages work on different bytes at the same time.
+Where a byte has to leave one stage before it enters the next and nothing else moves meanwhile, as
+in the paper's equation 1, their times add up; ``in_turn`` says so.
+
+A stage that a probe or a calibration measured from the application's buffer holds the share of
+those before it already, so its time is compared with theirs and not added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weir.model.flow import Flow
+from weir.model.stage import Case, StageTime, stage_time
+from weir.results.platform import Platform, PlatformStage
+
+
+@dataclass(frozen=True)
+class PathTime:
+    """Times of all stages of one flow, from the application to the device."""
+
+    stages: tuple[StageTime, ...]
+    in_turn: bool
+    total_bytes: float
+
+    @property
+    def seconds(self) -> float:
+        times = [stage.seconds for stage in self.stages]
+        return sum(times) if self.in_turn else max(times)
+
+    @property
+    def rate(self) -> float:
+        if self.seconds > 0:
+            return self.total_bytes / self.seconds
+        return float("inf") if self.total_bytes > 0 else 0.0
+
+    @property
+    def limit(self) -> StageTime:
+        """The slowest stage; of two that are equal the one nearer to the device.
+
+        Where a copy is only known to be as fast as the stage that contains it, that stage limits.
+        """
+        return max(enumerate(self.stages), key=lambda placed: (placed[1].seconds, placed[0]))[1]
+
+
+def path_time(
+    stages: Sequence[PlatformStage],
+    flow: Flow,
+    case: Case = "expected",
+    *,
+    in_turn: bool = False,
+) -> PathTime:
+    """The times of ``flow`` in ``stages``. Raises ``ValueError`` where there is no stage."""
+    if not stages:
+        raise ValueError(f"no stage for {flow.direction} by the route {flow.route}")
+    times = tuple(stage_time(stage, flow, case) for stage in stages)
+    return PathTime(times, in_turn, flow.total_bytes)
+
+
+def stages_of(platform: Platform, flow: Flow) -> list[PlatformStage]:
+    """The platform's stages that a flow passes, in the order of the path.
+
+    A stage is passed by its direction (none: both) and routes. ``memory`` is passed by all but
+    O_DIRECT, ``network`` by what changes hosts.
+    """
+    return [
+        stage
+        for stage in platform.stages
+        if stage.direction in (None, flow.direction) and _passes(stage, flow)
+    ]
+
+
+def _passes(stage: PlatformStage, flow: Flow) -> bool:
+    if flow.route in stage.routes:
+        return True
+    if "network" in stage.routes and flow.network_fraction > 0:
+        return True
+    return "memory" in stage.routes and flow.route not in ("direct", "network")

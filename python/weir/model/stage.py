@@ -1,0 +1,128 @@
+"""The time of a flow in one stage of a platform: transfer time and fixed cost, apart.
+
+For each unit with its load:
+
+    rate        crowding, then the sharing rule: what the unit's users together draw
+    per byte    1 / rate, blended with the rates of small operations and of the cache
+    transfer    bytes · per byte
+    fixed       operations of one user · (fixed cost + users · turn)
+
+The stage takes as long as its slowest unit (Uselton, section 3.6: "the slowest task determines the
+reported data rate"). Fixed costs of different ranks pass at the same time, turns one by one.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import Literal
+
+from weir.model.flow import Flow
+from weir.model.laws import blended_seconds, seconds_per_byte, share_before, shared_rate
+from weir.model.units import Load, loads_of
+from weir.results.platform import Cache, PlatformStage, Quantity
+
+Case = Literal["expected", "slow", "fast"]
+"""Which end of the quantities' intervals: ``slow`` has low rates and high fixed costs."""
+
+UNEQUAL = 1.1
+"""A unit is named as the slowest when it takes that many times the median of all units."""
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """One stage: seconds of its slowest unit, in transfer and in fixed costs."""
+
+    stage: PlatformStage
+    transfer_seconds: float
+    fixed_seconds: float
+    total_bytes: float
+    unit: str | None
+
+    @property
+    def seconds(self) -> float:
+        return self.transfer_seconds + self.fixed_seconds
+
+    @property
+    def rate(self) -> float:
+        """Bytes of the whole flow over this stage's time alone."""
+        if self.seconds > 0:
+            return self.total_bytes / self.seconds
+        return float("inf") if self.total_bytes > 0 else 0.0
+
+    @property
+    def limit_name(self) -> str:
+        """What to look at if this stage is the limit: a unit, the fixed cost, or the stage."""
+        name = self.stage.name
+        if self.unit is not None:
+            kind = "node link of" if self.stage.kind == "node link" else self.stage.kind
+            name = f"{kind} {self.unit}"
+        if self.fixed_seconds > self.transfer_seconds:
+            return f"fixed cost of {name}"
+        return name
+
+
+def stage_time(stage: PlatformStage, flow: Flow, case: Case = "expected") -> StageTime:
+    """The time of ``flow`` in ``stage``. Infinite where a rate is zero."""
+    times = [(*_unit_seconds(stage, load, case), load.name) for load in loads_of(stage, flow)]
+    if not times:
+        return StageTime(stage, 0.0, 0.0, flow.total_bytes, None)
+    transfer, fixed, name = max(times, key=lambda time: time[0] + time[1])
+    usual = statistics.median(time[0] + time[1] for time in times)
+    if len(times) == 1 or transfer + fixed <= UNEQUAL * usual:
+        name = name if _alone_among_different(stage, times) else None
+    return StageTime(stage, transfer, fixed, flow.total_bytes, name)
+
+
+def _alone_among_different(
+    stage: PlatformStage, times: list[tuple[float, float, str | None]]
+) -> bool:
+    """Whether a flow uses one single unit of a stage that names several."""
+    return len(times) == 1 and len(stage.different_units) > 1
+
+
+def _unit_seconds(stage: PlatformStage, load: Load, case: Case) -> tuple[float, float]:
+    unit = load.unit
+    rate = rate_in(case, unit.rate_bytes_per_second if unit else stage.rate_bytes_per_second)
+    fixed = cost_in(case, unit.fixed_seconds if unit else stage.fixed_seconds)
+    turn = cost_in(case, stage.turn_seconds) if stage.turn_seconds else 0.0
+    per_byte = _seconds_per_byte(stage, load, rate, case)
+    transfer = load.bytes * per_byte if load.bytes > 0 else 0.0
+    return transfer, load.operations * (fixed + load.users * turn)
+
+
+def _seconds_per_byte(stage: PlatformStage, load: Load, rate: float, case: Case) -> float:
+    per_byte = float(seconds_per_byte(rate))
+    crowding = stage.crowding
+    if crowding is not None and load.users > 1:
+        # A single user's requests stream, whatever the transition's width.
+        share = share_before(load.users, crowding.users, crowding.width_users)
+        crowded = float(seconds_per_byte(rate_in(case, crowding.rate_bytes_per_second)))
+        per_byte = float(blended_seconds(per_byte, crowded, share))
+    one = stage.one_user_bytes_per_second
+    drawn = shared_rate(
+        load.users,
+        float(seconds_per_byte(per_byte)),
+        None if one is None else rate_in(case, one),
+        stage.sharing,
+    )
+    per_byte = float(seconds_per_byte(drawn))
+    per_byte = _through(stage.small_operations, load.operation_bytes, per_byte, case)
+    return _through(stage.cache, load.touched_bytes, per_byte, case)
+
+
+def _through(cache: Cache | None, size: float, per_byte: float, case: Case) -> float:
+    if cache is None:
+        return per_byte
+    share = share_before(size, cache.bytes, cache.width_bytes)
+    # What many users draw without it can be more than its rate: a cache never slows them down.
+    held = min(float(seconds_per_byte(rate_in(case, cache.rate_bytes_per_second))), per_byte)
+    return float(blended_seconds(held, per_byte, share))
+
+
+def rate_in(case: Case, rate: Quantity) -> float:
+    return {"expected": rate.value, "slow": rate.low, "fast": rate.high}[case]
+
+
+def cost_in(case: Case, cost: Quantity) -> float:
+    return {"expected": cost.value, "slow": cost.high, "fast": cost.low}[case]

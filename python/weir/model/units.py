@@ -1,0 +1,133 @@
+"""Which units of a stage a flow uses, and how much of it goes through each.
+
+    rank                    one unit per rank
+    node, node link         one unit per host, used by the host's ranks
+    target                  by name, where the stage names its units and the flow its directories
+    everything else         ``units`` units: dealt evenly, or whole files in turn
+
+Even dealing is that of striped files: each of the min(ranks, units) units in use gets the same
+bytes. Whole files are dealt in turn, so one unit can have a file more than the others, and that
+unit ends last: with 21 files on 20 servers one server has two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from weir.model.flow import Flow
+from weir.results.platform import PlatformStage, StageKind, Unit
+
+STORAGE_KINDS: tuple[StageKind, ...] = ("server", "device link", "target", "device cache")
+"""What lies behind the file system: here durable operations are counted, not calls."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What goes through one unit, or through each of several units that are alike.
+
+    ``bytes`` of all its users together; ``operations`` of one user, each of ``operation_bytes``.
+    """
+
+    unit: Unit | None
+    name: str | None
+    users: float
+    bytes: float
+    operations: float
+    operation_bytes: float
+    touched_bytes: float
+
+
+def loads_of(stage: PlatformStage, flow: Flow) -> list[Load]:
+    """The loads of a stage's units; units that get nothing are left out.
+
+    Raises ``ValueError`` where the flow uses a directory that the stage's units do not name.
+    """
+    if flow.ranks == 0:
+        return []
+    if stage.kind == "rank":
+        return [_load(stage, flow, None, None, 1.0, 1 / flow.ranks)]
+    if stage.kind in ("node", "node link"):
+        return _loads_of_hosts(stage, flow)
+    if stage.kind == "target" and stage.different_units and flow.ranks_by_target:
+        return _loads_of_targets(stage, flow)
+    return _loads_dealt(stage, flow)
+
+
+def _loads_of_hosts(stage: PlatformStage, flow: Flow) -> list[Load]:
+    named = {unit.name: unit for unit in stage.different_units}
+    return [
+        _load(stage, flow, named.get(host), host, ranks, ranks / flow.ranks)
+        for host, ranks in flow.ranks_by_host.items()
+        if ranks > 0
+    ]
+
+
+def _loads_of_targets(stage: PlatformStage, flow: Flow) -> list[Load]:
+    users: dict[str, int] = {}
+    units = {unit.name: unit for unit in stage.different_units}
+    for directory, ranks in flow.ranks_by_target.items():
+        unit = unit_of_directory(stage, directory)
+        if unit is None:
+            raise ValueError(
+                f"{stage.name} has no target for {directory}, only "
+                f"{', '.join(unit.name for unit in stage.different_units)}"
+            )
+        users[unit.name] = users.get(unit.name, 0) + ranks
+    total = sum(users.values())
+    return [
+        _load(stage, flow, units[name], name, ranks, ranks / total)
+        for name, ranks in users.items()
+        if ranks > 0
+    ]
+
+
+def unit_of_directory(stage: PlatformStage, directory: str) -> Unit | None:
+    """The unit whose directory is the given one or lies above it; the longest such name."""
+    path = PurePosixPath(directory)
+    above = [unit for unit in stage.different_units if path.is_relative_to(unit.name)]
+    return max(above, key=lambda unit: len(unit.name), default=None)
+
+
+def _loads_dealt(stage: PlatformStage, flow: Flow) -> list[Load]:
+    different = stage.different_units
+    count = len(different) or stage.units
+    used = min(count, flow.ranks)
+    if flow.whole_files:
+        more = flow.ranks % used
+        users = [flow.ranks // used + (1 if place < more else 0) for place in range(used)]
+    else:
+        users = []
+    if different:
+        # Where each file lies is not known: every unit may be among those in use.
+        many = max(users) if users else flow.ranks / used
+        return [_load(stage, flow, unit, unit.name, many, many / flow.ranks) for unit in different]
+    if users:
+        return [_load(stage, flow, None, None, n, n / flow.ranks) for n in sorted(set(users))]
+    return [_load(stage, flow, None, None, flow.ranks / used, 1 / used)]
+
+
+def _load(
+    stage: PlatformStage,
+    flow: Flow,
+    unit: Unit | None,
+    name: str | None,
+    users: float,
+    share: float,
+) -> Load:
+    crossing = flow.network_fraction if flow.route not in stage.routes else 1.0
+    if stage.kind != "node link" or "network" not in stage.routes:
+        crossing = 1.0
+    moved = flow.operations * flow.operation_bytes
+    operations = flow.operations
+    if flow.route == "durable" and stage.kind in STORAGE_KINDS and flow.durable_operations:
+        operations = min(operations, flow.durable_operations)
+    return Load(
+        unit,
+        name,
+        users,
+        flow.total_bytes * share * crossing,
+        operations,
+        moved / operations * crossing if operations else 0.0,
+        flow.touched_bytes * share,
+    )
