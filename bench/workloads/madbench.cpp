@@ -14,7 +14,9 @@
 #include "measurement/node_memory.hpp"
 #include "measurement/result.hpp"
 #include "measurement/run_folder.hpp"
+#include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
+#include "workloads/madbench/io_work.hpp"
 #include "workloads/madbench/parameters.hpp"
 #include "workloads/madbench/plan.hpp"
 #include "workloads/madbench/sweep.hpp"
@@ -219,7 +221,8 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, const L
   if (!status) {
     return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
   }
-  Executor executor(job, guard, request.core, request.size, request.alpha, buffers.value());
+  IoWork work(request.size, request.alpha, request.core.compressible_percent, buffers.value());
+  Executor executor(job, guard, request.core, request.size, work);
   Sweep sweep(std::move(inputs), executor);
   status = sweep.run();
   if (status.ok()) return 0;

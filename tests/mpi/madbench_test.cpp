@@ -22,7 +22,9 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
+#include "workloads/madbench/io_work.hpp"
 
 namespace weir::bench::madbench {
 namespace {
@@ -98,7 +100,8 @@ class Matrix {
     auto buffers = Buffers::create(std::max(any.largest_share_bytes(GangLevel::all_ranks),
                                             any.largest_share_bytes(GangLevel::gang)) +
                                    4096);
-    Executor executor(job_, guard_, core, size, /*alpha=*/0.5, buffers.value());
+    IoWork work(size, /*alpha=*/0.5, core.compressible_percent, buffers.value());
+    Executor executor(job_, guard_, core, size, work);
     std::map<FileType, std::string> reference;
     for (const Variant& variant : variants) {
       const Configuration configuration{.variant = variant,

@@ -15,13 +15,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <span>
 #include <utility>
 
 #include "common/checked.hpp"
 #include "common/clock.hpp"
 #include "storage/page_cache.hpp"
-#include "workloads/madbench/busy_work.hpp"
 
 namespace weir::bench::madbench {
 namespace {
@@ -30,35 +28,16 @@ constexpr std::int64_t direct_alignment = 4096;
 constexpr std::int64_t resident_sample_pages = 64;  // of each matrix
 constexpr int read_tag = 1;
 constexpr int write_tag = 2;
-constexpr std::int64_t functions_that_write = 2;  // S and W, once each per repetition
-constexpr std::uint32_t remembered_generations = 8;
 
 // The place in the order S, W, C: how often the data have been handed on by --rank-shift.
 std::int64_t shifts_before(Function function) {
   return function == Function::S ? 0 : function == Function::W ? 1 : 2;
 }
 
-// Every rewriting of a file's bytes within the run has a number of its own, from 1.
-std::uint32_t generation_written(Function function, std::int32_t repetition) {
-  return static_cast<std::uint32_t>(repetition * functions_that_write) +
-         (function == Function::S ? 1U : 2U);
-}
-
-std::uint32_t generation_read(Function function, std::int32_t repetition) {
-  return generation_written(function == Function::W ? Function::S : Function::W, repetition);
-}
-
-std::span<std::uint64_t> words_of(std::byte* buffer, std::int64_t bytes) {
-  return {reinterpret_cast<std::uint64_t*>(buffer), static_cast<std::size_t>(bytes / 8)};
-}
+// D inverts a matrix in memory.
+bool moves_matrices(Function function) { return function != Function::D; }
 
 }  // namespace
-
-std::string Configuration::file_of(std::int64_t rank) const {
-  return variant.file_type == FileType::shared
-             ? fmt::format("{}/weir-{}-shared", directory, slug)
-             : fmt::format("{}/weir-{}-{}", directory, slug, rank);
-}
 
 // The state of one function while it runs.
 struct Executor::FunctionRun {
@@ -73,13 +52,12 @@ struct Executor::FunctionRun {
 };
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Size& size,
-                   double alpha, Buffers& buffers)
+                   Work& work)
     : job_(job),
       guard_(guard),
       core_(core),
       size_(size),
-      alpha_(alpha),
-      buffers_(buffers),
+      work_(work),
       gang_index_(static_cast<int>(job.rank / (size.no_pe / size.no_gang))),
       read_token_(job.world, size.rmod, read_tag),
       write_token_(job.world, size.wmod, write_tag),
@@ -101,13 +79,15 @@ std::int64_t Executor::transfer_bytes(std::int64_t share) const {
   return core_.direct ? checked_round_up(share, direct_alignment).value_or(share) : share;
 }
 
-PayloadStream Executor::stream_of(const Configuration& configuration, std::int64_t owner,
-                                  std::uint32_t generation) const {
-  const bool shared = configuration.variant.file_type == FileType::shared;
-  return {.seed = configuration.payload_seed,
-          .file = shared ? 0U : static_cast<std::uint32_t>(owner),
-          .generation = generation,
-          .compressible_percent = core_.compressible_percent};
+Share Executor::share_of(const FunctionRun& run, GangLevel level, const Step& step) const {
+  const Extent extent = run.configuration.layout.extent(level, run.owner, step.matrix);
+  return {.configuration = run.configuration,
+          .function = run.function,
+          .repetition = run.repetition,
+          .owner = run.owner,
+          .step = step,
+          .extent = extent,
+          .bytes = transfer_bytes(extent.bytes)};
 }
 
 Status Executor::meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns) {
@@ -140,7 +120,7 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
       return status.error();
     }
   }
-  for (const Function function : {Function::S, Function::W, Function::C}) {
+  for (const Function function : work_.functions()) {
     if (Status status = run_function(configuration, function, repetition, record); !status) {
       return status.error();
     }
@@ -181,7 +161,7 @@ Status Executor::run_function(const Configuration& configuration, Function funct
                   .channel = {},
                   .record = record,
                   .cost = {.function = function}};
-  const bool transfers = configuration.variant.mode != Mode::none;
+  const bool transfers = configuration.variant.mode != Mode::none && moves_matrices(function);
   storage::DeviceCounters before;
   if (transfers) {
     auto opened = Channel::open(job_, run.file,
@@ -244,32 +224,32 @@ void Executor::sample_residency(FunctionRun& run) const {
 }
 
 Status Executor::run_steps(FunctionRun& run) {
+  if (Status status = meet(job_.world, work_.begin(run.function), nullptr); !status) return status;
+  for (const Step& step : work_.schedule(run.function)) {
+    if (Status status = take(run, step); !status) return status;
+  }
+  return {};
+}
+
+Status Executor::take(FunctionRun& run, const Step& step) {
   const Mode mode = run.configuration.variant.mode;
-  for (const Step& step : schedule_of(run.function, size_.no_bin, size_.no_gang)) {
-    Status status;
-    switch (step.action) {
-      case Action::compute:
-        status = compute(run, step.matrix, false);
-        break;
-      case Action::remap:
-        status = compute(run, step.matrix, true);
-        break;
-      case Action::begin_read:
-        if (mode == Mode::async) start_read(run, step.matrix);
-        break;
-      case Action::wait_read:
-        if (mode == Mode::sync) start_read(run, step.matrix);
-        if (mode != Mode::none) status = end_read(run, step.matrix);
-        break;
-      case Action::begin_write:
-        if (mode != Mode::none) status = begin_write(run, step.matrix);
-        if (mode == Mode::sync && status.ok()) status = end_write(run, step.matrix);
-        break;
-      case Action::wait_write:
-        if (mode == Mode::async) status = end_write(run, step.matrix);
-        break;
+  switch (step.action) {
+    case Action::compute:
+    case Action::remap:
+      return compute(run, step);
+    case Action::begin_read:
+      if (mode == Mode::async) start_read(run, step);
+      return {};
+    case Action::wait_read:
+      if (mode == Mode::sync) start_read(run, step);
+      return mode == Mode::none ? Status() : end_read(run, step);
+    case Action::begin_write: {
+      if (mode == Mode::none) return {};
+      Status status = begin_write(run, step);
+      return mode == Mode::sync && status.ok() ? end_write(run, step) : status;
     }
-    if (!status) return status;
+    case Action::wait_write:
+      return mode == Mode::async ? end_write(run, step) : Status();
   }
   return {};
 }
@@ -279,75 +259,64 @@ void Executor::progress() {
   write_turn_.progress();
 }
 
-Status Executor::compute(FunctionRun& run, std::int64_t matrix, bool remap) {
-  // Remapping is busy work of exponent 2 over all ranks.
+Status Executor::compute(FunctionRun& run, const Step& step) {
+  const bool remap = step.action == Action::remap;
   const GangLevel level = remap ? GangLevel::all_ranks : compute_level(run.function);
-  const std::int64_t ranks =
-      level == GangLevel::all_ranks ? job_.size : run.configuration.layout.ranks_per_gang();
-  const int exponent = remap ? 2 : compute_exponent(run.function);
-  const std::int64_t operations = busy_work_operations(size_.no_pix, exponent, alpha_, ranks);
   Event event{.repetition = run.repetition,
               .function = static_cast<std::int8_t>(run.function),
               .operation = remap ? Operation::remap : Operation::compute,
-              .bin = static_cast<std::int32_t>(matrix),
+              .bin = static_cast<std::int32_t>(step.matrix),
               .gang = gang_index_};
+  const bool background = run.configuration.variant.mode == Mode::async;
   event.start_ns = monotonic_ns();
-  if (run.configuration.variant.mode == Mode::async) {
-    consumed_ += busy_work(operations, [this] { progress(); });
-  } else {
-    consumed_ += busy_work(operations, {});
-  }
+  Status status = work_.compute(
+      run.function, step, background ? std::function<void()>([this] { progress(); }) : nullptr);
   event.end_ns = monotonic_ns();
   event.foreground_ns = event.end_ns - event.start_ns;
-  run.cost.busy_work_ns += event.foreground_ns;
-  Status status = meet(communicator_of(level), {}, &event.barrier_wait_ns);
+  if (work_.is_busy_work()) run.cost.busy_work_ns += event.foreground_ns;
+  status = meet(communicator_of(level), std::move(status), &event.barrier_wait_ns);
   run.record.events.push_back(event);
   return status;
 }
 
-Status Executor::begin_write(FunctionRun& run, std::int64_t matrix) {
+Status Executor::begin_write(FunctionRun& run, const Step& step) {
   const GangLevel level = write_level(run.function);
-  const Extent extent = run.configuration.layout.extent(level, run.owner, matrix);
-  const std::int64_t bytes = transfer_bytes(extent.bytes);
-  std::byte* buffer = buffers_.writing(matrix);
-
+  const Share share = share_of(run, level, step);
   const std::int64_t before = monotonic_ns();
-  const PayloadStream stream =
-      stream_of(run.configuration, run.owner, generation_written(run.function, run.repetition));
-  fill_payload(stream, static_cast<std::uint64_t>(extent.offset) / 8, words_of(buffer, bytes));
+  work_.prepare_write(share);
   Status status = meet(communicator_of(level), {}, nullptr);
   run.cost.payload_ns += monotonic_ns() - before;
   if (!status) return status;
 
   write_turn_.begin(run.channel.writer(),
                     {.direction = storage::Direction::write,
-                     .buffer = buffer,
-                     .bytes = bytes,
-                     .offset = extent.offset,
+                     .buffer = work_.writing(step),
+                     .bytes = share.bytes,
+                     .offset = share.extent.offset,
                      .durability = core_.durability},
                     run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
   return {};
 }
 
-Status Executor::end_write(FunctionRun& run, std::int64_t matrix) {
+Status Executor::end_write(FunctionRun& run, const Step& step) {
   const GangLevel level = write_level(run.function);
   Status status = write_turn_.finish(job_.deadline_ns());
   std::int64_t wait_ns = 0;
   if (status = meet(communicator_of(level), std::move(status), &wait_ns); !status) return status;
-  record_transfer(run, Operation::write, matrix,
-                  run.configuration.layout.extent(level, run.owner, matrix), write_turn_.timing(),
-                  wait_ns);
+  record_transfer(run, Operation::write, step,
+                  run.configuration.layout.extent(level, run.owner, step.matrix),
+                  write_turn_.timing(), wait_ns);
   if (run.channel.syncs_separately() && core_.durability != storage::Durability::none) {
-    return sync_separately(run, matrix);
+    return sync_separately(run, step);
   }
   return {};
 }
 
-Status Executor::sync_separately(FunctionRun& run, std::int64_t matrix) {
+Status Executor::sync_separately(FunctionRun& run, const Step& step) {
   Event event{.repetition = run.repetition,
               .function = static_cast<std::int8_t>(run.function),
               .operation = Operation::sync,
-              .bin = static_cast<std::int32_t>(matrix),
+              .bin = static_cast<std::int32_t>(step.matrix),
               .gang = gang_index_};
   event.start_ns = monotonic_ns();
   guard_.entering("MPI_File_sync", &run.file, -1);
@@ -361,48 +330,35 @@ Status Executor::sync_separately(FunctionRun& run, std::int64_t matrix) {
   return status;
 }
 
-void Executor::start_read(FunctionRun& run, std::int64_t matrix) {
-  const Extent extent =
-      run.configuration.layout.extent(read_level(run.function), run.owner, matrix);
+void Executor::start_read(FunctionRun& run, const Step& step) {
+  const Share share = share_of(run, read_level(run.function), step);
   read_turn_.begin(run.channel.reader(),
                    {.direction = storage::Direction::read,
-                    .buffer = buffers_.reading(matrix),
-                    .bytes = transfer_bytes(extent.bytes),
-                    .offset = extent.offset},
+                    .buffer = work_.reading(step),
+                    .bytes = share.bytes,
+                    .offset = share.extent.offset},
                    run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
 }
 
-Status Executor::end_read(FunctionRun& run, std::int64_t matrix) {
+Status Executor::end_read(FunctionRun& run, const Step& step) {
   const GangLevel level = read_level(run.function);
   Status status = read_turn_.finish(job_.deadline_ns());
   std::int64_t wait_ns = 0;
   if (status = meet(communicator_of(level), std::move(status), &wait_ns); !status) return status;
-  record_transfer(run, Operation::read, matrix,
-                  run.configuration.layout.extent(level, run.owner, matrix), read_turn_.timing(),
-                  wait_ns);
+  record_transfer(run, Operation::read, step,
+                  run.configuration.layout.extent(level, run.owner, step.matrix),
+                  read_turn_.timing(), wait_ns);
   if (!core_.verify) return {};
   const std::int64_t before = monotonic_ns();
-  status = meet(communicator_of(level), check(run, matrix), nullptr);
+  status = meet(communicator_of(level), check(run, step), nullptr);
   run.cost.payload_ns += monotonic_ns() - before;
   return status;
 }
 
-Status Executor::check(FunctionRun& run, std::int64_t matrix) {
-  const Layout& layout = run.configuration.layout;
-  const Extent extent = layout.extent(read_level(run.function), run.owner, matrix);
-  const std::uint32_t generation = generation_read(run.function, run.repetition);
-  const PayloadStream stream = stream_of(run.configuration, run.owner, generation);
-  std::vector<PayloadStream> earlier;
-  for (std::uint32_t age = 1; age <= remembered_generations && age < generation; ++age) {
-    earlier.push_back(stream_of(run.configuration, run.owner, generation - age));
-  }
-  const std::int64_t file_bytes = run.configuration.variant.file_type == FileType::shared
-                                      ? layout.disk_bytes()
-                                      : layout.region(0).bytes;
-  const auto mismatches = check_payload(stream, static_cast<std::uint64_t>(extent.offset) / 8,
-                                        words_of(buffers_.reading(matrix), extent.bytes), earlier,
-                                        static_cast<std::uint64_t>(file_bytes) / 8);
-  run.record.bytes_verified += extent.bytes;
+Status Executor::check(FunctionRun& run, const Step& step) {
+  const Share share = share_of(run, read_level(run.function), step);
+  const std::vector<PayloadMismatch> mismatches = work_.check_read(share);
+  run.record.bytes_verified += share.extent.bytes;
   if (mismatches.empty()) return {};
   for (const PayloadMismatch& mismatch : mismatches) {
     faults_.push_back({mismatch, run.file, run.repetition, run.function});
@@ -420,13 +376,13 @@ Status Executor::check(FunctionRun& run, std::int64_t matrix) {
   return error;
 }
 
-void Executor::record_transfer(FunctionRun& run, Operation operation, std::int64_t matrix,
+void Executor::record_transfer(FunctionRun& run, Operation operation, const Step& step,
                                const Extent& extent, const TurnTiming& timing,
                                std::int64_t wait_ns) {
   Event event{.repetition = run.repetition,
               .function = static_cast<std::int8_t>(run.function),
               .operation = operation,
-              .bin = static_cast<std::int32_t>(matrix),
+              .bin = static_cast<std::int32_t>(step.matrix),
               .gang = gang_index_,
               .start_ns = timing.start_ns,
               .end_ns = timing.end_ns,

@@ -1,4 +1,4 @@
-// One repetition of one configuration: the functions S, W and C on real files.
+// One repetition of one configuration: a work's functions on real files.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,13 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/payload.hpp"
-#include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/channel.hpp"
-#include "workloads/madbench/layout.hpp"
-#include "workloads/madbench/parameters.hpp"
+#include "workloads/madbench/configuration.hpp"
 #include "workloads/madbench/schedule.hpp"
 #include "workloads/madbench/turn.hpp"
+#include "workloads/madbench/work.hpp"
 
 namespace weir::bench::madbench {
-
-// A configuration as one rank runs it. `file_of` gives the data file of a rank.
-struct Configuration {
-  Variant variant;
-  Layout layout;
-  std::string label;
-  std::string slug;
-  std::string directory;  // of this run's test files
-  std::uint64_t payload_seed = 0;
-
-  [[nodiscard]] std::string file_of(std::int64_t rank) const;
-};
 
 // What one function cost this rank.
 struct FunctionCost {
@@ -64,8 +51,9 @@ struct PayloadFault {
 
 class Executor {
  public:
+  // `work` must outlive the executor.
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Size& size,
-           double alpha, Buffers& buffers);
+           Work& work);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor();
@@ -80,7 +68,6 @@ class Executor {
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
-  [[nodiscard]] double consumed() const { return consumed_; }  // keeps the busy work alive
 
  private:
   struct FunctionRun;
@@ -91,14 +78,16 @@ class Executor {
   [[nodiscard]] Status remove_own_file(const Configuration& configuration) const;
   void sample_residency(FunctionRun& run) const;
   Status run_steps(FunctionRun& run);
-  Status compute(FunctionRun& run, std::int64_t matrix, bool remap);
-  Status begin_write(FunctionRun& run, std::int64_t matrix);
-  Status end_write(FunctionRun& run, std::int64_t matrix);
-  Status sync_separately(FunctionRun& run, std::int64_t matrix);
-  void start_read(FunctionRun& run, std::int64_t matrix);
-  Status end_read(FunctionRun& run, std::int64_t matrix);
-  Status check(FunctionRun& run, std::int64_t matrix);
-  void record_transfer(FunctionRun& run, Operation operation, std::int64_t matrix,
+  Status take(FunctionRun& run, const Step& step);
+  Status compute(FunctionRun& run, const Step& step);
+  Status begin_write(FunctionRun& run, const Step& step);
+  Status end_write(FunctionRun& run, const Step& step);
+  Status sync_separately(FunctionRun& run, const Step& step);
+  void start_read(FunctionRun& run, const Step& step);
+  Status end_read(FunctionRun& run, const Step& step);
+  Status check(FunctionRun& run, const Step& step);
+  [[nodiscard]] Share share_of(const FunctionRun& run, GangLevel level, const Step& step) const;
+  void record_transfer(FunctionRun& run, Operation operation, const Step& step,
                        const Extent& extent, const TurnTiming& timing, std::int64_t wait_ns);
   void progress();
 
@@ -107,15 +96,12 @@ class Executor {
   Status meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns);
   [[nodiscard]] MPI_Comm communicator_of(GangLevel level) const;
   [[nodiscard]] std::int64_t transfer_bytes(std::int64_t share) const;
-  [[nodiscard]] PayloadStream stream_of(const Configuration& configuration, std::int64_t owner,
-                                        std::uint32_t generation) const;
 
   const Job& job_;
   FailureGuard& guard_;
   const CoreSettings& core_;
   Size size_;
-  double alpha_;
-  Buffers& buffers_;
+  Work& work_;
   MPI_Comm gang_ = MPI_COMM_NULL;
   int gang_index_ = 0;
   Token read_token_;
@@ -123,7 +109,6 @@ class Executor {
   Turn read_turn_;
   Turn write_turn_;
   int failed_rank_ = none_failed;
-  double consumed_ = 0;
   std::vector<PayloadFault> faults_;
 };
 

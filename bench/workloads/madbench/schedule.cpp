@@ -85,7 +85,8 @@ std::vector<Step> schedule_of(Function function, std::int64_t no_bin, std::int64
 int compute_exponent(Function function) { return function == Function::W ? 3 : 2; }
 
 GangLevel compute_level(Function function) {
-  return function == Function::S ? GangLevel::all_ranks : GangLevel::gang;
+  return function == Function::S || function == Function::D ? GangLevel::all_ranks
+                                                            : GangLevel::gang;
 }
 
 GangLevel read_level(Function function) {

@@ -32,6 +32,7 @@ enum class Action { begin_read, wait_read, remap, compute, begin_write, wait_wri
 struct Step {
   Action action = Action::compute;
   std::int64_t matrix = 0;  // of the transfer's level: which; for compute: of the function's level
+  std::int64_t turn = 0;    // in full mode's C, where matrices are read again: which read, from 0
   friend bool operator==(const Step&, const Step&) = default;
 };
 

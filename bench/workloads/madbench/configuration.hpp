@@ -1,0 +1,24 @@
+// A configuration as one rank runs it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "workloads/madbench/layout.hpp"
+#include "workloads/madbench/parameters.hpp"
+
+namespace weir::bench::madbench {
+
+struct Configuration {
+  Variant variant;
+  Layout layout;
+  std::string label;
+  std::string slug;
+  std::string directory;  // of this run's test files
+  std::uint64_t payload_seed = 0;
+
+  // The data file of a rank.
+  [[nodiscard]] std::string file_of(std::int64_t rank) const;
+};
+
+}  // namespace weir::bench::madbench
