@@ -1,0 +1,83 @@
+"""Fixtures that make hardware of known behaviour for one test, and take it away again.
+
+    def test_something(targets: MakeTargets) -> None:
+        slow, fast = targets("50,200MB/s", size="256MiB")
+        ... slow.directory ...
+
+The test bed exists once on a machine: the fixture `testbed` waits for other tests that use it, on
+any clone, and fails where it does not become free.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.errors import TestbedError
+from testbed.targets import Limits, Target
+from testbed.targets import require as require_for_targets
+from testbed_calls import MakeTargets, call, call_json
+
+FREE_SECONDS = 150.0
+"""How long other tests may keep the test bed."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.testbed)
+            item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture
+def testbed() -> Iterator[None]:
+    """The machine's test bed, free and for this test alone; nothing of it is left afterwards."""
+    if os.geteuid() != 0:
+        pytest.skip("the test bed needs root")
+    end = time.monotonic() + FREE_SECONDS
+    with socket.socket(socket.AF_UNIX) as lock:
+        while True:
+            try:
+                lock.bind("\0weir-testbed-tests")
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    pytest.fail(f"other tests have used the test bed for {FREE_SECONDS:g} s")
+                time.sleep(0.2)
+        while up := call_json("status", "--json"):
+            if time.monotonic() > end:
+                pytest.fail(f"a test bed is up ({', '.join(up)}); take it away: testbed down")
+            time.sleep(0.5)
+        try:
+            yield
+        finally:
+            call("down", "--kill")
+
+
+def skip_without(require: Callable[[], None]) -> None:
+    """Skips with the reason that `require` raises."""
+    try:
+        require()
+    except TestbedError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def targets(testbed: None) -> MakeTargets:  # noqa: ARG001
+    """A function that makes targets of these rates (``"50,100MB/s"``) and returns them."""
+
+    def make(
+        rates: str = "none", *, size: str = "256MiB", file_system: str = "ext4", options: str = ""
+    ) -> list[Target]:
+        skip_without(lambda: require_for_targets(file_system))
+        words = ["--rates", rates, "--size", size, "--file-system", file_system, *options.split()]
+        made = call_json("targets", "up", *words, "--json")["targets"]
+        return [Target(**{**entry, "limits": Limits(**entry["limits"])}) for entry in made]
+
+    return make

@@ -1,0 +1,61 @@
+"""Moves bytes for some seconds and returns what moved per second, without Weir."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from pathlib import Path
+
+MEBIBYTE = 1 << 20
+
+
+def direct_write_rate(path: Path, total: int, operation: int = MEBIBYTE) -> float:
+    """Bytes per second of `total` bytes written with O_DIRECT."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o600)
+    try:
+        with mmap.mmap(-1, operation) as buffer:
+            buffer.write(os.urandom(operation))
+            start = time.monotonic()
+            for offset in range(0, total, operation):
+                assert os.pwrite(file, buffer, offset) == operation
+            return total / (time.monotonic() - start)
+    finally:
+        os.close(file)
+
+
+def direct_read_rate(path: Path, total: int, operation: int = MEBIBYTE) -> float:
+    """Bytes per second of `total` bytes read with O_DIRECT from a file of that size."""
+    file = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, operation) as buffer:
+            start = time.monotonic()
+            for offset in range(0, total, operation):
+                assert os.preadv(file, [buffer], offset) == operation
+            return total / (time.monotonic() - start)
+    finally:
+        os.close(file)
+
+
+def buffered_write_rate(path: Path, total: int) -> float:
+    """Bytes per second of `total` bytes written through the page cache, until fsync returns.
+
+    The copy into the page cache is counted, since write-back may begin during it; on a slow device
+    it is a small part.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        piece = os.urandom(MEBIBYTE)
+        start = time.monotonic()
+        for offset in range(0, total, MEBIBYTE):
+            assert os.pwrite(file, piece, offset) == MEBIBYTE
+        os.fsync(file)
+        return total / (time.monotonic() - start)
+    finally:
+        os.close(file)
+
+
+def written_bytes(device: str) -> int:
+    """What a device has written so far, by its own counter, in bytes."""
+    sectors = Path(f"/sys/block/{Path(device).name}/stat").read_text().split()[6]
+    return int(sectors) * 512

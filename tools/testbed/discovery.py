@@ -1,0 +1,50 @@
+"""Finds what the test bed made by its names alone, for when the journal is lost.
+
+Only what bears a name of the test bed is found: another's loop devices, mounts and namespaces are
+never taken for ours. Resources come in the order in which they must be removed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed import targets
+from testbed.journal import FOLDER, JOURNAL, Resource
+from testbed.mounts import device_number, loops, mounted
+
+
+def found_resources() -> Iterator[Resource]:
+    """Everything with a name of the test bed."""
+    yield from _found_targets()
+    yield from _found_files()
+
+
+def _found_targets() -> Iterator[Resource]:
+    ours = {
+        loop: image
+        for loop, image in loops().items()
+        if re.fullmatch(targets.IMAGE_PATTERN, image.name)
+    }
+    for loop in ours:
+        yield Resource("limit", device_number(loop))
+    for mount in reversed(mounted()):
+        if mount.source.removeprefix("/dev/") in ours:
+            yield Resource("mount", str(mount.point))
+            if re.fullmatch(targets.NAME_PATTERN, mount.point.name):
+                yield Resource("directory", str(mount.point))
+    for image in ours.values():
+        yield Resource("loop", str(image))
+    for mount in reversed(mounted()):
+        if mount.kind == "tmpfs" and mount.source == targets.TMPFS_SOURCE:
+            yield Resource("mount", str(mount.point))
+
+
+def _found_files() -> Iterator[Resource]:
+    for name in (targets.IMAGES.name, *(point.name for point in FOLDER.glob("target*"))):
+        if re.fullmatch(targets.NAME_PATTERN, name) or name == targets.IMAGES.name:
+            yield Resource("directory", str(FOLDER / name))
+    yield Resource("file", str(JOURNAL))
+    yield Resource("file", str(Path(JOURNAL).with_suffix(".new")))
+    yield Resource("directory", str(FOLDER))

@@ -1,0 +1,145 @@
+"""What the test bed has made, entered before each act, and the lock of its commands.
+
+Invariant: whatever of the kinds in ``removal.py`` exists through a command of the test bed stands
+in the journal from before it was made until after it is gone. An entry may speak of something that
+was never made (a command was killed in between); removing what does not exist is no error.
+
+The file is replaced as a whole by rename, so a killed command leaves the old or the new one. The
+lock is an abstract socket: the kernel drops it with the process, and it leaves no file behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from testbed.errors import TestbedError
+
+FOLDER = Path("/run/weir-testbed")
+"""Holds the journal, the images and, unless told otherwise, the mount points."""
+
+JOURNAL = FOLDER / "journal.json"
+LOCK_NAME = "\0weir-testbed"
+PARTS = ("targets", "hosts", "gluster", "ceph")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One thing made: its kind (see ``removal.py``), its name there, and what tells it apart."""
+
+    kind: str
+    name: str
+    detail: str = ""
+
+
+class Journal:
+    """The parts that are up or half made: resources in the order of making, and facts to show."""
+
+    def __init__(self) -> None:
+        self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        try:
+            stored = json.loads(JOURNAL.read_text())
+        except FileNotFoundError:
+            stored = {}
+        except (OSError, ValueError) as error:
+            raise TestbedError(f"{JOURNAL} cannot be read ({error}); remove it, then: down") from (
+                None
+            )
+        self._parts: dict[str, dict[str, Any]] = stored.get("parts", {})
+        self.is_of_this_boot = stored.get("boot", self._boot) == self._boot
+
+    def parts(self) -> list[str]:
+        """The parts that have entries, in the order of ``PARTS``."""
+        return [part for part in PARTS if part in self._parts]
+
+    def resources(self, part: str) -> list[Resource]:
+        """What the part made or was about to make, in that order."""
+        return [Resource(*entry) for entry in self._parts.get(part, {}).get("made", [])]
+
+    def facts(self, part: str) -> dict[str, Any] | None:
+        """What a complete part is like; None for one that is not up or only half made."""
+        facts: dict[str, Any] | None = self._parts.get(part, {}).get("facts")
+        return facts
+
+    def begin(self, part: str) -> None:
+        """Opens a part; an error when it is up already, or was left half made."""
+        if self.facts(part) is not None:
+            raise TestbedError(f"{part} are up already; take them away with: testbed {part} down")
+        if part in self._parts:
+            raise TestbedError(f"{part} were left half made; take them away with: testbed down")
+        self._parts[part] = {"made": []}
+        self._store()
+
+    def enter(self, part: str, resource: Resource) -> None:
+        """Call before the resource is made."""
+        self._parts[part]["made"].append([resource.kind, resource.name, resource.detail])
+        self._store()
+
+    def strike(self, part: str, resource: Resource) -> None:
+        """Call after the resource is gone."""
+        self._parts[part]["made"].remove([resource.kind, resource.name, resource.detail])
+        self._store()
+
+    def set_facts(self, part: str, facts: dict[str, Any]) -> None:
+        """Declares the part complete, or changes what it is like."""
+        self._parts[part]["facts"] = facts
+        self._store()
+
+    def end(self, part: str) -> None:
+        """Closes a part whose resources are gone; the last one takes the journal with it."""
+        self._parts.pop(part, None)
+        if self._parts:
+            self._store()
+            return
+        JOURNAL.unlink(missing_ok=True)
+        JOURNAL.with_suffix(".new").unlink(missing_ok=True)
+        if FOLDER.is_dir() and not any(FOLDER.iterdir()):
+            FOLDER.rmdir()
+
+    def _store(self) -> None:
+        FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
+        new = JOURNAL.with_suffix(".new")
+        new.write_text(json.dumps({"boot": self._boot, "parts": self._parts}, indent=1) + "\n")
+        new.replace(JOURNAL)
+
+
+@contextmanager
+def locked(seconds: float = 0.0) -> Iterator[None]:
+    """Keeps other commands of the test bed out; waits up to `seconds` for the one that runs."""
+    end = time.monotonic() + seconds
+    with socket.socket(socket.AF_UNIX) as lock:
+        while True:
+            try:
+                lock.bind(LOCK_NAME)
+                break
+            except OSError:
+                if time.monotonic() >= end:
+                    raise TestbedError(
+                        f"another testbed command runs{_holder()}; wait for it to end"
+                    ) from None
+                time.sleep(0.1)
+        lock.listen()
+        yield
+
+
+def _holder() -> str:
+    """`` (process N)`` for the process that has the lock, if it can be told."""
+    with socket.socket(socket.AF_UNIX) as question:
+        question.settimeout(1.0)
+        try:
+            question.connect(LOCK_NAME)
+            credentials = question.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+            )
+        except OSError:
+            return ""
+    pid = int(struct.unpack("3i", credentials)[0])
+    return f" (process {pid})" if pid != os.getpid() else ""

@@ -1,0 +1,127 @@
+"""Takes away one resource of each kind; what does not exist is gone already.
+
+| kind      | name                   | detail             |
+|-----------|------------------------|--------------------|
+| limit     | MAJOR:MINOR            |                    |
+| mount     | mount point            |                    |
+| loop      | image that it holds    |                    |
+| file      | path                   |                    |
+| directory | path, removed if empty |                    |
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from testbed import throttle
+from testbed.errors import TestbedError
+from testbed.journal import Resource
+from testbed.mounts import command_of, is_mounted, loop_of, users_of
+from testbed.programs import run, wait_for
+
+BUSY_SECONDS = 3.0
+"""How long a mount may stay busy before its users are named."""
+FLUSH_SECONDS = 120.0
+"""How long unmounting may take to write back what is in the page cache."""
+END_SECONDS = 10.0
+"""How long a process may take to end after a signal."""
+
+
+def remove(resource: Resource, *, of_this_boot: bool = True, end_users: bool = False) -> None:
+    """Takes the resource away.
+
+    `of_this_boot` is false for an entry of a journal that outlived the kernel it speaks of. With
+    `end_users` processes that keep a mount busy are ended; without, they are named in an error.
+    """
+    if resource.kind not in _REMOVE:
+        raise TestbedError(f"the journal names a resource of unknown kind {resource.kind!r}")
+    if of_this_boot or resource.kind in ("file", "directory"):
+        _REMOVE[resource.kind](resource, end_users)
+
+
+def _remove_limit(resource: Resource, _end_users: bool) -> None:
+    throttle.lift(resource.name)
+
+
+def _remove_mount(resource: Resource, end_users: bool) -> None:
+    point = Path(resource.name)
+    end = time.monotonic() + BUSY_SECONDS
+    while is_mounted(point):
+        try:
+            run(["umount", point], seconds=FLUSH_SECONDS)
+        except TestbedError as error:
+            users = users_of(point)
+            if users and end_users:
+                end_processes([int(user.name) for user in users])
+            elif time.monotonic() > end:
+                if not users:
+                    raise
+                names = ", ".join(command_of(user) for user in users)
+                raise TestbedError(
+                    f"{point} is in use by {names}; end them, or: testbed down --kill"
+                ) from error
+            time.sleep(0.1)
+
+
+def _remove_loop(resource: Resource, _end_users: bool) -> None:
+    image = Path(resource.name)
+    loop = loop_of(image)
+    if loop is not None:
+        run(["losetup", "--detach", f"/dev/{loop}"])
+        wait_for(f"/dev/{loop} to let go of {image}", BUSY_SECONDS, lambda: loop_of(image) is None)
+
+
+def _remove_file(resource: Resource, _end_users: bool) -> None:
+    Path(resource.name).unlink(missing_ok=True)
+
+
+def _remove_directory(resource: Resource, _end_users: bool) -> None:
+    try:
+        Path(resource.name).rmdir()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise TestbedError(
+            f"{resource.name} is left: {error.strerror}; look what is in it"
+        ) from None
+
+
+_REMOVE: dict[str, Callable[[Resource, bool], None]] = {
+    "limit": _remove_limit,
+    "mount": _remove_mount,
+    "loop": _remove_loop,
+    "file": _remove_file,
+    "directory": _remove_directory,
+}
+
+
+def end_processes(pids: list[int]) -> None:
+    """Ends processes by SIGTERM, and after half of ``END_SECONDS`` by SIGKILL."""
+    start = time.monotonic()
+    sent = signal.SIGTERM
+    remaining = pids
+    while remaining:
+        elapsed = time.monotonic() - start
+        if elapsed > END_SECONDS:
+            raise TestbedError(f"processes do not end: {', '.join(map(str, remaining))}")
+        if elapsed > END_SECONDS / 2:
+            sent = signal.SIGKILL
+        for pid in remaining:
+            with suppress(ProcessLookupError):
+                os.kill(pid, sent)
+        time.sleep(0.05)
+        remaining = [pid for pid in remaining if is_running(pid)]
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process exists and is not merely waited for by its parent."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
