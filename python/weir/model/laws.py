@@ -75,16 +75,9 @@ def shared_rate(
     full = np.asarray(rate, dtype=float)
     if sharing == "linear":
         one = full if one_user is None else np.asarray(one_user, dtype=float)
-        return np.asarray(users * one)
+        linear: Values = np.multiply(users, one)
+        return linear
     if one_user is None:
         return np.broadcast_to(full, np.broadcast_shapes(users.shape, full.shape)).copy()
-    return np.minimum(users * np.asarray(one_user, dtype=float), full)
-
-
-def operation_seconds(
-    operation_bytes: float | Values, per_byte: float | Values, fixed: float | Values
-) -> NDArray[np.float64]:
-    """One operation: its bytes and its fixed cost, s / r + f (Uselton, equation 3)."""
-    size = np.asarray(operation_bytes, dtype=float)
-    with np.errstate(invalid="ignore"):
-        return np.where(size > 0, size * np.asarray(per_byte, dtype=float), 0.0) + fixed
+    drawn: Values = np.minimum(users * np.asarray(one_user, dtype=float), full)
+    return drawn

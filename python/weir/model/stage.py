@@ -82,24 +82,24 @@ def _alone_among_different(
 
 
 def _unit_seconds(stage: PlatformStage, load: Load, case: Case) -> tuple[float, float]:
-    unit = load.unit
-    rate = rate_in(case, unit.rate_bytes_per_second if unit else stage.rate_bytes_per_second)
-    fixed = cost_in(case, unit.fixed_seconds if unit else stage.fixed_seconds)
-    turn = cost_in(case, stage.turn_seconds) if stage.turn_seconds else 0.0
-    per_byte = _seconds_per_byte(stage, load, rate, case)
+    own = load.unit or stage
+    turn = cost_in(case, own.turn_seconds) if own.turn_seconds else 0.0
+    fixed = cost_in(case, own.fixed_seconds)
+    per_byte = _seconds_per_byte(stage, load, case)
     transfer = load.bytes * per_byte if load.bytes > 0 else 0.0
     return transfer, load.operations * (fixed + load.users * turn)
 
 
-def _seconds_per_byte(stage: PlatformStage, load: Load, rate: float, case: Case) -> float:
-    per_byte = float(seconds_per_byte(rate))
+def _seconds_per_byte(stage: PlatformStage, load: Load, case: Case) -> float:
+    own = load.unit or stage
+    per_byte = float(seconds_per_byte(rate_in(case, own.rate_bytes_per_second)))
     crowding = stage.crowding
     if crowding is not None and load.users > 1:
         # A single user's requests stream, whatever the transition's width.
         share = share_before(load.users, crowding.users, crowding.width_users)
         crowded = float(seconds_per_byte(rate_in(case, crowding.rate_bytes_per_second)))
         per_byte = float(blended_seconds(per_byte, crowded, share))
-    one = stage.one_user_bytes_per_second
+    one = own.one_user_bytes_per_second
     drawn = shared_rate(
         load.users,
         float(seconds_per_byte(per_byte)),

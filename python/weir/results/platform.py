@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from weir.results.probe import Target
 from weir.results.schema import Count, Direction, NonNegative, Record
@@ -23,11 +23,18 @@ with a sync, ``dropped`` are reads of pages that are not resident, ``direct`` is
 
 
 class Quantity(Record):
-    """A fitted figure and its 95 % interval; by hand, all three may be the same."""
+    """A fitted figure and its 95 % interval. By hand a number alone will do, without interval."""
 
     value: NonNegative
     low: NonNegative
     high: NonNegative
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_alone(cls, given: Any) -> Any:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return {"value": given, "low": given, "high": given}
+        return given
 
 
 class Cache(Record):
@@ -53,7 +60,9 @@ class Unit(Record):
 
     name: str
     rate_bytes_per_second: Quantity
-    fixed_seconds: Quantity
+    one_user_bytes_per_second: Quantity | None = None
+    fixed_seconds: Quantity = Quantity(value=0, low=0, high=0)
+    turn_seconds: Quantity | None = None
 
 
 class PlatformStage(Record):
@@ -68,7 +77,10 @@ class PlatformStage(Record):
     one_user_bytes_per_second: Quantity | None = Field(
         default=None, description="what one rank alone draws of a unit; none: all of it"
     )
-    fixed_seconds: Quantity = Field(description="of one operation of one rank, besides its bytes")
+    fixed_seconds: Quantity = Field(
+        default=Quantity(value=0, low=0, high=0),
+        description="of one operation of one rank, besides its bytes",
+    )
     turn_seconds: Quantity | None = Field(
         default=None,
         description="of one operation of one unit, which takes its users' operations in turn: 1 "

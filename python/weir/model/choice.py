@@ -1,0 +1,193 @@
+"""Choosing among forms by samples that were not used, and how far the chosen one can be trusted.
+
+1. Every form is fitted without one group of samples and predicts it, for each group (a group is
+   what was measured under the same conditions; beyond ``FOLDS`` of them several are held out at a
+   time).
+2. From simple to complex, a form replaces the best so far only if its held-out errors are smaller
+   by more than one standard error of the difference, and by more than ``WORTHWHILE``. So a
+   parameter is added when samples that the fit has not seen ask for it.
+3. The chosen form is fitted to all samples. Intervals come from ``RESAMPLES`` fits to bootstrapped
+   residuals (drawn with replacement, widened for the parameters used up), from a fixed seed.
+4. It is said to fit when the held-out error's median is at most ``MEDIAN_LIMIT`` and its 90th
+   percentile at most ``P90_LIMIT``; otherwise the text says that it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weir.model.laws import Values
+from weir.model.least_squares import Columns, Form, Free, solve, taken
+from weir.results.platform import Fit, Quantity
+
+Mask = NDArray[np.bool_]
+
+FOLDS = 8
+RESAMPLES = 100
+CONFIDENCE = 95.0
+WORTHWHILE = 0.005
+MEDIAN_LIMIT = 0.20
+P90_LIMIT = 0.50
+GREATEST_ERROR = 2.0
+"""Held-out logarithmic errors beyond this count as this when forms are compared."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A form with its parameters, and how well it describes samples that it has not seen."""
+
+    form: Form
+    values: list[float]
+    parameters: dict[str, Quantity]
+    residuals: Values
+    held_out: Values
+    rejected: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def median_error(self) -> float:
+        return float(np.median(self.held_out))
+
+    @property
+    def p90_error(self) -> float:
+        return float(np.percentile(self.held_out, 90))
+
+    @property
+    def fits(self) -> bool:
+        return self.median_error <= MEDIAN_LIMIT and self.p90_error <= P90_LIMIT
+
+    def seconds(self, columns: Columns) -> Values:
+        return self.form.seconds(self.values, columns)
+
+    def as_fit(self, stage: str) -> Fit:
+        """For a platform description. Errors are relative to the measured times."""
+        told = (
+            f"{self.form.name}: held-out error {self.median_error:.1%} in the median, "
+            f"{self.p90_error:.1%} at the 90th percentile"
+        )
+        return Fit(
+            stage=stage,
+            form=self.form.name,
+            rejected_forms=self.rejected,
+            samples=len(self.residuals),
+            held_out_median_error=self.median_error,
+            held_out_p90_error=self.p90_error,
+            fits=self.fits,
+            text=told if self.fits else f"does not fit, do not rely on it: {told}",
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Forms by their held-out errors, log(predicted / observed) of every sample."""
+
+    best: Form
+    errors: dict[str, Values]
+
+
+def choose(
+    forms: Sequence[Form], columns: Columns, observed: Values, groups: Sequence[object], seed: int
+) -> Fitted:
+    """The form among ``forms`` that predicts held-out ``observed`` seconds best, fitted to all.
+
+    Raises ``ValueError`` when nothing can be held out, or too little is left.
+    """
+    return settle(compare(forms, columns, observed, groups, seed), columns, observed, seed)
+
+
+def compare(
+    forms: Sequence[Form], columns: Columns, observed: Values, groups: Sequence[object], seed: int
+) -> Comparison:
+    """Steps 1 and 2. Raises ``ValueError`` as ``choose`` does."""
+    folds = _folds(groups, seed)
+    if len(folds) < 2:
+        raise ValueError("a fit needs at least two groups of samples, to hold one out")
+    candidates = sorted(forms, key=lambda form: len(form.parameters))
+    smallest = min(int(np.sum(~held)) for held in folds)
+    possible = [form for form in candidates if len(form.parameters) <= smallest]
+    if not possible:
+        raise ValueError(
+            f"{len(observed)} samples are too few for {len(candidates[0].parameters)} parameters"
+        )
+    errors = {form.name: held_out_errors(form, columns, observed, folds) for form in possible}
+    best = possible[0]
+    for form in possible[1:]:
+        if _better(errors[form.name], errors[best.name]):
+            best = form
+    return Comparison(best, errors)
+
+
+def settle(comparison: Comparison, columns: Columns, observed: Values, seed: int) -> Fitted:
+    """Step 3, and the errors on which step 4 decides."""
+    best = comparison.best
+    values = solve(best, columns, observed)
+    relative = {name: np.abs(np.expm1(error)) for name, error in comparison.errors.items()}
+    predicted = best.seconds(values, columns)
+    return Fitted(
+        best,
+        values,
+        _intervals(best, values, columns, observed, seed),
+        np.log(predicted) - np.log(observed),
+        relative.pop(best.name),
+        {name: float(np.median(error)) for name, error in relative.items()},
+    )
+
+
+def held_out_errors(
+    form: Form, columns: Columns, observed: Values, folds: Sequence[Mask]
+) -> Values:
+    """log(predicted / observed) of every sample, by a fit that has not seen its fold."""
+    errors = np.empty(len(observed))
+    for held in folds:
+        values = solve(form, taken(columns, ~held), observed[~held])
+        predicted = form.seconds(values, taken(columns, held))
+        errors[held] = np.log(np.maximum(predicted, 1e-300)) - np.log(observed[held])
+    return errors
+
+
+def _folds(groups: Sequence[object], seed: int) -> list[Mask]:
+    """Masks of the samples to hold out together, one for each fold."""
+    distinct = list(dict.fromkeys(groups))
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    fold_of = {distinct[place]: number % FOLDS for number, place in enumerate(order)}
+    numbers = np.array([fold_of[group] for group in groups])
+    return [np.equal(numbers, number) for number in range(min(FOLDS, len(distinct)))]
+
+
+def _better(new: Values, old: Values) -> bool:
+    gain = np.minimum(np.abs(old), GREATEST_ERROR) - np.minimum(np.abs(new), GREATEST_ERROR)
+    uncertain = np.std(gain, ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
+    return bool(np.mean(gain) > max(WORTHWHILE, float(uncertain)))
+
+
+def _intervals(
+    form: Form, values: Sequence[float], columns: Columns, observed: Values, seed: int
+) -> dict[str, Quantity]:
+    predicted = form.seconds(values, columns)
+    residuals = np.log(observed) - np.log(predicted)
+    residuals = residuals - np.median(residuals)
+    free = max(1, len(observed) - len(values))
+    residuals = residuals * np.sqrt(len(observed) / free)
+    dice = np.random.default_rng(seed)
+    found = []
+    for _ in range(RESAMPLES):
+        drawn = dice.choice(residuals, size=len(residuals))
+        found.append(solve(form, columns, predicted * np.exp(drawn), starts=[values]))
+    tail = (100 - CONFIDENCE) / 2
+    lows = np.percentile(found, tail, axis=0)
+    highs = np.percentile(found, 100 - tail, axis=0)
+    return {
+        parameter.name: _quantity(parameter, value, float(low), float(high), columns)
+        for parameter, value, low, high in zip(form.parameters, values, lows, highs, strict=True)
+    }
+
+
+def _quantity(parameter: Free, value: float, low: float, high: float, columns: Columns) -> Quantity:
+    if parameter.step_in is not None:
+        samples = columns[parameter.step_in]
+        low = float(np.max(samples[samples <= value], initial=0.0))
+        high = float(np.min(samples[samples > value], initial=value * 2))
+    return Quantity(value=value, low=min(value, low), high=max(value, high))

@@ -1,0 +1,336 @@
+"""A probe's samples turned into a platform description: one stage per kind of sample.
+
+    memory_copy                  memory copy        node        what every copy passes
+    cache_write, cache_read      page cache ...     node        what ends in, or comes from, memory
+    storage_write, storage_read  storage ...        target      durable writes, reads not resident
+    direct_write, direct_read    direct ...         target      O_DIRECT
+    bandwidth between hosts      node link          node link   what changes hosts
+
+Each is one law of (users of a unit, bytes of an operation), chosen and fitted by
+``weir.model.stage_forms`` to the medians of the samples' trials. Where several directories or
+hosts were probed, each is fitted alone and becomes a named unit. A law that does not predict
+held-out samples is kept, with ``fits`` false and the reason.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weir.model.interval import interval_factors
+from weir.model.stage_forms import FittedStage, fit_stage
+from weir.results.calibration import Trials
+from weir.results.platform import Fit, Platform, PlatformStage, Quantity, Route, StageKind, Unit
+from weir.results.probe import Operation, Probe, Sample
+from weir.results.schema import Direction
+
+ENOUGH_SAMPLES = 4
+"""With fewer, single trials are held out instead of whole samples."""
+
+
+@dataclass(frozen=True)
+class StageOf:
+    """Which stage the samples of an operation make."""
+
+    operation: Operation
+    name: str
+    kind: StageKind
+    direction: Direction | None
+    routes: tuple[Route, ...]
+    how: str
+
+
+STAGES = (
+    StageOf("memory_copy", "memory copy", "node", None, ("memory",), "copy between large buffers"),
+    StageOf(
+        "cache_write",
+        "page cache write",
+        "node",
+        "write",
+        ("cached", "durable"),
+        "write without a durable sync",
+    ),
+    StageOf("cache_read", "page cache read", "node", "read", ("cached",), "read of resident pages"),
+    StageOf("storage_write", "storage write", "target", "write", ("durable",), "write, then fsync"),
+    StageOf(
+        "storage_read",
+        "storage read",
+        "target",
+        "read",
+        ("dropped",),
+        "read after dropping the pages",
+    ),
+    StageOf("direct_write", "direct write", "target", "write", ("direct",), "O_DIRECT write"),
+    StageOf("direct_read", "direct read", "target", "read", ("direct",), "O_DIRECT read"),
+)
+LATENCIES: dict[Operation, str] = {
+    "call": "call",
+    "fsync": "fsync",
+    "create": "create",
+    "stat": "stat",
+    "remove": "remove",
+    "barrier": "barrier",
+    "latency": "message",
+}
+
+
+def fit_platform(probe: Probe, name: str) -> Platform:
+    """The platform that the probe's samples describe. Deterministic: every draw is seeded.
+
+    Raises ``ValueError`` when the probe holds nothing that a stage could be made of.
+    """
+    stages: list[PlatformStage] = []
+    fits: list[Fit] = []
+    directly = {sample.operation for sample in probe.samples}
+    for stage_of in STAGES:
+        samples = _usable(probe, stage_of.operation)
+        if not samples:
+            continue
+        wanted = stage_of
+        if stage_of.operation in ("storage_write", "storage_read"):
+            direct = "direct_write" if stage_of.direction == "write" else "direct_read"
+            if direct not in directly:
+                wanted = replace(stage_of, routes=(*stage_of.routes, "direct"))
+        stage, fitted = _stage(probe, wanted, samples)
+        stages.append(stage)
+        fits += fitted
+    link = _node_link(probe)
+    if link is not None:
+        stages.insert(_first_beyond_the_node(stages), link[0])
+        fits += link[1]
+    if not stages:
+        raise ValueError("the probe has no sample that a stage could be fitted to")
+    return Platform(
+        format="weir-platform",
+        format_version=1,
+        name=name,
+        measured_utc=probe.measured_utc,
+        seconds=probe.seconds,
+        conditions={"quiet": probe.quiet.text, "warnings": probe.warnings},
+        topology={
+            "ranks_by_host": probe.ranks_by_host,
+            "hardware": probe.hardware,
+            "system_software": probe.system_software,
+        },
+        hosts=len(probe.ranks_by_host),
+        ranks_per_host=max(probe.ranks_by_host.values()),
+        targets=probe.targets,
+        memory_available_bytes=probe.memory_available_bytes,
+        stages=stages,
+        latencies_seconds=_latencies(probe),
+        busy_work_operations_per_second=_busy_work(probe),
+        fits=fits,
+    )
+
+
+def _usable(probe: Probe, operation: Operation) -> list[Sample]:
+    return [
+        sample
+        for sample in probe.samples
+        if sample.operation == operation
+        and sample.operation_bytes > 0
+        and any(seconds > 0 for seconds in sample.seconds)
+    ]
+
+
+def _stage(
+    probe: Probe, wanted: StageOf, samples: Sequence[Sample]
+) -> tuple[PlatformStage, list[Fit]]:
+    directories = list(dict.fromkeys(sample.directory or "" for sample in samples))
+    per_unit = 1 if wanted.kind == "target" else len(probe.ranks_by_host)
+    if wanted.kind != "target" or len(directories) == 1:
+        return _one_law(wanted, samples, per_unit)
+    alone = {
+        directory: _one_law(
+            wanted,
+            [sample for sample in samples if (sample.directory or "") == directory],
+            per_unit,
+            unit=directory,
+        )
+        for directory in directories
+    }
+    return _of_units(wanted, alone)
+
+
+def _of_units(
+    wanted: StageOf, alone: dict[str, tuple[PlatformStage, list[Fit]]]
+) -> tuple[PlatformStage, list[Fit]]:
+    """One stage with named units from the stages that each unit would make alone."""
+    units = [unit for stage, _ in alone.values() for unit in stage.different_units]
+    middle = sorted(units, key=lambda unit: unit.rate_bytes_per_second.value)[len(units) // 2]
+    stage = next(iter(alone.values()))[0].model_copy(
+        update={
+            "units": len(units),
+            "rate_bytes_per_second": middle.rate_bytes_per_second,
+            "one_user_bytes_per_second": middle.one_user_bytes_per_second,
+            "fixed_seconds": middle.fixed_seconds,
+            "turn_seconds": middle.turn_seconds,
+            "different_units": units,
+            "how": f"{wanted.how}; each of {len(units)} fitted alone",
+            "interval_how": "95 % by bootstrap, for each unit",
+        }
+    )
+    return stage, [fit for _, fits in alone.values() for fit in fits]
+
+
+def _one_law(
+    wanted: StageOf, samples: Sequence[Sample], hosts: int, unit: str | None = None
+) -> tuple[PlatformStage, list[Fit]]:
+    """A stage of one law; with ``unit`` also as that one unit among others."""
+    told = wanted.name if unit is None else f"{wanted.name}, {unit}"
+    try:
+        fitted = _fitted(samples, hosts, one_of_several=unit is not None)
+    except ValueError as error:
+        stage = _unfitted(wanted, samples, hosts)
+        fit = Fit(
+            stage=told,
+            form="largest rate",
+            samples=len(samples),
+            held_out_median_error=0,
+            held_out_p90_error=0,
+            fits=False,
+            text=f"not fitted, do not rely on it: {error}",
+        )
+        return _as_unit(stage, unit), [fit]
+    stage = fitted.stage(
+        wanted.name,
+        wanted.kind,
+        wanted.routes,
+        wanted.direction,
+        how=f"{wanted.how}; {len(samples)} samples",
+    )
+    return _as_unit(stage, unit), [fitted.fitted.as_fit(told)]
+
+
+def _as_unit(stage: PlatformStage, unit: str | None) -> PlatformStage:
+    if unit is None:
+        return stage
+    own = Unit(
+        name=unit,
+        rate_bytes_per_second=stage.rate_bytes_per_second,
+        one_user_bytes_per_second=stage.one_user_bytes_per_second,
+        fixed_seconds=stage.fixed_seconds,
+        turn_seconds=stage.turn_seconds,
+    )
+    return stage.model_copy(update={"different_units": [own]})
+
+
+def _fitted(samples: Sequence[Sample], hosts: int, *, one_of_several: bool) -> FittedStage:
+    points: list[tuple[float, float, float, object]] = []
+    for place, sample in enumerate(samples):
+        users = _users(sample, hosts)
+        each = [seconds / sample.operations for seconds in sample.seconds if seconds > 0]
+        if len(samples) >= ENOUGH_SAMPLES:
+            points.append((users, sample.operation_bytes, statistics.median(each), place))
+        else:
+            points += [(users, sample.operation_bytes, one, n) for n, one in enumerate(each)]
+    return fit_stage(
+        np.array([point[0] for point in points], dtype=float),
+        np.array([point[1] for point in points], dtype=float),
+        np.array([point[2] for point in points], dtype=float),
+        [point[3] for point in points],
+        one_of_several=one_of_several,
+    )
+
+
+def _users(sample: Sample, hosts: int) -> float:
+    """Ranks on the unit that has most: a sample's ranks are dealt over the hosts."""
+    return float(math.ceil(sample.ranks / hosts))
+
+
+def _unfitted(wanted: StageOf, samples: Sequence[Sample], hosts: int) -> PlatformStage:
+    rates = [
+        _users(sample, hosts) * sample.operations * sample.operation_bytes / seconds
+        for sample in samples
+        for seconds in sample.seconds
+        if seconds > 0
+    ]
+    return PlatformStage(
+        name=wanted.name,
+        kind=wanted.kind,
+        direction=wanted.direction,
+        routes=list(wanted.routes),
+        units=1,
+        rate_bytes_per_second=Quantity(
+            value=statistics.median(rates), low=min(rates), high=max(rates)
+        ),
+        how=wanted.how,
+        interval_how="the range of all trials; too few samples for a fit",
+    )
+
+
+def _node_link(probe: Probe) -> tuple[PlatformStage, list[Fit]] | None:
+    """Links between hosts: a host's link is at least as fast as its fastest pair.
+
+    A pair is as fast as the slower of its two links, so a link is known from the fastest pair that
+    it takes part in.
+    """
+    pairs: dict[tuple[str, ...], list[Sample]] = {}
+    for sample in _usable(probe, "bandwidth"):
+        if len(set(sample.hosts)) == 2:
+            pairs.setdefault(tuple(sample.hosts), []).append(sample)
+    if not pairs:
+        return None
+    wanted = StageOf(
+        "bandwidth", "node link", "node link", None, ("network",), "messages between hosts"
+    )
+    alone = {}
+    for host in dict.fromkeys(name for pair in pairs for name in pair):
+        fastest = max((pair for pair in pairs if host in pair), key=lambda p: _peak(pairs[p]))
+        alone[host] = _one_law(wanted, pairs[fastest], 1, unit=host)
+    return _of_units(wanted, alone)
+
+
+def _peak(samples: Sequence[Sample]) -> float:
+    return max(
+        sample.ranks
+        * sample.operations
+        * sample.operation_bytes
+        / statistics.median(sample.seconds)
+        for sample in samples
+    )
+
+
+def _first_beyond_the_node(stages: Sequence[PlatformStage]) -> int:
+    return next(
+        (n for n, stage in enumerate(stages) if stage.kind not in ("rank", "node")), len(stages)
+    )
+
+
+def _latencies(probe: Probe) -> dict[str, Quantity]:
+    found = {}
+    for operation, name in LATENCIES.items():
+        each = _per_operation(probe, operation)
+        if each:
+            found[name] = quantity_of_trials(each)
+    return found
+
+
+def _busy_work(probe: Probe) -> Quantity | None:
+    each = [1 / seconds for seconds in _per_operation(probe, "busy_work")]
+    return quantity_of_trials(each) if each else None
+
+
+def _per_operation(probe: Probe, operation: Operation) -> list[float]:
+    """Seconds of one operation in each trial, with as many ranks at work as were tried."""
+    samples = [sample for sample in probe.samples if sample.operation == operation]
+    most = max((sample.ranks for sample in samples), default=0)
+    return [
+        seconds / sample.operations
+        for sample in samples
+        if sample.ranks == most
+        for seconds in sample.seconds
+        if seconds > 0
+    ]
+
+
+def quantity_of_trials(values: Sequence[float]) -> Quantity:
+    """A median with the interval that its few trials allow (``weir.model.interval``)."""
+    median = statistics.median(values)
+    trials = Trials(median=median, low=min(values), high=max(values), values=list(values))
+    factors = interval_factors(trials)
+    return Quantity(value=median, low=median * factors.low, high=median * factors.high)

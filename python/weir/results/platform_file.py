@@ -1,0 +1,69 @@
+"""Reading and writing ``platforms/NAME.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import ValidationError
+
+from weir.results.errors import ResultError
+from weir.results.folder import describe_validation, write_atomically
+from weir.results.platform import Platform
+
+VERSION = 1
+DIGITS = 6
+"""Significant digits of a figure in the file: far more than any measurement has."""
+
+HEAD = """\
+# A platform description: the path of a byte as stages in series, each with units in parallel.
+# Rates are bytes per second of one unit, times are seconds; a figure is a value with an interval,
+# or a number alone. docs/path-model.md explains every field.
+
+"""
+
+
+def load_platform(path: Path) -> Platform:
+    """A platform description, checked; raises ``ResultError`` with the fault's place."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ResultError(f"{path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(f"{path} cannot be read: {error}") from None
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ResultError(f"{path} is no TOML: {error}") from None
+    version = record.get("format_version")
+    if record.get("format") == "weir-platform" and isinstance(version, int) and version > VERSION:
+        raise ResultError(
+            f"{path} is of version {version} and this weir reads up to {VERSION}: use a newer weir"
+        )
+    try:
+        return Platform.model_validate(record)
+    except ValidationError as error:
+        raise ResultError(f"{path}: {describe_validation(error)}") from None
+
+
+def write_platform(path: Path, platform: Platform) -> Path:
+    """Write a description atomically; folders above it are made."""
+    record = platform.model_dump(exclude_none=True, exclude_defaults=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultError(f"{path.parent} cannot be made: {error.strerror}") from None
+    return write_atomically(path, HEAD + tomli_w.dumps(_plain(record)))
+
+
+def _plain(value: Any) -> Any:
+    """What TOML can hold: no nulls, and figures without meaningless digits."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value if one is not None]
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    return value
