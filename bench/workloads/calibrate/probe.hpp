@@ -4,37 +4,20 @@
 // ranks tell each other of a failure when they meet after the operation.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "common/status.hpp"
+#include "measurement/buffer_pair.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "measurement/meeting.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/transfer.hpp"
 
 namespace weir::bench::calibrate {
-
-// Two page-aligned buffers, prefaulted: the first touch of memory is an order of magnitude slower.
-class BufferPair {
- public:
-  static Result<BufferPair> create(std::int64_t bytes_each);
-  [[nodiscard]] std::byte* at(std::int64_t index) const {
-    return memory_.get() + index % 2 * each_;
-  }
-  [[nodiscard]] std::int64_t bytes_each() const { return each_; }
-
- private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::int64_t each_ = 0;
-};
 
 class Probe {
  public:
@@ -65,19 +48,9 @@ class Probe {
   Result<double> busy_work(std::int64_t operations);
 
   // The rank that failed first, after an error.
-  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+  [[nodiscard]] int failed_rank() const { return meeting_.failed_rank(); }
 
  private:
-  struct Times {
-    std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;
-  };
-  enum class Waiting { awake, asleep };
-
-  Status meet(Status mine);
-  // What a piece took: from the first rank's start to the last one's end, ns.
-  Result<std::int64_t> span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
-  Result<double> slowest(double seconds);
   Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
   Result<double> move_pieces(std::int64_t pieces, storage::TransferRequest request);
   Status move(const storage::TransferRequest& request, Times* times);
@@ -85,13 +58,12 @@ class Probe {
 
   const Job& job_;
   FailureGuard& guard_;
-  ClockOffset offset_;
+  Meeting meeting_;
   std::string path_;
   BufferPair buffers_;
   std::optional<storage::File> file_;
   std::int64_t written_ = 0;      // bytes in the file
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike
-  int failed_rank_ = none_failed;
   double consumed_ = 0;  // results of busy work
 };
 

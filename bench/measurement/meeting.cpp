@@ -1,0 +1,77 @@
+#include "measurement/meeting.hpp"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/clock.hpp"
+
+namespace weir::bench {
+
+Status Meeting::wait(MPI_Request& request, Waiting waiting) {
+  const std::int64_t deadline_ns = job_.deadline_ns();
+  if (waiting == Waiting::asleep) {
+    int done = 0;
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0 &&
+           monotonic_ns() < deadline_ns) {
+      constexpr useconds_t nap_microseconds = 200;
+      usleep(nap_microseconds);
+    }
+  }
+  if (request == MPI_REQUEST_NULL) return {};
+  Status status = wait_for(request, deadline_ns, "barrier");
+  if (!status) failed_rank_ = job_.rank;
+  return status;
+}
+
+Status Meeting::told(Status mine, int lowest) {
+  if (lowest == none_failed) return {};
+  failed_rank_ = lowest;
+  if (mine) return failed_elsewhere(lowest);
+  if (mine.error().rank < 0) mine.error().rank = job_.rank;
+  return mine;
+}
+
+Status Meeting::meet(Status mine, Waiting waiting) {
+  const int own = mine ? none_failed : job_.rank;
+  int lowest = none_failed;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&own, &lowest, 1, MPI_INT, MPI_MIN, job_.world, &request);
+  if (Status status = wait(request, waiting); !status) return status;
+  return told(std::move(mine), lowest);
+}
+
+Result<std::int64_t> Meeting::span(Status mine, const Times& times, Waiting waiting) {
+  // One reduction says who failed first, when the first rank began and when the last one ended.
+  const std::array<std::int64_t, 3> own{-static_cast<std::int64_t>(mine ? none_failed : job_.rank),
+                                        -(times.start_ns + offset_.offset_ns),
+                                        times.end_ns + offset_.offset_ns};
+  std::array<std::int64_t, 3> largest{};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(own.data(), largest.data(), 3, MPI_INT64_T, MPI_MAX, job_.world, &request);
+  if (Status status = wait(request, waiting); !status) return status.error();
+  if (Status status = told(std::move(mine), static_cast<int>(-largest[0])); !status) {
+    return status.error();
+  }
+  return std::max<std::int64_t>(1, largest[2] + largest[1]);
+}
+
+Result<double> Meeting::slowest(double seconds) {
+  double largest = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&seconds, &largest, 1, MPI_DOUBLE, MPI_MAX, job_.world, &request);
+  if (Status status = wait(request, Waiting::awake); !status) return status.error();
+  return largest;
+}
+
+Result<double> Meeting::from_first_rank(double value) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(&value, 1, MPI_DOUBLE, 0, job_.world, &request);
+  if (Status status = wait(request, Waiting::awake); !status) return status.error();
+  return value;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,50 @@
+// Where ranks meet before and after an operation, tell each other of a failure, and agree on what
+// the operation took. What it took is the span from the first rank's start to the last one's end,
+// on rank 0's clock.
+//
+// Every function is collective over the job and gives every rank the same, or every rank an error.
+#pragma once
+
+#include <cstdint>
+
+#include "common/status.hpp"
+#include "measurement/clock_offset.hpp"
+#include "measurement/job.hpp"
+
+namespace weir::bench {
+
+// One rank's part of an operation, on its own monotonic_ns().
+struct Times {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+// Asleep: ranks that take no part must not take the processor from those that do.
+enum class Waiting { awake, asleep };
+
+class Meeting {
+ public:
+  // `offset`: of this rank's clock. The job must outlive the meeting.
+  Meeting(const Job& job, const ClockOffset& offset) : job_(job), offset_(offset) {}
+
+  Status meet(Status mine, Waiting waiting = Waiting::awake);
+  // Nanoseconds, at least 1.
+  Result<std::int64_t> span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
+  Result<double> slowest(double seconds);
+  // Rank 0's value.
+  Result<double> from_first_rank(double value);
+
+  // The rank that failed first, after an error.
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+
+ private:
+  Status wait(MPI_Request& request, Waiting waiting);
+  // The errors of one rank as all know them; `lowest` is the lowest failed rank.
+  Status told(Status mine, int lowest);
+
+  const Job& job_;
+  ClockOffset offset_;
+  int failed_rank_ = none_failed;
+};
+
+}  // namespace weir::bench
