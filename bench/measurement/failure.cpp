@@ -50,6 +50,16 @@ void sweep(const std::string& directory) {
   rmdir(directory.c_str());
 }
 
+// Removes a folder with all it holds; other ranks may do so at the same time. The first error that
+// is not theirs.
+Status remove_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  std::error_code unknown;
+  if (!error || !std::filesystem::exists(folder, unknown)) return {};
+  return system_failure("unlink", folder, -1, error.value());
+}
+
 const char* cause_of(const Error& error) {
   switch (error.code) {
     case ErrorCode::invalid_argument:
@@ -147,6 +157,15 @@ Status FailureGuard::remove_test_files() {
     if (unlink(path.c_str()) != 0 && errno != ENOENT && first.ok()) {
       first = system_failure("unlink", path, -1, errno);
     }
+  }
+  for (const std::string& folder : files_.rank_folders) {
+    if (Status removed = remove_folder(folder); !removed && first.ok()) first = removed;
+  }
+  for (const std::string& folder : files_.job_folders) {
+    // Not empty yet: other ranks remove theirs; a few look after those of lost ranks.
+    if (rmdir(folder.c_str()) == 0 || errno == ENOENT || node_rank_ >= sweepers_per_node) continue;
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
   }
   if (files_.directory.empty() || rmdir(files_.directory.c_str()) == 0 || errno == ENOENT) {
     return first;

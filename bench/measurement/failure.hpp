@@ -45,6 +45,10 @@ void prepare_signals();
 struct TestFiles {
   std::string directory;  // made for this run, removed when empty
   std::vector<std::string> paths;
+  // Where there are several directories and files come and go: folders made for a rank, removed
+  // with all they hold, and those made for the job that they lie in.
+  std::vector<std::string> rank_folders = {};
+  std::vector<std::string> job_folders = {};
 };
 
 class FailureGuard {
