@@ -9,6 +9,7 @@
 #include "measurement/failure.hpp"
 #include "workloads/calibrate.hpp"
 #include "workloads/madbench.hpp"
+#include "workloads/probe.hpp"
 
 namespace {
 
@@ -23,6 +24,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_madbench},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
+    {"probe", "what each part of the path does, in under a minute, for a platform description",
+     weir::bench::run_probe},
 };
 
 void print_usage(std::FILE* stream) {

@@ -1,0 +1,297 @@
+// The command line of a probe, its test folders and its result.
+//
+//   FILE                          the result, written by rank 0 at the end
+//   FILE.unfinished/              while it is not: the failure when there was one, and
+//     folders.json                the folders of test files, for whoever must clean up after a
+//     crash
+//   DIR/weir-probe-ID/rank-R/     the test files of one rank on one target, gone at the end
+#include "workloads/probe.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "common/settings.hpp"
+#include "measurement/clock_offset.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/environment.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/quiet.hpp"
+#include "workloads/probe/description.hpp"
+#include "workloads/probe/instrument.hpp"
+#include "workloads/probe/survey.hpp"
+
+namespace weir::bench {
+namespace {
+
+using nlohmann::ordered_json;
+using probe::Instrument;
+using probe::Placement;
+using probe::Request;
+using probe::Spare;
+using probe::Survey;
+
+constexpr const char* program = "weir-bench probe";
+constexpr const char* description =
+    "Measures memory, page cache, storage and messages at several sizes and numbers of ranks.";
+
+std::vector<Setting> probe_declarations() {
+  return {
+      {.name = "directory",
+       .kind = SettingKind::text,
+       .default_value = ".",
+       .metavar = "DIR[,DIR...]",
+       .help = "where the test files go: a directory on each target that is to be measured"},
+      {.name = "output",
+       .kind = SettingKind::text,
+       .default_value = "probe.json",
+       .metavar = "FILE",
+       .help = "the result, replaced when it exists"},
+      {.name = "seconds",
+       .kind = SettingKind::real,
+       .default_value = "50",
+       .metavar = "SECONDS",
+       .help = "what it may take; very slow storage takes somewhat longer"},
+      {.name = "progress",
+       .kind = SettingKind::choice,
+       .default_value = "none",
+       .metavar = "FORM",
+       .help = "report progress on standard error",
+       .choices = {"none", "json"}},
+      {.name = "deadline",
+       .kind = SettingKind::real,
+       .default_value = "600",
+       .metavar = "SECONDS",
+       .help = "give up when one operation or wait takes longer"},
+  };
+}
+
+Result<Request> request_of(const Settings& settings) {
+  Request request{.directories = {},
+                  .output = settings.text("output"),
+                  .seconds = settings.real("seconds"),
+                  .deadline_seconds = settings.real("deadline"),
+                  .progress_json = settings.text("progress") == "json"};
+  std::istringstream directories(settings.text("directory"));
+  for (std::string one; std::getline(directories, one, ',');) {
+    if (one.empty()) {
+      return invalid_argument(fmt::format("--directory: an empty name among {}; leave it out",
+                                          settings.text("directory")));
+    }
+    std::error_code error;
+    request.directories.push_back(std::filesystem::weakly_canonical(one, error).string());
+    if (error) return system_failure("find", one, -1, error.value());
+  }
+  constexpr std::size_t most_targets = 64;
+  if (request.directories.empty() || request.directories.size() > most_targets) {
+    return invalid_argument(fmt::format("--directory: name 1 to {} directories; given: {}",
+                                        most_targets, request.directories.size()));
+  }
+  if (request.seconds < 1 || request.seconds > 3600) {
+    return invalid_argument(
+        fmt::format("--seconds must lie between 1 and 3600; given: {}", request.seconds));
+  }
+  if (request.deadline_seconds < 1 || request.deadline_seconds > 1e9) {
+    return invalid_argument(fmt::format("--deadline must lie between 1 and 1e9 seconds; given: {}",
+                                        request.deadline_seconds));
+  }
+  return request;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "weir-bench: {}\n", error.text());
+  return exit_usage;
+}
+
+// The folders of this job's test files, one in each directory; the same on every rank.
+std::vector<std::string> folders_of(const Job& job, const Request& request) {
+  std::array<std::uint32_t, 2> id{};
+  if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
+  MPI_Bcast(id.data(), 2, MPI_UINT32_T, 0, job.world);
+  std::vector<std::string> folders;
+  for (const std::string& directory : request.directories) {
+    folders.push_back(fmt::format("{}/weir-probe-{}-{:08x}", directory, id[0], id[1]));
+  }
+  return folders;
+}
+
+std::vector<std::string> rank_folders(const std::vector<std::string>& folders, int rank) {
+  std::vector<std::string> own;
+  own.reserve(folders.size());
+  for (const std::string& folder : folders) own.push_back(fmt::format("{}/rank-{}", folder, rank));
+  return own;
+}
+
+// Rank 0, before anything is measured. Made anew: what an earlier failure left behind must not
+// silence a new one.
+Status make_unfinished_folder(const std::string& path, const std::vector<std::string>& folders) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return invalid_argument(fmt::format(
+        "--output: cannot make {}: {}; name a file where you can write", path, error.message()));
+  }
+  std::filesystem::remove(path + "/failure.json", error);
+  if (error) return system_failure("unlink", path + "/failure.json", -1, error.value());
+  return write_file_atomically(path + "/folders.json", ordered_json(folders).dump(1) + "\n");
+}
+
+Status make_folders(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    if (mkdir(folder.c_str(), 0777) != 0) return system_failure("mkdir", folder, -1, errno);
+  }
+  return {};
+}
+
+void say_disk_use(const Job& job, const Request& request, const Spare& spare) {
+  std::int64_t most = 0;
+  constexpr std::int64_t sets = 3;  // survey.cpp: fewer ranks have larger files
+  for (const std::int64_t bytes : spare.largest_file_bytes) most += sets * bytes * job.size;
+  fmt::print(stderr, "weir-bench: probing for {} s on {} ranks with at most {} MiB of test files\n",
+             request.seconds, job.size, most / probe::MiB);
+}
+
+ordered_json head_of(const Job& job, const Request& request, const Spare& spare,
+                     const Placement& placement) {
+  ordered_json result;
+  result["format"] = "weir-probe";
+  result["format_version"] = 1;
+  result["measured_utc"] = utc_now();
+  result["seconds"] = 0;
+  result["ranks"] = job.size;
+  for (std::size_t host = 0; host < placement.hosts.size(); ++host) {
+    result["ranks_by_host"][placement.hosts[host]] = placement.host_ranks[host];
+  }
+  result["memory_available_bytes"] = spare.memory_available;
+  for (const std::string& directory : request.directories) {
+    result["targets"].push_back(probe::describe_target(directory));
+  }
+  result["hardware"] = probe::describe_host(request.directories.front());
+  result["system_software"] = describe_system_software();
+  return result;
+}
+
+// Collective.
+Status measure(const Job& job, FailureGuard& guard, const Request& request,
+               const std::vector<std::string>& folders, int* failed_rank) {
+  const std::int64_t began_ns = monotonic_ns();
+  const QuietWatch watch(job);
+  Status status = job.rank == 0 ? make_folders(folders) : Status();
+  if (status = agree_on(job, std::move(status), failed_rank); !status) return status;
+
+  const auto spare = probe::find_spare(job, request);
+  if (status = agree_on(job, spare ? Status() : spare.error(), failed_rank); !status) {
+    return status;
+  }
+  const Placement placement = probe::find_placement(job);
+  ordered_json result;
+  if (job.rank == 0) {
+    say_disk_use(job, request, spare.value());
+    result = head_of(job, request, spare.value(), placement);
+  }
+  const auto offset = estimate_clock_offset(job.world, job.deadline_ns());
+  if (!offset) return offset.error();
+
+  Instrument instrument(job, guard, offset.value(), placement);
+  Survey survey(job, request, spare.value(), placement, instrument);
+  status = survey.prepare(rank_folders(folders, job.rank));
+  if (status) status = survey.measure();
+  if (!status) {
+    *failed_rank = instrument.meeting().failed_rank();
+    return status;
+  }
+  const auto quiet = watch.finish(job);
+  if (!quiet) return quiet.error();
+  if (job.rank == 0) {
+    result["seconds"] = seconds_of(monotonic_ns() - began_ns);
+    result["quiet"] = quiet.value();
+    result["warnings"] = survey.warnings();
+    result["samples"] = survey.samples();
+    for (const std::string& warning : survey.warnings()) {
+      fmt::print(stderr, "weir-bench: {}\n", warning);
+    }
+    status = write_file_atomically(request.output, result.dump(1) + "\n");
+  }
+  return agree_on(job, std::move(status), failed_rank);
+}
+
+int run_in_job(const Job& job, const Request& request) {
+  const std::string unfinished = request.output + ".unfinished";
+  const std::vector<std::string> folders = folders_of(job, request);
+  int failed_rank = none_failed;
+  Status status;
+  for (const std::string& directory : request.directories) {
+    if (job.rank == 0 && status) status = check_directory(directory);
+  }
+  if (job.rank == 0 && status) status = make_unfinished_folder(unfinished, folders);
+  const Status agreed = agree_on(job, status, &failed_rank);
+  if (!agreed) {
+    // Rank 0's own error: what the user asked for is wrong, whatever the rank.
+    if (job.rank == 0) complain(status.error());
+    return exit_usage;
+  }
+
+  FailureGuard guard(job, unfinished, {});
+  TestFiles files;
+  for (const int step : {0, 1, job.size - 1}) {
+    const auto of_rank = rank_folders(folders, (job.rank + step) % job.size);
+    files.rank_folders.insert(files.rank_folders.end(), of_rank.begin(), of_rank.end());
+  }
+  files.job_folders = folders;
+  guard.set_test_files(files);
+
+  if (status = measure(job, guard, request, folders, &failed_rank); !status) {
+    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json()}, {});
+  }
+  if (Status removed = guard.remove_test_files(); !removed) {
+    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  }
+  if (job.rank == 0) {
+    std::error_code error;
+    std::filesystem::remove_all(unfinished, error);
+    if (error) return complain(system_failure("rmdir", unfinished, -1, error.value()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_probe(const std::vector<std::string>& arguments) {
+  const auto resolved =
+      resolve_settings(program, description, probe_declarations(), arguments, process_environment);
+  if (resolved && resolved.value().help) {
+    fmt::print("{}", *resolved.value().help);
+    return 0;
+  }
+  prepare_signals();
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int status = exit_usage;
+  {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto request =
+        resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
+    if (!request) {
+      if (rank == 0) complain(request.error());
+    } else {
+      const Job job = Job::create(request.value().deadline_seconds);
+      status = run_in_job(job, request.value());
+    }
+  }
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace weir::bench

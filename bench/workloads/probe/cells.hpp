@@ -1,0 +1,95 @@
+// What a probe measures: one cell for each operation, size, number of ranks and place. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::bench::probe {
+
+inline constexpr std::int64_t KiB = 1024;
+inline constexpr std::int64_t MiB = 1024 * KiB;
+
+// As python/weir/results/probe.py names and explains them; `files` is create, stat and remove.
+enum class Operation {
+  memory_copy,
+  cache_write,
+  cache_read,
+  storage_write,
+  storage_read,
+  direct_write,
+  direct_read,
+  call,
+  fsync,
+  files,
+  barrier,
+  latency,
+  bandwidth,
+  busy_work,
+};
+
+// The names of an operation's samples, in the order of its trial's times.
+[[nodiscard]] std::vector<std::string> sample_names(Operation operation);
+// Whether the operation moves the bytes of a test file.
+[[nodiscard]] bool moves_file(Operation operation);
+
+struct Cell {
+  Operation operation = Operation::barrier;
+  int ranks = 1;           // that work at the same time; of messages the senders
+  std::int64_t bytes = 0;  // of one operation of one rank
+  int target = -1;         // for operations on files
+  int sender_host = -1;    // for messages
+  int receiver_host = -1;
+  std::int64_t most_bytes = 0;       // of one rank in a trial, lead-in included, where bytes move
+  std::int64_t most_operations = 1;  // of one rank in a trial
+  double weight = 1;                 // of its time
+};
+
+// A target as the preparation of its test files found it.
+struct TargetShape {
+  bool direct = true;           // it takes O_DIRECT
+  std::int64_t file_bytes = 0;  // of a rank's file with which all ranks work
+  double bytes_per_second = 0;  // of all ranks together, written and synced
+};
+
+struct Shape {
+  std::vector<int> host_ranks;  // ranks of each host
+  std::vector<TargetShape> targets;
+  std::int64_t largest_file_bytes = 0;  // of a rank
+  std::int64_t copy_bytes = 0;          // of one memory copy
+};
+
+// Request sizes from 4 KiB to 16 MiB in equal ratios; fewer and up to 1 MiB for many targets.
+[[nodiscard]] std::vector<std::int64_t> request_sizes(int targets);
+
+// How many ranks work at the same time, ascending: one, one on each host (on a single host the
+// geometric mean), all.
+[[nodiscard]] std::vector<int> rank_counts(const std::vector<int>& host_ranks);
+
+// A rank's place in the order in which ranks take part: dealt over the hosts, so that the first
+// ones are one on each. 0 ≤ position < ranks.
+[[nodiscard]] int position_of(const std::vector<int>& host_ranks, int host, int rank_on_host);
+
+// The bytes of the test file of the rank at `position`: with fewer ranks at work each moves more,
+// so that a trial takes as long.
+[[nodiscard]] std::int64_t file_bytes_at(const Shape& shape, int target, int position);
+
+// Sender and receiver of each pair of hosts whose link is measured: every host with its neighbours
+// on a ring, in both directions, so that a slow link shows whichever host it belongs to. At most
+// `most` hosts, spread evenly.
+struct HostPair {
+  int sender = 0;
+  int receiver = 0;
+};
+[[nodiscard]] std::vector<HostPair> host_pairs(int hosts, int most);
+inline constexpr int most_linked_hosts = 32;
+
+// All cells; sizes of one operation ascending. What a target's files are too small for, or O_DIRECT
+// it does not take, is left out and said in `warnings`; those name targets by their number.
+struct Cells {
+  std::vector<Cell> cells;
+  std::vector<std::string> warnings;
+};
+[[nodiscard]] Cells make_cells(const Shape& shape, const std::vector<std::string>& directories);
+
+}  // namespace weir::bench::probe

@@ -1,0 +1,338 @@
+#include "workloads/probe/instrument.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "workloads/madbench/busy_work.hpp"
+#include "workloads/probe/empty_files.hpp"
+#include "workloads/probe/messages.hpp"
+
+namespace weir::bench::probe {
+namespace {
+
+using storage::Direction;
+using storage::Durability;
+
+constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t checked_bytes = 256 * KiB;  // of what a trial has read
+
+Pattern pattern_of(Operation operation) {
+  switch (operation) {
+    case Operation::cache_write:
+      return {.direction = Direction::write};
+    case Operation::storage_write:
+      return {.direction = Direction::write, .durability = Durability::full};
+    case Operation::direct_write:
+      return {.direction = Direction::write, .direct = true};
+    case Operation::direct_read:
+      return {.direction = Direction::read, .direct = true};
+    default:
+      return {.direction = Direction::read};
+  }
+}
+
+bool is_cached(Operation operation) {
+  return operation == Operation::cache_write || operation == Operation::cache_read;
+}
+
+Waiting waiting_of(bool takes_part) { return takes_part ? Waiting::awake : Waiting::asleep; }
+
+}  // namespace
+
+Placement find_placement(const Job& job) {
+  Placement placement;
+  const std::array<int, 2> own{job.node_index, job.node_rank};
+  std::vector<int> all(2 * static_cast<std::size_t>(job.size));
+  MPI_Allgather(own.data(), 2, MPI_INT, all.data(), 2, MPI_INT, job.world);
+  placement.world_rank.resize(static_cast<std::size_t>(job.nodes));
+  placement.host_ranks.resize(static_cast<std::size_t>(job.nodes), 0);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(job.size); ++rank) {
+    const auto host = static_cast<std::size_t>(all[2 * rank]);
+    const auto on_host = static_cast<std::size_t>(all[2 * rank + 1]);
+    auto& ranks = placement.world_rank[host];
+    if (ranks.size() <= on_host) ranks.resize(on_host + 1);
+    ranks[on_host] = static_cast<int>(rank);
+    ++placement.host_ranks[host];
+  }
+  placement.position = position_of(placement.host_ranks, job.node_index, job.node_rank);
+
+  constexpr std::size_t name_bytes = 256;
+  std::array<char, name_bytes> name{};
+  job.host.copy(name.data(), name.size() - 1);
+  std::vector<char> names(name_bytes * static_cast<std::size_t>(job.nodes));
+  if (job.leaders != MPI_COMM_NULL) {
+    MPI_Allgather(name.data(), name_bytes, MPI_CHAR, names.data(), name_bytes, MPI_CHAR,
+                  job.leaders);
+  }
+  MPI_Bcast(names.data(), static_cast<int>(names.size()), MPI_CHAR, 0, job.node);
+  for (std::size_t host = 0; host < static_cast<std::size_t>(job.nodes); ++host) {
+    placement.hosts.emplace_back(names.data() + host * name_bytes);
+  }
+  return placement;
+}
+
+Status Instrument::provide_buffers(std::int64_t bytes) {
+  Status status;
+  if (auto pair = BufferPair::create(bytes)) {
+    buffers_ = std::move(pair).value();
+  } else {
+    status = pair.error();
+  }
+  return meeting_.meet(std::move(status));
+}
+
+Status Instrument::add_target(const std::string& folder) {
+  targets_.emplace_back(guard_, folder, static_cast<std::uint32_t>(job_.rank));
+  return meeting_.meet(targets_.back().make());
+}
+
+Status Instrument::renew_payload() {
+  ++generation_;
+  // All targets' files of a rank have the same payload.
+  if (!targets_.empty()) {
+    targets_.front().fill(written_image(), buffers_.bytes_each(), generation_);
+  }
+  return meeting_.meet({});
+}
+
+Result<double> Instrument::write_files(int target, std::int64_t bytes) {
+  TargetFile& file = targets_[static_cast<std::size_t>(target)];
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  Times times;
+  constexpr std::int64_t large_piece = 4 * MiB;
+  const std::int64_t piece = std::min(bytes, large_piece);
+  const Pattern writing{.direction = Direction::write};
+  Status status =
+      file.move(writing, {.bytes = piece, .count = bytes / piece}, written_image(), &times);
+  const std::int64_t done = bytes / piece * piece;
+  if (status && done < bytes) {
+    Times rest;
+    status = file.move(writing, {.begin = done, .bytes = bytes - done, .count = 1}, written_image(),
+                       &rest);
+  }
+  if (status) status = file.sync();
+  times.end_ns = monotonic_ns();
+  if (status) file.wrote(bytes, generation_);
+  return seconds_of_span(std::move(status), times, true);
+}
+
+Result<bool> Instrument::open_direct(int target) {
+  const auto opened = targets_[static_cast<std::size_t>(target)].open_direct(read_image());
+  const bool refused = opened && !opened.value();
+  if (Status status = meeting_.meet(opened ? Status() : opened.error()); !status) {
+    return status.error();
+  }
+  const auto refusals = meeting_.slowest(refused ? 1 : 0);
+  if (!refusals) return refusals.error();
+  return refusals.value() == 0;
+}
+
+Result<double> Instrument::resident_after_drop(int target, std::int64_t bytes) {
+  TargetFile& file = targets_[static_cast<std::size_t>(target)];
+  if (Status status = meeting_.meet(file.drop_pages(bytes)); !status) return status.error();
+  return meeting_.slowest(file.resident(bytes).value_or(0));
+}
+
+Result<double> Instrument::seconds_of_span(Status mine, const Times& times, bool takes_part) {
+  const auto span_ns = meeting_.span(std::move(mine), times, waiting_of(takes_part));
+  if (!span_ns) return span_ns.error();
+  return seconds_of(span_ns.value());
+}
+
+Result<std::vector<double>> Instrument::trial(const Cell& cell, const TrialPlan& plan) {
+  ++trials_;
+  const auto single = [&]() -> Result<double> {
+    switch (cell.operation) {
+      case Operation::memory_copy:
+        return copy_memory(cell, plan.operations);
+      case Operation::busy_work:
+        return work(cell, plan.operations);
+      case Operation::barrier:
+        return meet(plan.operations);
+      case Operation::call:
+        return call(cell, plan.operations);
+      case Operation::fsync:
+        return sync(cell, plan.operations);
+      case Operation::latency:
+      case Operation::bandwidth:
+        return message(cell, plan);
+      default:
+        return move_file(cell, plan);
+    }
+  };
+  if (cell.operation == Operation::files) return make_files(cell, plan.operations);
+  const auto seconds = single();
+  if (!seconds) return seconds.error();
+  return std::vector<double>{seconds.value()};
+}
+
+Status Instrument::make_ready(const Cell& cell, std::int64_t end, bool takes_part) {
+  if (!takes_part) return {};
+  TargetFile& file = file_of(cell);
+  if (cell.operation == Operation::storage_read) return file.drop_pages(end);
+  if (!is_cached(cell.operation)) return {};
+  // Operations of before may have taken the pages out of the cache.
+  Times untimed;
+  return file.move({.direction = Direction::read}, {.bytes = cell.bytes, .count = end / cell.bytes},
+                   read_image(), &untimed);
+}
+
+Status Instrument::finish(const Cell& cell, std::int64_t end, bool takes_part) {
+  if (!takes_part) return {};
+  TargetFile& file = file_of(cell);
+  if (pattern_of(cell.operation).direction == Direction::write) {
+    file.wrote(end, generation_);
+    // Nothing may be left to be written back in the next trial's time.
+    return cell.operation == Operation::cache_write ? file.sync() : Status();
+  }
+  const std::int64_t bytes = std::min(checked_bytes, end);
+  // Another place each time.
+  const std::int64_t begin = trials_ * page_bytes % (end - bytes + page_bytes);
+  return file.check(read_image(), begin, std::min(end, begin + bytes));
+}
+
+Result<double> Instrument::move_file(const Cell& cell, const TrialPlan& plan) {
+  const bool mine = takes_part(cell);
+  const Pattern pattern = pattern_of(cell.operation);
+  std::byte* const image = pattern.direction == Direction::write ? written_image() : read_image();
+  const std::int64_t end = plan.lead_in_bytes + plan.operations * cell.bytes;
+  if (Status status = meeting_.meet(make_ready(cell, end, mine)); !status) return status.error();
+
+  Status status;
+  Times times;
+  if (mine && plan.lead_in_bytes > 0) {
+    const std::int64_t piece = std::min(cell.bytes, MiB);
+    status = file_of(cell).move(pattern, {.bytes = piece, .count = plan.lead_in_bytes / piece},
+                                image, &times);
+  }
+  if (status = meeting_.meet(std::move(status), waiting_of(mine)); !status) return status.error();
+
+  times.start_ns = times.end_ns = monotonic_ns();
+  if (mine) {
+    status = file_of(cell).move(
+        pattern, {.begin = plan.lead_in_bytes, .bytes = cell.bytes, .count = plan.operations},
+        image, &times);
+  }
+  const auto seconds = seconds_of_span(std::move(status), times, mine);
+  if (!seconds) return seconds;
+  if (status = meeting_.meet(finish(cell, end, mine), waiting_of(mine)); !status) {
+    return status.error();
+  }
+  return seconds;
+}
+
+Result<double> Instrument::copy_memory(const Cell& cell, std::int64_t operations) {
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  const bool mine = takes_part(cell);
+  Times times;
+  times.start_ns = monotonic_ns();
+  for (std::int64_t i = 0; mine && i < operations; ++i) {
+    std::memcpy(read_image(), written_image(), static_cast<std::size_t>(cell.bytes));
+    // The copy must happen although nobody reads it.
+    asm volatile("" : : "r"(read_image()) : "memory");
+  }
+  times.end_ns = monotonic_ns();
+  return seconds_of_span({}, times, mine);
+}
+
+Result<double> Instrument::work(const Cell& cell, std::int64_t operations) {
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  const bool mine = takes_part(cell);
+  Times times;
+  times.start_ns = monotonic_ns();
+  if (mine) consumed_ += busy_work(operations, {});
+  times.end_ns = monotonic_ns();
+  return seconds_of_span({}, times, mine);
+}
+
+Result<double> Instrument::meet(std::int64_t operations) {
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  Times times;
+  times.start_ns = monotonic_ns();
+  for (std::int64_t i = 0; i < operations; ++i) {
+    if (Status status = meeting_.meet({}); !status) return status.error();
+  }
+  times.end_ns = monotonic_ns();
+  return seconds_of_span({}, times, true);
+}
+
+Result<double> Instrument::call(const Cell& cell, std::int64_t operations) {
+  const bool mine = takes_part(cell);
+  const Pattern reading{.direction = Direction::read};
+  Times times;
+  Status status;
+  if (mine) {
+    status = file_of(cell).move(reading, {.bytes = page_bytes, .count = 1}, read_image(), &times);
+  }
+  if (status = meeting_.meet(std::move(status)); !status) return status.error();
+  times.start_ns = times.end_ns = monotonic_ns();
+  if (mine) status = file_of(cell).read_words(operations, read_image(), &times);
+  return seconds_of_span(std::move(status), times, mine);
+}
+
+Result<double> Instrument::sync(const Cell& cell, std::int64_t operations) {
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  const bool mine = takes_part(cell);
+  double seconds = 0;
+  Status status;
+  if (mine) status = file_of(cell).append_and_sync(operations, written_image(), &seconds);
+  if (status = meeting_.meet(std::move(status), waiting_of(mine)); !status) return status.error();
+  return meeting_.slowest(seconds);
+}
+
+Result<std::vector<double>> Instrument::make_files(const Cell& cell, std::int64_t operations) {
+  const bool mine = takes_part(cell);
+  EmptyFiles files(guard_, file_of(cell).folder(), mine ? operations : 0);
+  std::vector<double> all;
+  for (const auto step : {&EmptyFiles::create, &EmptyFiles::stat, &EmptyFiles::remove}) {
+    if (Status status = meeting_.meet({}); !status) return status.error();
+    Times times;
+    Status status = (files.*step)(&times);
+    const auto seconds = seconds_of_span(std::move(status), times, mine);
+    if (!seconds) return seconds.error();
+    all.push_back(seconds.value());
+  }
+  return all;
+}
+
+Result<double> Instrument::message(const Cell& cell, const TrialPlan& plan) {
+  const auto senders = static_cast<int>(cell.ranks);
+  const bool inside = cell.sender_host == cell.receiver_host;
+  // Inside a host ranks 2i send to 2i + 1; between hosts each to its like.
+  const auto host_ranks = [this](int host) {
+    return placement_.world_rank[static_cast<std::size_t>(host)];
+  };
+  Role role = Role::sender;
+  int other = -1;
+  if (inside && job_.node_index == cell.sender_host && job_.node_rank < 2 * senders) {
+    role = job_.node_rank % 2 == 0 ? Role::sender : Role::receiver;
+    other = host_ranks(cell.sender_host)[static_cast<std::size_t>(job_.node_rank ^ 1)];
+  } else if (!inside && job_.node_rank < senders &&
+             (job_.node_index == cell.sender_host || job_.node_index == cell.receiver_host)) {
+    role = job_.node_index == cell.sender_host ? Role::sender : Role::receiver;
+    const int host = role == Role::sender ? cell.receiver_host : cell.sender_host;
+    other = host_ranks(host)[static_cast<std::size_t>(job_.node_rank)];
+  }
+  const bool mine = other >= 0;
+  const auto send = [&](std::int64_t messages, Times* times) {
+    times->start_ns = times->end_ns = monotonic_ns();
+    if (!mine || messages == 0) return Status();
+    std::byte* const memory = role == Role::sender ? written_image() : read_image();
+    return cell.operation == Operation::latency
+               ? exchange_messages(job_, other, role, messages, times)
+               : stream_messages(job_, other, role, memory, cell.bytes, messages, times);
+  };
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  Times times;
+  Status status = send(plan.lead_in_bytes / std::max<std::int64_t>(1, cell.bytes), &times);
+  if (status = meeting_.meet(std::move(status), waiting_of(mine)); !status) return status.error();
+  status = send(plan.operations, &times);
+  return seconds_of_span(std::move(status), times, mine);
+}
+
+}  // namespace weir::bench::probe

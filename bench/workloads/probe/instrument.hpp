@@ -1,0 +1,95 @@
+// Makes single trials of cells, by all ranks together. Every function is collective and gives every
+// rank the same, or every rank an error.
+//
+// A trial: 1. make ready (drop pages, or make them resident)   2. meet   3. lead-in   4. meet
+//          5. the timed part   6. agree on its span   7. check what was read, sync what was not
+// Ranks that take no part sleep in steps 4 and 6.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/buffer_pair.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/meeting.hpp"
+#include "workloads/probe/cells.hpp"
+#include "workloads/probe/target_file.hpp"
+
+namespace weir::bench::probe {
+
+// Which rank is where.
+struct Placement {
+  std::vector<int> host_ranks;               // ranks of each host
+  std::vector<std::vector<int>> world_rank;  // [host][rank on the host]
+  std::vector<std::string> hosts;            // names
+  int position = 0;                          // of this rank (cells.hpp: position_of)
+};
+// Collective.
+[[nodiscard]] Placement find_placement(const Job& job);
+
+// What one trial does.
+struct TrialPlan {
+  std::int64_t operations = 1;     // of one rank
+  std::int64_t lead_in_bytes = 0;  // of one rank, before them
+};
+
+class Instrument {
+ public:
+  Instrument(const Job& job, FailureGuard& guard, const ClockOffset& offset,
+             const Placement& placement)
+      : job_(job), guard_(guard), meeting_(job, offset), placement_(placement) {}
+
+  // The buffers: one that test files are written from, one that they are read into. Of one rank.
+  Status provide_buffers(std::int64_t bytes);
+  // A new target, with this rank's folder and file on it.
+  Status add_target(const std::string& folder);
+  // Writes the first `bytes` of every rank's file, which may differ, and syncs: seconds.
+  Result<double> write_files(int target, std::int64_t bytes);
+  // Whether the file system takes O_DIRECT on all ranks.
+  Result<bool> open_direct(int target);
+  // The share of a file's pages that stay in memory after they were dropped, of the worst rank; 0
+  // where it cannot be told.
+  Result<double> resident_after_drop(int target, std::int64_t bytes);
+
+  // A new generation of the payload, for all writes from now on.
+  Status renew_payload();
+  // One trial: seconds of each of its samples (cells.hpp: sample_names).
+  Result<std::vector<double>> trial(const Cell& cell, const TrialPlan& plan);
+
+  [[nodiscard]] Meeting& meeting() { return meeting_; }
+
+ private:
+  Result<double> move_file(const Cell& cell, const TrialPlan& plan);
+  Status make_ready(const Cell& cell, std::int64_t end, bool takes_part);
+  Status finish(const Cell& cell, std::int64_t end, bool takes_part);
+  Result<double> copy_memory(const Cell& cell, std::int64_t operations);
+  Result<double> work(const Cell& cell, std::int64_t operations);
+  Result<double> call(const Cell& cell, std::int64_t operations);
+  Result<double> sync(const Cell& cell, std::int64_t operations);
+  Result<double> meet(std::int64_t operations);
+  Result<double> message(const Cell& cell, const TrialPlan& plan);
+  Result<std::vector<double>> make_files(const Cell& cell, std::int64_t operations);
+  // Sleeping ranks have nothing to tell.
+  Result<double> seconds_of_span(Status mine, const Times& times, bool takes_part);
+  [[nodiscard]] bool takes_part(const Cell& cell) const { return placement_.position < cell.ranks; }
+  [[nodiscard]] TargetFile& file_of(const Cell& cell) {
+    return targets_[static_cast<std::size_t>(cell.target)];
+  }
+  [[nodiscard]] std::byte* written_image() const { return buffers_.at(0); }
+  [[nodiscard]] std::byte* read_image() const { return buffers_.at(1); }
+
+  const Job& job_;
+  FailureGuard& guard_;
+  Meeting meeting_;
+  const Placement& placement_;
+  BufferPair buffers_;
+  std::vector<TargetFile> targets_;
+  std::uint32_t generation_ = 0;
+  std::int64_t trials_ = 0;
+  double consumed_ = 0;  // results of busy work
+};
+
+}  // namespace weir::bench::probe

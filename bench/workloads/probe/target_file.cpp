@@ -1,0 +1,169 @@
+#include "workloads/probe/target_file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <span>
+#include <vector>
+
+#include "common/clock.hpp"
+#include "measurement/payload.hpp"
+#include "storage/page_cache.hpp"
+
+namespace weir::bench::probe {
+namespace {
+
+constexpr std::uint64_t payload_seed = 0x57656972;  // any: incompressible is what it has to be
+constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t word_bytes = 8;
+// How often the guard is told where an operation of small ones is.
+constexpr std::int64_t watched_operations = 64;
+
+}  // namespace
+
+Status TargetFile::make() {
+  if (mkdir(folder_.c_str(), 0777) != 0) return system_failure("mkdir", folder_, -1, errno);
+  auto opened = storage::File::open(path_, {.write = true, .create = true, .truncate = true});
+  if (!opened) return opened.error();
+  file_.emplace(std::move(opened).value());
+  return {};
+}
+
+Result<bool> TargetFile::open_direct(std::byte* page) {
+  auto opened = storage::File::open(path_, {.write = true, .direct = true});
+  if (!opened && opened.error().code == ErrorCode::unsupported) return false;
+  if (!opened) return opened.error();
+  direct_.emplace(std::move(opened).value());
+  Times times;
+  const Pieces first{.begin = 0, .bytes = page_bytes, .count = 1};
+  Status status =
+      move({.direction = storage::Direction::read, .direct = true}, first, page, &times);
+  // Some open with O_DIRECT and refuse the transfer: a device with larger sectors, an overlay.
+  if (!status && status.error().system_error == EINVAL) {
+    direct_.reset();
+    return false;
+  }
+  if (!status) return status.error();
+  return true;
+}
+
+Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte* image,
+                        Times* times) {
+  const auto transfer = storage::make_posix_transfer(pattern.direct ? *direct_ : *file_);
+  const char* const name = pattern.direction == storage::Direction::read ? "read" : "write";
+  Status status;
+  times->start_ns = monotonic_ns();
+  for (std::int64_t i = 0; status.ok() && i < pieces.count; ++i) {
+    const std::int64_t offset = pieces.begin + i * pieces.bytes;
+    if (pieces.bytes > page_bytes || i % watched_operations == 0) {
+      guard_.entering(name, &path_, offset);
+    }
+    status = transfer->start({.direction = pattern.direction,
+                              .buffer = image + offset,
+                              .bytes = pieces.bytes,
+                              .offset = offset,
+                              .durability = pattern.durability});
+    if (status) status = transfer->wait(0);  // it has moved already
+  }
+  times->end_ns = monotonic_ns();
+  guard_.left();
+  return status;
+}
+
+Status TargetFile::read_words(std::int64_t count, std::byte* memory, Times* times) {
+  const auto transfer = storage::make_posix_transfer(*file_);
+  guard_.entering("read", &path_, 0);
+  Status status;
+  times->start_ns = monotonic_ns();
+  for (std::int64_t i = 0; status.ok() && i < count; ++i) {
+    status = transfer->start(
+        {.direction = storage::Direction::read, .buffer = memory, .bytes = word_bytes});
+    if (status) status = transfer->wait(0);
+  }
+  times->end_ns = monotonic_ns();
+  guard_.left();
+  return status;
+}
+
+Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double* sync_seconds) {
+  struct stat before {};
+  if (::fstat(file_->descriptor(), &before) != 0) return system_failure("stat", path_, -1, errno);
+  const auto transfer = storage::make_posix_transfer(*file_);
+  Status status;
+  std::int64_t sync_ns = 0;
+  for (std::int64_t i = 0; status.ok() && i < count; ++i) {
+    const std::int64_t offset = before.st_size + i * page_bytes;
+    guard_.entering("fsync", &path_, offset);
+    status = transfer->start({.direction = storage::Direction::write,
+                              .buffer = memory,
+                              .bytes = page_bytes,
+                              .offset = offset,
+                              .durability = storage::Durability::full});
+    if (status) status = transfer->wait(0);
+    sync_ns += transfer->timing().end_ns - transfer->timing().moved_ns;
+  }
+  guard_.left();
+  *sync_seconds = seconds_of(sync_ns);
+  if (status && ::ftruncate(file_->descriptor(), before.st_size) != 0) {
+    return system_failure("ftruncate", path_, before.st_size, errno);
+  }
+  return status;
+}
+
+Status TargetFile::sync() {
+  guard_.entering("fsync", &path_, -1);
+  int failed = 0;
+  do {
+    failed = ::fsync(file_->descriptor());
+  } while (failed != 0 && errno == EINTR);
+  const int reason = errno;
+  guard_.left();
+  if (failed != 0) return system_failure("fsync", path_, -1, reason);
+  return {};
+}
+
+Status TargetFile::drop_pages(std::int64_t end) {
+  return storage::drop_cached_pages(*file_, 0, end);
+}
+
+std::optional<double> TargetFile::resident(std::int64_t end) const {
+  constexpr std::int64_t sample_pages = 256;
+  const auto fraction = storage::resident_fraction(*file_, 0, end, sample_pages);
+  if (!fraction) return std::nullopt;
+  return fraction.value();
+}
+
+Status TargetFile::check(const std::byte* image, std::int64_t begin, std::int64_t end) const {
+  for (const WrittenContent::Part& part : content_.parts(begin, end)) {
+    const PayloadStream stream{
+        .seed = payload_seed, .file = number_, .generation = part.generation};
+    std::vector<PayloadStream> earlier;
+    for (std::uint32_t before = 0; before < part.generation; ++before) {
+      earlier.push_back({.seed = payload_seed, .file = number_, .generation = before});
+    }
+    const std::span words{reinterpret_cast<const std::uint64_t*>(image + part.begin),
+                          static_cast<std::size_t>((part.end - part.begin) / word_bytes)};
+    const auto wrong =
+        check_payload(stream, static_cast<std::uint64_t>(part.begin / word_bytes), words, earlier,
+                      static_cast<std::uint64_t>(end / word_bytes), 1);
+    if (wrong.empty()) continue;
+    Error error;
+    error.code = ErrorCode::corrupt;
+    error.operation = "read";
+    error.file = path_;
+    error.offset = static_cast<std::int64_t>(wrong.front().first_byte);
+    error.message = "what was read back is not what was written: " + wrong.front().text;
+    return error;
+  }
+  return {};
+}
+
+void TargetFile::fill(std::byte* image, std::int64_t bytes, std::uint32_t generation) const {
+  const PayloadStream stream{.seed = payload_seed, .file = number_, .generation = generation};
+  fill_payload(
+      stream, 0,
+      {reinterpret_cast<std::uint64_t*>(image), static_cast<std::size_t>(bytes / word_bytes)});
+}
+
+}  // namespace weir::bench::probe

@@ -1,0 +1,31 @@
+// Which generation of the payload each part of a test file holds, when every write begins at the
+// file's start. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weir::bench::probe {
+
+class WrittenContent {
+ public:
+  // [0, end) was written with `generation`.
+  void wrote(std::int64_t end, std::uint32_t generation);
+
+  struct Part {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint32_t generation = 0;
+  };
+  // The parts of [begin, end), ascending; what was never written is in none.
+  [[nodiscard]] std::vector<Part> parts(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  struct Written {
+    std::int64_t end = 0;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Written> written_;  // ends ascending; each begins where the one before it ends
+};
+
+}  // namespace weir::bench::probe
