@@ -19,9 +19,11 @@ from pathlib import Path
 import pytest
 
 from testbed.errors import TestbedError
+from testbed.hosts import Host
+from testbed.hosts import require as require_for_hosts
 from testbed.targets import Limits, Target
 from testbed.targets import require as require_for_targets
-from testbed_calls import MakeTargets, call, call_json
+from testbed_calls import MakeHosts, MakeTargets, call, call_json
 
 FREE_SECONDS = 150.0
 """How long other tests may keep the test bed."""
@@ -79,5 +81,17 @@ def targets(testbed: None) -> MakeTargets:  # noqa: ARG001
         words = ["--rates", rates, "--size", size, "--file-system", file_system, *options.split()]
         made = call_json("targets", "up", *words, "--json")["targets"]
         return [Target(**{**entry, "limits": Limits(**entry["limits"])}) for entry in made]
+
+    return make
+
+
+@pytest.fixture
+def hosts(testbed: None) -> MakeHosts:  # noqa: ARG001
+    """A function that makes hosts with these links (``"1gbit,100mbit"``) and returns them."""
+
+    def make(count: int, link: str = "1gbit") -> list[Host]:
+        skip_without(require_for_hosts)
+        made = call_json("hosts", "up", "--count", str(count), "--link", link, "--json")
+        return [Host(**entry) for entry in made["hosts"]]
 
     return make

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from testbed.hosts import Host
 from testbed.targets import Target
 
 PROGRAM = Path(__file__).parents[2] / "tools/testbed/testbed"
 SECONDS = 170.0
 
+MakeHosts = Callable[..., list[Host]]
+"""The fixture `hosts` of conftest.py."""
 MakeTargets = Callable[..., list[Target]]
 """The fixture `targets` of conftest.py."""
 

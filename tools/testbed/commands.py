@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from testbed import target_commands, targets
+from testbed import host_commands, hosts, target_commands, targets
 from testbed.down import everything_down, part_down, raise_failures
 from testbed.errors import USAGE, TestbedError
 from testbed.journal import Journal, locked
@@ -19,6 +19,7 @@ docs/testbed.md says what each part gives and how exact it is."""
 
 PARTS: dict[str, tuple[str, Callable[..., None]]] = {
     "targets": ("mounted file systems of set speed", target_commands.add),
+    "hosts": ("hosts joined by links of set speed", host_commands.add),
 }
 
 
@@ -29,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
         "--wait", type=float, default=0.0, metavar="SECONDS",
         help="wait so long for another testbed command to end (otherwise refuse at once)",
     )  # fmt: skip
+    top.set_defaults(is_exclusive=True)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for part, (text, add) in PARTS.items():
         its_parser = commands.add_parser(part, help=text, description=text)
@@ -71,6 +73,8 @@ def _status(arguments: argparse.Namespace) -> None:
             print(f"{part}: half made; take it away with: testbed down")
         elif part == "targets":
             target_commands.show(targets.listed(journal), False)
+        elif part == "hosts":
+            host_commands.show(hosts.listed(journal), False)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -80,6 +84,9 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if os.geteuid() != 0:
             raise TestbedError("only root can change what the test bed is made of; use sudo", USAGE)
+        if not arguments.is_exclusive:
+            arguments.act(arguments)
+            return 0
         with locked(arguments.wait):
             arguments.act(arguments)
     except TestbedError as error:

@@ -10,15 +10,36 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed import targets
+from testbed import hosts, launching, targets
 from testbed.journal import FOLDER, JOURNAL, Resource
 from testbed.mounts import device_number, loops, mounted
+from testbed.removal import NAMESPACES
 
 
 def found_resources() -> Iterator[Resource]:
     """Everything with a name of the test bed."""
+    yield from _found_hosts()
     yield from _found_targets()
     yield from _found_files()
+
+
+def _found_hosts() -> Iterator[Resource]:
+    found = [
+        Resource("namespace", path.name)
+        for path in NAMESPACES.glob("weir-*")
+        if re.fullmatch(hosts.NAME_PATTERN, path.name)
+    ]
+    if found:
+        yield from found
+        yield Resource("namespace folder", str(NAMESPACES))
+    files = [
+        path
+        for path in hosts.HOSTS_FILES.glob("weir-*")
+        if re.fullmatch(hosts.NAME_PATTERN, path.name)
+    ]
+    for folder in files:
+        yield Resource("file", str(folder / "hosts"))
+        yield Resource("directory", str(folder))
 
 
 def _found_targets() -> Iterator[Resource]:
@@ -45,6 +66,8 @@ def _found_files() -> Iterator[Resource]:
     for name in (targets.IMAGES.name, *(point.name for point in FOLDER.glob("target*"))):
         if re.fullmatch(targets.NAME_PATTERN, name) or name == targets.IMAGES.name:
             yield Resource("directory", str(FOLDER / name))
+    for file in launching.FILES:
+        yield Resource("file", str(file))
     yield Resource("file", str(JOURNAL))
     yield Resource("file", str(Path(JOURNAL).with_suffix(".new")))
     yield Resource("directory", str(FOLDER))

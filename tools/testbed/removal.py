@@ -1,12 +1,14 @@
 """Takes away one resource of each kind; what does not exist is gone already.
 
-| kind      | name                   | detail             |
-|-----------|------------------------|--------------------|
-| limit     | MAJOR:MINOR            |                    |
-| mount     | mount point            |                    |
-| loop      | image that it holds    |                    |
-| file      | path                   |                    |
-| directory | path, removed if empty |                    |
+| kind             | name                                                        |
+|------------------|-------------------------------------------------------------|
+| limit            | MAJOR:MINOR                                                 |
+| mount            | mount point                                                 |
+| loop             | image that it holds                                         |
+| file             | path                                                        |
+| directory        | path, removed if empty                                      |
+| namespace        | network namespace; the processes in it are ended            |
+| namespace folder | where ``ip netns`` keeps namespaces; removed if empty       |
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from testbed.journal import Resource
 from testbed.mounts import command_of, is_mounted, loop_of, users_of
 from testbed.programs import run, wait_for
 
+NAMESPACES = Path("/run/netns")
 BUSY_SECONDS = 3.0
 """How long a mount may stay busy before its users are named."""
 FLUSH_SECONDS = 120.0
@@ -91,12 +94,30 @@ def _remove_directory(resource: Resource, _end_users: bool) -> None:
         ) from None
 
 
+def _remove_namespace(resource: Resource, _end_users: bool) -> None:
+    if (NAMESPACES / resource.name).exists():
+        # A namespace that processes are in lives on without a name: they must end first.
+        pids = run(["ip", "netns", "pids", resource.name]).split()
+        end_processes([int(pid) for pid in pids])
+        run(["ip", "netns", "delete", resource.name])
+
+
+def _remove_namespace_folder(resource: Resource, end_users: bool) -> None:
+    # `ip netns add` makes the folder and mounts it on itself.
+    folder = Path(resource.name)
+    if folder.is_dir() and not any(folder.iterdir()):
+        _remove_mount(resource, end_users)
+        folder.rmdir()
+
+
 _REMOVE: dict[str, Callable[[Resource, bool], None]] = {
     "limit": _remove_limit,
     "mount": _remove_mount,
     "loop": _remove_loop,
     "file": _remove_file,
     "directory": _remove_directory,
+    "namespace": _remove_namespace,
+    "namespace folder": _remove_namespace_folder,
 }
 
 

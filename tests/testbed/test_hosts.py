@@ -1,0 +1,159 @@
+"""Links are as fast as they were asked to be, and MPI tells the hosts apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from test_down import machine_state
+from testbed.hosts import Host
+from testbed_calls import PROGRAM, MakeHosts, call, call_json
+
+BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
+WEIR_BENCH = BUILD / "bench/weir-bench"
+SECONDS = 2.0
+WITHIN = 0.05
+TCP_PAYLOAD = 1448 / 1514
+"""Of a full frame, what is left beside the headers of Ethernet, IP and TCP with time stamps."""
+
+RECEIVE = """
+import socket, sys, time
+SKIPPED = 0.3  # the bucket is full at first, and TCP finds its window
+with socket.create_server(("", 5001)) as server:
+    server.settimeout(20)
+    print("ready", flush=True)
+    connection, _ = server.accept()
+    connection.settimeout(20)
+    first, start, total = time.monotonic(), None, 0
+    while piece := connection.recv(1 << 20):
+        now = time.monotonic()
+        if start is not None:
+            total += len(piece)
+        elif now - first > SKIPPED:
+            start = now
+print(total / (now - start))
+"""
+
+SEND = """
+import socket, sys, time
+with socket.create_connection((sys.argv[1], 5001), timeout=20) as connection:
+    end = time.monotonic() + float(sys.argv[2])
+    while time.monotonic() < end:
+        connection.sendall(bytes(1 << 16))
+"""
+
+
+def payload_rate(sender: Host, receiver: Host) -> float:
+    """Bits per second of payload over one TCP connection."""
+
+    def on(host: Host, program: str, *words: str) -> list[str]:
+        run = [str(PROGRAM), "hosts", "run", host.name, "--"]
+        return [*run, sys.executable, "-c", program, *words]
+
+    with subprocess.Popen(on(receiver, RECEIVE), stdout=subprocess.PIPE, text=True) as receiving:
+        assert receiving.stdout is not None
+        assert receiving.stdout.readline() == "ready\n"
+        sending = on(sender, SEND, receiver.name, str(SECONDS))
+        subprocess.run(sending, check=True, timeout=60)
+        return 8 * float(receiving.communicate(timeout=60)[0])
+
+
+def test_links_have_their_rates(hosts: MakeHosts) -> None:
+    rates = [1000, 1000, 400, 100]
+    made = hosts(4, "1gbit,1gbit,400mbit,100mbit")
+    assert [host.link for host in made] == [rate * 10**6 for rate in rates]
+    for sender, rate in zip(made[1:], rates[1:], strict=True):
+        expected = pytest.approx(rate * TCP_PAYLOAD, rel=WITHIN)
+        assert payload_rate(sender, made[0]) / 1e6 == expected
+    # The slow end limits in the other direction too.
+    assert payload_rate(made[0], made[3]) / 1e6 == pytest.approx(100 * TCP_PAYLOAD, rel=WITHIN)
+
+
+def test_a_link_can_be_slowed_while_it_is_up(hosts: MakeHosts) -> None:
+    first, second = hosts(2, "1gbit")
+    call("hosts", "set", second.name, "--link", "50mbit")
+    assert payload_rate(first, second) / 1e6 == pytest.approx(50 * TCP_PAYLOAD, rel=WITHIN)
+    assert call_json("status", "--json")["hosts"]["hosts"][1]["link"] == 50 * 10**6
+
+
+def test_hosts_have_names_and_see_the_same_files(hosts: MakeHosts, tmp_path: Path) -> None:
+    made = hosts(2)
+    (tmp_path / "file").write_text("seen")
+    for host in made:
+        command = f"hostname; getent hosts {made[0].name}; cat {tmp_path}/file"
+        said = call("hosts", "run", host.name, "--", "sh", "-c", command).stdout.split()
+        assert said == [host.name, made[0].address, made[0].name, "seen"]
+
+
+@pytest.mark.skipif(not WEIR_BENCH.exists(), reason=f"{WEIR_BENCH} is not built")
+@pytest.mark.parametrize(("count", "ranks"), [(2, 4), (4, 4)])
+def test_weir_bench_tells_the_hosts_apart(
+    hosts: MakeHosts, tmp_path: Path, count: int, ranks: int
+) -> None:
+    made = hosts(count)
+    launcher = shlex.split(call("hosts", "launcher", "-n", str(ranks)).stdout)
+    workload = "madbench 100 2 1 1 4096 1 1 --iomethod POSIX --filetype UNIQUE"
+    repetitions = ["--repetitions", "1", "--max-repetitions", "1"]
+    folders = ["--directory", str(tmp_path), "--output", str(tmp_path / "results")]
+    done = subprocess.run(
+        [*launcher, str(WEIR_BENCH), *workload.split(), *repetitions, *folders],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (record,) = (tmp_path / "results").rglob("run.json")
+    nodes = json.loads(record.read_text())["nodes"]
+    per_host = ranks // count
+    assert {node["host"]: node["ranks"] for node in nodes} == {
+        host.name: list(range(number * per_host, (number + 1) * per_host))
+        for number, host in enumerate(made)
+    }
+
+
+def test_ranks_are_dealt_in_equal_blocks(hosts: MakeHosts) -> None:
+    made = hosts(4)
+    launcher = shlex.split(call("hosts", "launcher", "-n", "8").stdout)
+    words = ["--tag-output", "hostname"]
+    done = subprocess.run(
+        [*launcher, *words], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    said = dict(line.split("<stdout>:") for line in done.stdout.splitlines())
+    rank_of = {tag: int(tag.split(",")[1].rstrip("]")) for tag in said}
+    by_rank = [said[tag] for tag in sorted(said, key=rank_of.__getitem__)]
+    assert by_rank == [host.name for host in made for _ in range(2)]
+
+
+@pytest.mark.parametrize("delay", [0.15, 0.25, 0.35])
+def test_down_after_up_was_killed(hosts: MakeHosts, delay: float) -> None:
+    before = machine_state()
+    hosts(1)  # skips where hosts cannot be
+    call("hosts", "down")
+    assert machine_state() == before
+    killed = subprocess.Popen(
+        [str(PROGRAM), "hosts", "up", "--count", "12"], stdout=subprocess.DEVNULL
+    )
+    time.sleep(delay)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=30)
+    call("down")
+    assert machine_state() == before
+
+
+def test_down_without_the_journal_ends_what_runs_on_hosts(hosts: MakeHosts) -> None:
+    before = machine_state()
+    made = hosts(3)
+    Path("/run/weir-testbed/journal.json").unlink()
+    enter = ["/run/weir-testbed/enter", made[1].name, "sleep", "100"]
+    with subprocess.Popen(enter) as sleeping:
+        time.sleep(0.5)
+        call("down")
+    assert sleeping.returncode == -signal.SIGTERM
+    assert machine_state() == before

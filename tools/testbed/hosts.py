@@ -1,0 +1,136 @@
+"""Hosts: network namespaces on one switch, joined by links of set speed, with names of their own.
+
+    weir-host0 ── eth0 ══ port0 ──┐
+    weir-host1 ── eth0 ══ port1 ──┤ bridge `switch` in the namespace weir-switch
+    ...                           │
+    weir-hostN ── eth0 ══ portN ──┘
+
+A link is a veth pair, slowed by a token bucket at each end: what a host sends at its ``eth0``, what
+it receives at the switch's port. All hosts see the same files. An MPI launcher starts ranks on them
+through ``launching.py``. Nothing is added to the machine's own network: pairs are made inside the
+namespaces, and go with them.
+
+Addresses are of 198.18.0.0/15, which RFC 2544 sets aside for measuring networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from testbed.errors import USAGE, TestbedError
+from testbed.journal import Journal, Resource
+from testbed.launching import write_launcher
+from testbed.programs import require_programs, run
+from testbed.removal import NAMESPACES
+
+PART = "hosts"
+SWITCH = "weir-switch"
+NAME_PATTERN = r"weir-(host\d+|switch)"
+HOSTS_FILES = Path("/etc/netns")
+MOST_HOSTS = 64
+
+BURST_SECONDS = 0.008
+SMALLEST_BURST = 128 << 10
+"""A bucket holds one large segment of 64 KiB at least, or the kernel cuts segments up."""
+QUEUE_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host that is up; the link's rate is in bits per second, each way."""
+
+    name: str
+    address: str
+    link: int
+
+
+def require() -> None:
+    """An error that names what this machine lacks for hosts."""
+    require_programs(["ip", "tc", "unshare"])
+    if not Path("/proc/self/ns/net").exists() or not Path("/proc/self/ns/uts").exists():
+        raise TestbedError("this kernel has no namespaces for networks and host names")
+
+
+def up(journal: Journal, links: list[int]) -> list[Host]:
+    """Makes one host for each link rate, in bits per second."""
+    if not 1 <= len(links) <= MOST_HOSTS:
+        raise TestbedError(f"{len(links)} hosts asked for; 1 to {MOST_HOSTS} can be", USAGE)
+    require()
+    journal.begin(PART)
+    journal.enter(PART, Resource("namespace folder", str(NAMESPACES)))
+    if not HOSTS_FILES.is_dir():
+        journal.enter(PART, Resource("directory", str(HOSTS_FILES)))
+        HOSTS_FILES.mkdir()
+    hosts = [
+        Host(f"weir-host{number}", f"198.18.0.{number + 1}", link)
+        for number, link in enumerate(links)
+    ]
+    _namespace_up(journal, SWITCH)
+    run(["ip", "-n", SWITCH, "link", "add", "switch", "type", "bridge"])
+    run(["ip", "-n", SWITCH, "link", "set", "switch", "up"])
+    for number, host in enumerate(hosts):
+        _host_up(journal, host, f"port{number}", hosts)
+    write_launcher(journal, PART, [host.name for host in hosts])
+    journal.set_facts(PART, {"hosts": [asdict(host) for host in hosts]})
+    return hosts
+
+
+def _namespace_up(journal: Journal, name: str) -> None:
+    if (NAMESPACES / name).exists():
+        raise TestbedError(f"the network namespace {name} exists already; if left over: down")
+    journal.enter(PART, Resource("namespace", name))
+    run(["ip", "netns", "add", name])
+    run(["ip", "-n", name, "link", "set", "lo", "up"])
+
+
+def _host_up(journal: Journal, host: Host, port: str, hosts: list[Host]) -> None:
+    folder = HOSTS_FILES / host.name
+    journal.enter(PART, Resource("directory", str(folder)))
+    folder.mkdir()
+    journal.enter(PART, Resource("file", str(folder / "hosts")))
+    lines = ["127.0.0.1 localhost", *(f"{each.address} {each.name}" for each in hosts)]
+    (folder / "hosts").write_text("\n".join(lines) + "\n")
+    _namespace_up(journal, host.name)
+    pair = ["type", "veth", "peer", "name", "eth0", "netns", host.name]
+    run(["ip", "-n", SWITCH, "link", "add", port, *pair])
+    run(["ip", "-n", SWITCH, "link", "set", port, "master", "switch", "up"])
+    run(["ip", "-n", host.name, "address", "add", f"{host.address}/24", "dev", "eth0"])
+    run(["ip", "-n", host.name, "link", "set", "eth0", "up"])
+    _slow_link(host, port)
+
+
+def _slow_link(host: Host, port: str) -> None:
+    """Sets the token buckets at both ends of the link."""
+    burst = max(SMALLEST_BURST, round(host.link / 8 * BURST_SECONDS))
+    bucket = ["tbf", "rate", f"{host.link}bit", "burst", f"{burst}b",
+              "latency", f"{QUEUE_SECONDS * 1000:g}ms"]  # fmt: skip
+    for namespace, device in ((host.name, "eth0"), (SWITCH, port)):
+        run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *bucket])
+
+
+def listed(journal: Journal) -> list[Host]:
+    """The hosts that are up; none when the part is not."""
+    facts = journal.facts(PART) or {"hosts": []}
+    return [Host(**entry) for entry in facts["hosts"]]
+
+
+def find(journal: Journal, name: str) -> Host:
+    """The host of that name, or an error."""
+    hosts = listed(journal)
+    for host in hosts:
+        if host.name == name:
+            return host
+    names = ", ".join(host.name for host in hosts) or "none"
+    raise TestbedError(f"no host {name!r} is up; up are: {names}", USAGE)
+
+
+def set_link(journal: Journal, name: str, link: int) -> Host:
+    """Changes the rate of a host's link, in bits per second, while it is in use."""
+    changed = Host(name, find(journal, name).address, link)
+    hosts = listed(journal)
+    number = next(number for number, host in enumerate(hosts) if host.name == name)
+    _slow_link(changed, f"port{number}")
+    hosts[number] = changed
+    journal.set_facts(PART, {"hosts": [asdict(host) for host in hosts]})
+    return changed
