@@ -13,17 +13,16 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from testbed.errors import TestbedError
 from testbed.hosts import Host
 from testbed.hosts import require as require_for_hosts
 from testbed.targets import Limits, Target
 from testbed.targets import require as require_for_targets
-from testbed_calls import MakeHosts, MakeTargets, call, call_json
+from testbed_calls import MakeHosts, MakeTargets, call, call_json, skip_without
 
 FREE_SECONDS = 150.0
 """How long other tests may keep the test bed."""
@@ -60,14 +59,6 @@ def testbed() -> Iterator[None]:
             yield
         finally:
             call("down", "--kill")
-
-
-def skip_without(require: Callable[[], None]) -> None:
-    """Skips with the reason that `require` raises."""
-    try:
-        require()
-    except TestbedError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

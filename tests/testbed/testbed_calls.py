@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from testbed.errors import TestbedError
 from testbed.hosts import Host
 from testbed.targets import Target
 
@@ -34,3 +37,11 @@ def call_json(*words: str) -> dict[str, Any]:
     """What a command prints with ``--json``."""
     value: dict[str, Any] = json.loads(call(*words).stdout)
     return value
+
+
+def skip_without(require: Callable[[], object]) -> None:
+    """Skips with the reason that `require` raises."""
+    try:
+        require()
+    except TestbedError as error:
+        pytest.skip(str(error))

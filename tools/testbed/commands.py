@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from testbed import host_commands, hosts, target_commands, targets
+from testbed import host_commands, hosts, slow_commands, target_commands, targets
 from testbed.down import everything_down, part_down, raise_failures
 from testbed.errors import USAGE, TestbedError
 from testbed.journal import Journal, locked
@@ -39,6 +39,9 @@ def parser() -> argparse.ArgumentParser:
         down = its_commands.add_parser("down", help="take this part away")
         _add_kill(down)
         down.set_defaults(act=_part_down, part=part)
+    text = "run a command slowed on purpose"
+    slow = commands.add_parser("slow", help=text, description=text)
+    slow_commands.add(slow.add_subparsers(required=True, metavar="COMMAND"))
     status = commands.add_parser("status", help="what is up")
     status.add_argument("--json", action="store_true")
     status.set_defaults(act=_status)
@@ -85,8 +88,8 @@ def main(words: Sequence[str] | None = None) -> int:
         if os.geteuid() != 0:
             raise TestbedError("only root can change what the test bed is made of; use sudo", USAGE)
         if not arguments.is_exclusive:
-            arguments.act(arguments)
-            return 0
+            status: int | None = arguments.act(arguments)
+            return status or 0
         with locked(arguments.wait):
             arguments.act(arguments)
     except TestbedError as error:

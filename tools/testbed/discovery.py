@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed import hosts, launching, targets
+from testbed import hosts, launching, slow, targets
 from testbed.journal import FOLDER, JOURNAL, Resource
 from testbed.mounts import device_number, loops, mounted
 from testbed.removal import NAMESPACES
@@ -20,6 +20,7 @@ def found_resources() -> Iterator[Resource]:
     """Everything with a name of the test bed."""
     yield from _found_hosts()
     yield from _found_targets()
+    yield from _found_processor_groups()
     yield from _found_files()
 
 
@@ -62,11 +63,18 @@ def _found_targets() -> Iterator[Resource]:
             yield Resource("mount", str(mount.point))
 
 
+def _found_processor_groups() -> Iterator[Resource]:
+    for mount in mounted():
+        if mount.kind == "cgroup" and "cpu" in mount.options:
+            for group in mount.point.glob(f"{slow.GROUP_PREFIX}*"):
+                yield Resource("processor group", str(group))
+
+
 def _found_files() -> Iterator[Resource]:
     for name in (targets.IMAGES.name, *(point.name for point in FOLDER.glob("target*"))):
         if re.fullmatch(targets.NAME_PATTERN, name) or name == targets.IMAGES.name:
             yield Resource("directory", str(FOLDER / name))
-    for file in launching.FILES:
+    for file in (*launching.FILES, *FOLDER.glob(slow.LIBRARY_PATTERN)):
         yield Resource("file", str(file))
     yield Resource("file", str(JOURNAL))
     yield Resource("file", str(Path(JOURNAL).with_suffix(".new")))

@@ -15,6 +15,7 @@ from testbed.launching import ENVIRONMENT, entering, launcher
 from testbed.output import print_json
 from testbed.programs import search_path
 from testbed.quantities import parse_bit_rate, parse_list, show_bit_rate
+from testbed.slow_commands import command_of
 from testbed.undo import making
 
 
@@ -73,10 +74,7 @@ def _launcher(arguments: argparse.Namespace) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    command = [word for number, word in enumerate(arguments.command) if number or word != "--"]
-    if not command:
-        raise TestbedError("hosts run: no command given; write it after --", USAGE)
-    words = entering(hosts.find(Journal(), arguments.host).name, command)
+    words = entering(hosts.find(Journal(), arguments.host).name, command_of(arguments))
     environment = {**os.environ, "PATH": search_path()}
     os.execve(words[0], [str(word) for word in words], environment)
 

@@ -8,6 +8,7 @@
 | file             | path                                                        |
 | directory        | path, removed if empty                                      |
 | namespace        | network namespace; the processes in it are ended            |
+| processor group  | path of a cgroup; processes in it go on unslowed            |
 | namespace folder | where ``ip netns`` keeps namespaces; removed if empty       |
 """
 
@@ -25,6 +26,7 @@ from testbed.errors import TestbedError
 from testbed.journal import Resource
 from testbed.mounts import command_of, is_mounted, loop_of, users_of
 from testbed.programs import run, wait_for
+from testbed.slow import remove_group
 
 NAMESPACES = Path("/run/netns")
 BUSY_SECONDS = 3.0
@@ -94,6 +96,10 @@ def _remove_directory(resource: Resource, _end_users: bool) -> None:
         ) from None
 
 
+def _remove_processor_group(resource: Resource, _end_users: bool) -> None:
+    remove_group(Path(resource.name))
+
+
 def _remove_namespace(resource: Resource, _end_users: bool) -> None:
     if (NAMESPACES / resource.name).exists():
         # A namespace that processes are in lives on without a name: they must end first.
@@ -117,6 +123,7 @@ _REMOVE: dict[str, Callable[[Resource, bool], None]] = {
     "file": _remove_file,
     "directory": _remove_directory,
     "namespace": _remove_namespace,
+    "processor group": _remove_processor_group,
     "namespace folder": _remove_namespace_folder,
 }
 
