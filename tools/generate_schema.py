@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from weir.results.calibration import Calibration
+from weir.results.platform import Platform
 from weir.results.probe import Probe
 from weir.results.schema import Run
 
@@ -26,6 +27,7 @@ RECORDS: dict[str, type[BaseModel]] = {
     "run": Run,
     "calibration": Calibration,
     "probe": Probe,
+    "platform": Platform,
 }
 
 

@@ -67,6 +67,7 @@ def plan(c: Configuration) -> dict[str, Any]:
 
 def expectation(c: Configuration) -> dict[str, Any]:
     rates = []
+    moved = 2 * c.bins * c.bytes_per_operation * c.ranks
     for direction, assumed in (
         ("read", c.read_bytes_per_second),
         ("write", c.write_bytes_per_second),
@@ -92,6 +93,9 @@ def expectation(c: Configuration) -> dict[str, Any]:
                         "rate_bytes_per_second": rate,
                         "low_bytes_per_second": 0.85 * rate,
                         "high_bytes_per_second": 1.15 * rate,
+                        "transfer_seconds": 0.9 * moved / rate,
+                        "fixed_seconds": 0.1 * moved / rate,
+                        "limiting": name == f"storage {direction}",
                         "how": "test data: assumed, not calibrated",
                     }
                     for name, rate in stages

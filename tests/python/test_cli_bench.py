@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from platforms import make_platform, make_stage
 from weir.results.folder import load_run
+from weir.results.platform_file import write_platform
 
 DOUBLES = Path(__file__).parent / "doubles"
 WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
@@ -199,6 +201,76 @@ def test_predict_runs_nothing_and_writes_what_weir_bench_reads(cli: Cli) -> None
         "mpi-shared-sync",
     }
     assert [entry.name for entry in cli.folder.iterdir()] == ["expected.json"]
+
+
+def write_description(cli: Cli, **changes: object) -> None:
+    stages = [
+        make_stage("storage write", 2e9, direction="write", routes=["durable"]),
+        make_stage("storage read", 3e9, direction="read", routes=["dropped"]),
+    ]
+    write_platform(cli.folder / "platforms/here.toml", make_platform(stages, **changes))
+
+
+def test_a_platform_description_takes_the_calibrations_place(cli: Cli) -> None:
+    write_description(cli)
+    status, out, err = cli.run("predict", *WORDS, "--platform", "here", "--output", "made.json")
+    assert (status, err) == (0, "")
+    assert "Platform: test data, 1 host" in out
+    assert "Calibration" not in out
+    assert "Expected write 1.86 GiB/s" in out
+    made = json.loads((cli.folder / "made.json").read_text())["posix-unique-sync"]
+    assert made["platform"]["name"] == "test data"
+    assert made["calibration"] == {}
+    (stage,) = made["rates"][1]["stages"]
+    assert (stage["limiting"], stage["fixed_seconds"]) == (True, 0)
+
+
+def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> None:
+    write_description(cli)
+    cli.environment["WEIR_PLATFORM"] = "platforms/here.toml"
+    status, out, _ = cli.run("bench", *WORDS, "--output", "results")
+    assert status == 0
+    assert "look at storage write" in out
+    assert not (cli.folder / "results/calibration.json").exists()
+    report = (cli.folder / "results/posix-unique-sync/report.html").read_text()
+    assert "Platform it was made from" in report
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"ranks_per_host": 2}, "describes 1 host of up to 2 ranks, the run has 4"),
+        ({"ranks": 9}, "holds for 9 ranks, the run has 4"),
+        (
+            {
+                "targets": [
+                    {
+                        "directory": "/dev/shm/x",
+                        "file_system": "a",
+                        "mount": "/dev/shm",
+                        "device": "",
+                    }
+                ]
+            },
+            "platform test data describes /dev/shm/x (on /dev/shm), and ",
+        ),
+    ],
+)
+def test_a_description_of_something_else_is_refused(
+    cli: Cli, changes: dict[str, object], told: str
+) -> None:
+    write_description(cli, **changes)
+    status, _, err = cli.run("predict", *WORDS, "--platform", "here")
+    assert status == 2
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_an_unknown_platform_is_named_with_those_that_there_are(cli: Cli) -> None:
+    write_description(cli)
+    status, _, err = cli.run("predict", *WORDS, "--platform", "there")
+    assert status == 2
+    assert "--platform there: platforms/there.toml does not exist, there is here" in err
 
 
 def test_folders_of_another_launcher_are_sealed_by_report(cli: Cli) -> None:

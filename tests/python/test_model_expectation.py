@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from calibrations import MIB, calibration, trials
+from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.results.schema import ExpectedRate, Parameter, Plan
 
@@ -43,7 +44,8 @@ def rates(plan: Plan, asynchronous: bool = False, **settings: Any) -> dict[str, 
     parameters = {
         name: Parameter(value=value, origin="default") for name, value in settings.items()
     }
-    made = expect(plan, asynchronous, parameters, chosen, "2025-01-23T10:14:50Z")
+    platform = platform_of_calibration(chosen)
+    made = expect(plan, asynchronous, parameters, platform, "2025-01-23T10:14:50Z")
     return {rate.direction: rate for rate in made.rates}
 
 
@@ -106,17 +108,26 @@ def test_a_rank_shift_leaves_the_page_cache_only_between_hosts(hosts: int, limit
 def test_parameter_names_may_be_written_with_dashes() -> None:
     plan = make_plan()
     parameters = {"drop-cache": Parameter(value=False, origin="command line")}
-    made = expect(plan, False, parameters, calibration(), "2025-01-23T10:14:50Z")
+    platform = platform_of_calibration(calibration())
+    made = expect(plan, False, parameters, platform, "2025-01-23T10:14:50Z")
     assert made.rates[0].limiting_stage == "page cache read"
 
 
-def test_interface_file_type_and_modulus_do_not_change_the_expectation() -> None:
+def test_interface_and_file_type_do_not_change_the_expectation() -> None:
     plain = rates(make_plan(), iomethod="POSIX", filetype="UNIQUE")
-    other = rates(make_plan(), iomethod="MPI", filetype="SHARED", wmod=2)
+    other = rates(make_plan(), iomethod="MPI", filetype="SHARED")
     for direction, rate in plain.items():
         assert other[direction].expected_bytes_per_second == rate.expected_bytes_per_second
-    assert "one rank in 2 moves data at a time" in other["write"].how
-    assert "moves data at a time" not in plain["write"].how
+
+
+def test_a_modulus_makes_turns_that_each_pay_the_fixed_cost() -> None:
+    fixed = 2e-3
+    bytes_of_all = 4 * 8 * MIB
+    write = rates(make_plan(), wmod=2)["write"]
+    seconds = bytes_of_all / 1e9 + fixed
+    assert write.expected_bytes_per_second == pytest.approx(bytes_of_all / seconds)
+    assert "one rank in 2 moves data at a time, in 2 turns" in write.how
+    assert "moves data at a time" not in rates(make_plan())["write"].how
 
 
 def test_fixed_costs_weigh_more_on_smaller_transfers() -> None:

@@ -264,6 +264,7 @@ def test_by_hand_a_number_is_a_figure(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("rate = ", "is no TOML"),
+        (BY_HAND.replace("1e9", "inf"), "holds inf or nan"),
         (BY_HAND.replace("units = 4", "units = 0"), "stages\\[0\\].units"),
         (BY_HAND.replace("format_version = 1", "format_version = 2"), "use a newer weir"),
         (BY_HAND.replace("routes", "ways"), "stages\\[0\\].routes: Field required"),

@@ -14,8 +14,9 @@ from rich.table import Table
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.results.calibration import Calibration
+from weir.results.platform import Platform
 from weir.results.quantities import range_text, rate_text, seconds_text, size_text
-from weir.results.schema import Expectation, ExpectedRate, Run, VerdictWord
+from weir.results.schema import Expectation, ExpectedRate, Run, Stage, VerdictWord
 
 COLOURS: dict[VerdictWord, str] = {
     "as expected": "green",
@@ -49,16 +50,11 @@ def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> 
 def show_expectations(
     console: Console,
     planned: PlannedJob,
-    calibration: Calibration,
+    source: Calibration | Platform,
     made: Mapping[str, Expectation],
 ) -> None:
     """The expected rates with one line per stage; configurations with equal ones stand together."""
-    console.print(
-        f"Calibration: {calibration.ranks} ranks on {calibration.hosts} "
-        f"host{'s' if calibration.hosts > 1 else ''}, {escape(calibration.file_system)} at "
-        f"{escape(calibration.directory)}, took {seconds_text(calibration.seconds)}",
-        highlight=False,
-    )
+    console.print(_describe_source(source), highlight=False)
     groups: dict[str, tuple[ExpectedRate, list[str]]] = {}
     for one in planned.configurations:
         for rate in made[one.slug].rates:
@@ -68,21 +64,50 @@ def show_expectations(
         _show_rate(console, rate, labels)
 
 
+def _describe_source(source: Calibration | Platform) -> str:
+    hosts = f"{source.hosts} host{'s' if source.hosts > 1 else ''}"
+    if isinstance(source, Calibration):
+        return (
+            f"Calibration: {source.ranks} ranks on {hosts}, {escape(source.file_system)} at "
+            f"{escape(source.directory)}, took {seconds_text(source.seconds)}"
+        )
+    measured = f", measured {source.measured_utc}" if source.measured_utc else ""
+    doubtful = [fit.stage for fit in source.fits if not fit.fits]
+    doubts = f"; does not fit: {escape(', '.join(doubtful))}" if doubtful else ""
+    return f"Platform: {escape(source.name)}, {hosts}{measured}{doubts}"
+
+
 def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> None:
     low, high = rate.low_bytes_per_second, rate.high_bytes_per_second
     console.print(
         f"\n[bold]Expected {rate.direction} {rate_text(rate.expected_bytes_per_second)}[/bold] "
         f"({range_text(low, high)}, {METRIC_NAMES[rate.metric]}), limited by "
-        f"[bold]{rate.limiting_stage}[/bold]",
+        f"[bold]{escape(rate.limiting_stage)}[/bold]",
         highlight=False,
     )
     console.print(f"  for {escape(', '.join(labels))}", highlight=False)
     stages = Table(box=None, show_header=False, padding=(0, 2), pad_edge=True)
     for stage in rate.stages:
-        mark = "<- slowest" if stage.name == rate.limiting_stage and len(rate.stages) > 1 else ""
-        stages.add_row(stage.name, rate_text(stage.rate_bytes_per_second), escape(stage.how), mark)
+        limits = stage.limiting or stage.name == rate.limiting_stage
+        mark = "<- slowest" if limits and len(rate.stages) > 1 else ""
+        stages.add_row(
+            stage.name,
+            rate_text(stage.rate_bytes_per_second),
+            _describe_times(stage),
+            escape(stage.how),
+            mark,
+        )
     console.print(stages)
     console.print(f"  how: {escape(rate.how)}", style="dim", highlight=False)
+
+
+def _describe_times(stage: Stage) -> str:
+    """Where the stage's time goes, such as ``1.20 s + 38 ms fixed``."""
+    if stage.transfer_seconds is None or stage.fixed_seconds is None:
+        return ""
+    moving = seconds_text(stage.transfer_seconds)
+    fixed = seconds_text(stage.fixed_seconds)
+    return f"{moving} + {fixed} fixed" if stage.fixed_seconds > 0 else moving
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The five steps of ``weir bench``, each a function that the next one takes its input from.
 
 1. ``plan_job`` (program.py)   what would run; a user's mistakes end here, before any MPI start
-2. ``calibrate``               rates of this file system and machine, once for all configurations
+2. ``calibrate``               rates of this file system and machine, once for all configurations;
+                            left out where a platform description is given (``platforms.py``)
 3. ``expectations``            the path model's rates, before the run
 4. ``run_job``                 the MPI job; leaves a run folder per configuration
 5. ``seal`` (weir.results)     events to Parquet, verdicts; then the report
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from weir.bench.cleanup import finish_broken_job
 from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
@@ -27,10 +29,12 @@ from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
 from weir.bench.process import Ending, run_child
 from weir.bench.program import PlannedJob
+from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
 from weir.results.folder import CALIBRATION_FILE, load_calibration, write_atomically, write_json
+from weir.results.platform import Platform
 from weir.results.schema import Expectation
 
 EXPECTATION_FILE = "expectation.json"
@@ -126,16 +130,39 @@ def calibrate(
         raise BenchError(f"the calibration left no usable result: {error}") from None
 
 
-def expectations(planned: PlannedJob, calibration: Calibration) -> dict[str, Expectation]:
-    """The expectation of every configuration, by its slug."""
+def expectations(
+    planned: PlannedJob,
+    source: Calibration | Platform,
+    places: Mapping[str, str] | None = None,
+) -> dict[str, Expectation]:
+    """The expectation of every configuration, by its slug.
+
+    ``source`` is a calibration on the job's ranks or a platform description; ``places`` gives the
+    platform's target of each planned directory (``weir.bench.platforms``).
+    """
     made = utc_text(utc_now())
+    record: dict[str, Any] = {}
+    if isinstance(source, Calibration):
+        platform = platform_of_calibration(source)
+        record = source.model_dump(mode="json")
+    else:
+        platform = source
     try:
-        return {
-            one.slug: expect(one.plan, one.asynchronous, one.parameters, calibration, made)
+        expected = {
+            one.slug: expect(
+                one.plan,
+                one.asynchronous,
+                one.parameters,
+                platform,
+                made,
+                directory=planned.directory,
+                places=places,
+            )
             for one in planned.configurations
         }
     except ValueError as error:
-        raise BenchError(f"no expectation can be made: {error}") from None
+        raise BenchError(f"no expectation can be made: {error}", USAGE) from None
+    return {slug: one.model_copy(update={"calibration": record}) for slug, one in expected.items()}
 
 
 def timeout_of(planned: PlannedJob, asked: float | None) -> float:

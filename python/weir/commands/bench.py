@@ -26,6 +26,7 @@ from weir.bench.job import (
     utc_now,
 )
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
+from weir.bench.platforms import find_platform, places_of
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
@@ -47,6 +48,9 @@ Options of weir:
   -n, --ranks N        ranks to start (WEIR_RANKS, or SLURM_NTASKS inside an allocation)
   --launcher COMMAND   start ranks with this instead of the mpirun, mpiexec or srun found,
                        for example "srun -n 4096" (WEIR_LAUNCHER)
+  --platform FILE|NAME the expectation comes from this description of the machine, made by
+                       weir platform probe, instead of a calibration; NAME is
+                       platforms/NAME.toml (WEIR_PLATFORM)
   --output {output}
 {more}  -h, --help           this text; after a WORKLOAD also that workload's own options
 """
@@ -59,7 +63,7 @@ For example, MADbench2 on 4 ranks, both interfaces, separate files and one share
   weir bench madbench 2000 8 1 32 4096 1 1 --iomethod POSIX,MPI --filetype UNIQUE,SHARED -n 4""",
     "predict": """\
 Says what a run of weir bench with the same words would be expected to reach, and runs nothing but
-the calibration.
+the calibration; with --platform, nothing at all.
 
 For example:
   weir predict madbench 2000 8 1 32 4096 1 1 -n 4""",
@@ -78,6 +82,7 @@ MORE = {
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS")]
 LauncherText = Annotated[str | None, typer.Option("--launcher", envvar="WEIR_LAUNCHER")]
+PlatformText = Annotated[str | None, typer.Option("--platform", envvar="WEIR_PLATFORM")]
 Help = Annotated[bool, typer.Option("-h", "--help")]
 
 
@@ -94,6 +99,7 @@ def bench_command(
     context: typer.Context,
     ranks: Ranks = None,
     launcher: LauncherText = None,
+    platform: PlatformText = None,
     output: Annotated[Path | None, typer.Option("--output", envvar="WEIR_OUTPUT")] = None,
     no_report: Annotated[bool, typer.Option("--no-report")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
@@ -111,7 +117,7 @@ def bench_command(
     job = find_job(ranks, launcher)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(target) as preparation:
-        prepared = prepare(console, job, planned, arguments, preparation)
+        prepared = prepare(console, job, planned, arguments, preparation, platform)
         console.print()
         failure: BenchError | None = None
         try:
@@ -169,6 +175,7 @@ def predict_command(
     context: typer.Context,
     ranks: Ranks = None,
     launcher: LauncherText = None,
+    platform: PlatformText = None,
     output: Annotated[Path | None, typer.Option("--output")] = None,
     show_help: Help = False,
 ) -> None:
@@ -181,7 +188,7 @@ def predict_command(
     job = find_job(ranks, launcher)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(output or Path("prediction")) as preparation:
-        prepared = prepare(output_console(), job, planned, arguments, preparation)
+        prepared = prepare(output_console(), job, planned, arguments, preparation, platform)
     if output is not None:
         made = {slug: one.model_dump(mode="json") for slug, one in prepared.expected.items()}
         write_json(output, made)
@@ -193,15 +200,18 @@ def prepare(
     planned: PlannedJob,
     arguments: list[str],
     preparation: Path,
+    platform: str | None = None,
 ) -> Prepared:
-    """Show the plan, calibrate, and show the expectations."""
+    """Show the plan, calibrate or read the platform's description, and show the expectations."""
+    described = None if platform is None else find_platform(platform)
+    places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
     if not moves_bytes(planned):
         console.print("Expected: nothing, because no transfers are planned")
         return Prepared(job, planned, {})
-    calibration = calibrate(job, planned, preparation, warn)
-    expected = expectations(planned, calibration)
-    display.show_expectations(console, planned, calibration, expected)
+    source = described or calibrate(job, planned, preparation, warn)
+    expected = expectations(planned, source, places)
+    display.show_expectations(console, planned, source, expected)
     return Prepared(job, planned, expected)
 
 

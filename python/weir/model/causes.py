@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from weir.model.path import CACHE_READ, CACHE_WRITE
 from weir.results.quantities import rate_text
 from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
+
+CACHES = ("page cache read", "page cache write")
 
 STRAGGLER_FACTOR = 1.3
 """A rank is named as slow when its I/O time is that many times the mean of all ranks."""
@@ -20,6 +21,12 @@ STRAGGLER_FACTOR = 1.3
 
 OVERLAP_FACTOR = 1.5
 """Transfers are taken as hidden up to that many times the share that cannot be hidden."""
+
+
+def limiting_stage_name(expected: ExpectedRate) -> str:
+    """The stage that limits, also where a unit of it or its fixed cost is what is named."""
+    marked = (stage.name for stage in expected.stages if stage.limiting)
+    return next(marked, expected.limiting_stage)
 
 
 def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]) -> str:
@@ -134,8 +141,12 @@ def _parameter(run: Run, name: str) -> str:
 
 
 def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
-    from_cache = any(stage.name == CACHE_READ for stage in expected.stages)
-    if from_cache and cache_verdict(run, expected.direction) == "storage":
+    from_cache = any(stage.name in CACHES for stage in expected.stages)
+    if (
+        expected.direction == "read"
+        and from_cache
+        and cache_verdict(run, expected.direction) == "storage"
+    ):
         return "the page cache, which did not hold the pages that were expected there"
     return None
 
@@ -161,7 +172,7 @@ def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
 
 
 def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:
-    if expected.limiting_stage in (CACHE_READ, CACHE_WRITE):
+    if limiting_stage_name(expected) in CACHES:
         return None
     verdict = cache_verdict(run, expected.direction)
     if verdict not in ("memory", "mixed"):

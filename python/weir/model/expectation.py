@@ -1,30 +1,32 @@
-"""Expectation of a run before it starts: (plan, asynchronous, parameters, calibration) -> rates.
+"""Expectation of a run before it starts: (plan, asynchronous, parameters, platform) -> rates.
 
 "Benchmarking in the absence of an a priori notion of expected performance is a meaningless
-exercise" (Uselton, section 1). For each direction: the stages of the path (``path``), each at its
-calibrated median rate; the slowest is the limit and gives the rate; the interval is the limiting
-stage's (``interval``). With RMOD or WMOD above 1 fewer ranks move data at a time, and the rate of
-all together stays as expected: the limit is a shared component.
+exercise" (Uselton, section 1). Each phase of the plan is a flow (``flow_of_plan``); its time in
+every stage of its path comes from the platform (``stage``, ``path_time``). For each direction the
+stages' times are summed over its phases; the slowest stage is the limit and gives the rate.
+
+The interval is what the stages reach with all their quantities at the slow and at the fast end. It
+is never narrower than the held-out error of the limiting stage's fit at the 90th percentile, nor
+than ``FLOOR``: a platform knows nothing of the drift between its measurement and the run.
+
+With RMOD or WMOD above 1, one rank in so many moves data at a time: the flow of one turn is
+repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from weir.model.interval import FLOOR, Factors, interval_factors
+from weir.model.flow_of_plan import Planned, Surroundings, planned_flow
+from weir.model.interval import FLOOR
 from weir.model.overlap import PhaseTime, all_hidden_seconds, foreground_seconds
-from weir.model.path import (
-    MEMORY_COPY,
-    STORAGE_READ,
-    STORAGE_WRITE,
-    Path,
-    PathStage,
-    path_of,
-    setting,
-)
-from weir.model.transfer import transfer_seconds
-from weir.results.calibration import Calibration
+from weir.model.path_time import stages_of
+from weir.model.stage import Case, StageTime, stage_time
+from weir.model.units import STORAGE_KINDS
+from weir.results.platform import Platform, PlatformStage
 from weir.results.quantities import rate_text, seconds_text
 from weir.results.schema import (
     Direction,
@@ -33,7 +35,6 @@ from weir.results.schema import (
     Metric,
     Parameter,
     Plan,
-    PlannedPhase,
     Stage,
 )
 
@@ -42,30 +43,42 @@ def expect(
     plan: Plan,
     asynchronous: bool,
     parameters: Mapping[str, Parameter],
-    calibration: Calibration,
+    platform: Platform,
     made_utc: str,
+    *,
+    directory: str | None = None,
+    places: Mapping[str, str] | None = None,
 ) -> Expectation:
     """The expected rate of each direction that the plan moves bytes in.
 
     The metric is ``foreground`` (EAAR) for asynchronous runs and ``span`` for synchronous ones.
-    Raises ``ValueError`` when the calibration was made with another number of ranks.
+    ``directory`` is the job's, ``places`` gives the platform's target of each planned directory.
+    Raises ``ValueError`` when the platform does not describe what the run needs.
     """
-    if calibration.ranks != plan.ranks:
+    if platform.ranks is not None and platform.ranks != plan.ranks:
         raise ValueError(
-            f"the calibration was made with {calibration.ranks} ranks, the run has {plan.ranks}"
+            f"{platform.name} holds for {platform.ranks} ranks, the run has {plan.ranks}"
         )
-    rates = [
-        _Expected(direction, plan, asynchronous, parameters, calibration).rate()
-        for direction in _directions(plan)
+    where = Surroundings(platform, places or {}, directory)
+    flows = [
+        planned_flow(phase, plan, parameters, where)
+        for phase in plan.phases
+        if phase.bytes_total > 0
     ]
-    return Expectation(
-        made_utc=made_utc, calibration=calibration.model_dump(mode="json"), rates=rates
+    directions: list[Direction] = ["read", "write"]
+    rates = [
+        _Expected(direction, flows, asynchronous, platform).rate()
+        for direction in directions
+        if any(planned.phase.direction == direction for planned in flows)
+    ]
+    return Expectation(made_utc=made_utc, platform=_computed_with(platform), rates=rates)
+
+
+def _computed_with(platform: Platform) -> dict[str, Any]:
+    """The description without the inventory of the machine, which the run records itself."""
+    return platform.model_dump(
+        mode="json", exclude={"topology"}, exclude_none=True, exclude_defaults=True
     )
-
-
-def _directions(plan: Plan) -> list[Direction]:
-    moved = {phase.direction for phase in plan.phases if phase.bytes_total > 0}
-    return [direction for direction in ("read", "write") if direction in moved]
 
 
 @dataclass(frozen=True)
@@ -73,18 +86,15 @@ class _Expected:
     """One direction of one plan; holds what every step of the estimate needs."""
 
     direction: Direction
-    plan: Plan
+    flows: list[Planned]
     asynchronous: bool
-    parameters: Mapping[str, Parameter]
-    calibration: Calibration
+    platform: Platform
 
     def rate(self) -> ExpectedRate:
-        path = self._path(self.direction)
-        limit = self._limit(path)
-        factors = interval_factors(limit.trials)
-        expected = self._rate_at(1.0)
-        low = min(self._rate_at(factors.low), expected * (1 - FLOOR))
-        high = max(self._rate_at(factors.high, all_hidden=True), expected * (1 + FLOOR))
+        expected = self._rate_at("expected")
+        error = max(FLOOR, self._held_out_error())
+        low = min(self._rate_at("slow"), expected * (1 - FLOOR), expected / (1 + error))
+        high = max(self._rate_at("fast", all_hidden=True), expected * (1 + error))
         metric: Metric = "foreground" if self.asynchronous else "span"
         return ExpectedRate(
             direction=self.direction,
@@ -92,106 +102,155 @@ class _Expected:
             expected_bytes_per_second=expected,
             low_bytes_per_second=low,
             high_bytes_per_second=high,
-            limiting_stage=limit.name,
-            stages=[self._stage(stage) for stage in path.stages],
-            how=self._how(path, limit, factors),
+            limiting_stage=self._limit.limit_name,
+            stages=self._stages(),
+            how=self._how(),
         )
 
-    def _path(self, direction: Direction) -> Path:
-        return path_of(direction, self.plan, self.parameters, self.calibration)
+    @cached_property
+    def _own(self) -> list[Planned]:
+        return [one for one in self.flows if one.phase.direction == self.direction]
 
-    def _phases(self, direction: Direction | None = None) -> list[PlannedPhase]:
+    def _totals(self, case: Case) -> list[StageTime]:
+        """Each stage's time over all phases of this direction, from application to device."""
+        each = [self._times(planned, case) for planned in self._own]
+        return [_sum(times) for times in zip(*each, strict=True)]
+
+    def _times(self, planned: Planned, case: Case) -> list[StageTime]:
+        """Each stage's time for all operations of a phase."""
+        stages = stages_of(self.platform, planned.flow)
+        if not stages:
+            raise ValueError(
+                f"platform {self.platform.name} has no stage for a {planned.flow.direction} "
+                f"by the route {planned.flow.route}"
+            )
+        return [_repeated(self._in_stage(stage, planned, case), planned.turns) for stage in stages]
+
+    def _in_stage(self, stage: PlatformStage, planned: Planned, case: Case) -> StageTime:
+        time = stage_time(stage, planned.flow, case)
+        contains = self._page_cache(planned.flow.direction)
+        if stage.routes != ["memory"] or contains is None:
+            return time
+        # Copies are measured between buffers beyond the processor's caches. Small transfers stay in
+        # those caches; then the page cache's rate is the better bound for the copy it contains.
+        bound = stage_time(contains, planned.flow, case)
+        if time.seconds < bound.seconds * (1 - 1e-9):
+            return time
+        how = stage.how
+        if time.seconds > bound.seconds * 1.01:
+            how = (
+                "at least the page cache's rate, which contains it; "
+                f"{rate_text(time.rate)} between large buffers"
+            )
+        said = stage.model_copy(update={"how": how, "interval_how": contains.interval_how})
+        return StageTime(
+            said, bound.transfer_seconds, bound.fixed_seconds, time.total_bytes, time.unit
+        )
+
+    def _page_cache(self, direction: Direction) -> PlatformStage | None:
+        return next(
+            (
+                stage
+                for stage in self.platform.stages
+                if "cached" in stage.routes and stage.direction in (None, direction)
+            ),
+            None,
+        )
+
+    @cached_property
+    def _limit(self) -> StageTime:
+        return _slowest(self._totals("expected"))
+
+    def _held_out_error(self) -> float:
+        """The 90th percentile of the limiting stage's fit, the worst of its units."""
+        name = self._limit.stage.name
+        return max(
+            (
+                fit.held_out_p90_error
+                for fit in self.platform.fits
+                if fit.stage == name or fit.stage.startswith(f"{name}, ")
+            ),
+            default=0.0,
+        )
+
+    def _stages(self) -> list[Stage]:
+        slow, fast = self._totals("slow"), self._totals("fast")
         return [
-            phase
-            for phase in self.plan.phases
-            if phase.bytes_total > 0 and direction in (None, phase.direction)
+            Stage(
+                name=time.stage.name,
+                rate_bytes_per_second=time.rate,
+                low_bytes_per_second=low.rate,
+                high_bytes_per_second=high.rate,
+                transfer_seconds=time.transfer_seconds,
+                fixed_seconds=time.fixed_seconds,
+                limiting=time.stage.name == self._limit.stage.name,
+                how=time.stage.how,
+            )
+            for time, low, high in zip(self._totals("expected"), slow, fast, strict=True)
         ]
 
-    def _seconds_of(self, stage: PathStage, phase: PlannedPhase, factor: float) -> float:
-        """One operation of every rank of ``phase`` through ``stage``, its rate times ``factor``."""
-        return transfer_seconds(
-            stage.trials.median * factor,
-            self.calibration.transfer_bytes * self.calibration.ranks,
-            phase.bytes_per_operation * self.plan.ranks,
-            stage.fixed_seconds,
-        )
-
-    def _stage_rate(self, stage: PathStage, factor: float = 1.0) -> float:
-        """Bytes over time through one stage alone, over the phases of this direction."""
-        phases = self._phases(self.direction)
-        seconds = sum(p.operations_per_rank * self._seconds_of(stage, p, factor) for p in phases)
-        return sum(p.bytes_total for p in phases) / seconds
-
-    def _limit(self, path: Path) -> PathStage:
-        # Where a copy is only known to be as fast as the stage that contains it, that stage limits.
-        return min(path.stages, key=lambda s: (self._stage_rate(s), s.name == MEMORY_COPY))
-
-    def _stage(self, stage: PathStage) -> Stage:
-        factors = interval_factors(stage.trials)
-        count = len(stage.trials.values)
-        return Stage(
-            name=stage.name,
-            rate_bytes_per_second=self._stage_rate(stage),
-            low_bytes_per_second=self._stage_rate(stage, factors.low),
-            high_bytes_per_second=self._stage_rate(stage, factors.high),
-            how=f"{stage.how}; median of {count} trials",
-        )
-
-    def _rate_at(self, factor: float, *, all_hidden: bool = False) -> float:
-        """The rate by the headline metric, with the limiting stages' rates times ``factor``.
+    def _rate_at(self, case: Case, *, all_hidden: bool = False) -> float:
+        """The rate by the headline metric.
 
         With ``all_hidden``, asynchronous transfers are blocked on only where they are exposed.
         """
+        moved = sum(planned.phase.bytes_total for planned in self._own)
         if not self.asynchronous:
-            return self._stage_rate(self._limit(self._path(self.direction)), factor)
-        phases = self._phases()
-        times = [self._phase_time(phase, factor) for phase in phases]
+            return moved / _slowest(self._totals(case)).seconds
+        times = [(planned, self._phase_time(planned, case)) for planned in self.flows]
         blocked = 0.0
-        for phase, time in zip(phases, times, strict=True):
-            if phase.direction == self.direction:
-                others = [t for t in times if t is not time and t.function == time.function]
-                least = all_hidden_seconds(time)
-                blocked += least if all_hidden else foreground_seconds(time, others)
-        return sum(p.bytes_total for p in self._phases(self.direction)) / blocked
+        for planned, time in times:
+            if planned.phase.direction != self.direction:
+                continue
+            others = [t for _, t in times if t is not time and t.function == time.function]
+            least = all_hidden_seconds(time)
+            blocked += least if all_hidden else foreground_seconds(time, others)
+        return moved / blocked
 
-    def _phase_time(self, phase: PlannedPhase, factor: float) -> PhaseTime:
-        path = self._path(phase.direction)
-        seconds = {stage.name: self._seconds_of(stage, phase, factor) for stage in path.stages}
-        slowest = max(seconds, key=lambda name: (seconds[name], name != MEMORY_COPY))
-        work_rate = self.calibration.busy_work_operations_per_second.median
+    def _phase_time(self, planned: Planned, case: Case) -> PhaseTime:
+        slowest = _slowest(self._times(planned, case))
+        phase = planned.phase
+        call = self.platform.latencies_seconds.get("call")
         return PhaseTime(
             function=phase.function,
             operations=phase.operations_per_rank,
             exposed=phase.exposed_operations_per_rank,
-            component="storage" if slowest in (STORAGE_READ, STORAGE_WRITE) else "memory",
-            transfer_seconds=seconds[slowest],
-            compute_seconds=phase.computations_per_operation / work_rate,
-            posting_seconds=self.calibration.call_seconds.median,
+            component="storage" if slowest.stage.kind in STORAGE_KINDS else "memory",
+            transfer_seconds=slowest.seconds / phase.operations_per_rank,
+            compute_seconds=self._compute_seconds(planned),
+            posting_seconds=call.value if call else 0.0,
         )
 
-    def _how(self, path: Path, limit: PathStage, factors: Factors) -> str:
-        compared = ", ".join(f"{s.name} {rate_text(self._stage_rate(s))}" for s in path.stages)
-        parts = [
-            f"{path.reason}; slowest of {compared}"
-            if len(path.stages) > 1
-            else f"{path.reason}; {compared}",
-            f"interval of {limit.name}: {factors.how}",
-        ]
+    def _compute_seconds(self, planned: Planned) -> float:
+        rate = self.platform.busy_work_operations_per_second
+        if rate is None or rate.value <= 0:
+            return 0.0
+        return planned.phase.computations_per_operation / rate.value
+
+    def _how(self) -> str:
+        reason = self._own[0].reason
+        totals = self._totals("expected")
+        compared = ", ".join(f"{time.stage.name} {rate_text(time.rate)}" for time in totals)
+        limit = self._limit.stage
+        parts = [f"{reason}; slowest of {compared}" if len(totals) > 1 else f"{reason}; {compared}"]
+        if self._own[0].flow.route == "direct" and set(limit.routes) != {"direct"}:
+            parts.append("O_DIRECT was not measured: its rate is taken from buffered transfers")
+        parts.append(f"interval of {limit.name}: {limit.interval_how or 'as described'}")
+        unfitted = [fit for fit in self.platform.fits if fit.stage == limit.name and not fit.fits]
+        parts += [f"{fit.stage} {fit.text}" for fit in unfitted]
         if self.asynchronous:
             parts.append(self._how_hidden())
-        modulus = "rmod" if self.direction == "read" else "wmod"
-        long_name = "read_modulus" if self.direction == "read" else "write_modulus"
-        chosen = setting(self.parameters, modulus, setting(self.parameters, long_name, "1"))
-        if chosen not in ("0", "1"):
-            parts.append(f"one rank in {chosen} moves data at a time, the rate together stays")
+        turns = self._own[0].turns
+        if turns > 1:
+            parts.append(f"one rank in {turns} moves data at a time, in {turns} turns")
         return "; ".join(parts)
 
     def _how_hidden(self) -> str:
         told = []
-        for phase in self._phases(self.direction):
-            time = self._phase_time(phase, 1.0)
+        for planned in self._own:
+            time = self._phase_time(planned, "expected")
             told.append(
-                f"{phase.function} {seconds_text(time.transfer_seconds)} behind "
+                f"{planned.phase.function} {seconds_text(time.transfer_seconds)} behind "
                 f"{seconds_text(time.compute_seconds)} of work, "
                 f"{time.exposed} of {time.operations} exposed"
             )
@@ -199,3 +258,30 @@ class _Expected:
             f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}; at "
             "the upper end all but the exposed are hidden, as waiting for other ranks hides too"
         )
+
+
+def _slowest(times: list[StageTime]) -> StageTime:
+    """Of stages that are equal the one nearer to the device, which contains the others."""
+    return max(enumerate(times), key=lambda placed: (placed[1].seconds, placed[0]))[1]
+
+
+def _repeated(time: StageTime, turns: int) -> StageTime:
+    return StageTime(
+        time.stage,
+        time.transfer_seconds * turns,
+        time.fixed_seconds * turns,
+        time.total_bytes * turns,
+        time.unit,
+    )
+
+
+def _sum(times: tuple[StageTime, ...]) -> StageTime:
+    """One stage over several phases; the unit is the slowest phase's."""
+    slowest = max(times, key=lambda time: time.seconds)
+    return StageTime(
+        times[0].stage,
+        sum(time.transfer_seconds for time in times),
+        sum(time.fixed_seconds for time in times),
+        sum(time.total_bytes for time in times),
+        slowest.unit,
+    )

@@ -5,7 +5,7 @@ For each unit with its load:
     rate        crowding, then the sharing rule: what the unit's users together draw
     per byte    1 / rate, blended with the rates of small operations and of the cache
     transfer    bytes · per byte
-    fixed       operations of one user · (fixed cost + users · turn)
+    fixed       operations of one user · (fixed cost / operations in flight + users · turn)
 
 The stage takes as long as its slowest unit (Uselton, section 3.6: "the slowest task determines the
 reported data rate"). Fixed costs of different ranks pass at the same time, turns one by one.
@@ -87,7 +87,7 @@ def _unit_seconds(stage: PlatformStage, load: Load, case: Case) -> tuple[float, 
     fixed = cost_in(case, own.fixed_seconds)
     per_byte = _seconds_per_byte(stage, load, case)
     transfer = load.bytes * per_byte if load.bytes > 0 else 0.0
-    return transfer, load.operations * (fixed + load.users * turn)
+    return transfer, load.operations * (fixed / load.in_flight + load.users * turn)
 
 
 def _seconds_per_byte(stage: PlatformStage, load: Load, case: Case) -> float:

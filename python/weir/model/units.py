@@ -36,6 +36,7 @@ class Load:
     operations: float
     operation_bytes: float
     touched_bytes: float
+    in_flight: int
 
 
 def loads_of(stage: PlatformStage, flow: Flow) -> list[Load]:
@@ -130,4 +131,5 @@ def _load(
         operations,
         moved / operations * crossing if operations else 0.0,
         flow.touched_bytes * share,
+        flow.in_flight,
     )

@@ -17,10 +17,10 @@ from weir.report.chart import (
 )
 from weir.report.keyed import key_value_table
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import rate, rate_range_text, rate_text, rate_unit
+from weir.report.quantities import rate, rate_range_text, rate_text, rate_unit, seconds
 from weir.report.sources import Source, headline_rate
 from weir.report.wording import METRIC_NAME, moment
-from weir.results.schema import ExpectedRate, Rate
+from weir.results.schema import ExpectedRate, Rate, Stage
 
 LEFT, RIGHT, TOP, ROW = 138.0, 84.0, 6.0, 26.0
 NAME_LENGTH = 22
@@ -47,7 +47,8 @@ def render(source: Source) -> Markup:
             class_="note",
         ),
         element("div", *(_panel(source, expected) for expected in ordered), class_="pair"),
-        _calibration(expectation.calibration),
+        _source(expectation.calibration, "Calibration"),
+        None if expectation.calibration else _source(expectation.platform, "Platform"),
     )
 
 
@@ -57,11 +58,11 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
     name = f"{expected.direction}, {METRIC_NAME[expected.metric]}"
     rows = [
         [
-            element("strong", stage.name, " (limit)")
-            if stage.name == expected.limiting_stage
-            else stage.name,
+            element("strong", stage.name, " (limit)") if _limits(stage, expected) else stage.name,
             rate(stage.rate_bytes_per_second),
             rate_range_text(stage.low_bytes_per_second, stage.high_bytes_per_second),
+            _seconds(stage.transfer_seconds),
+            _seconds(stage.fixed_seconds),
             element("span", stage.how, class_="prose"),
         ]
         for stage in expected.stages
@@ -79,9 +80,22 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
         caption,
         _drawing(expected, measured, name) if expected.stages else None,
         _how(expected.how),
-        table=table(["Stage", "rate", "interval", "how"], rows, caption=f"Stages of {name}"),
+        table=table(
+            ["Stage", "rate", "interval", "transfer", "fixed", "how"],
+            rows,
+            caption=f"Stages of {name}",
+        ),
         width=HALF_WIDTH,
     )
+
+
+def _limits(stage: Stage, expected: ExpectedRate) -> bool:
+    """What limits may be named by its unit or its fixed cost; then the stage is marked."""
+    return stage.limiting or stage.name == expected.limiting_stage
+
+
+def _seconds(value: float | None) -> Markup | str:
+    return "" if value is None else seconds(value)
 
 
 def _how(how: str) -> Markup:
@@ -100,7 +114,7 @@ def _drawing(expected: ExpectedRate, measured: Rate | None, name: str) -> Markup
     parts: list[Markup] = []
     for place, stage in enumerate(expected.stages):
         y = TOP + place * ROW
-        limit = stage.name == expected.limiting_stage
+        limit = _limits(stage, expected)
         value = stage.rate_bytes_per_second
         short = stage.name
         if len(short) > NAME_LENGTH:
@@ -155,8 +169,8 @@ def _drawing(expected: ExpectedRate, measured: Rate | None, name: str) -> Markup
     )
 
 
-def _calibration(calibration: dict[str, Any]) -> Markup | None:
-    if not calibration:
+def _source(record: dict[str, Any], name: str) -> Markup | None:
+    if not record:
         return None
-    summary = element("summary", "Calibration it was made from")
-    return element("details", summary, key_value_table(calibration, "Calibration"), class_="data")
+    summary = element("summary", f"{name} it was made from")
+    return element("details", summary, key_value_table(record, name), class_="data")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ def load_platform(path: Path) -> Platform:
         raise ResultError(
             f"{path} is of version {version} and this weir reads up to {VERSION}: use a newer weir"
         )
+    if not _finite(record):
+        raise ResultError(f"{path} holds inf or nan; a rate that does not limit can be very large")
     try:
         return Platform.model_validate(record)
     except ValidationError as error:
@@ -56,6 +59,14 @@ def write_platform(path: Path, platform: Platform) -> Path:
     except OSError as error:
         raise ResultError(f"{path.parent} cannot be made: {error.strerror}") from None
     return write_atomically(path, HEAD + tomli_w.dumps(_plain(record)))
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_finite(one) for one in value.values())
+    if isinstance(value, list):
+        return all(_finite(one) for one in value)
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _plain(value: Any) -> Any:

@@ -307,6 +307,13 @@ class Stage(Record):
     rate_bytes_per_second: float
     low_bytes_per_second: float
     high_bytes_per_second: float
+    transfer_seconds: NonNegative | None = Field(
+        default=None, description="of one repetition's bytes in its slowest unit"
+    )
+    fixed_seconds: NonNegative | None = Field(
+        default=None, description="of one repetition's operations, besides their bytes"
+    )
+    limiting: bool = Field(default=False, description="whether this stage is the limit")
     how: str
 
 
@@ -318,16 +325,23 @@ class ExpectedRate(Record):
     expected_bytes_per_second: float
     low_bytes_per_second: float
     high_bytes_per_second: float
-    limiting_stage: str
+    limiting_stage: str = Field(
+        description="a stage, its unit where units differ (target /mnt/t2), or its fixed cost"
+    )
     stages: list[Stage]
     how: str = Field(description="one line: how the figure came about")
 
 
 class Expectation(Record):
-    """The path model's rates for one run, and the calibration they came from."""
+    """The path model's rates for one run, and what they came from."""
 
     made_utc: str
-    calibration: dict[str, Any]
+    calibration: dict[str, Any] = Field(
+        default_factory=dict, description="empty where a platform description was given"
+    )
+    platform: dict[str, Any] = Field(
+        default_factory=dict, description="the stages that the model computed with"
+    )
     rates: list[ExpectedRate]
 
 

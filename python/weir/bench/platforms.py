@@ -1,0 +1,85 @@
+"""Finding the platform description that a run is to be judged by, and whether it is about the run.
+
+``--platform`` takes a file or a name; ``NAME`` is ``platforms/NAME.toml`` below the current
+directory. A description that was measured elsewhere is refused: expectations from it would be
+about another path.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.program import PlannedJob
+from weir.results.errors import ResultError
+from weir.results.platform import Platform
+from weir.results.platform_file import load_platform
+from weir.results.probe import Target
+
+FOLDER = Path("platforms")
+
+
+def find_platform(named: str) -> Platform:
+    """The description of that file or name; a mistake is a usage error of one line."""
+    path = Path(named)
+    if path.suffix != ".toml" and not path.is_file():
+        path = FOLDER / f"{named}.toml"
+    if not path.is_file():
+        known = sorted(file.stem for file in FOLDER.glob("*.toml"))
+        there = f"there is {', '.join(known)}" if known else f"{FOLDER}/ holds none"
+        raise BenchError(
+            f"--platform {named}: {path} does not exist, {there}; weir platform probe makes one",
+            USAGE,
+        )
+    try:
+        return load_platform(path)
+    except ResultError as error:
+        raise BenchError(f"--platform {named}: {error}", USAGE) from None
+
+
+def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
+    """The platform's target behind every directory of the job.
+
+    Empty for a description that names no directories. Raises ``BenchError`` for a directory that
+    was not probed.
+    """
+    if not platform.targets:
+        return {}
+    directories = [
+        target.directory for one in planned.configurations for target in one.plan.targets
+    ]
+    if any(not one.plan.targets for one in planned.configurations):
+        directories.append(planned.directory)
+    return {
+        directory: target_of(platform.targets, directory, platform.name)
+        for directory in dict.fromkeys(directories)
+    }
+
+
+def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:
+    """The probed directory on the same mounted file system; the nearest above, if several are."""
+    path = Path(directory).resolve()
+    mount = mount_of(path)
+    alike = [
+        target
+        for target in targets
+        if Path(target.mount) == mount or path.is_relative_to(target.directory)
+    ]
+    if not alike:
+        probed = ", ".join(f"{target.directory} (on {target.mount})" for target in targets)
+        raise BenchError(
+            f"platform {platform} describes {probed}, and {path} lies on {mount}; "
+            f"run weir platform probe --directory {directory}",
+            USAGE,
+        )
+    above = [target for target in alike if path.is_relative_to(target.directory)]
+    return max(above or alike[:1], key=lambda target: len(target.directory)).directory
+
+
+def mount_of(path: Path) -> Path:
+    """The mount point above a path, of which not all folders have to exist yet."""
+    return next(
+        (above for above in (path, *path.parents) if os.path.ismount(above)), Path(path.anchor)
+    )

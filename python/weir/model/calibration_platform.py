@@ -1,0 +1,142 @@
+"""A calibration as a platform of few stages, so that there is one path model.
+
+A calibration knows one size of transfer and one number of ranks. Fixed costs come from its
+latencies: with t0 the calibrated time of one operation by all ranks and f its fixed cost, the rate
+of a stage is bytes / (t0 - f), so that at the calibrated size the stage takes exactly t0 (Uselton's
+equation 3 solved for r). The fixed cost is taken to be at most nine tenths of t0. The interval is
+that of the trials (``weir.model.interval``), of the whole time and not of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weir.model.interval import interval_factors
+from weir.model.platform_fit import quantity_of_trials
+from weir.results.calibration import Calibration, Trials
+from weir.results.platform import Platform, PlatformStage, Quantity, Route, StageKind
+from weir.results.schema import Direction
+
+MOST_FIXED = 0.9
+
+
+def platform_of_calibration(calibration: Calibration) -> Platform:
+    """The calibration's figures as stages; they hold for its number of ranks only."""
+    call = calibration.call_seconds.median
+    sync = calibration.fsync_seconds.median
+
+    def stage(
+        name: str,
+        kind: StageKind,
+        direction: Direction | None,
+        routes: Sequence[Route],
+        trials: Trials,
+        fixed: float,
+        how: str,
+    ) -> PlatformStage:
+        return _stage(calibration, name, kind, direction, routes, trials, fixed, how)
+
+    return Platform(
+        format="weir-platform",
+        format_version=1,
+        name=f"calibration of {calibration.directory}",
+        measured_utc=calibration.measured_utc,
+        seconds=calibration.seconds,
+        hosts=calibration.hosts,
+        ranks_per_host=-(-calibration.ranks // calibration.hosts),
+        ranks=calibration.ranks,
+        memory_available_bytes=calibration.memory_available_bytes,
+        stages=[
+            stage(
+                "memory copy",
+                "node",
+                None,
+                ["memory"],
+                calibration.memory_copy_bytes_per_second,
+                0.0,
+                "copy between large buffers by all ranks",
+            ),
+            stage(
+                "page cache write",
+                "node",
+                "write",
+                ["cached", "durable"],
+                calibration.write_cache_bytes_per_second,
+                call,
+                "write without a durable sync",
+            ),
+            stage(
+                "page cache read",
+                "node",
+                "read",
+                ["cached"],
+                calibration.read_cache_bytes_per_second,
+                call,
+                "read of resident pages",
+            ),
+            stage(
+                "storage write",
+                "target",
+                "write",
+                ["durable", "direct"],
+                calibration.write_storage_bytes_per_second,
+                sync,
+                "write and fsync of a new file",
+            ),
+            stage(
+                "storage read",
+                "target",
+                "read",
+                ["dropped", "direct"],
+                calibration.read_storage_bytes_per_second,
+                call,
+                "read after dropping the pages",
+            ),
+        ],
+        latencies_seconds={
+            "call": quantity_of_trials(calibration.call_seconds.values),
+            "fsync": quantity_of_trials(calibration.fsync_seconds.values),
+            "barrier": quantity_of_trials(calibration.barrier_seconds.values),
+        },
+        busy_work_operations_per_second=quantity_of_trials(
+            calibration.busy_work_operations_per_second.values
+        ),
+    )
+
+
+def _stage(
+    calibration: Calibration,
+    name: str,
+    kind: StageKind,
+    direction: Direction | None,
+    routes: Sequence[Route],
+    trials: Trials,
+    fixed: float,
+    how: str,
+) -> PlatformStage:
+    # Units of kind node are the hosts; the one with most ranks takes as long as all did.
+    users = calibration.ranks
+    seconds = calibration.transfer_bytes * users / trials.median
+    if kind == "node":
+        users = -(-calibration.ranks // calibration.hosts)
+    moved = calibration.transfer_bytes * users
+    fixed = min(fixed, MOST_FIXED * seconds)
+    factors = interval_factors(trials)
+
+    def rate(factor: float) -> float:
+        left = seconds / factor - fixed
+        return moved / max(left, (1 - MOST_FIXED) * seconds / factor)
+
+    return PlatformStage(
+        name=name,
+        kind=kind,
+        direction=direction,
+        routes=list(routes),
+        units=1,
+        rate_bytes_per_second=Quantity(
+            value=rate(1.0), low=rate(factors.low), high=rate(factors.high)
+        ),
+        fixed_seconds=Quantity(value=fixed, low=fixed, high=fixed),
+        how=f"{how}; median of {len(trials.values)} trials",
+        interval_how=factors.how,
+    )

@@ -1,0 +1,224 @@
+"""From a plan and its parameters to flows: the one place where workloads' settings have names.
+
+    write   durable     a durable sync is inside the timing (sync: fsync, fdatasync)
+    write   cached      sync is none: storage comes later
+    read    dropped     pages were dropped, or the files do not fit the memory
+    read    cached      pages are still resident
+    both    direct      O_DIRECT
+
+MPI-IO and shared files have the same flow as POSIX with a file per rank. For large contiguous
+transfers Borrill et al. found "trivial differentiation" between the interfaces (section 4) and say
+that one can, and should, expect a shared file to match separate files (section 6). A shortfall is
+therefore a finding. Collective calls over several hosts differ in one thing: with H hosts the share
+(H - 1)/H of the bytes changes hosts on its way to the ranks that write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weir.model.flow import Flow
+from weir.results.platform import Platform, Route
+from weir.results.quantities import size_text
+from weir.results.schema import Direction, Parameter, Plan, PlannedPhase
+
+DURABLE_SYNCS = ("fsync", "fdatasync")
+COLLECTIVE_APIS = ("mpiio", "mpi", "hdf5", "pnetcdf")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A phase's flow, and why it goes this way.
+
+    Where only one rank in ``turns`` moves data at a time, the flow is that of one turn.
+    """
+
+    phase: PlannedPhase
+    flow: Flow
+    turns: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a plan does not know: the platform it runs on, and where its directories lie there.
+
+    ``places`` gives the platform's name of the target behind a planned directory; ``directory`` is
+    the job's own.
+    """
+
+    platform: Platform
+    places: Mapping[str, str]
+    directory: str | None = None
+
+
+def planned_flow(
+    phase: PlannedPhase, plan: Plan, parameters: Mapping[str, Parameter], where: Surroundings
+) -> Planned:
+    """One phase of a plan as a flow.
+
+    A parameter that is absent has the value that costs most: sync after every operation, and for
+    reads dropped pages. Raises ``ValueError`` for a switch that is neither on nor off, and for
+    more ranks than the platform has.
+    """
+    hosts = ranks_by_host(where.platform, plan.ranks)
+    route, reason = _route(phase.direction, plan, parameters, where.platform, len(hosts))
+    modulus = _modulus(phase.direction, parameters)
+    turns = min(modulus, plan.ranks)
+    collective = flag(parameters, "collective", default=False) and (
+        _api(parameters) in COLLECTIVE_APIS
+    )
+    flow = Flow(
+        direction=phase.direction,
+        route=route,
+        operations=phase.operations_per_rank,
+        operation_bytes=_bytes_per_operation(phase, plan),
+        ranks_by_host=_one_turn(hosts, turns),
+        ranks_by_target=_one_turn(_ranks_by_target(plan, where), turns),
+        durable_operations=_durable_operations(phase, parameters),
+        footprint_bytes=max(plan.disk_bytes_total, phase.bytes_total),
+        whole_files=plan.files >= plan.ranks,
+        in_flight=_in_flight(parameters),
+        network_fraction=1 - 1 / len(hosts) if collective else 0.0,
+    )
+    return Planned(phase, flow, turns, reason)
+
+
+def ranks_by_host(platform: Platform, ranks: int) -> dict[str, int]:
+    """Hosts filled one after the other, as launchers do, with the names that the platform knows."""
+    known = platform.topology.get("ranks_by_host")
+    names = list(known) if isinstance(known, Mapping) else []
+    names += [f"host{place}" for place in range(len(names), platform.hosts)]
+    most = platform.ranks_per_host
+    if ranks > most * platform.hosts:
+        raise ValueError(
+            f"platform {platform.name} describes {platform.hosts} "
+            f"host{'s' if platform.hosts > 1 else ''} of up to {most} ranks, the run has {ranks}"
+        )
+    filled: dict[str, int] = {}
+    left = ranks
+    for name in names:
+        if left > 0:
+            filled[name] = min(most, left)
+            left -= filled[name]
+    return filled
+
+
+def _bytes_per_operation(phase: PlannedPhase, plan: Plan) -> float:
+    """Of a rank, so that all operations together are the phase's bytes."""
+    operations = phase.operations_per_rank * plan.ranks
+    return phase.bytes_total / operations if operations else float(phase.bytes_per_operation)
+
+
+def _one_turn(users: Mapping[str, int], turns: int) -> dict[str, int]:
+    """Who moves data at the same time when one in ``turns`` consecutive ranks does."""
+    if turns == 1:
+        return dict(users)
+    left = max(1, sum(users.values()) // turns)
+    chosen: dict[str, int] = {}
+    for name, ranks in users.items():
+        if left > 0:
+            chosen[name] = min(max(1, ranks // turns), left)
+            left -= chosen[name]
+    return chosen
+
+
+def _ranks_by_target(plan: Plan, where: Surroundings) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for target in plan.targets:
+        name = where.places.get(target.directory, target.directory)
+        found[name] = found.get(name, 0) + len(target.ranks)
+    if not found and where.directory is not None:
+        found[where.places.get(where.directory, where.directory)] = plan.ranks
+    return found
+
+
+def _route(
+    direction: Direction,
+    plan: Plan,
+    parameters: Mapping[str, Parameter],
+    platform: Platform,
+    hosts: int,
+) -> tuple[Route, str]:
+    if flag(parameters, "direct", default=False):
+        return "direct", "O_DIRECT: no page cache"
+    if direction == "write":
+        sync = setting(parameters, "sync", "fsync")
+        if sync not in DURABLE_SYNCS:
+            return "cached", f"sync is {sync}: nothing waits for storage"
+        once = _durable_operations(plan.phases[0], parameters) is not None
+        return "durable", f"{sync} in the timed part" + (", once at the end" if once else "")
+    return _read_route(plan, parameters, platform, hosts)
+
+
+def _read_route(
+    plan: Plan, parameters: Mapping[str, Parameter], platform: Platform, hosts: int
+) -> tuple[Route, str]:
+    if flag(parameters, "drop_cache", default=True):
+        return "dropped", "pages are dropped before reading"
+    available = platform.memory_available_bytes
+    size = size_text(plan.disk_bytes_total)
+    if available is not None and plan.disk_bytes_total > available:
+        return (
+            "dropped",
+            f"the files ({size}) do not fit the free memory ({size_text(available)})",
+        )
+    shift = setting(parameters, "rank_shift", "0")
+    if shift == "0" and setting(parameters, "reorder", "none") != "none":
+        shift = setting(parameters, "reorder", "none")
+    if shift != "0" and hosts > 1:
+        return (
+            "dropped",
+            f"rank shift {shift} over {hosts} hosts: the pages may be resident on another host",
+        )
+    fits = "fit the free memory" if available is not None else "are taken to fit the memory"
+    return "cached", f"pages are not dropped and the files ({size}) {fits}"
+
+
+def _durable_operations(phase: PlannedPhase, parameters: Mapping[str, Parameter]) -> float | None:
+    """One where a workload syncs at a phase's end; none where after every operation.
+
+    A workload that can do either says which by ``sync_each``.
+    """
+    if phase.direction == "read" or not _given(parameters, "sync_each"):
+        return None
+    return None if flag(parameters, "sync_each", default=True) else 1.0
+
+
+def _modulus(direction: Direction, parameters: Mapping[str, Parameter]) -> int:
+    name = "rmod" if direction == "read" else "wmod"
+    long_name = "read_modulus" if direction == "read" else "write_modulus"
+    text = setting(parameters, name, setting(parameters, long_name, "1"))
+    return max(1, int(text)) if text.isdigit() else 1
+
+
+def _api(parameters: Mapping[str, Parameter]) -> str:
+    return setting(parameters, "api", setting(parameters, "iomethod", "posix"))
+
+
+def _in_flight(parameters: Mapping[str, Parameter]) -> int:
+    depth = setting(parameters, "queue_depth", "1")
+    return max(1, int(depth)) if _api(parameters) == "io_uring" and depth.isdigit() else 1
+
+
+def _given(parameters: Mapping[str, Parameter], name: str) -> bool:
+    return name in parameters or name.replace("_", "-") in parameters
+
+
+def setting(parameters: Mapping[str, Parameter], name: str, default: str) -> str:
+    """A parameter as lower-case text; dashes and underscores in its name are the same."""
+    for key in (name, name.replace("_", "-")):
+        if key in parameters:
+            return str(parameters[key].value).lower()
+    return default
+
+
+def flag(parameters: Mapping[str, Parameter], name: str, *, default: bool) -> bool:
+    """A parameter that is on or off; raises ``ValueError`` for anything else."""
+    text = setting(parameters, name, str(default).lower())
+    if text in ("true", "on", "yes", "1"):
+        return True
+    if text in ("false", "off", "no", "0"):
+        return False
+    raise ValueError(f"parameter {name} is {text!r}, expected true or false")
