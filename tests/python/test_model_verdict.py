@@ -62,6 +62,61 @@ def test_below_names_a_slow_rank_with_its_host() -> None:
     assert text.startswith("below: look at rank 37 on node02, whose I/O took 2.")
 
 
+def share(name_field: str, name: str, seconds: float, ranks: list[int]) -> dict[str, Any]:
+    phase = {
+        "function": "write",
+        "direction": "write",
+        "bytes": 2**26,
+        "io_seconds_max": seconds,
+        "rate_bytes_per_second": 2**26 / seconds,
+    }
+    return {name_field: name, "ranks": ranks, "phases": [phase]}
+
+
+def test_below_names_a_slow_target_by_how_much_longer_it_took() -> None:
+    run = make_run(ranks=4, straggler_rank=2, straggler_factor=3.0)
+    targets = [
+        share("directory", f"/mnt/t{place}", 3.9 if place == 2 else 1.0, [place])
+        for place in range(4)
+    ]
+    text = judged(changed(with_expectation(run, 2.0), targets=targets), "write").text
+    assert text == ("below: look at target /mnt/t2, which took 3.9 times the mean of the others")
+
+
+def test_a_target_with_more_bytes_is_not_called_slow() -> None:
+    run = with_expectation(make_run(ranks=4, straggler_factor=1.0), 2.0)
+    targets = [share("directory", f"/mnt/t{place}", 1.0, [place]) for place in range(4)]
+    targets[1]["phases"][0].update(bytes=3 * 2**26, io_seconds_max=3.0)
+    text = judged(changed(run, targets=targets), "write").text
+    assert text == "below: look at storage write"
+
+
+def test_below_names_a_slow_host_of_which_no_single_rank_is_slow() -> None:
+    run = with_expectation(make_run(ranks=4, straggler_factor=1.0), 2.0)
+    nodes = [
+        share("host", f"host{place}", 3.9 if place == 1 else 1.0, [2 * place, 2 * place + 1])
+        for place in range(2)
+    ]
+    text = judged(changed(run, nodes=nodes), "write").text
+    assert text == "below: look at host host1, whose ranks took 3.9 times the mean of the others"
+
+
+def test_a_slow_host_behind_an_expected_link_is_told_by_its_link() -> None:
+    link = {
+        "name": "node link",
+        "rate_bytes_per_second": 6e9,
+        "low_bytes_per_second": 5e9,
+        "high_bytes_per_second": 7e9,
+        "how": "test data",
+    }
+    run = with_expectation(
+        make_run(ranks=4, straggler_factor=1.0), 2.0, limiting_stage="node link", stages=[link]
+    )
+    nodes = [share("host", f"host{n}", 3.9 if n == 1 else 1.0, [2 * n, 2 * n + 1]) for n in (0, 1)]
+    text = judged(changed(run, nodes=nodes), "write").text
+    assert text.startswith("below: look at the node link of host1, whose ranks took 3.9 times")
+
+
 def test_below_in_asynchronous_runs_names_the_rank_that_was_blocked_longest() -> None:
     fields = {"straggler_rank": 1, "straggler_factor": 3.0, "compute_seconds": 0.0}
     run = with_expectation(make_run(label="POSIX UNIQUE ASYNC", **fields), 3.0)

@@ -8,10 +8,18 @@ then one slow rank, then the layer in which this run differs from a faster sibli
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weir.results.quantities import rate_text
-from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Phase, Rate, Run
+from weir.results.schema import (
+    CacheVerdict,
+    Direction,
+    ExpectedRate,
+    NodePhase,
+    Phase,
+    Rate,
+    Run,
+)
 
 CACHES = ("page cache read", "page cache write")
 
@@ -33,7 +41,9 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
     """Name what to look at when a rate stayed below its interval."""
     told = [
         _doubtful_clocks(run, expected, measured),
+        _slow_target(run, expected),
         _slow_rank(run, expected),
+        _slow_host(run, expected),
         _slower_layer(run, measured, siblings),
         _cold_pages(run, expected),
         _not_hidden(run, expected),
@@ -99,7 +109,57 @@ def _slow_rank(run: Run, expected: ExpectedRate) -> str | None:
     if 2 * times <= len(phases) or mean <= 0 or total / mean < STRAGGLER_FACTOR:
         return None
     took = "which was blocked for" if blocked else "whose I/O took"
+    if len(run.nodes) > 1 and any(node.host == host and len(node.ranks) == 1 for node in run.nodes):
+        return _slow_host(run, expected)
     return f"rank {rank} on {host}, {took} {total / mean:.1f} times the mean of all ranks"
+
+
+def _slow_target(run: Run, expected: ExpectedRate) -> str | None:
+    """The target whose bytes took far longer than those of the others."""
+    shares = {target.directory: target.phases for target in run.targets}
+    found = _far_above_the_others(shares, expected.direction)
+    return (
+        f"target {found[0]}, which took {found[1]:.1f} times the mean of the others"
+        if found
+        else None
+    )
+
+
+def _slow_host(run: Run, expected: ExpectedRate) -> str | None:
+    """The host whose ranks took far longer than those of the others, whichever of its ranks did."""
+    found = _far_above_the_others(
+        {node.host: node.phases for node in run.nodes}, expected.direction
+    )
+    if not found:
+        return None
+    host, factor = found
+    linked = any(stage.name == "node link" for stage in expected.stages)
+    what = f"the node link of {host}" if linked else f"host {host}"
+    return f"{what}, whose ranks took {factor:.1f} times the mean of the others"
+
+
+def _far_above_the_others(
+    shares: Mapping[str, Sequence[NodePhase]], direction: Direction
+) -> tuple[str, float] | None:
+    """Who took longest for its bytes, if that is ``STRAGGLER_FACTOR`` times the others' mean.
+
+    Seconds of the slowest rank over the bytes of all: with files dealt unevenly, more bytes are no
+    sign of a slow unit.
+    """
+    per_byte: dict[str, float] = {}
+    for name, phases in shares.items():
+        of_direction = [phase for phase in phases if phase.direction == direction]
+        moved = sum(phase.bytes for phase in of_direction)
+        if moved > 0:
+            per_byte[name] = sum(phase.io_seconds_max for phase in of_direction) / moved
+    if len(per_byte) < 2:
+        return None
+    slowest = max(per_byte, key=lambda name: per_byte[name])
+    others = [seconds for name, seconds in per_byte.items() if name != slowest]
+    mean = sum(others) / len(others)
+    if mean <= 0 or per_byte[slowest] / mean < STRAGGLER_FACTOR:
+        return None
+    return slowest, per_byte[slowest] / mean
 
 
 def _slower_layer(run: Run, measured: Rate, siblings: Sequence[Run]) -> str | None:
