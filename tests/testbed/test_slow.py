@@ -88,7 +88,7 @@ def test_processors_are_slowed() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_exit_status_is_the_commands(kind: list[str]) -> None:
+def test_the_exit_status_is_the_commands(testbed: None, kind: list[str]) -> None:  # noqa: ARG001
     before = machine_state()
     call("slow", *kind, "--", "sh", "-c", "exit 7", status=7)
     call("slow", *kind, "--", "sh", "-c", "kill -TERM $$", status=128 + signal.SIGTERM)

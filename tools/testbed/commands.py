@@ -7,7 +7,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from testbed import host_commands, hosts, slow_commands, target_commands, targets
+from testbed import (
+    gluster,
+    gluster_commands,
+    host_commands,
+    hosts,
+    slow_commands,
+    target_commands,
+    targets,
+)
 from testbed.down import everything_down, part_down, raise_failures
 from testbed.errors import USAGE, TestbedError
 from testbed.journal import Journal, locked
@@ -20,6 +28,7 @@ docs/testbed.md says what each part gives and how exact it is."""
 PARTS: dict[str, tuple[str, Callable[..., None]]] = {
     "targets": ("mounted file systems of set speed", target_commands.add),
     "hosts": ("hosts joined by links of set speed", host_commands.add),
+    "gluster": ("GlusterFS: a volume over bricks, by its own servers", gluster_commands.add),
 }
 
 
@@ -72,12 +81,15 @@ def _status(arguments: argparse.Namespace) -> None:
     if not journal.parts():
         print("nothing is up")
     for part in journal.parts():
-        if journal.facts(part) is None:
+        facts = journal.facts(part)
+        if facts is None:
             print(f"{part}: half made; take it away with: testbed down")
         elif part == "targets":
             target_commands.show(targets.listed(journal), False)
         elif part == "hosts":
             host_commands.show(hosts.listed(journal), False)
+        elif part == "gluster":
+            print(gluster_commands.described(gluster.from_facts(facts)))
 
 
 def main(words: Sequence[str] | None = None) -> int:

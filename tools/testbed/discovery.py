@@ -10,25 +10,45 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed import hosts, launching, slow, targets
+from testbed import hosts, launching, servers, slow, targets
 from testbed.journal import FOLDER, JOURNAL, Resource
-from testbed.mounts import device_number, loops, mounted
+from testbed.mounts import device_number, is_mounted, loops, mounted
 from testbed.removal import NAMESPACES
+
+SERVER_PARTS = ("gluster", "ceph")
 
 
 def found_resources() -> Iterator[Resource]:
     """Everything with a name of the test bed."""
-    yield from _found_hosts()
+    yield from _found_clients()
+    yield from _found_namespaces()
+    yield from _found_server_data()
     yield from _found_targets()
     yield from _found_processor_groups()
     yield from _found_files()
 
 
-def _found_hosts() -> Iterator[Resource]:
+def _found_clients() -> Iterator[Resource]:
+    for part in SERVER_PARTS:
+        if is_mounted(servers.mount_point(part)):
+            yield Resource("mount", str(servers.mount_point(part)))
+        yield Resource("directory", str(servers.mount_point(part)))
+
+
+def _found_server_data() -> Iterator[Resource]:
+    for part in SERVER_PARTS:
+        for mount in reversed(mounted()):
+            if mount.kind == "tmpfs" and mount.source == servers.tmpfs_source(part):
+                yield Resource("mount", str(mount.point))
+        yield Resource("directory", str(servers.data_folder(part)))
+
+
+def _found_namespaces() -> Iterator[Resource]:
     found = [
         Resource("namespace", path.name)
         for path in NAMESPACES.glob("weir-*")
         if re.fullmatch(hosts.NAME_PATTERN, path.name)
+        or path.name.removeprefix("weir-") in SERVER_PARTS
     ]
     if found:
         yield from found

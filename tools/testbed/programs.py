@@ -21,6 +21,7 @@ PACKAGES = {
     "mount": "util-linux",
     "umount": "util-linux",
     "unshare": "util-linux",
+    "nsenter": "util-linux",
     "mkfs.ext4": "e2fsprogs",
     "mkfs.xfs": "xfsprogs",
     "cc": "build-essential",

@@ -110,13 +110,7 @@ def _check(limits: list[Limits], size_bytes: int, file_system: str, root: Path) 
     require(file_system)
     if root != FOLDER and not root.is_dir():
         raise TestbedError(f"--root {root} is no folder", USAGE)
-    needed = len(limits) * size_bytes
-    available = available_memory()
-    if needed > MEMORY_SHARE * available:
-        raise TestbedError(
-            f"{len(limits)} images of {size_bytes >> 20} MiB need {needed >> 20} MiB of memory; "
-            f"{available >> 20} MiB are available; choose a smaller --size"
-        )
+    require_memory(len(limits) * size_bytes)
 
 
 def _target_up(
@@ -193,6 +187,16 @@ def set_limits(journal: Journal, name: str, changes: Mapping[str, int | None]) -
 
 def _from_facts(entry: dict[str, Any]) -> Target:
     return Target(**{**entry, "limits": Limits(**entry["limits"])})
+
+
+def require_memory(needed: int) -> None:
+    """An error when so many bytes would take too much of the machine's memory."""
+    available = available_memory()
+    if needed > MEMORY_SHARE * available:
+        raise TestbedError(
+            f"{needed >> 20} MiB of memory are needed and {available >> 20} MiB available; choose "
+            "a smaller --size"
+        )
 
 
 def available_memory() -> int:

@@ -1,0 +1,97 @@
+"""GlusterFS over bricks: data comes back, lies where the volume's kind says, and goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from test_down import machine_state
+from testbed.gluster import Gluster, require
+from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
+
+SYSTEM_FOLDERS = ["/run/gluster", "/run/glusterd.socket", "/var/lib/glusterd", "/var/log/glusterfs"]
+
+
+@pytest.fixture
+def _can_run(testbed: None) -> None:  # noqa: ARG001
+    skip_without(require)
+
+
+def gluster_up(*options: str) -> Gluster:
+    return Gluster(**call_json("gluster", "up", *options, "--json"))
+
+
+def files_below(folders: list[str]) -> set[str]:
+    return {str(path) for folder in folders for path in Path(folder).rglob("*")}
+
+
+def write_and_compare(folder: Path, files: int, size: int) -> None:
+    contents = {f"file{number}": os.urandom(size) for number in range(files)}
+    for name, content in contents.items():
+        with (folder / name).open("wb") as file:
+            file.write(content)
+            os.fsync(file.fileno())
+    assert {name: (folder / name).read_bytes() for name in contents} == contents
+
+
+def file_sizes(brick: str, pattern: str) -> list[int]:
+    return [path.stat().st_size for path in Path(brick).glob(pattern) if path.is_file()]
+
+
+@pytest.mark.usefixtures("_can_run")
+def test_files_are_dealt_to_bricks_whole() -> None:
+    before = machine_state(), files_below(SYSTEM_FOLDERS)
+    volume = gluster_up("--bricks", "3")
+    write_and_compare(Path(volume.directory), 24, 300_000)
+    on_bricks = [file_sizes(brick, "file*") for brick in volume.bricks]
+    assert all(on_bricks)
+    assert list(chain(*on_bricks)) == [300_000] * 24
+    assert "GlusterFS, distribute" in call("status").stdout
+    call("gluster", "down")
+    assert (machine_state(), files_below(SYSTEM_FOLDERS)) == before
+
+
+@pytest.mark.usefixtures("_can_run")
+def test_a_sharded_file_lies_on_all_bricks() -> None:
+    volume = gluster_up("--volume", "shard", "--shard-size", "4MiB")
+    write_and_compare(Path(volume.directory), 1, 128 << 20)
+    pieces = [file_sizes(brick, ".shard/*") for brick in volume.bricks]
+    assert all(pieces)
+    assert sum(chain(*pieces)) == (128 - 4) << 20
+
+
+@pytest.mark.usefixtures("_can_run")
+def test_bricks_on_targets_of_set_speed(targets: MakeTargets) -> None:
+    made = targets("100MB/s", options="--count 2", size="128MiB")
+    volume = gluster_up("--on-targets")
+    assert volume.bricks == [f"{target.directory}/gluster-brick" for target in made]
+    write_and_compare(Path(volume.directory), 8, 100_000)
+    call("down")
+    assert call_json("status", "--json") == {}
+
+
+@pytest.mark.usefixtures("_can_run")
+@pytest.mark.parametrize("delay", [0.3, 1.5, 3.0])
+def test_down_after_up_was_killed(delay: float) -> None:
+    before = machine_state()
+    killed = subprocess.Popen([str(PROGRAM), "gluster", "up"], stdout=subprocess.DEVNULL)
+    time.sleep(delay)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=30)
+    call("down")
+    assert machine_state() == before
+
+
+@pytest.mark.usefixtures("_can_run")
+def test_down_without_the_journal() -> None:
+    before = machine_state()
+    gluster_up("--bricks", "2")
+    Path("/run/weir-testbed/journal.json").unlink()
+    call("down")
+    assert machine_state() == before
