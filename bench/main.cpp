@@ -22,6 +22,8 @@ struct Workload {
 constexpr Workload workloads[] = {
     {"madbench", "MADbench2's I/O: write, read-write and read of out-of-core matrices",
      weir::bench::run_madbench},
+    {"madcap", "the analysis behind MADbench2: the spectrum of a simulated map, out of core",
+     weir::bench::run_madcap},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "common/settings.hpp"
@@ -16,9 +17,12 @@
 #include "measurement/run_folder.hpp"
 #include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
+#include "workloads/madbench/full/full_work.hpp"
+#include "workloads/madbench/full/madcap_work.hpp"
+#include "workloads/madbench/full/scalapack.hpp"
 #include "workloads/madbench/io_work.hpp"
-#include "workloads/madbench/parameters.hpp"
 #include "workloads/madbench/plan.hpp"
+#include "workloads/madbench/request.hpp"
 #include "workloads/madbench/sweep.hpp"
 
 namespace weir::bench::madbench {
@@ -26,61 +30,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* program = "weir-bench madbench";
-constexpr const char* description =
-    "MADbench2 in I/O mode: functions S, W and C on out-of-core matrices.";
-
-struct Request {
-  Settings settings;
-  CoreSettings core;
-  Size size;
-  std::vector<Variant> variants;
-  double alpha = 0;
-};
-
-std::vector<Setting> all_declarations() {
-  std::vector<Setting> all = declarations();
-  for (Setting& setting : core_declarations()) all.push_back(std::move(setting));
-  return all;
-}
-
-Status check_direct(const Request& request) {
-  if (!request.core.direct) return {};
-  constexpr std::int64_t alignment = 4096;
-  if (request.size.fblocksize % alignment != 0) {
-    return invalid_argument(fmt::format("--direct: FBLOCKSIZE must be a multiple of {}; given: {}",
-                                        alignment, request.size.fblocksize));
-  }
-  for (const Variant& variant : request.variants) {
-    if (variant.method == Method::mpi) {
-      return invalid_argument(
-          "--direct: MPI-IO has no portable O_DIRECT; use it with IOMETHOD = POSIX");
-    }
-  }
-  return {};
-}
-
-Result<Request> request_of(Settings settings, std::int64_t ranks) {
-  Request request;
-  auto core = core_settings_of(settings);
-  if (!core) return core.error();
-  request.core = std::move(core).value();
-  auto size = size_of(settings, ranks);
-  if (!size) return size.error();
-  request.size = size.value();
-  request.variants = variants_of(settings);
-  if (settings.has("busy-work-exponent")) {
-    request.alpha = settings.real("busy-work-exponent");
-    if (request.alpha <= 0 || request.alpha > 3) {
-      return invalid_argument(
-          fmt::format("BWEXP (--busy-work-exponent) must lie above 0 and not above 3; given: {}",
-                      request.alpha));
-    }
-  }
-  request.settings = std::move(settings);
-  if (Status status = check_direct(request); !status) return status.error();
-  return request;
-}
+constexpr Program madbench_program = {
+    "madbench", "weir-bench madbench",
+    "MADbench2: functions S, W and C on out-of-core matrices; with --full, S, D, W and C.", false};
+constexpr Program madcap_program = {
+    "madcap", "weir-bench madcap",
+    "MADCAP: the spectrum of a simulated map by Newton-Raphson iteration, out of core.", true};
 
 // A wrong request is wrong on every rank alike: the line names none.
 int complain(Error error) {
@@ -102,11 +57,11 @@ ordered_json own_parameters(const Settings& settings, const Variant& variant) {
   return parameters;
 }
 
-int print_plan(const Settings& settings) {
+int print_plan(const Program& program, const Settings& settings) {
   if (!settings.has("ranks")) {
     return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
   }
-  const auto request = request_of(settings, settings.integer("ranks"));
+  const auto request = request_of(program, settings, settings.integer("ranks"));
   if (!request) return complain(request.error());
   const Request& r = request.value();
   if (Status status = check_directory(r.core.directory); !status) return complain(status.error());
@@ -120,7 +75,7 @@ int print_plan(const Settings& settings) {
   plan["configurations"] = ordered_json::array();
   std::int64_t transfer_bytes = 0;
   for (const Variant& variant : r.variants) {
-    const auto one = plan_json(r.size, variant, r.alpha);
+    const auto one = plan_json(r.size, variant, r.alpha, r.calculation);
     if (!one) return complain(one.error());
     for (const ordered_json& phase : one.value()["phases"]) {
       transfer_bytes = std::max(transfer_bytes, phase["bytes_per_operation"].get<std::int64_t>());
@@ -183,22 +138,23 @@ Status check_request(const Job& job, const Request& request, const Layout& layou
 }
 
 // run.json of every variant before the first repetition. On rank 0.
-Result<std::vector<ordered_json>> write_new_runs(const Request& request, const JobFolders& folders,
+Result<std::vector<ordered_json>> write_new_runs(const Program& program, const Request& request,
+                                                 const JobFolders& folders,
                                                  const ordered_json& expectations,
                                                  const std::vector<std::string>& command) {
   std::vector<ordered_json> runs;
   for (const Variant& variant : request.variants) {
     const std::string slug = slug_of(variant);
-    runs.push_back(
-        new_run(folders,
-                {.workload = "madbench",
-                 .slug = slug,
-                 .label = label_of(variant),
-                 .command = command,
-                 .parameters = own_parameters(request.settings, variant),
-                 .plan = plan_json(request.size, variant, request.alpha).value(),
-                 .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
-                request.core));
+    runs.push_back(new_run(
+        folders,
+        {.workload = program.workload,
+         .slug = slug,
+         .label = label_of(variant),
+         .command = command,
+         .parameters = own_parameters(request.settings, variant),
+         .plan = plan_json(request.size, variant, request.alpha, request.calculation).value(),
+         .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
+        request.core));
     if (Status status = write_file_atomically(fmt::format("{}/{}/run.json", folders.root, slug),
                                               runs.back().dump(1) + "\n");
         !status) {
@@ -206,6 +162,33 @@ Result<std::vector<ordered_json>> write_new_runs(const Request& request, const J
     }
   }
   return runs;
+}
+
+// What stands between the transfers. Collective over the job for full mode and madcap; loading
+// ScaLAPACK may fail on some ranks only.
+Result<std::unique_ptr<Work>> make_work(const Job& job, FailureGuard& guard, const Request& request,
+                                        Buffers& buffers) {
+  if (request.calculation == Calculation::busy_work) {
+    return std::unique_ptr<Work>(std::make_unique<IoWork>(
+        request.size, request.alpha, request.core.compressible_percent, buffers));
+  }
+  const auto functions = load_scalapack();
+  int failed_rank = none_failed;
+  Status status = agree_on(job, functions ? Status() : Status(functions.error()), &failed_rank);
+  if (!status) return status.error();
+  const FullInputs inputs{.job = job,
+                          .guard = guard,
+                          .size = request.size,
+                          .remap_by_scalapack = request.settings.text("remap") == "SCALAPACK",
+                          .functions = *functions.value(),
+                          .buffers = buffers};
+  if (request.calculation == Calculation::full) {
+    return std::unique_ptr<Work>(
+        std::make_unique<FullWork>(inputs, madbench_analysis(request.size)));
+  }
+  auto madcap = std::make_unique<MadcapWork>(inputs, request.madcap);
+  if (status = madcap->simulate(); !status) return status.error();
+  return std::unique_ptr<Work>(std::move(madcap));
 }
 
 // Takes the memory, runs the sweep; when that fails, ends the run. Returns the exit status.
@@ -218,21 +201,33 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, const L
   if (!buffers && status.ok()) status = buffers.error();
   int failed_rank = none_failed;
   status = agree_on(job, std::move(status), &failed_rank);
+  std::unique_ptr<Work> work;
+  if (status.ok()) {
+    auto made = make_work(job, guard, request, buffers.value());
+    if (made) {
+      work = std::move(made).value();
+    } else {
+      status = made.error();
+    }
+    status = agree_on(job, std::move(status), &failed_rank);
+  }
   if (!status) {
+    if (work) work->abandon();
     return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
   }
-  IoWork work(request.size, request.alpha, request.core.compressible_percent, buffers.value());
-  Executor executor(job, guard, request.core, request.size, work);
+  Executor executor(job, guard, request.core, request.size, *work);
   Sweep sweep(std::move(inputs), executor);
   status = sweep.run();
   if (status.ok()) return 0;
+  work->abandon();
   return end_after_failure(
       job, guard,
       {status.error(), sweep.failed_rank(), payload_errors(executor.payload_faults(), job.rank)},
       [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
 }
 
-int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
+int run_in_job(const Job& job, const Program& program, const Request& request,
+               const std::vector<std::string>& command) {
   const CoreSettings& core = request.core;
   std::vector<std::string> slugs;
   for (const Variant& variant : request.variants) slugs.push_back(slug_of(variant));
@@ -249,7 +244,7 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   if (!status) return refuse(status.error());
   const auto expectations = read_expectations(core.expectation);
   if (!expectations) return refuse(expectations.error());
-  const auto folders = create_job_folders(job, core, "madbench", slugs);
+  const auto folders = create_job_folders(job, core, program.workload, slugs);
   if (!folders) return refuse(folders.error());
 
   FailureGuard guard(job, folders.value().root, slugs);
@@ -262,10 +257,11 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
                      .variants = request.variants,
                      .remap = request.settings.text("remap"),
                      .alpha = request.alpha,
+                     .is_full = request.calculation != Calculation::busy_work,
                      .runs = {},
                      .command = command};
   if (job.rank == 0) {
-    auto runs = write_new_runs(request, folders.value(), expectations.value(), command);
+    auto runs = write_new_runs(program, request, folders.value(), expectations.value(), command);
     if (runs) {
       inputs.runs = std::move(runs).value();
     } else {
@@ -288,9 +284,9 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   return exit_status;
 }
 
-int run(const std::vector<std::string>& arguments) {
-  auto resolved =
-      resolve_settings(program, description, all_declarations(), arguments, process_environment);
+int run(const Program& program, const std::vector<std::string>& arguments) {
+  auto resolved = resolve_settings(program.title, program.description, declarations_of(program),
+                                   arguments, process_environment);
   const bool only_prints =
       resolved && (resolved.value().help || resolved.value().settings.flag("plan"));
   if (only_prints) {
@@ -298,7 +294,7 @@ int run(const std::vector<std::string>& arguments) {
       fmt::print("{}", *resolved.value().help);
       return 0;
     }
-    return print_plan(resolved.value().settings);
+    return print_plan(program, resolved.value().settings);
   }
 
   prepare_signals();
@@ -310,15 +306,15 @@ int run(const std::vector<std::string>& arguments) {
     int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const auto request = resolved ? request_of(std::move(resolved.value().settings), ranks)
+    const auto request = resolved ? request_of(program, std::move(resolved.value().settings), ranks)
                                   : Result<Request>(resolved.error());
     if (!request) {
       if (rank == 0) complain(request.error());
     } else {
       const Job job = Job::create(request.value().core.deadline_seconds);
-      std::vector<std::string> command{"weir-bench", "madbench"};
+      std::vector<std::string> command{"weir-bench", program.workload};
       command.insert(command.end(), arguments.begin(), arguments.end());
-      status = run_in_job(job, request.value(), command);
+      status = run_in_job(job, program, request.value(), command);
     }
   }
   MPI_Finalize();
@@ -330,6 +326,12 @@ int run(const std::vector<std::string>& arguments) {
 
 namespace weir::bench {
 
-int run_madbench(const std::vector<std::string>& arguments) { return madbench::run(arguments); }
+int run_madbench(const std::vector<std::string>& arguments) {
+  return madbench::run(madbench::madbench_program, arguments);
+}
+
+int run_madcap(const std::vector<std::string>& arguments) {
+  return madbench::run(madbench::madcap_program, arguments);
+}
 
 }  // namespace weir::bench

@@ -1,4 +1,5 @@
-// The workload `madbench`: MADbench2's I/O mode (Borrill et al., "HPC Global File System
+// The workloads `madbench` and `madcap`: MADbench2 in I/O mode and in full, and the analysis that
+// it is derived from (Borrill et al., "HPC Global File System
 // Performance Analysis Using A Scientific-Application Derived Benchmark").
 #pragma once
 
@@ -10,5 +11,6 @@ namespace weir::bench {
 // `arguments` come after the workload's name. Calls MPI_Init and MPI_Finalize where ranks are
 // needed (not for --help and --plan). Returns the exit status.
 int run_madbench(const std::vector<std::string>& arguments);
+int run_madcap(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

@@ -1,4 +1,4 @@
-"""Real runs of weir-bench on four ranks, for tests of what it measures."""
+"""Real runs of weir-bench on a few ranks, for tests of what it measures."""
 
 from __future__ import annotations
 
@@ -35,11 +35,17 @@ class Done:
         return Run.model_validate(json.loads((self.results / slug / "run.json").read_text()))
 
 
-def run_bench(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> Done:
-    """Runs ``weir-bench madbench`` to its successful end in ``folder``."""
+def run_bench(
+    folder: Path,
+    *arguments: str,
+    variables: Mapping[str, str] | None = None,
+    ranks: int = 4,
+    workload: str = "madbench",
+) -> Done:
+    """Runs ``weir-bench WORKLOAD`` to its successful end in ``folder``."""
     results = folder / "results"
     done = subprocess.run(
-        [*LAUNCHER, "-n", "4", str(WEIR_BENCH), "madbench", *arguments],
+        [*LAUNCHER, "-n", str(ranks), str(WEIR_BENCH), workload, *arguments],
         cwd=folder,
         env=environment({"WEIR_OUTPUT": str(results), **(variables or {})}),
         capture_output=True,

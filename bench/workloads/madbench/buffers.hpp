@@ -23,10 +23,11 @@ class Buffers {
   // Consecutive matrices alternate between two buffers.
   [[nodiscard]] std::byte* reading(std::int64_t matrix) const { return at(matrix % 2); }
   [[nodiscard]] std::byte* writing(std::int64_t matrix) const { return at(2 + matrix % 2); }
+  // Matrix `index` of the five. reading() alternates between 0 and 1, writing() between 2 and 3.
+  [[nodiscard]] std::byte* at(std::int64_t index) const { return base_ + index * stride_; }
 
  private:
   Buffers() = default;
-  [[nodiscard]] std::byte* at(std::int64_t index) const { return base_ + index * stride_; }
   std::byte* base_ = nullptr;
   std::int64_t stride_ = 0;
 };

@@ -66,6 +66,7 @@ class Executor {
   // Removes what run() wrote. Collective; fails as run() does.
   Status remove_files(const Configuration& configuration);
 
+  [[nodiscard]] const Work& work() const { return work_; }
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
 

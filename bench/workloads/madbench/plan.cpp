@@ -1,6 +1,7 @@
 #include "workloads/madbench/plan.hpp"
 
 #include "workloads/madbench/busy_work.hpp"
+#include "workloads/madbench/full/full_work.hpp"
 #include "workloads/madbench/schedule.hpp"
 
 namespace weir::bench::madbench {
@@ -37,6 +38,30 @@ Overlap overlap_of(const Size& size, const PhaseKey& key, double alpha) {
   return overlap;
 }
 
+constexpr double operations_per_multipole = 4;
+constexpr double operations_per_multiply_add = 0.125;
+
+Overlap full_overlap_of(const Size& size, const PhaseKey& key) {
+  const auto function = static_cast<Function>(key.function);
+  const auto pixels = static_cast<double>(size.no_pix);
+  const double ranks = static_cast<double>(size.no_pe);
+  const double gangs = static_cast<double>(size.no_gang);
+  const double gang = ranks / gangs;
+  Overlap overlap = overlap_of(size, key, 0);
+  if (function == Function::S) {
+    overlap.computations = operations_per_multipole * multipoles_per_bin * pixels * pixels / ranks;
+  } else if (function == Function::W) {
+    overlap.computations = operations_per_multiply_add * pixels * pixels * pixels / gang;
+    // One of a unit's reads runs behind the product, the others behind remappings.
+    if (key.direction == storage::Direction::read) overlap.computations /= gangs;
+  } else {
+    const std::int64_t units = size.no_bin / size.no_gang;
+    overlap.operations = units * (units + 1) / 2;
+    overlap.computations = pixels * pixels / gang * gangs;
+  }
+  return overlap;
+}
+
 }  // namespace
 
 std::vector<PhaseKey> phases_of(const Variant& variant) {
@@ -47,7 +72,8 @@ std::vector<PhaseKey> phases_of(const Variant& variant) {
           {static_cast<std::int8_t>(Function::C), storage::Direction::read}};
 }
 
-Result<ordered_json> plan_json(const Size& size, const Variant& variant, double alpha) {
+Result<ordered_json> plan_json(const Size& size, const Variant& variant, double alpha,
+                               Calculation calculation) {
   const Result<Layout> created = Layout::create(size, variant.file_type);
   if (!created) return created.error();
   const Layout& layout = created.value();
@@ -64,7 +90,8 @@ Result<ordered_json> plan_json(const Size& size, const Variant& variant, double 
     const auto function = static_cast<Function>(key.function);
     const bool reading = key.direction == storage::Direction::read;
     const GangLevel level = reading ? read_level(function) : write_level(function);
-    const Overlap overlap = overlap_of(size, key, alpha);
+    const Overlap overlap = calculation == Calculation::busy_work ? overlap_of(size, key, alpha)
+                                                                  : full_overlap_of(size, key);
     // Every rank's share summed: whole matrices, as many at a time as there are gangs.
     const std::int64_t at_once = level == GangLevel::all_ranks ? 1 : size.no_gang;
     ordered_json phase;

@@ -8,6 +8,7 @@
 #include "measurement/aggregate.hpp"
 #include "workloads/madbench/layout.hpp"
 #include "workloads/madbench/parameters.hpp"
+#include "workloads/madbench/request.hpp"
 
 namespace weir::bench::madbench {
 
@@ -15,7 +16,12 @@ namespace weir::bench::madbench {
 [[nodiscard]] std::vector<PhaseKey> phases_of(const Variant& variant);
 
 // run.json's "plan" (docs/schema/run.schema.json). `alpha` is 0 when not given.
-[[nodiscard]] Result<nlohmann::ordered_json> plan_json(const Size& size, const Variant& variant,
-                                                       double alpha);
+//
+// Without busy work, what a transfer can run behind is estimated as busy work of the same duration:
+// 40 operations per element for the ten multipoles of S, an eighth of an operation per multiply-add
+// of W's product, one per element and gang for C's traces.
+[[nodiscard]] Result<nlohmann::ordered_json> plan_json(
+    const Size& size, const Variant& variant, double alpha,
+    Calculation calculation = Calculation::busy_work);
 
 }  // namespace weir::bench::madbench

@@ -46,5 +46,15 @@ TEST(Plan, WithoutTransfersNothingIsMoved) {
   EXPECT_EQ(plan["files"], 0);
 }
 
+TEST(Plan, FullModeReadsEveryPairOfResults) {
+  const auto plan = plan_json(size_with_gangs(1), {}, 0, Calculation::full).value();
+  EXPECT_EQ(plan["phases"][3]["operations_per_rank"], 36);  // 8 · 9 / 2
+  EXPECT_EQ(plan["phases"][3]["bytes_total"], 36 * 8'000'000);
+  EXPECT_EQ(plan["phases"][1]["bytes_total"], 64'000'000);
+  EXPECT_EQ(plan["memory_bytes_per_rank"], 5 * 2'000'000);
+  const auto gangs = plan_json(size_with_gangs(4), {}, 0, Calculation::full).value();
+  EXPECT_EQ(gangs["phases"][3]["operations_per_rank"], 3);
+}
+
 }  // namespace
 }  // namespace weir::bench::madbench

@@ -82,6 +82,27 @@ std::vector<Step> schedule_of(Function function, std::int64_t no_bin, std::int64
   return schedule_c(no_bin / no_gang);
 }
 
+std::vector<Pair> pairs_of(std::int64_t units) {
+  std::vector<Pair> pairs;
+  for (std::int64_t column = 0; column < units; ++column) {
+    for (std::int64_t row = column; row < units; ++row) pairs.push_back({column, row});
+  }
+  return pairs;
+}
+
+std::vector<Step> full_schedule_of(Function function, std::int64_t no_bin, std::int64_t no_gang) {
+  if (function == Function::D) return {{Action::compute, 0}};
+  if (function != Function::C) return schedule_of(function, no_bin, no_gang);
+  const std::vector<Pair> pairs = pairs_of(no_bin / no_gang);
+  // The same order as in I/O mode, with as many turns as there are pairs.
+  std::vector<Step> steps = schedule_c(static_cast<std::int64_t>(pairs.size()));
+  for (Step& step : steps) {
+    step.turn = step.matrix;
+    step.matrix = pairs[static_cast<std::size_t>(step.turn)].row;
+  }
+  return steps;
+}
+
 int compute_exponent(Function function) { return function == Function::W ? 3 : 2; }
 
 GangLevel compute_level(Function function) {

@@ -39,6 +39,17 @@ struct Step {
 [[nodiscard]] std::vector<Step> schedule_of(Function function, std::int64_t no_bin,
                                             std::int64_t no_gang);
 
+// Full mode needs the product of every pair of results, so C reads the results of each unit again
+// for every unit before it: pair `turn` is made of the results `column`, kept in memory, and `row`,
+// which is read. Ordered by column, then row; column <= row.
+struct Pair {
+  std::int64_t column = 0;
+  std::int64_t row = 0;
+};
+[[nodiscard]] std::vector<Pair> pairs_of(std::int64_t units);
+[[nodiscard]] std::vector<Step> full_schedule_of(Function function, std::int64_t no_bin,
+                                                 std::int64_t no_gang);
+
 // Exponent of the busy work of one compute step, and the gang level of the function's parts.
 [[nodiscard]] int compute_exponent(Function function);  // S 2, W 3, C 2
 [[nodiscard]] GangLevel compute_level(Function function);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace weir::bench::madbench {
 namespace {
@@ -88,6 +89,42 @@ TEST(Schedule, TransfersBeginOnceEndOnceAndNeverBothUseABuffer) {
         EXPECT_EQ(writes, function == Function::S ? bins : function == Function::W ? units : 0);
       }
     }
+  }
+}
+
+TEST(FullSchedule, CReadsTheResultsOfEveryPairAndAlternatesByTurn) {
+  std::string text;
+  std::int64_t begun = 0;
+  for (const Step& step : full_schedule_of(Function::C, 8, 2)) {
+    if (step.action == Action::begin_read) {
+      EXPECT_EQ(step.turn, begun++);
+    }
+    if (step.action == Action::wait_read) text += "R" + std::to_string(step.matrix) + " ";
+    if (step.action == Action::compute) text += "c" + std::to_string(step.turn) + " ";
+  }
+  EXPECT_EQ(text, "R0 c0 R1 c1 R2 c2 R3 c3 R1 c4 R2 c5 R3 c6 R2 c7 R3 c8 R3 c9 ");
+}
+
+TEST(FullSchedule, PairsMeetOnceAndColumnsBegin) {
+  const std::vector<Pair> pairs = pairs_of(4);
+  ASSERT_EQ(pairs.size(), 10U);
+  std::vector<int> seen(16, 0);
+  std::int64_t column = -1;
+  for (const Pair& pair : pairs) {
+    if (pair.column != column) {
+      EXPECT_EQ(pair.row, pair.column);  // where its transpose is made
+    }
+    column = pair.column;
+    EXPECT_LE(pair.column, pair.row);
+    ++seen[static_cast<std::size_t>(pair.column * 4 + pair.row)];
+  }
+  for (const int times : seen) EXPECT_LE(times, 1);
+}
+
+TEST(FullSchedule, DComputesAndTheOthersAreThoseOfIoMode) {
+  EXPECT_EQ(full_schedule_of(Function::D, 8, 4), (std::vector<Step>{{Action::compute, 0}}));
+  for (const Function function : {Function::S, Function::W}) {
+    EXPECT_EQ(full_schedule_of(function, 8, 4), schedule_of(function, 8, 4));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -100,6 +101,15 @@ Status Sweep::run_once(RunResults& results, int round) {
   }
   in_.guard.entering("collecting the figures of a repetition", nullptr, -1);
   results.add(facts_, record.value(), place);
+  if (in_.job.rank == 0) {
+    const Work& work = executor_.work();
+    if (ordered_json spectrum = work.spectrum(); !spectrum.is_null()) {
+      results.run()["spectrum"] = std::move(spectrum);
+    }
+    if (in_.core.verify && *work.how_verified() != '\0') {
+      results.run()["verification"]["how"] = work.how_verified();
+    }
+  }
   in_.guard.left();
   ++executed_;
   return {};
@@ -110,10 +120,14 @@ bool Sweep::is_finished(RunResults& results) const {
   int finished = 0;
   if (in_.job.rank == 0) {
     const int counted = results.counted();
-    const bool settled = results.settled(policy);
+    const std::optional<bool> wants_more = executor_.work().wants_more();
+    const bool settled = wants_more ? !*wants_more && counted >= 1
+                                    : results.settled(policy) || counted >= policy.maximum;
     const bool out_of_time = counted >= 1 && elapsed_seconds() >= in_.core.time_limit_seconds;
-    finished = settled || counted >= policy.maximum || out_of_time ? 1 : 0;
-    if (out_of_time && counted < policy.minimum) {
+    finished = settled || out_of_time ? 1 : 0;
+    if (!settled && out_of_time && wants_more) {
+      results.run()["warnings"].push_back("--time-limit ended the run before it converged");
+    } else if (out_of_time && counted < policy.minimum && !wants_more) {
       results.run()["warnings"].push_back(
           fmt::format("--time-limit ended the run after {} of at least {} repetitions", counted,
                       policy.minimum));
@@ -210,14 +224,18 @@ void Sweep::report_progress(const RunResults& results, int round, bool warmup) c
   std::fflush(stderr);
 }
 
-void Sweep::print_tables() const {
+void Sweep::print_tables() {
   bool first = true;
-  for (const RunResults& results : results_) {
+  for (RunResults& results : results_) {
     if (!first) fmt::print("\n");
     first = false;
-    const TableHead head{in_.size, results.configuration().variant, in_.remap, in_.alpha};
+    TableHead head{in_.size, results.configuration().variant, in_.remap, in_.alpha, in_.is_full};
+    if (in_.is_full) {
+      head.first_correction = results.run()["spectrum"]["bins"][0]["correction"].get<double>();
+    }
     fmt::print("{}", original_table(head, results.median_times()));
   }
+  fmt::print("{}", executor_.work().report());
   std::fflush(stdout);
 }
 

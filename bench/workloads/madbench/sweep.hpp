@@ -2,8 +2,8 @@
 //
 // Rounds: in every round each unfinished configuration runs once, in an order drawn anew, so that a
 // slow spell of the machine falls on all alike. A configuration is finished when its headline rates
-// have converged or --max-repetitions is reached; --time-limit ends all, once every configuration
-// has one counted repetition.
+// have converged or --max-repetitions is reached, or, where the work itself is an iteration, when
+// that has ended; --time-limit ends all, once every configuration has one counted repetition.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -30,6 +30,7 @@ struct SweepInputs {
   std::vector<Variant> variants;
   std::string remap;
   double alpha = 0;
+  bool is_full = false;                      // otherwise I/O mode
   std::vector<nlohmann::ordered_json> runs;  // run.json of each variant so far; on rank 0
   std::vector<std::string> command;
 };
@@ -60,7 +61,7 @@ class Sweep {
                                                    const ClockOffset& end) const;
   [[nodiscard]] const RunResults* synchronous_sibling(const Variant& variant) const;
   void report_progress(const RunResults& results, int round, bool warmup) const;
-  void print_tables() const;
+  void print_tables();
   [[nodiscard]] double elapsed_seconds() const;
 
   SweepInputs in_;

@@ -19,7 +19,7 @@ std::string line_unless_zero(const char* function, const char* part, const Sprea
 
 std::string original_table(const TableHead& head, std::span<const FunctionTimes> functions) {
   const Size& size = head.size;
-  std::string text = "MADbench 2.0 IO-mode\n";
+  std::string text = head.is_full ? "MADbench 2.0\n" : "MADbench 2.0 IO-mode\n";
   text += fmt::format(
       "no_pe = {}  no_pix = {}  no_bin = {}  no_gang = {}  sblocksize = {}  fblocksize = {}  "
       "r_mod = {}  w_mod = {}\n",
@@ -40,8 +40,7 @@ std::string original_table(const TableHead& head, std::span<const FunctionTimes>
     text += "          -------\n";
     text += line(fmt::format("{}_total", name), times.total);
   }
-  // In I/O mode no spectrum is computed.
-  text += fmt::format("\ndC[0] = {:.5e}\n", 0.0);
+  text += fmt::format("\ndC[0] = {:.5e}\n", head.first_correction);
   return text;
 }
 

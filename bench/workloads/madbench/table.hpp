@@ -25,7 +25,9 @@ struct TableHead {
   Size size;
   Variant variant;
   std::string remap;
-  double alpha = 0;  // 0: not set
+  double alpha = 0;             // 0: not set
+  bool is_full = false;         // otherwise I/O mode
+  double first_correction = 0;  // dC[0]; 0 in I/O mode, where no spectrum is computed
 };
 
 [[nodiscard]] std::string original_table(const TableHead& head,

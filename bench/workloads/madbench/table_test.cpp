@@ -63,5 +63,22 @@ TEST(Table, LeavesZeroLinesOutAndNamesTheExponentWhenSet) {
   EXPECT_EQ(text.find("S_cc"), std::string::npos) << text;
 }
 
+TEST(Table, FullModeNamesNoIoModeAndPrintsTheCorrection) {
+  TableHead full = head();
+  full.is_full = true;
+  full.first_correction = -0.923881044;
+  const FunctionTimes d{.function = Function::D,
+                        .communication = seconds(1, 1, 1),
+                        .busy_work = {},
+                        .read = {},
+                        .write = {},
+                        .total = seconds(1, 1, 1),
+                        .payload = {}};
+  const std::string text = original_table(full, {&d, 1});
+  EXPECT_TRUE(text.starts_with("MADbench 2.0\nno_pe")) << text;
+  EXPECT_NE(text.find("D_cc         1.00"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\ndC[0] = -9.23881e-01\n")) << text;
+}
+
 }  // namespace
 }  // namespace weir::bench::madbench

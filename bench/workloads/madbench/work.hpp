@@ -10,6 +10,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/status.hpp"
@@ -61,9 +62,10 @@ class Work {
   // Whether the calculation itself wants another repetition; nothing where the rates decide. The
   // same on every rank.
   [[nodiscard]] virtual std::optional<bool> wants_more() const { return std::nullopt; }
-  // What was computed, for run.json's "spectrum", and the first correction dC[0]. On rank 0.
+  // What the last repetition computed: run.json's "spectrum"; null in I/O mode.
   [[nodiscard]] virtual nlohmann::ordered_json spectrum() const { return nullptr; }
-  [[nodiscard]] virtual double first_correction() const { return 0; }
+  // What is printed after the tables.
+  [[nodiscard]] virtual std::string report() const { return ""; }
   // How check_read() knows what must come back; empty: by the payload (run_folder.hpp).
   [[nodiscard]] virtual const char* how_verified() const { return ""; }
   // After a failure the other ranks may be anywhere: nothing collective from now on.

@@ -1,0 +1,60 @@
+// From the distribution over all ranks to that over one gang, by messages from rank to rank.
+//
+// Both distributions have the same blocks, and the side of the gang's process grid divides that of
+// all ranks. So all blocks of one rank belong to one rank of the gang: every rank sends its whole
+// share to one rank, and a rank of the gang receives from as many as there are gangs.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/job.hpp"
+#include "workloads/madbench/full/distribution.hpp"
+#include "workloads/madbench/parameters.hpp"
+
+namespace weir::bench::madbench {
+
+// The arithmetic of it. Pure.
+struct RemapPlan {
+  std::int64_t pixels = 0;
+  std::int64_t block = 1;
+  std::int64_t side = 1;       // of the process grid of all ranks
+  std::int64_t gang_side = 1;  // of a gang's; divides side
+
+  [[nodiscard]] static RemapPlan of(const Size& size);
+  // The rank within the gang to which `rank` of the job sends its share.
+  [[nodiscard]] std::int64_t target_of(std::int64_t rank) const;
+  // The ranks of the job that send to `gang_rank` of the gang, ascending.
+  [[nodiscard]] std::vector<std::int64_t> sources_of(std::int64_t gang_rank) const;
+  // Puts `columns` local columns of `source`'s share, from `first_column` on and lying at `from`,
+  // to their places in the share of its target at `to`.
+  void place(std::int64_t source, std::int64_t first_column, std::int64_t columns,
+             const double* from, double* to) const;
+  [[nodiscard]] Distribution of_rank(std::int64_t rank) const;
+  [[nodiscard]] Distribution of_gang_rank(std::int64_t gang_rank) const;
+};
+
+class Remapping {
+ public:
+  Remapping(const Job& job, const Size& size);
+
+  // Collective over the job: every rank's `share` of one matrix becomes the shares of the ranks of
+  // `gang`, at `gang_share` there; elsewhere it is left as it is. Needs buffers of a few MiB.
+  Status to_gang(std::int64_t gang, const double* share, double* gang_share,
+                 const std::function<void()>& progress);
+
+ private:
+  [[nodiscard]] std::int64_t columns_per_message(std::int64_t rank) const;
+  Status receive(std::int64_t source, double* gang_share, const std::function<void()>& progress);
+
+  const Job& job_;
+  RemapPlan plan_;
+  std::int64_t ranks_per_gang_;
+  std::vector<double> arriving_;
+};
+
+}  // namespace weir::bench::madbench

@@ -1,0 +1,39 @@
+// What a command line asks for, checked.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/settings.hpp"
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "workloads/madbench/full/madcap_settings.hpp"
+#include "workloads/madbench/parameters.hpp"
+
+namespace weir::bench::madbench {
+
+enum class Calculation { busy_work, full, madcap };
+
+// The workloads that this folder makes: they differ in what stands between the transfers.
+struct Program {
+  const char* workload;
+  const char* title;
+  const char* description;
+  bool is_madcap;
+};
+
+struct Request {
+  Settings settings;
+  CoreSettings core;
+  Size size;
+  std::vector<Variant> variants;
+  Calculation calculation = Calculation::busy_work;
+  double alpha = 0;       // of busy work; 0: not given
+  MadcapSettings madcap;  // of madcap
+};
+
+[[nodiscard]] std::vector<Setting> declarations_of(const Program& program);
+[[nodiscard]] Result<Request> request_of(const Program& program, Settings settings,
+                                         std::int64_t ranks);
+
+}  // namespace weir::bench::madbench
