@@ -11,6 +11,7 @@ import typer
 
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.bench import PASSING, bench_command, predict_command
+from weir.commands.campaign import campaign_command
 from weir.commands.report import report_command
 from weir.commands.results import results_app
 from weir.commands.terminal import warn
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 app.command("bench", context_settings=PASSING)(bench_command)
 app.command("predict", context_settings=PASSING)(predict_command)
+app.command("campaign")(campaign_command)
 app.command("report")(report_command)
 app.add_typer(results_app, name="results")
 

@@ -51,6 +51,8 @@ class Job:
 
     program: Path
     launcher: Launcher
+    inherited: tuple[int, ...] = ()
+    """Open files that the launcher inherits, such as a lock that is to outlive weir with it."""
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         return [*self.launcher.command, str(self.program), *arguments]
@@ -121,6 +123,7 @@ def calibrate(
         CALIBRATION_SECONDS,
         on_stdout=lambda _: None,
         on_stderr=said.line,
+        inherited=job.inherited,
     )
     if not ending.succeeded:
         raise _failure("the calibration failed", ending, said)
@@ -209,6 +212,7 @@ def run_job(
         timeout_seconds,
         on_stdout=printed.append,
         on_stderr=said.line,
+        inherited=job.inherited,
     )
     if output.is_dir():
         for file in sorted(preparation.iterdir()):

@@ -7,6 +7,8 @@
    launcher left behind are in it.
 4. Lines of its output are handed over as they come. Streams that processes left behind hold open
    are given ``STREAMS_SECONDS`` after the child has gone.
+5. Where util-linux's setpriv is found, the kernel sends the child SIGTERM when weir is killed:
+   no job goes on, and leaves its test files, without anyone who waits for it.
 
 Signals are taken over in the main thread only; elsewhere the child runs without forwarding.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import threading
@@ -72,11 +75,15 @@ def run_child(
     on_stdout: LineHandler,
     on_stderr: LineHandler,
     grace_seconds: float = GRACE_SECONDS,
+    inherited: Sequence[int] = (),
 ) -> Ending:
-    """Run a command until it ends or has been ended; see the top of this file."""
+    """Run a command until it ends or has been ended; see the top of this file.
+
+    The child inherits the open files ``inherited`` besides its standard streams.
+    """
     try:
         child = subprocess.Popen(
-            list(command),
+            [*_ended_with_parent(command[0]), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -84,6 +91,7 @@ def run_child(
             text=True,
             errors="replace",
             start_new_session=True,
+            pass_fds=inherited,
         )
     except OSError as error:
         raise BenchError(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -99,6 +107,14 @@ def run_child(
             _kill_session(child)
             child.wait(grace_seconds)
             raise
+
+
+def _ended_with_parent(program: str) -> list[str]:
+    """The start of a command line whose program gets SIGTERM when its parent is killed."""
+    found = shutil.which("setpriv")
+    if found is None or "busybox" in os.path.realpath(found) or shutil.which(program) is None:
+        return []  # a program that is not there is left to Popen, which says so
+    return [found, "--pdeathsig", "TERM", "--"]
 
 
 class _Lines:

@@ -28,6 +28,7 @@ from weir.bench.job import (
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
 from weir.bench.platforms import find_platform, places_of
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
+from weir.campaign.lock import holder_of_machine
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
@@ -76,6 +77,9 @@ MORE = {
     "bench": """\
   --no-report          seal the results but write no report.html
   --timeout SECONDS    end the job after that time [3600, or 4 times --time-limit if more]
+  --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
+                       alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
+  --resume             go on with a sweep that was cut off; needs its --output
 """,
     "predict": "",
 }
@@ -103,6 +107,8 @@ def bench_command(
     output: Annotated[Path | None, typer.Option("--output", envvar="WEIR_OUTPUT")] = None,
     no_report: Annotated[bool, typer.Option("--no-report")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
+    sweep: Annotated[list[str] | None, typer.Option("--sweep")] = None,
+    resume: Annotated[bool, typer.Option("--resume")] = False,
     show_help: Help = False,
 ) -> None:
     """Run a benchmark: expectation, repetitions, verdict, result folder, report."""
@@ -111,9 +117,20 @@ def bench_command(
         explain("bench", arguments)
         return
     check_arguments(arguments)
+    if sweep:
+        # Imported here: it builds on this module, and a single run has not to wait for it.
+        from weir.commands.sweep import run_sweep  # noqa: PLC0415
+
+        run_sweep(arguments, sweep, ranks, launcher, output, timeout, resume=resume)
+        return
+    if resume:
+        raise BenchError("--resume goes on with a --sweep; a single run is begun anew", USAGE)
     console = output_console()
     target = output or default_output(arguments[0], utc_now())
     check_output(target)
+    other = holder_of_machine()
+    if other is not None:
+        warn(f"a campaign runs on this machine, both measure each other: {other}")
     job = find_job(ranks, launcher)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(target) as preparation:

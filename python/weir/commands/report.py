@@ -9,6 +9,7 @@ import typer
 
 from weir.commands.terminal import output_console
 from weir.model.verdict import verdict
+from weir.results.campaign import campaign_of, finished_runs, run_output
 from weir.results.folder import find_run_folders
 from weir.results.seal import mark_unfinished_as_failed, seal
 
@@ -30,15 +31,33 @@ def report_command(
     """
     if job_is_over:
         mark_unfinished_as_failed(path, "the job ended without finishing the run")
-    seal(path, verdict)
+    seal_all(path)
     output_console().print(f"Report: {write_reports(path)}", soft_wrap=True, highlight=False)
 
 
+def seal_all(path: Path) -> None:
+    """Seal what is at ``path``; of a campaign's folder the runs that are finished."""
+    campaign = campaign_of(path)
+    if campaign is None:
+        seal(path, verdict)
+        return
+    for number in finished_runs(path, campaign):
+        seal(run_output(path, number), verdict)
+
+
 def write_reports(path: Path) -> Path:
-    """Write ``report.html`` for every run below ``path``, then one over all; returns the last."""
+    """Write ``report.html`` for every run below ``path``, then one over all; returns the last.
+
+    For a campaign's folder: for the folder of each finished run, then the campaign's.
+    """
     # Imported here: no other command has to wait for the report's modules.
     from weir.report import write_report  # noqa: PLC0415
 
+    campaign = campaign_of(path)
+    if campaign is not None:
+        for number in finished_runs(path, campaign):
+            write_report(run_output(path, number))
+        return write_report(path)
     folders = [folder for folder in find_run_folders(path) if folder != path]
     for folder in folders:
         write_report(folder)

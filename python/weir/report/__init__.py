@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from weir.report.campaign import render_campaign
 from weir.report.page import render_page
 from weir.report.sources import read_sources
+from weir.results.campaign import is_campaign, load_campaign
 from weir.results.folder import write_atomically
 
 REPORT_FILE = "report.html"
@@ -23,10 +25,14 @@ def write_report(path: Path) -> Path:
     """Write ``path/report.html`` and return it.
 
     ``path`` is a run folder (``run.json``, with or without events, of a finished or a failed run)
-    or a folder of run folders, which are then compared. The same folders give the same bytes.
+    or a folder of run folders, which are then compared, or a campaign's folder. The same folders
+    give the same bytes.
 
     Raises ``ResultError`` when there is no run at ``path``, a run cannot be read, or the file
     cannot be written.
     """
-    page = render_page(read_sources(path))
+    if is_campaign(path):
+        page = render_campaign(path, load_campaign(path))
+    else:
+        page = render_page(read_sources(path))
     return write_atomically(path / REPORT_FILE, page)

@@ -171,7 +171,7 @@ def figure(
     name: str,
     caption: Child,
     *content: Child,
-    legend: Legend | None = None,
+    legend: Legend | Markup | None = None,
     table: Markup | None = None,
     width: float = FULL_WIDTH,
 ) -> Markup:
@@ -192,7 +192,7 @@ def figure(
     return element(
         "figure",
         element("figcaption", caption),
-        legend.render() if legend else None,
+        legend.render() if isinstance(legend, Legend) else legend,
         scroll,
         data,
         data_figure=name,

@@ -43,15 +43,24 @@ HATCH = Markup(
 
 def render_page(sources: list[Source]) -> str:
     """The whole file; sources are one run, or several to be compared."""
+    title = _title(sources)
+    machine = environment.shared_machine(sources) if len(sources) > 1 else None
+    sections = {source.anchor: _sections(source, machine is None) for source in sources}
+    return document(
+        title,
+        _navigation(sources, sections, machine is not None),
+        _main(sources, sections, title, machine),
+    )
+
+
+def document(title: str, navigation: Markup, main: Markup) -> str:
+    """A whole file around its navigation and its main part."""
     style = _resource("style.css")
     script = _resource("page.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    title = _title(sources)
-    machine = environment.shared_machine(sources) if len(sources) > 1 else None
-    sections = {source.anchor: _sections(source, machine is None) for source in sources}
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -66,12 +75,7 @@ def render_page(sources: list[Source]) -> str:
         element("a", "Skip to the result", href="#result", class_="skip"),
         HATCH,
         _masthead(),
-        element(
-            "div",
-            _navigation(sources, sections, machine is not None),
-            _main(sources, sections, title, machine),
-            class_="layout",
-        ),
+        element("div", navigation, main, class_="layout"),
         element("script", Markup(script)),
     )
     return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -45,7 +45,33 @@ def load_record(file: Path, model: type[Model]) -> Model:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
+        refuse_newer(file, text, _known_version(model))
         raise ResultError(f"{file}: {describe_validation(error)}") from None
+
+
+def refuse_newer(file: Path, text: str | bytes, known: int | None) -> None:
+    """Raise ``ResultError`` if a record says a format version beyond the one that is known.
+
+    Called when a record could not be read, so that a folder from a newer Weir is not taken for a
+    damaged one.
+    """
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return
+    version = record.get("format_version") if isinstance(record, dict) else None
+    if known is not None and isinstance(version, int) and version > known:
+        raise ResultError(
+            f"{file} was written by a newer Weir (format version {version}, this one knows "
+            f"{known}); read it with that one, nothing was changed here"
+        )
+
+
+def _known_version(model: type[BaseModel]) -> int | None:
+    """The format version that a record's type names, if it has one."""
+    field = model.model_fields.get("format_version")
+    versions = get_args(field.annotation) if field is not None else ()
+    return max((one for one in versions if isinstance(one, int)), default=None)
 
 
 def describe_validation(error: ValidationError) -> str:

@@ -2,7 +2,9 @@
 """Test double for process handling: speaks weir-bench's protocol and moves no bytes.
 
 ``DOUBLE_ENDING`` chooses how the workload ends: complete, usage, fails, hangs, ignores-signals,
-killed. Its figures are test data (synthetic.py) and nothing measures anything here.
+killed; ``N:ENDING`` ends the Nth work that way and the others well. With ``DOUBLE_CALLS`` it adds
+the words of each work to that file. It knows every setting but ``--unknown``. Its figures are test
+data (synthetic.py) and nothing measures anything here.
 """
 
 from __future__ import annotations
@@ -48,8 +50,19 @@ def plan() -> None:
     say(json.dumps(planned))
 
 
+def ending_of_this_work() -> str:
+    if "DOUBLE_CALLS" not in os.environ:
+        return os.environ.get("DOUBLE_ENDING", "complete")
+    calls = Path(os.environ["DOUBLE_CALLS"])
+    with calls.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(sys.argv[1:]) + "\n")
+    number, separator, ending = os.environ.get("DOUBLE_ENDING", "complete").rpartition(":")
+    count = len(calls.read_text(encoding="utf-8").splitlines())
+    return ending if not separator or count == int(number) else "complete"
+
+
 def work() -> None:
-    ending = os.environ.get("DOUBLE_ENDING", "complete")
+    ending = ending_of_this_work()
     output = Path(option("--output"))
     expected = json.loads(Path(option("--expectation")).read_text())
     for number, label in enumerate(LABELS):
@@ -86,6 +99,9 @@ def main() -> None:
     elif "--plan" in sys.argv:
         if os.environ.get("DOUBLE_ENDING") == "usage":
             say("weir-bench: madbench: RANKS is no square; given: 5", sys.stderr)
+            sys.exit(2)
+        if any(word.startswith("--unknown") for word in sys.argv):
+            say("weir-bench: madbench: there is no option --unknown", sys.stderr)
             sys.exit(2)
         plan()
     elif sys.argv[1] == "calibrate":

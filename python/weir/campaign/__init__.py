@@ -1,0 +1,1 @@
+"""Campaigns: planned sets of runs, in randomised order, resumable."""

@@ -1,0 +1,192 @@
+"""From factors to runs: levels, scaling, exclusions, blocks, and the order by a seed.
+
+1. Every factor's levels are expanded and scaled.
+2. The combinations are all levels against all levels, in the order of the file; those that an
+   ``[[exclude]]`` describes are left out.
+3. A block holds every combination once, in an order of its own; there are as many blocks as
+   replications. Slow drifts of a machine then fall on all combinations alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from weir.bench.errors import USAGE, BenchError
+from weir.campaign.file import CampaignFile, read_number
+from weir.campaign.levels import LevelError
+from weir.results.campaign import CampaignFactor, CampaignRun, Value
+
+RANKS = "ranks"
+Combination = dict[str, Value]
+ALIASES: dict[str, dict[str, str]] = {
+    "madbench": {
+        "alpha": "busy-work-exponent",
+        "bwexp": "busy-work-exponent",
+        "no_pix": "pixels",
+        "no_bin": "bins",
+        "no_gang": "gangs",
+        "sblocksize": "scalapack-block",
+        "fblocksize": "file-block",
+        "rmod": "read-modulus",
+        "wmod": "write-modulus",
+    },
+}
+"""Other names of settings, as papers call them, by workload."""
+
+_COMPARED = re.compile(r"\s*(<=|>=|!=|<|>|=)\s*(.+)")
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def setting_name(workload: str, name: str) -> str:
+    """A setting as weir-bench spells it: ``file_per_rank`` is ``file-per-rank``."""
+    known = ALIASES.get(workload, {}).get(name.lower())
+    return known or name.replace("_", "-")
+
+
+def factors_of(file: CampaignFile, scale: float) -> list[CampaignFactor]:
+    """The factors with their levels after scaling; raises ``BenchError`` for impossible ones."""
+    grains = {setting_name(file.workload, name): grain for name, grain in file.scaled.items()}
+    fixed = {setting_name(file.workload, name) for name in file.fixed}
+    factors: list[CampaignFactor] = []
+    taken: set[str] = set()
+    for table in file.factor:
+        names = [setting_name(file.workload, name) for name in table.all_names()]
+        shown = ", ".join(table.all_names())
+        for name in names:
+            if name in taken:
+                raise BenchError(f"factor {shown}: {name} is in two factors", USAGE)
+            if name in fixed:
+                raise BenchError(f"factor {shown}: {name} stands in [fixed] too", USAGE)
+            taken.add(name)
+        try:
+            rows = table.rows()
+        except LevelError as error:
+            raise BenchError(f"factor {shown}: {error}", USAGE) from None
+        factors.append(CampaignFactor(names=names, levels=_scaled_rows(names, rows, grains, scale)))
+    unused = set(grains) - taken - fixed
+    if unused:
+        raise BenchError(
+            f"[scaled] names {min(unused)}, which is neither fixed nor a factor", USAGE
+        )
+    return factors
+
+
+def scaled(name: str, value: Value, grain: int, scale: float) -> Value:
+    """A size times ``scale``, in whole multiples of ``grain`` and at least one of them."""
+    number = read_number(value)
+    if scale == 1:
+        return number
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise BenchError(f"[scaled] names {name}, whose value {value!r} is no number", USAGE)
+    return max(1, round(number * scale / grain)) * grain
+
+
+def _scaled_rows(
+    names: Sequence[str], rows: list[list[Value]], grains: Mapping[str, int], scale: float
+) -> list[list[Value]]:
+    if scale == 1:
+        return rows
+    if RANKS in names and RANKS in grains:
+        rows = _fewer_ranks(rows, names.index(RANKS), grains[RANKS], scale)
+    found: list[list[Value]] = []
+    for row in rows:
+        level = [
+            scaled(name, value, grains[name], scale) if name in grains and name != RANKS else value
+            for name, value in zip(names, row, strict=True)
+        ]
+        if level not in found:
+            found.append(level)
+    return found
+
+
+def _fewer_ranks(
+    rows: list[list[Value]], place: int, least: int, scale: float
+) -> list[list[Value]]:
+    """Levels up to ``scale`` times the largest: a smaller machine has the same first ranks."""
+    counts = [value for row in rows if isinstance(value := row[place], int)]
+    if len(counts) != len(rows):
+        raise BenchError("factor ranks: its levels must be whole numbers", USAGE)
+    most = max(least, round(max(counts) * scale))
+    kept = [row for row, count in zip(rows, counts, strict=True) if count <= most]
+    if not kept:
+        raise BenchError(f"factor ranks: scale leaves no level, all are above {most}", USAGE)
+    return kept
+
+
+def combinations_of(
+    file: CampaignFile, factors: Sequence[CampaignFactor]
+) -> tuple[list[Combination], int]:
+    """What is to be run, and how many combinations were excluded."""
+    names = {name for factor in factors for name in factor.names}
+    exclusions = []
+    for table in file.exclude:
+        condition = {setting_name(file.workload, name): value for name, value in table.items()}
+        unknown = sorted(set(condition) - names)
+        if unknown or not condition:
+            told = f"names {unknown[0]}, which is no factor" if unknown else "has no condition"
+            raise BenchError(f"[[exclude]] {told}", USAGE)
+        exclusions.append(condition)
+    kept, excluded = [], 0
+    for chosen in itertools.product(*(factor.levels for factor in factors)):
+        combination: Combination = {}
+        for factor, level in zip(factors, chosen, strict=True):
+            combination.update(zip(factor.names, level, strict=True))
+        if any(_matches(combination, condition) for condition in exclusions):
+            excluded += 1
+        else:
+            kept.append(combination)
+    if not kept:
+        raise BenchError(f"all {excluded} combinations are excluded; nothing is left to run", USAGE)
+    return kept, excluded
+
+
+def _matches(combination: Combination, condition: Mapping[str, Value | list[Value]]) -> bool:
+    return all(_holds(combination[name], wanted) for name, wanted in condition.items())
+
+
+def _holds(level: Value, wanted: Value | list[Value]) -> bool:
+    if isinstance(wanted, list):
+        return any(_holds(level, one) for one in wanted)
+    compared = _COMPARED.fullmatch(wanted) if isinstance(wanted, str) else None
+    if compared is None:
+        return level == read_number(wanted)
+    sign, other = compared.group(1), read_number(compared.group(2).strip())
+    if sign in ("=", "!="):
+        return (level == other) == (sign == "=")
+    if isinstance(level, str) or isinstance(other, str):
+        raise BenchError(f"[[exclude]]: {wanted!r} compares what is no number", USAGE)
+    return _OPERATORS[sign](level, other)
+
+
+def runs_of(count: int, replication: int, blocks: str, seed: int) -> list[CampaignRun]:
+    """The runs of ``count`` combinations in their order; the same seed gives the same order."""
+    generator = random.Random(seed)
+    order: list[tuple[int, int]] = []
+    for block in range(1, replication + 1):
+        part = [(block, combination) for combination in range(count)]
+        order += _shuffled(part, generator) if blocks == "replicate" else part
+    if blocks == "none":
+        order = [(1, combination) for _, combination in _shuffled(order, generator)]
+    return [
+        CampaignRun(number=number, block=block, combination=combination)
+        for number, (block, combination) in enumerate(order, start=1)
+    ]
+
+
+def _shuffled(items: list[tuple[int, int]], generator: random.Random) -> list[tuple[int, int]]:
+    # Fisher and Yates's shuffle by random(), whose sequence Python guarantees for a seed; that of
+    # shuffle() may change between versions.
+    items = list(items)
+    for last in range(len(items) - 1, 0, -1):
+        chosen = int(generator.random() * (last + 1))
+        items[last], items[chosen] = items[chosen], items[last]
+    return items

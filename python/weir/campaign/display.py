@@ -1,0 +1,175 @@
+"""What a campaign shows: the design, the estimate, progress, and the table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from weir.bench.display import COLOURS, METRIC_NAMES
+from weir.campaign.arguments import name_of
+from weir.campaign.execution import Step
+from weir.campaign.setup import Setup
+from weir.results.campaign import Campaign, CampaignFactor
+from weir.results.campaign_summary import Cell
+from weir.results.quantities import range_text, rate_text, size_text
+
+MOST_LEVELS_SHOWN = 12
+
+
+def duration_text(seconds: float) -> str:
+    """A time for planning: ``40 s``, ``12 min``, ``3 h 20 min``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
+def show_design(console: Console, setup: Setup, moved: Mapping[str, int], done: int) -> None:
+    """What is varied, how often, and how much it moves."""
+    campaign = setup.campaign
+    count = len(campaign.combinations)
+    blocks = len({run.block for run in campaign.runs})
+    left_out = f" ({setup.excluded} excluded)" if setup.excluded else ""
+    shape = f"{blocks} blocks" if blocks > 1 else "one block"
+    console.print(
+        f"Campaign {escape(campaign.name)}: {campaign.workload}, {count} combinations{left_out}, "
+        f"{campaign.replication} time{'s' if campaign.replication > 1 else ''} each, "
+        f"{len(campaign.runs)} runs in {shape}, order by seed {campaign.seed}",
+        highlight=False,
+    )
+    for factor in campaign.factors:
+        console.print(f"  {escape(_factor_text(factor))}", highlight=False)
+    if campaign.scale != 1:
+        console.print(f"  scaled by {campaign.scale:g}", highlight=False)
+    console.print(
+        f"One repetition of every run writes {size_text(moved['write'])} and reads "
+        f"{size_text(moved['read'])}",
+        highlight=False,
+    )
+    if done:
+        console.print(f"{done} runs are done already", highlight=False)
+
+
+def _factor_text(factor: CampaignFactor) -> str:
+    shown = [
+        str(level[0]) if len(set(map(str, level))) == 1 else "/".join(str(part) for part in level)
+        for level in factor.levels
+    ]
+    if len(shown) > MOST_LEVELS_SHOWN:
+        shown = [*shown[: MOST_LEVELS_SHOWN - 2], "...", shown[-1]]
+    number = len(factor.levels)
+    return f"{', '.join(factor.names)}: {number} levels: {', '.join(shown)}"
+
+
+def show_order(console: Console, setup: Setup, seconds: Callable[[int], float]) -> None:
+    """Every run in its order, with what it is expected to take."""
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for name, justify in (("run", "right"), ("block", "right"), ("what", "left")):
+        table.add_column(name, justify="right" if justify == "right" else "left")
+    table.add_column("ranks", justify="right")
+    table.add_column("about", justify="right")
+    for run in setup.campaign.runs:
+        combination = setup.campaign.combinations[run.combination]
+        table.add_row(
+            str(run.number),
+            str(run.block),
+            escape(name_of(combination)),
+            str(setup.combinations[run.combination].ranks),
+            duration_text(seconds(run.combination)),
+        )
+    console.print(table)
+
+
+@contextmanager
+def progress_display(console: Console) -> Iterator[Callable[[Step], None]]:
+    """A bar on a terminal; elsewhere a line when a run begins."""
+    if not console.is_terminal:
+        begun: set[int] = set()
+
+        def print_line(step: Step) -> None:
+            if step.run.number in begun:
+                return
+            begun.add(step.run.number)
+            console.print(
+                f"  run {step.run.number} (block {step.run.block}), {step.done} of {step.total} "
+                f"done, about {duration_text(step.seconds_left)} left: {step.name}",
+                highlight=False,
+                markup=False,
+            )
+
+        yield print_line
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("about {task.fields[left]} left"),
+        TextColumn("{task.fields[at]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("runs", total=None, at="", left="?")
+
+        def move_bar(step: Step) -> None:
+            within = f" ({step.within})" if step.within else ""
+            bar.update(
+                task,
+                completed=step.done,
+                total=step.total,
+                left=duration_text(step.seconds_left),
+                at=escape(f"run {step.run.number}: {step.name}{within}"),
+            )
+
+        yield move_bar
+
+
+def show_finished(console: Console, step: Step, rates: Sequence[str]) -> None:
+    """One line about a run that has just finished."""
+    console.print(
+        f"  run {step.run.number} done: {step.name}: {'; '.join(rates)}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) -> None:
+    """One line per combination, configuration and direction."""
+    labels = {cell.label for cell in cells}
+    metrics = {cell.metric for cell in cells}
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for factor in campaign.factors:
+        for name in factor.names:
+            table.add_column(name, justify="right", no_wrap=True)
+    if len(labels) > 1:
+        table.add_column("configuration", no_wrap=True)
+    table.add_column("")
+    if len(metrics) > 1:
+        table.add_column("rate")
+    for name in ("runs", "median", "interval", "expected", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for cell in cells:
+        combination = campaign.combinations[cell.combination]
+        row = [str(value) for value in combination.values()]
+        row += [escape(cell.label)] if len(labels) > 1 else []
+        row += [cell.direction]
+        row += [METRIC_NAMES[cell.metric]] if len(metrics) > 1 else []
+        expected = cell.expected
+        word = next((w for w in COLOURS if cell.verdict.startswith(w)), None)
+        row += [
+            str(cell.runs),
+            rate_text(cell.median),
+            f"{range_text(cell.low, cell.high)} ({cell.confidence:.0%})",
+            rate_text(expected.rate) if expected else "none",
+            f"{cell.median / expected.rate:.2f}" if expected else "",
+            f"[{COLOURS[word]}]{escape(cell.verdict)}[/]" if word else escape(cell.verdict),
+        ]
+        table.add_row(*row)
+    console.print(table)

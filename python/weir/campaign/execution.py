@@ -1,0 +1,254 @@
+"""Runs a campaign: one run after the other, each whole on disk before the journal says so.
+
+For each run, in the design's order:
+
+1. done already by the journal: nothing
+2. a time limit that it is not expected to keep: the campaign ends, unfinished
+3. ``begin`` in the journal; what a broken earlier attempt left is cleared
+4. calibrate, unless a platform description serves, once per block, directory, ranks and transfer;
+   expect; run; seal; report: the functions of ``weir.bench.job``
+5. all files of the run on disk, then ``done`` in the journal
+
+So a crash, a signal or a job's end between any two instructions loses at most one run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from weir.bench.errors import INTERRUPTED, BenchError
+from weir.bench.job import (
+    Job,
+    moves_bytes,
+    preparation_folder,
+    run_job,
+    timeout_of,
+    utc_now,
+)
+from weir.bench.messages import Progress
+from weir.campaign.arguments import name_of
+from weir.campaign.estimate import Estimator
+from weir.campaign.expecting import Expecting
+from weir.campaign.folder import clear_unfinished, flush_tree
+from weir.campaign.journal import Entry, Journal, done_runs
+from weir.campaign.setup import JobOf, Prepared, Setup
+from weir.model.verdict import verdict
+from weir.results.campaign import CampaignRun, run_output
+from weir.results.errors import ResultError
+from weir.results.seal import SealedRun, seal
+
+MOST_FAILURES = 3
+"""So many runs failing one after the other end a campaign: something is wrong with all of them."""
+NO_SPACE = ("No space left on device", "ENOSPC", "Disk quota exceeded")
+
+Outcome = Literal["complete", "time limit", "interrupted", "failures"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a campaign is, for who watches it."""
+
+    run: CampaignRun
+    name: str
+    done: int
+    total: int
+    seconds_left: float
+    within: str = ""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is called while a campaign runs."""
+
+    on_step: Callable[[Step], None]
+    on_finished: Callable[[Step, list[SealedRun]], None]
+    on_sealed: Callable[[Path], None]
+    tell: Callable[[str], None]
+
+
+@dataclass
+class Result:
+    """How it ended, and why."""
+
+    outcome: Outcome
+    done: int
+    failed: dict[int, str] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass
+class Execution:
+    """One session of a campaign: from its start, or from where it stood, to its end."""
+
+    setup: Setup
+    output: Path
+    journal: Journal
+    entries: list[Entry]
+    estimator: Estimator
+    expecting: Expecting
+    job_of: JobOf
+    inherited: tuple[int, ...]
+    run_timeout: float | None
+    deadline: float | None
+    """By time.monotonic(): no run is begun that is not expected to end before."""
+    watch: Watch
+    only: frozenset[int] | None = None
+
+    def __post_init__(self) -> None:
+        self.done = done_runs(self.entries)
+        for run in self.setup.campaign.runs:
+            if run.number in self.done:
+                self.estimator.learn(run.combination, self.done[run.number].seconds)
+
+    def waiting(self) -> list[CampaignRun]:
+        """The runs that this session is to make, in order."""
+        return [
+            run
+            for run in self.setup.campaign.runs
+            if run.number not in self.done and (self.only is None or run.number in self.only)
+        ]
+
+    def seconds_left(self) -> float:
+        """What all runs of this session that wait are expected to take."""
+        return sum(self.estimator.seconds(run.combination) for run in self.waiting())
+
+    def run(self) -> Result:
+        """Make every run that is not done."""
+        result = Result("complete", len(self.done))
+        in_a_row = 0
+        for run in self.waiting():
+            needed = self.estimator.cautious_seconds(run.combination)
+            if self.deadline is not None and time.monotonic() + needed > self.deadline:
+                result.outcome = "time limit"
+                result.reason = f"the next run is expected to take {needed:.0f} s"
+                break
+            try:
+                self._make(run)
+            except KeyboardInterrupt:
+                result.outcome, result.reason = "interrupted", "stopped between two runs"
+                break
+            except BenchError as error:
+                if error.exit_status == INTERRUPTED:
+                    result.outcome, result.reason = "interrupted", str(error)
+                    break
+                in_a_row += 1
+                result.failed[run.number] = str(error)
+                if self._ends_all(run, error, in_a_row):
+                    result.outcome, result.reason = "failures", str(error)
+                    break
+                continue
+            in_a_row = 0
+        result.done = len(self.done)
+        return result
+
+    def _ends_all(self, run: CampaignRun, error: BenchError, in_a_row: int) -> bool:
+        self.watch.tell(f"run {run.number} ({self._name(run)}) failed: {error}")
+        return in_a_row >= MOST_FAILURES or any(word in str(error) for word in NO_SPACE)
+
+    def _name(self, run: CampaignRun) -> str:
+        return name_of(self.setup.campaign.combinations[run.combination])
+
+    def _step(self, run: CampaignRun, within: str = "") -> Step:
+        total = len(self.setup.campaign.runs)
+        return Step(run, self._name(run), len(self.done), total, self.seconds_left(), within)
+
+    def _make(self, run: CampaignRun) -> None:
+        estimated = self.estimator.seconds(run.combination)
+        started = time.monotonic()
+        self.watch.on_step(self._step(run))
+        self._append("begin", run, 0.0, estimated)
+        try:
+            sealed = self._execute(run, self.setup.combinations[run.combination])
+        except (BenchError, ResultError, OSError) as error:
+            status = error.exit_status if isinstance(error, BenchError) else 1
+            reason = str(error) or "weir-bench ended with an error"
+            if status != INTERRUPTED:
+                seconds = time.monotonic() - started
+                self._append("failed", run, seconds, estimated, reason)
+            raise BenchError(reason, status) from None
+        seconds = time.monotonic() - started
+        self._append("done", run, seconds, estimated)
+        self.estimator.learn(run.combination, seconds)
+        self.watch.on_finished(self._step(run), sealed)
+
+    def _append(
+        self,
+        event: Literal["begin", "done", "failed"],
+        run: CampaignRun,
+        seconds: float,
+        estimated: float,
+        reason: str = "",
+    ) -> None:
+        entry = Entry(
+            event=event,
+            run=run.number,
+            at=utc_now().isoformat(),
+            seconds=seconds,
+            estimated_seconds=estimated,
+            reason=reason,
+        )
+        self.journal.append(entry)
+        if event == "done":
+            self.done[run.number] = entry
+
+    def _execute(self, run: CampaignRun, prepared: Prepared) -> list[SealedRun]:
+        output = run_output(self.output, run.number)
+        aside = clear_unfinished(output)
+        if aside is not None:
+            self.watch.tell(f"an earlier attempt at run {run.number} is kept in {aside}")
+        job = self._job(prepared.ranks)
+        said: list[str] = []
+
+        def tell(text: str) -> None:
+            said.append(text)
+
+        def on_progress(step: Progress) -> None:
+            within = f"{step.repetitions_done} of {step.repetitions_planned}"
+            self.watch.on_step(self._step(run, within))
+
+        with preparation_folder(output) as preparation:
+            made = {}
+            if moves_bytes(prepared.planned):
+                made = self.expecting.expect(job, prepared.planned, run.block, preparation)
+            limit = self.run_timeout or timeout_of(prepared.planned, None)
+            try:
+                run_job(
+                    job,
+                    prepared.arguments,
+                    output,
+                    preparation,
+                    made,
+                    limit,
+                    on_progress=on_progress,
+                    tell=tell,
+                )
+            except BenchError as error:
+                # weir-bench's own lines were kept back here, so that they stand in the journal.
+                reason = str(error) or "; ".join(said)
+                raise BenchError(reason, error.exit_status) from None
+        sealed = seal(output, verdict)
+        unfinished = [one.run for one in sealed if one.run.status != "complete"]
+        if unfinished:
+            failure = unfinished[0].failure
+            raise BenchError(failure.message if failure else "it did not complete")
+        self.watch.on_sealed(output)
+        flush_tree(output)
+        return sealed
+
+    def _job(self, ranks: int) -> Job:
+        return dataclasses.replace(self.job_of(ranks), inherited=self.inherited)
+
+
+def planned_bytes(setup: Setup) -> Mapping[str, int]:
+    """Bytes that one repetition of every run writes and reads, over the campaign."""
+    totals = {"write": 0, "read": 0}
+    for run in setup.campaign.runs:
+        for one in setup.combinations[run.combination].planned.configurations:
+            for phase in one.plan.phases:
+                totals[phase.direction] += phase.bytes_total
+    return totals

@@ -1,0 +1,44 @@
+"""Expectations of a campaign's runs: from a platform description, or from calibrations.
+
+A calibration holds for a directory, a number of ranks and a transfer size, and for one block: a
+machine drifts, and blocks are there to follow it. A campaign that goes on calibrates anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from weir.bench.job import Job, calibrate, expectations
+from weir.bench.program import PlannedJob
+from weir.results.calibration import Calibration
+from weir.results.folder import CALIBRATION_FILE, write_atomically
+from weir.results.schema import Expectation
+
+Key = tuple[int, str, int, int]
+
+
+@dataclass
+class Expecting:
+    """Makes expectations, and calibrates where there is none for them yet."""
+
+    tell: Callable[[str], None]
+    calibrated: dict[Key, Calibration] = field(default_factory=dict)
+
+    def expect(
+        self, job: Job, planned: PlannedJob, block: int, folder: Path
+    ) -> dict[str, Expectation]:
+        """By slug; the calibration used is left in ``folder``, as ``weir bench`` leaves it."""
+        key = (block, planned.directory, job.launcher.ranks, planned.transfer_bytes)
+        if key not in self.calibrated:
+            self.calibrated[key] = calibrate(job, planned, folder, self.tell)
+        calibration = self.calibrated[key]
+        write_atomically(folder / CALIBRATION_FILE, calibration.model_dump_json(indent=1) + "\n")
+        return expectations(planned, calibration)
+
+    def work_per_second(self) -> float | None:
+        """Busy work of a rank, from the last calibration."""
+        for calibration in reversed(self.calibrated.values()):
+            return calibration.busy_work_operations_per_second.median
+        return None

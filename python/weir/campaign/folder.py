@@ -1,0 +1,122 @@
+"""A campaign's folder: begun anew, or gone on with when it is the same campaign."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from weir.bench.cleanup import finish_broken_job
+from weir.bench.errors import USAGE, BenchError
+from weir.campaign.file import first_difference
+from weir.results.campaign import CAMPAIGN_FILE, RUNS_FOLDER, Campaign, Value, load_campaign
+from weir.results.errors import ResultError
+from weir.results.folder import find_run_folders, load_run, write_atomically
+
+COPY = "campaign.toml"
+
+
+def existing_campaign(output: Path, *, resume: bool) -> Campaign | None:
+    """The campaign in ``output`` that is to be gone on with; nothing where a new one begins."""
+    if not output.exists():
+        return None
+    begun = (output / CAMPAIGN_FILE).is_file()
+    if not begun and (not output.is_dir() or any(output.iterdir())):
+        raise BenchError(
+            f"--output {output} exists and is no campaign; name a folder that does not", USAGE
+        )
+    if begun and not resume:
+        raise BenchError(f"{output} holds a campaign already; go on with it: --resume", USAGE)
+    return load_campaign(output) if begun else None
+
+
+def check_unchanged(
+    output: Path, begun: Campaign, text: str, given: Mapping[str, Value], platform: Path | None
+) -> None:
+    """Refuse to go on with a campaign under another file or another command line."""
+    copy = output / COPY
+    try:
+        before = copy.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BenchError(f"{copy} cannot be read: {error.strerror}") from None
+    difference = first_difference(before, text)
+    if difference is None and platform is not None and str(platform) != begun.platform:
+        difference = f"--platform was {begun.platform} and is {platform}"
+    for name in sorted({*given, *begun.given}):
+        was, now = begun.given.get(name), given.get(name)
+        if difference is None and was != now:
+            difference = f"--{name} was {was} and is {now}"
+    if difference is not None:
+        raise BenchError(
+            f"{output} was begun differently: {difference}; begin a new one under another "
+            "--output, or take it back",
+            USAGE,
+        )
+
+
+def begin_folder(output: Path, campaign: Campaign, text: str) -> None:
+    """Make the folder with the copy of the file and the design; ``campaign.json`` comes last."""
+    try:
+        (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchError(f"--output {output} cannot be made: {error.strerror}", USAGE) from None
+    write_atomically(output / COPY, text)
+    write_atomically(output / CAMPAIGN_FILE, campaign.model_dump_json(indent=1) + "\n")
+
+
+def clear_unfinished(output: Path) -> Path | None:
+    """Make room for a run that is to be made again; returns where what was there went, if kept.
+
+    A half-done run is removed, with the test files that it left. One that is complete, or failed
+    with a reason, holds something to look at and is set aside.
+    """
+    if not output.exists():
+        return None
+    finish_broken_job(output, "the campaign was ended while it ran")
+    try:
+        statuses = [load_run(folder).status for folder in find_run_folders(output)]
+    except ResultError:
+        statuses = []
+    reasons = [folder for folder in find_run_folders(output) if _tells(folder)]
+    if "complete" not in statuses and not reasons:
+        shutil.rmtree(output)
+        return None
+    number = 1
+    while (aside := output.with_name(f"{output.name}.set-aside-{number}")).exists():
+        number += 1
+    output.rename(aside)
+    return aside
+
+
+def _tells(folder: Path) -> bool:
+    """Whether a run says why it failed: more than that it or its campaign was ended."""
+    try:
+        run = load_run(folder)
+    except ResultError:
+        return True  # what cannot be read is not ours to remove
+    if run.status != "failed" or run.failure is None:
+        return False
+    return run.failure.operation != "job"
+
+
+def clear_preparations(output: Path) -> None:
+    """Remove the working folders that a killed weir left beside the runs."""
+    for folder in (output / RUNS_FOLDER).glob(".preparing-*"):
+        shutil.rmtree(folder)
+
+
+def flush_tree(output: Path) -> None:
+    """Wait until every file and folder of a run is on disk."""
+    for folder, _, files in os.walk(output):
+        for name in [*files, "."]:
+            descriptor = os.open(Path(folder) / name, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+    descriptor = os.open(output.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

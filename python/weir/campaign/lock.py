@@ -1,0 +1,154 @@
+"""One campaign at a time on a machine: a lock on a file that all users of the machine share.
+
+The kernel holds the lock (flock) and lets it go when the last process that has the file open is
+gone, however it ended; the file itself stays and says who took it last. The launcher of a run
+inherits the open file, so the lock outlives a killed ``weir`` for as long as its run goes on.
+
+A lock on a file that others own needs no right to write it; only the note of who holds it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pwd
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from weir.bench.errors import BenchError
+
+LOCK_NAME = "weir-campaign.lock"
+PLACES = ("/run/lock", "/tmp")
+LONGEST_NOTE = 4096
+ORPHAN_SECONDS = 60.0
+POLL_SECONDS = 0.2
+
+
+def lock_file() -> Path:
+    """The machine's lock: in WEIR_LOCK_DIRECTORY, /run/lock or /tmp, the first that there is."""
+    named = os.environ.get("WEIR_LOCK_DIRECTORY")
+    places = [named] if named else PLACES
+    for place in places:
+        if Path(place).is_dir() and (
+            os.access(place, os.W_OK) or (Path(place) / LOCK_NAME).exists()
+        ):
+            return Path(place) / LOCK_NAME
+    raise BenchError(f"no place for the machine's lock: {' nor '.join(places)} can be written")
+
+
+@contextlib.contextmanager
+def machine_lock(
+    campaign: str, tell: Callable[[str], None], *, side_by_side: bool = False
+) -> Iterator[int]:
+    """Hold the lock; gives the descriptor that children are to inherit.
+
+    ``side_by_side`` shares it with other tasks that ask for the same. Raises ``BenchError`` that
+    says who holds the lock. If the process that took it is gone and only its run still ends, that
+    is waited for, a minute at most.
+    """
+    file = lock_file()
+    descriptor = _open(file)
+    try:
+        kind = fcntl.LOCK_SH if side_by_side else fcntl.LOCK_EX
+        deadline = time.monotonic() + ORPHAN_SECONDS
+        told = False
+        while not _taken(descriptor, kind):
+            holder = _note(descriptor)
+            orphaned = holder is not None and not _is_alive(holder["pid"])
+            if not orphaned or time.monotonic() > deadline:
+                raise BenchError(f"a campaign runs on this machine already: {describe(holder)}")
+            if not told:
+                tell(f"waiting for what is left of a campaign that was ended: {describe(holder)}")
+                told = True
+            time.sleep(POLL_SECONDS)
+        _write_note(descriptor, campaign)
+        os.set_inheritable(descriptor, True)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def holder_of_machine() -> str | None:
+    """Who runs a campaign on this machine now, in words; nothing when no one does."""
+    try:
+        descriptor = os.open(lock_file(), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except (OSError, BenchError):
+        return None
+    try:
+        return None if _taken(descriptor, fcntl.LOCK_SH) else describe(_note(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def describe(holder: dict[str, object] | None) -> str:
+    """The note of a holder as a clause."""
+    if holder is None:
+        return "its holder left no note"
+    return (
+        f"{holder['campaign']}, of {holder['user']}, process {holder['pid']}, "
+        f"since {holder['since']}"
+    )
+
+
+def _open(file: Path) -> int:
+    """The lock file, made if need be; not through a link, and only a regular file."""
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW
+    # In a folder that all may write to, opening another user's file with O_CREAT is refused
+    # (fs.protected_regular), so making it and opening it are separate steps.
+    for attempt in (os.O_RDWR, os.O_RDONLY, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDONLY):
+        try:
+            descriptor = os.open(file, flags | attempt, 0o666)
+        except (FileNotFoundError, FileExistsError, PermissionError):
+            continue
+        except OSError as error:
+            raise BenchError(f"the machine's lock {file} cannot be opened: {error}") from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise BenchError(f"the machine's lock {file} is no regular file; remove it")
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, 0o666)  # the umask took rights that other users need
+        return descriptor
+    raise BenchError(f"the machine's lock {file} cannot be made or opened")
+
+
+def _taken(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_note(descriptor: int, campaign: str) -> None:
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        user = str(os.getuid())
+    note = {
+        "pid": os.getpid(),
+        "user": user,
+        "campaign": campaign,
+        "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    text = json.dumps(note).encode()
+    try:
+        os.pwrite(descriptor, text.ljust(LONGEST_NOTE)[: max(len(text), 512)], 0)
+    except OSError:
+        return  # the file is another user's, opened for reading: the lock holds without a note
+
+
+def _note(descriptor: int) -> dict[str, object] | None:
+    try:
+        note = json.loads(os.pread(descriptor, LONGEST_NOTE, 0))
+    except (OSError, ValueError):
+        return None
+    keys = ("pid", "user", "campaign", "since")
+    return note if isinstance(note, dict) and all(key in note for key in keys) else None
+
+
+def _is_alive(pid: object) -> bool:
+    return Path(f"/proc/{pid}").exists()

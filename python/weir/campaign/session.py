@@ -1,0 +1,197 @@
+"""One session of a campaign: lock, journal, estimate, runs, and how it ended."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+
+from weir.bench.errors import FAILED, INTERRUPTED, BenchError
+from weir.bench.job import moves_bytes, preparation_folder
+from weir.campaign import display
+from weir.campaign.estimate import (
+    CALIBRATION_SECONDS,
+    Estimator,
+    Rates,
+    assumed_rates,
+    expected_rates,
+    planned_seconds,
+)
+from weir.campaign.execution import Execution, Result, Step, Watch
+from weir.campaign.expecting import Expecting
+from weir.campaign.folder import clear_preparations
+from weir.campaign.journal import JOURNAL_FILE, Journal, read_journals
+from weir.campaign.lock import machine_lock
+from weir.campaign.setup import JobOf, Setup
+from weir.results.campaign import RUNS_FOLDER
+from weir.results.quantities import rate_text
+from weir.results.seal import SealedRun
+
+UNFINISHED = 75
+"""Exit status of a campaign that is to be gone on with (EX_TEMPFAIL of sysexits.h)."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a session is asked to do, besides the campaign itself."""
+
+    output: Path
+    job_of: JobOf
+    assumed_rate: float
+    run_timeout: float | None
+    time_limit: float | None
+    only: frozenset[int] | None
+    side_by_side: bool
+    console: Console
+    messages: Console
+    tell: Callable[[str], None]
+    on_sealed: Callable[[Path], None]
+
+
+def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
+    """An estimator from the plans alone."""
+    keys = {
+        (one.ranks, one.planned.directory, one.planned.transfer_bytes) for one in setup.combinations
+    }
+    share = CALIBRATION_SECONDS * len(keys) / len(setup.combinations) if calibrates else 0.0
+    return Estimator(
+        [share + planned_seconds(one.planned, one.ranks, rates) for one in setup.combinations]
+    )
+
+
+def run_session(setup: Setup, session: Session) -> Result:
+    """Make the runs that wait; returns how it ended. The campaign's folder is there already."""
+    started = time.monotonic()
+    with ExitStack() as held:
+        held.enter_context(_ended_by_signals())
+        descriptor = held.enter_context(
+            machine_lock(
+                f"{setup.campaign.name} in {session.output.absolute()}",
+                session.tell,
+                side_by_side=session.side_by_side,
+            )
+        )
+        journal = held.enter_context(Journal(_journal_file(session)))
+        entries = read_journals(session.output, session.tell)
+        if not session.side_by_side:
+            clear_preparations(session.output)
+        expecting = Expecting(session.tell)
+        rates = assumed_rates(session.assumed_rate)
+        execution = Execution(
+            setup=setup,
+            output=session.output,
+            journal=journal,
+            entries=entries,
+            estimator=first_estimator(setup, rates, calibrates=True),
+            expecting=expecting,
+            job_of=session.job_of,
+            inherited=(descriptor,),
+            run_timeout=session.run_timeout,
+            deadline=None if session.time_limit is None else started + session.time_limit,
+            watch=_silent(session),
+            only=session.only,
+        )
+        if execution.waiting():
+            rates = _first_rates(setup, execution, session, rates)
+            execution.estimator = first_estimator(setup, rates, calibrates=True)
+            execution.__post_init__()
+            _say_estimate(session, execution, rates)
+        on_step = held.enter_context(display.progress_display(session.messages))
+        execution.watch = _watch(session, on_step)
+        return execution.run()
+
+
+def _first_rates(setup: Setup, execution: Execution, session: Session, assumed: Rates) -> Rates:
+    """Rates for the estimate from the first run's expectation, which is needed anyway."""
+    run = execution.waiting()[0]
+    prepared = setup.combinations[run.combination]
+    if not moves_bytes(prepared.planned):
+        return assumed
+    job = session.job_of(prepared.ranks)
+    with preparation_folder(session.output / RUNS_FOLDER / "estimate") as folder:
+        made = execution.expecting.expect(job, prepared.planned, run.block, folder)
+    work = execution.expecting.work_per_second() or assumed.work_per_second
+    return expected_rates(made, work, assumed, "the expectation of the first run")
+
+
+def _say_estimate(session: Session, execution: Execution, rates: Rates) -> None:
+    learned = f" and {len(execution.done)} finished runs" if execution.done else ""
+    waiting = len(execution.waiting())
+    limit = ""
+    if session.time_limit is not None:
+        limit = f"; time limit {display.duration_text(session.time_limit)}"
+    session.console.print(
+        f"Estimate: about {display.duration_text(execution.seconds_left())} for {waiting} runs, "
+        f"by {rates.how}{learned}{limit}",
+        highlight=False,
+    )
+
+
+def _journal_file(session: Session) -> Path:
+    if session.only is None:
+        return session.output / JOURNAL_FILE
+    # A task of a job array: no two machines append to one file.
+    first = min(session.only)
+    return session.output / f"journal-from-{first:04d}.jsonl"
+
+
+def _silent(session: Session) -> Watch:
+    return Watch(lambda _: None, lambda _step, _runs: None, session.on_sealed, session.tell)
+
+
+def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
+    def on_finished(step: Step, sealed: list[SealedRun]) -> None:
+        on_step(step)
+        rates = [
+            f"{one.run.label} {rate.direction} {rate_text(rate.measured_bytes_per_second)} "
+            f"{rate.verdict}"
+            for one in sealed
+            for rate in (one.run.verdict.rates if one.run.verdict else [])
+        ]
+        display.show_finished(session.messages, step, rates)
+
+    return Watch(on_step, on_finished, session.on_sealed, session.tell)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Between runs SIGTERM and SIGHUP end a campaign in order, as Ctrl-C does.
+
+    During a run ``weir.bench.process`` takes the signals over and ends the run's job first.
+    """
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ending_error(result: Result, total: int, again: str) -> BenchError | None:
+    """The line and the exit status that a session ends with; nothing when all runs are done."""
+    state = f"{result.done} of {total} runs are done"
+    if result.outcome == "interrupted":
+        text = f"interrupted, {state} ({result.reason}); go on with: {again}"
+        return BenchError(text, INTERRUPTED)
+    if result.outcome == "time limit":
+        text = f"unfinished, {state}: the time limit is near and {result.reason}"
+        return BenchError(f"{text}; go on with: {again}", UNFINISHED)
+    if result.outcome == "failures":
+        text = f"ended early, {state}: {result.reason}; when this is mended: {again}"
+        return BenchError(text, FAILED)
+    if result.failed:
+        text = f"{len(result.failed)} runs failed, {state}; make them again with: {again}"
+        return BenchError(text, FAILED)
+    return None

@@ -1,0 +1,103 @@
+"""A campaign before its first run: everything planned and checked, so that mistakes come first.
+
+Each combination is planned by ``weir-bench ... --plan``: unknown settings, levels that the
+workload refuses and disks that are too small end here, with the combination named.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.job import Job, check_arguments, utc_now, utc_text
+from weir.bench.program import PlannedJob, plan_job
+from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of
+from weir.campaign.design import combinations_of, factors_of, runs_of
+from weir.campaign.file import CampaignFile
+from weir.results.campaign import Campaign, Value
+
+JobOf = Callable[[int], Job]
+"""weir-bench under its launcher, for a number of ranks."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One combination: what weir-bench is given, on how many ranks, and what that means."""
+
+    arguments: list[str]
+    ranks: int
+    planned: PlannedJob
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A whole campaign, ready to begin."""
+
+    campaign: Campaign
+    combinations: list[Prepared]
+    excluded: int
+
+
+def design_campaign(
+    file: CampaignFile,
+    *,
+    scale: float | None,
+    platform: Path | None,
+    given: Mapping[str, Value],
+    seed: int | None = None,
+) -> tuple[Campaign, int]:
+    """The design of a file, and how many combinations were excluded.
+
+    ``given`` is what the command line added, ``seed`` that of a campaign which goes on; else the
+    file's, else a new one.
+    """
+    chosen = scale if scale is not None else file.scale
+    factors = factors_of(file, chosen)
+    combinations, excluded = combinations_of(file, factors)
+    drawn = next(s for s in (seed, file.seed, secrets.randbits(32)) if s is not None)
+    used = platform or (file.platform.file if file.platform else None)
+    campaign = Campaign(
+        format="weir-campaign",
+        format_version=1,
+        name=file.name,
+        description=file.description,
+        workload=file.workload,
+        created_utc=utc_text(utc_now()),
+        seed=drawn,
+        scale=chosen,
+        replication=file.replication,
+        given=dict(given),
+        platform=str(used) if used else None,
+        factors=factors,
+        combinations=combinations,
+        runs=runs_of(len(combinations), file.replication, file.blocks, drawn),
+    )
+    return campaign, excluded
+
+
+def prepare_campaign(
+    file: CampaignFile, campaign: Campaign, excluded: int, job_of: JobOf, ranks: int | None
+) -> Setup:
+    """Plan every combination; raises ``BenchError`` for the first that cannot be run."""
+    if campaign.platform is not None:
+        raise BenchError("expectations of a campaign are made by calibration; leave platform out")
+    check_arguments([word for word in file.arguments if word.startswith("--")])
+    prepared = []
+    for combination in campaign.combinations:
+        settings = settings_of(file, combination, campaign.scale)
+        count = ranks_of(settings, ranks)
+        if count is None:
+            raise BenchError(
+                "say on how many ranks to run: ranks in [fixed], a factor ranks, or -n", USAGE
+            )
+        arguments = arguments_of(file, settings)
+        check_arguments(arguments)
+        try:
+            planned = plan_job(job_of(count).program, arguments, count)
+        except BenchError as error:
+            raise BenchError(f"{name_of(combination)}: {error}", error.exit_status) from None
+        prepared.append(Prepared(arguments, count, planned))
+    return Setup(campaign, prepared, excluded)

@@ -1,0 +1,114 @@
+"""A campaign as Slurm array jobs: one script per number of ranks, and one that submits them.
+
+Runs with unlike numbers of ranks need allocations of unlike sizes, so each number has an array of
+its own. A task makes one run, or a chunk of them; what is done already is not made again, so a task
+that was cut off is submitted again by its index. All arrays bear one name and wait for one another
+(``--dependency=singleton``), and ``%THROTTLE`` limits how many tasks of one are on at a time: runs
+that share a file system would measure each other.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.campaign.estimate import Estimator
+from weir.campaign.setup import Setup
+from weir.results.errors import ResultError
+from weir.results.folder import write_atomically
+
+SCRIPTS_FOLDER = "slurm"
+LEAST_SECONDS = 300.0
+SAFETY = 2.0
+
+
+@dataclass(frozen=True)
+class ArrayJob:
+    """One array: the ranks of its tasks, the runs of each task, and the time one may take."""
+
+    ranks: int
+    tasks: list[list[int]]
+    seconds: float
+
+
+def array_jobs(
+    setup: Setup, estimator: Estimator, chunk: int, done: frozenset[int]
+) -> list[ArrayJob]:
+    """The arrays for the runs that wait, with ``chunk`` runs per task, in the design's order."""
+    by_ranks: dict[int, list[tuple[int, float]]] = {}
+    for run in setup.campaign.runs:
+        if run.number not in done:
+            ranks = setup.combinations[run.combination].ranks
+            seconds = estimator.cautious_seconds(run.combination)
+            by_ranks.setdefault(ranks, []).append((run.number, seconds))
+    jobs = []
+    for ranks, runs in sorted(by_ranks.items()):
+        chunks = [runs[first : first + chunk] for first in range(0, len(runs), chunk)]
+        longest = max(sum(seconds for _, seconds in part) for part in chunks)
+        tasks = [[number for number, _ in part] for part in chunks]
+        jobs.append(ArrayJob(ranks, tasks, max(LEAST_SECONDS, SAFETY * longest)))
+    return jobs
+
+
+def script_of(job: ArrayJob, name: str, output: Path, command: Sequence[str], throttle: int) -> str:
+    """The text of one array's script; ``command`` is the ``weir campaign`` that a task runs."""
+    runs = "\n".join(f'  "{",".join(str(run) for run in task)}"' for task in job.tasks)
+    last = len(job.tasks) - 1
+    margin = min(60.0, 0.1 * job.seconds)
+    own = ["--resume", f"--time-limit={math.floor(job.seconds - margin)}"]
+    own += ["--side-by-side"] if throttle > 1 else []
+    return f"""#!/bin/bash
+# Made by: weir campaign --slurm. Submit it again, or a part of it, as often as need be:
+#   sbatch --array=3 {shlex.quote(str(output / SCRIPTS_FOLDER / script_name(job)))}
+# What is done is not made again.
+#SBATCH --job-name=weir-{name}
+#SBATCH --dependency=singleton
+#SBATCH --ntasks={job.ranks}
+#SBATCH --array=0-{last}%{throttle}
+#SBATCH --time={slurm_time(job.seconds)}
+#SBATCH --output={output}/{SCRIPTS_FOLDER}/%x-{job.ranks}-%a.txt
+set -euo pipefail
+
+# The runs of each task, by their numbers in campaign.json.
+tasks=(
+{runs}
+)
+cd {shlex.quote(str(Path.cwd()))}
+index=${{SLURM_ARRAY_TASK_ID:?start this script with sbatch}}
+exec {shlex.join([*command, *own])} --only "${{tasks[index]:?there is no task $index}}"
+"""
+
+
+def script_name(job: ArrayJob) -> str:
+    """The file name of an array's script."""
+    return f"ranks-{job.ranks:05d}.sh"
+
+
+def slurm_time(seconds: float) -> str:
+    """``HH:MM:SS``, rounded up to minutes."""
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
+
+
+def write_scripts(
+    jobs: Sequence[ArrayJob], name: str, output: Path, command: Sequence[str], throttle: int
+) -> list[Path]:
+    """Write the scripts and ``submit.sh`` below ``output``; returns them, ``submit.sh`` last."""
+    folder = output / SCRIPTS_FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultError(f"{folder} cannot be made: {error.strerror}") from None
+    written = []
+    for job in jobs:
+        text = script_of(job, name, output, command, throttle)
+        written.append(write_atomically(folder / script_name(job), text))
+    lines = "".join(f"sbatch {shlex.quote(str(script))}\n" for script in written)
+    submit = f"#!/bin/bash\nset -euo pipefail\n{lines}"
+    written.append(write_atomically(folder / "submit.sh", submit))
+    for script in written:
+        script.chmod(0o755)
+    return written

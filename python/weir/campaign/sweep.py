@@ -1,0 +1,101 @@
+"""``weir bench ... --sweep NAME=LEVELS``: a small campaign from a command line.
+
+Two sweeps of MADbench2 have a figure in its paper, and get what that figure shows unless the
+command line says otherwise: over the busy-work exponent synchronous and asynchronous runs in one
+job (Borrill et al., figure 7), over the ranks unique and shared files (figure 5).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.program import PlannedJob
+from weir.campaign.design import RANKS, setting_name
+from weir.campaign.levels import LevelError, read_levels
+from weir.results.campaign import Value
+
+SHOWN_WITH = {
+    ("madbench", "busy-work-exponent"): ("iomode", "SYNC,ASYNC"),
+    ("madbench", RANKS): ("filetype", "UNIQUE,SHARED"),
+}
+"""What is added to a sweep of a workload's setting: another setting and its value."""
+OF_THE_JOB = ("output", "expectation", "progress", "plan", "settings", RANKS)
+
+
+def read_sweep(workload: str, text: str) -> tuple[str, str]:
+    """A ``--sweep``'s setting, by weir-bench's name, and its levels as they stand."""
+    name, separator, levels = text.partition("=")
+    if not separator or not name.strip() or not levels.strip():
+        raise BenchError(
+            f"--sweep {text!r}: write NAME=LEVELS, such as alpha=1.0:1.5:0.05 or ranks=1,4,9", USAGE
+        )
+    try:
+        read_levels(levels)
+    except LevelError as error:
+        raise BenchError(f"--sweep {text}: {error}", USAGE) from None
+    return setting_name(workload, name.strip()), levels.strip()
+
+
+def sweep_file(arguments: Sequence[str], sweeps: Sequence[str], ranks: int | None) -> str:
+    """The TOML text of the campaign that a sweep is.
+
+    ``arguments`` are the workload and its words, without a value for what is swept.
+    """
+    workload = arguments[0]
+    swept = [read_sweep(workload, text) for text in sweeps]
+    given = {word.partition("=")[0] for word in arguments}
+    lines = [
+        f"workload = {json.dumps(workload)}",
+        f"name = {json.dumps('sweep-' + '-'.join(name for name, _ in swept))}",
+        f"arguments = {json.dumps(list(arguments[1:]))}",
+    ]
+    fixed: dict[str, str] = {}
+    for name, _ in swept:
+        other, value = SHOWN_WITH.get((workload, name), ("", ""))
+        if other and f"--{other}" not in given and other not in {n for n, _ in swept}:
+            fixed[other] = json.dumps(value)
+    if ranks is not None and RANKS not in {name for name, _ in swept}:
+        fixed[RANKS] = str(ranks)
+    if fixed:
+        lines += ["", "[fixed]", *(f"{name} = {value}" for name, value in fixed.items())]
+    for name, levels in swept:
+        lines += ["", "[[factor]]", f"name = {json.dumps(name)}", f"levels = {json.dumps(levels)}"]
+    return "\n".join(lines) + "\n"
+
+
+def without_swept(arguments: Sequence[str], planned: PlannedJob, swept: Sequence[str]) -> list[str]:
+    """The arguments with what is swept taken out, also where it was given by its position.
+
+    The plan knows which settings the command line gave, and their values; all are then given by
+    their names. Words are left as they stand where nothing that is swept was given.
+    """
+    values: dict[str, list[Value]] = {}
+    for one in planned.configurations:
+        for name, parameter in one.parameters.items():
+            known = values.setdefault(name.replace("_", "-"), [])
+            if parameter.origin == "command line" and parameter.value not in known:
+                known.append(parameter.value)
+    on_line = {name: known for name, known in values.items() if known}
+    if not set(on_line) & set(swept):
+        return list(arguments)
+    words = [arguments[0], *_settings_file(arguments)]
+    for name, known in on_line.items():
+        if name in swept or name in OF_THE_JOB:
+            continue
+        if isinstance(known[0], bool):
+            words.append(f"--{name}" if known[0] else f"--no-{name}")
+        else:
+            words.append(f"--{name}={','.join(str(value) for value in known)}")
+    return words
+
+
+def _settings_file(arguments: Sequence[str]) -> list[str]:
+    """``--settings FILE`` as it was given: what the file says is not of the command line."""
+    for place, word in enumerate(arguments):
+        if word == "--settings":
+            return list(arguments[place : place + 2])
+        if word.startswith("--settings="):
+            return [word]
+    return []

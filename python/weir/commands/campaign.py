@@ -1,0 +1,282 @@
+"""``weir campaign``: a planned set of runs, in randomised order, resumable."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.job import Job
+from weir.campaign import display
+from weir.campaign.estimate import Estimator, assumed_rates
+from weir.campaign.execution import planned_bytes
+from weir.campaign.file import CampaignFile, load_campaign_file, read_duration
+from weir.campaign.folder import begin_folder, check_unchanged, existing_campaign
+from weir.campaign.journal import done_runs, read_journals
+from weir.campaign.levels import LevelError, read_levels
+from weir.campaign.session import Session, ending_error, first_estimator, run_session
+from weir.campaign.setup import Setup, design_campaign, prepare_campaign
+from weir.campaign.slurm import array_jobs, write_scripts
+from weir.commands.bench import LauncherText, Ranks, find_job
+from weir.commands.terminal import message_console, output_console, warn
+from weir.report import write_report
+from weir.report.hiding import hiding_of
+from weir.results.campaign import Value, finished_runs
+from weir.results.campaign_summary import cells_of, effective_of
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says besides the file."""
+
+    output: Path
+    command: list[str]
+    """How to call this again, without --resume."""
+    ranks: int | None = None
+    launcher: str | None = None
+    scale: float | None = None
+    platform: Path | None = None
+    time_limit: float | None = None
+    resume: bool = False
+    dry_run: bool = False
+    slurm: bool = False
+    throttle: int = 1
+    chunk: int = 1
+    only: frozenset[int] | None = None
+    side_by_side: bool = False
+
+    def given(self) -> dict[str, Value]:
+        """What changes the runs themselves: it must be the same when a campaign goes on."""
+        named: dict[str, Value | None] = {"ranks": self.ranks, "scale": self.scale}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def campaign_command(
+    file: Annotated[Path, typer.Argument(help="What to run: docs/campaign.md describes it.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Its folder. [weir-campaigns/NAME]")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a campaign that was begun.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check and show everything, run nothing.")
+    ] = False,
+    slurm: Annotated[
+        bool, typer.Option("--slurm", help="Write array job scripts instead of running.")
+    ] = False,
+    ranks: Ranks = None,
+    launcher: LauncherText = None,
+    scale: Annotated[
+        float | None, typer.Option("--scale", min=0, help="Instead of the file's scale.")
+    ] = None,
+    platform: Annotated[
+        Path | None, typer.Option("--platform", help="Expectations from this description.")
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option("--time-limit", help="Begin no run that would end later: 3600, 90m, 2h."),
+    ] = None,
+    throttle: Annotated[
+        int, typer.Option("--throttle", min=1, help="With --slurm: tasks on at a time.")
+    ] = 1,
+    chunk: Annotated[int, typer.Option("--chunk", min=1, help="With --slurm: runs per task.")] = 1,
+    only: Annotated[
+        str | None, typer.Option("--only", help="Make these runs only, such as 3,7 or 1:10.")
+    ] = None,
+    side_by_side: Annotated[
+        bool,
+        typer.Option("--side-by-side", help="Share the machine with other tasks that say so."),
+    ] = False,
+) -> None:
+    """Run a campaign: every combination of its factors, in randomised order, resumable.
+
+    Exit status: 0 all runs are done, 1 some failed, 2 a mistake in the file or the options, 75
+    the time limit came first, 130 interrupted; the last four can be gone on with by --resume.
+    """
+    read = load_campaign_file(file)
+    text = file.read_text(encoding="utf-8")
+    target = output or Path("weir-campaigns") / read.name
+    words = ["weir", "campaign", str(file), "--output", str(target)]
+    for name, value in (
+        ("--ranks", ranks),
+        ("--launcher", launcher),
+        ("--scale", scale),
+        ("--platform", platform),
+    ):
+        words += [f"{name}={value}"] if value is not None else []
+    asked = Asked(
+        output=target,
+        command=words,
+        ranks=ranks,
+        launcher=launcher,
+        scale=scale,
+        platform=platform,
+        time_limit=_time_limit(time_limit, read),
+        resume=resume,
+        dry_run=dry_run,
+        slurm=slurm,
+        throttle=throttle,
+        chunk=chunk,
+        only=_only(only),
+        side_by_side=side_by_side,
+    )
+    run_campaign(read, text, asked)
+
+
+def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
+    """Everything that ``weir campaign`` does, for a file that is read already."""
+    console = output_console()
+    output = asked.output
+    begun = existing_campaign(output, resume=asked.resume or asked.dry_run)
+    if begun is not None:
+        check_unchanged(output, begun, text, asked.given(), asked.platform)
+    campaign, excluded = design_campaign(
+        file,
+        scale=asked.scale,
+        platform=asked.platform,
+        given=asked.given(),
+        seed=begun.seed if begun else None,
+    )
+    campaign = begun or campaign
+    job_of = functools.cache(lambda count: _job(count, asked.launcher))
+    setup = prepare_campaign(file, campaign, excluded, job_of, asked.ranks)
+    _check_only(asked.only, setup)
+    done = len(done_runs(read_journals(output, warn))) if begun else 0
+    display.show_design(console, setup, planned_bytes(setup), done)
+    if asked.dry_run or asked.slurm:
+        estimator = _estimator(setup, file, output if begun else None)
+        if asked.dry_run:
+            display.show_order(console, setup, estimator.seconds)
+        _say_estimate(setup, estimator, file)
+        if not asked.dry_run:
+            if begun is None:
+                begin_folder(output, campaign, text)
+            _write_slurm(setup, estimator, asked)
+        return
+    if begun is None:
+        begin_folder(output, campaign, text)
+    session = Session(
+        output=output,
+        job_of=job_of,
+        assumed_rate=file.assumed_rate,
+        run_timeout=file.run_timeout,
+        time_limit=asked.time_limit,
+        only=asked.only,
+        side_by_side=asked.side_by_side,
+        console=console,
+        messages=message_console(),
+        tell=warn,
+        on_sealed=_report_of_run,
+    )
+    result = run_session(setup, session)
+    _show_results(setup, output)
+    again = shlex.join([*asked.command, "--resume"])
+    error = ending_error(result, len(campaign.runs), again)
+    if error is not None and (asked.only is None or result.outcome != "complete" or result.failed):
+        raise error
+
+
+def _show_results(setup: Setup, output: Path) -> None:
+    console = output_console()
+    finished = finished_runs(output, setup.campaign)
+    if not finished:
+        return
+    display.show_summary(console, setup.campaign, cells_of(setup.campaign, finished))
+    found = hiding_of(setup.campaign, effective_of(setup.campaign, finished))
+    for (name, direction), (hides, _) in found.items():
+        console.print(f"{name}: {direction} {hides.text()}", highlight=False, markup=False)
+    console.print(f"\nResults: {output}", soft_wrap=True, highlight=False, markup=False)
+    report = write_report(output)
+    console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _report_of_run(output: Path) -> None:
+    write_report(output)
+
+
+def _job(ranks: int, launcher: str | None) -> Job:
+    return find_job(ranks, launcher)
+
+
+def _estimator(setup: Setup, file: CampaignFile, begun: Path | None) -> Estimator:
+    """From the plans at the file's assumed rate, and from the runs that are done already."""
+    calibrates = setup.campaign.platform is None
+    estimator = first_estimator(setup, assumed_rates(file.assumed_rate), calibrates=calibrates)
+    if begun is not None:
+        done = done_runs(read_journals(begun, warn))
+        for run in setup.campaign.runs:
+            if run.number in done:
+                estimator.learn(run.combination, done[run.number].seconds)
+    return estimator
+
+
+def _say_estimate(setup: Setup, estimator: Estimator, file: CampaignFile) -> None:
+    total = sum(estimator.seconds(run.combination) for run in setup.campaign.runs)
+    how = assumed_rates(file.assumed_rate).how
+    learned = f" and {len(estimator.ratios)} finished runs" if estimator.ratios else ""
+    output_console().print(
+        f"Estimate: about {display.duration_text(total)} for all runs, by {how}{learned} "
+        "(assumed_rate in the file)",
+        highlight=False,
+    )
+
+
+def _write_slurm(setup: Setup, estimator: Estimator, asked: Asked) -> None:
+    done = frozenset(done_runs(read_journals(asked.output, warn)))
+    jobs = array_jobs(setup, estimator, asked.chunk, done)
+    if not jobs:
+        output_console().print("All runs are done; there is nothing to submit")
+        return
+    command = [sys.executable, "-m", "weir.cli", *asked.command[1:]]
+    written = write_scripts(
+        jobs, setup.campaign.name, asked.output.absolute(), command, asked.throttle
+    )
+    console = output_console()
+    for job, script in zip(jobs, written, strict=False):
+        console.print(
+            f"  {script}: {len(job.tasks)} tasks on {job.ranks} ranks, "
+            f"{display.duration_text(job.seconds)} each at most",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+    console.print(f"Submit all: {written[-1]}", highlight=False, markup=False, soft_wrap=True)
+    console.print("or a task again: sbatch --array=INDEX SCRIPT; afterwards: ", end="")
+    console.print(f"weir report {asked.output}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _time_limit(given: str | None, file: CampaignFile) -> float | None:
+    if given is None:
+        return file.time_limit
+    try:
+        seconds = read_duration(given)
+    except ValueError as error:
+        raise BenchError(f"--time-limit: {error}", USAGE) from None
+    assert isinstance(seconds, float)
+    return seconds
+
+
+def _only(given: str | None) -> frozenset[int] | None:
+    if given is None:
+        return None
+    try:
+        numbers = read_levels(given)
+    except LevelError as error:
+        raise BenchError(f"--only: {error}", USAGE) from None
+    wrong = [number for number in numbers if not isinstance(number, int) or number < 1]
+    if wrong:
+        raise BenchError(f"--only: {wrong[0]} is no number of a run", USAGE)
+    return frozenset(number for number in numbers if isinstance(number, int))
+
+
+def _check_only(only: frozenset[int] | None, setup: Setup) -> None:
+    beyond = sorted(only - {run.number for run in setup.campaign.runs}) if only else []
+    if beyond:
+        raise BenchError(f"--only: there is no run {beyond[0]}", USAGE)

@@ -1,0 +1,62 @@
+"""``weir bench ... --sweep``: the campaign that it is, run as ``weir campaign`` runs one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.job import default_output, utc_now
+from weir.bench.program import find_program, plan_job
+from weir.campaign.design import RANKS
+from weir.campaign.file import parse_campaign_file
+from weir.campaign.levels import read_levels
+from weir.campaign.sweep import read_sweep, sweep_file, without_swept
+from weir.commands.campaign import Asked, run_campaign
+
+
+def run_sweep(
+    arguments: Sequence[str],
+    sweeps: Sequence[str],
+    ranks: int | None,
+    launcher: str | None,
+    output: Path | None,
+    timeout: float | None,
+    *,
+    resume: bool,
+) -> None:
+    """Run or go on with a sweep; its folder is a campaign's."""
+    if resume and output is None:
+        raise BenchError("--resume needs the sweep's folder: --output FOLDER", USAGE)
+    workload = arguments[0]
+    swept = dict(read_sweep(workload, text) for text in sweeps)
+    if len(swept) < len(sweeps):
+        raise BenchError("--sweep names one setting twice", USAGE)
+    if ranks is not None and RANKS in swept:
+        raise BenchError("--ranks is given, and swept too; leave one out", USAGE)
+    words = _without_swept(arguments, swept, ranks)
+    text = sweep_file(words, sweeps, ranks)
+    name = f"{workload}-sweep-{'-'.join(swept)}"
+    target = output or default_output(name, utc_now())
+    file = parse_campaign_file(text, "--sweep", name)
+    if timeout is not None:
+        file = file.model_copy(update={"run_timeout": timeout})
+    command = ["weir", "bench", *arguments, *(f"--sweep={one}" for one in sweeps)]
+    command += ["--output", str(target)]
+    command += [f"--ranks={ranks}"] if ranks is not None else []
+    command += [f"--launcher={launcher}"] if launcher is not None else []
+    asked = Asked(output=target, command=command, launcher=launcher, resume=resume)
+    run_campaign(file, text, asked)
+
+
+def _without_swept(arguments: Sequence[str], swept: dict[str, str], ranks: int | None) -> list[str]:
+    """The words without what is swept. What cannot be planned yet is left to the campaign."""
+    first = read_levels(swept[RANKS])[0] if RANKS in swept else ranks
+    if not isinstance(first, int) or set(swept) == {RANKS}:
+        return list(arguments)
+    try:
+        planned = plan_job(find_program(os.environ), arguments, first)
+    except BenchError:
+        return list(arguments)
+    return without_swept(arguments, planned, list(swept))

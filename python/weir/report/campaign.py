@@ -1,0 +1,201 @@
+"""The report of a campaign: charts over its factors, every combination, every run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from weir.report import factor_charts, hiding
+from weir.report.chart import table
+from weir.report.comparison import ORDER
+from weir.report.line_chart import level_text
+from weir.report.markup import Markup, element, join
+from weir.report.page import document
+from weir.report.quantities import NO_VALUE, percent_text, plural, rate, rate_range_text
+from weir.report.wording import (
+    DIRECTION_NOUN,
+    METRIC_NAME,
+    METRIC_TEXT,
+    badge,
+    cache_verdict,
+    moment,
+    overall_word,
+    sentence_case,
+)
+from weir.results.campaign import Campaign, finished_runs, run_output
+from weir.results.campaign_summary import Cell, cells_of, effective_of
+from weir.results.schema import Direction, Run
+
+Runs = Mapping[int, Sequence[tuple[Path, Run]]]
+Section = tuple[str, str, Markup]
+
+
+def render_campaign(path: Path, campaign: Campaign) -> str:
+    """The whole file for the campaign in ``path``; runs that are not done yet are left out."""
+    finished = finished_runs(path, campaign)
+    cells = cells_of(campaign, finished)
+    sections = _sections(path, campaign, finished, cells)
+    links = [("result", "Result")] + [(anchor, title) for anchor, title, _ in sections]
+    navigation = element(
+        "nav",
+        element("ol", *(element("li", element("a", t, href=f"#{a}")) for a, t in links)),
+        aria_label="Parts of this report",
+    )
+    blocks = [
+        element(
+            "section",
+            element("h2", title, id=f"{anchor}-title"),
+            content,
+            id=anchor,
+            aria_labelledby=f"{anchor}-title",
+            class_="part",
+        )
+        for anchor, title, content in sections
+    ]
+    main = element(
+        "main",
+        element("h1", element("bdi", campaign.name)),
+        _facts(campaign),
+        element("p", campaign.description, class_="lead") if campaign.description else None,
+        _lead(campaign, finished),
+        blocks,
+        id="result",
+        tabindex="-1",
+    )
+    return document(campaign.name, navigation, main)
+
+
+def _facts(campaign: Campaign) -> Markup:
+    parts = [
+        element("span", campaign.workload),
+        element("span", plural(len(campaign.combinations), "combination")),
+        element("span", plural(len(campaign.runs), "run")),
+        element("span", f"order by seed {campaign.seed}"),
+        element("span", f"scaled by {campaign.scale:g}") if campaign.scale != 1 else None,
+        element("span", "begun ", moment(campaign.created_utc)),
+    ]
+    return element("p", *parts, class_="facts")
+
+
+def _lead(campaign: Campaign, finished: Runs) -> Markup:
+    words = Counter(overall_word(run) for runs in finished.values() for _, run in runs)
+    counted = ", ".join(f"{words[word]} {word}" for word in ORDER if words[word])
+    total = sum(words.values())
+    what = "configuration" if total != len(finished) else "run"
+    sentences = [
+        element("p", f"{plural(total, what)}: ", element("strong", counted or "none"), ".")
+    ]
+    missing = len(campaign.runs) - len(finished)
+    if missing:
+        said = f"{missing} of {plural(len(campaign.runs), 'run')} are not done yet."
+        sentences.append(element("p", said, class_="remark"))
+    listed: list[Direction] = ["write", "read"]
+    remarks = [_from_memory(finished, direction) for direction in listed]
+    sentences += [element("p", remark, class_="remark") for remark in remarks if remark]
+    return element("div", *sentences, class_="lead")
+
+
+def _from_memory(finished: Runs, direction: Direction) -> str | None:
+    """In how many runs the rates are not rates of the storage, or nothing if they all are."""
+    verdicts = [cache_verdict(run, direction) for runs in finished.values() for _, run in runs]
+    known = [verdict for verdict in verdicts if verdict is not None]
+    number = sum(verdict in ("memory", "mixed") for verdict in known)
+    if not number:
+        return None
+    verb = "went to" if direction == "write" else "came from"
+    which = "all of them" if number == len(known) else f"{number} of {len(known)}"
+    return (
+        f"{DIRECTION_NOUN[direction]}: in {which} the bytes {verb} memory, in part or all. "
+        "Such a rate is no rate of the storage."
+    )
+
+
+def _sections(
+    path: Path, campaign: Campaign, finished: Runs, cells: Sequence[Cell]
+) -> list[Section]:
+    sections: list[Section] = []
+    hides = hiding.render(campaign, effective_of(campaign, finished))
+    if hides is not None:
+        sections.append(("hiding", "From which exponent on I/O hides", hides))
+    if cells:
+        for factor in campaign.factors:
+            shown = cells
+            if hides is not None and hiding.EXPONENT in factor.names:
+                # Its effective rates are drawn above already, with their bounds.
+                shown = [cell for cell in cells if cell.metric != "foreground"]
+            if len(factor.levels) > 1 and shown:
+                title = f"Rates over {factor_charts.factor_title(factor)}"
+                content = factor_charts.render_factor(campaign, factor, shown)
+                sections.append((f"over-{'-'.join(factor.names)}", title, content))
+        sections.append(("combinations", "Every combination", _combinations(campaign, cells)))
+    sections.append(("runs", "Every run, in its order", _runs(path, campaign, finished)))
+    return sections
+
+
+def _combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
+    names = [name for factor in campaign.factors for name in factor.names]
+    metrics = dict.fromkeys(cell.metric for cell in cells)
+    notes = [
+        element("p", f"{sentence_case(METRIC_NAME[m])}: {METRIC_TEXT[m]}.", class_="note")
+        for m in metrics
+    ]
+    rows = []
+    for cell in cells:
+        combination = campaign.combinations[cell.combination]
+        levels = [level_text(name, combination[name]) for name in names]
+        expected = cell.expected
+        rows.append(
+            [
+                *(levels or [campaign.workload]),
+                cell.label,
+                cell.direction,
+                str(cell.runs),
+                element("strong", rate(cell.median)),
+                join(rate_range_text(cell.low, cell.high), f" ({percent_text(cell.confidence)})"),
+                rate(expected.rate) if expected else NO_VALUE,
+                percent_text(cell.median / expected.rate) if expected else NO_VALUE,
+                _verdict(cell.verdict),
+            ]
+        )
+    head = [*(names or ["workload"]), "configuration", "", "runs", "median", "interval (coverage)"]
+    head += ["expected", "of it", "verdict"]
+    numeric = len(names or [""]) + 2
+    return join(notes, table(head, rows, caption="Every combination", numeric_from=numeric))
+
+
+def _verdict(text: str) -> Markup:
+    """The badge of a verdict, with how many runs gave it where they do not agree."""
+    word, separator, count = text.partition(" in ")
+    return join(badge(word), f" in {count}" if separator else None)
+
+
+def _runs(path: Path, campaign: Campaign, finished: Runs) -> Markup:
+    names = [name for factor in campaign.factors for name in factor.names]
+    rows = []
+    for planned in campaign.runs:
+        combination = campaign.combinations[planned.combination]
+        found = finished.get(planned.number, [])
+        output = run_output(path, planned.number)
+        shown: Markup | str = str(planned.number)
+        if (output / "report.html").is_file():
+            target = (output / "report.html").relative_to(path)
+            shown = element("a", f"{planned.number}", href=str(target))
+        words = dict.fromkeys(overall_word(run) for _, run in found)
+        started = min((run.started_utc for _, run in found), default=None)
+        rows.append(
+            [
+                shown,
+                str(planned.block),
+                *(level_text(name, combination[name]) for name in names),
+                moment(started) if started else NO_VALUE,
+                join(*(badge(word) for word in words)) if words else "not done",
+            ]
+        )
+    head = ["run", "block", *names, "started", "verdict"]
+    note = element(
+        "p",
+        "The number of a run leads to its own report, with traces and latencies.",
+        class_="note",
+    )
+    return join(note, table(head, rows, caption="Every run", numeric_from=99))

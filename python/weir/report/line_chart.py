@@ -1,0 +1,318 @@
+"""A measured quantity over the levels of a factor: points with intervals, expectations as bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from weir.report.chart import FULL_WIDTH, LinearScale, LogScale, drawing, line, text
+from weir.report.markup import Markup, element, join
+from weir.report.quantities import rate_text, rate_unit, size_text
+from weir.results.campaign import Value
+
+LEFT, RIGHT, TOP, BOTTOM = 62.0, 18.0, 20.0, 48.0
+HEIGHT = 330.0
+MOST_LABELS = 14
+LOG_FROM_RATIO = 8.0
+MARKERS = ("disc", "square", "triangle", "diamond")
+SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measurement at a level, or an expectation; rates in bytes per second."""
+
+    level: Value
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points that belong together, and what was expected of them."""
+
+    name: str
+    direction: str
+    """read or write: the colour."""
+    marker: int
+    points: list[Point]
+    expected: list[Point] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A reference line through levels, such as the synchronous rate times NBIN."""
+
+    name: str
+    direction: str
+    points: Sequence[tuple[Value, float]]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place on the horizontal axis, with an interval around it."""
+
+    at: float
+    low: float | None
+    high: float | None
+    direction: str
+    label: str
+
+
+def level_text(name: str, level: Value) -> str:
+    """A level as people read it; sizes with their unit."""
+    if isinstance(level, int) and not isinstance(level, bool) and is_size(name):
+        return size_text(level)
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def is_size(name: str) -> bool:
+    """Whether a setting's numbers are bytes, by its name."""
+    return any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
+
+
+class Axis:
+    """Places levels: numbers by value or logarithm, anything else side by side."""
+
+    def __init__(self, name: str, levels: Sequence[Value], width: float) -> None:
+        self.name = name
+        self.levels = list(levels)
+        start, end = LEFT + 14, width - RIGHT - 14
+        numbers = [level for level in levels if _is_number(level)]
+        self.numeric = len(numbers) == len(self.levels) and len(self.levels) > 1
+        self.logarithmic = False
+        self._scale: LinearScale | LogScale
+        if self.numeric:
+            low, high = float(min(numbers)), float(max(numbers))
+            self.logarithmic = low > 0 and high / low >= LOG_FROM_RATIO and len(numbers) > 2
+            kind = LogScale if self.logarithmic else LinearScale
+            self._scale = kind(low, high, start, end)
+        else:
+            count = len(self.levels)
+            margin = (end - start) / (2 * count)
+            self._scale = LinearScale(0, max(1, count - 1), start + margin, end - margin)
+
+    def __call__(self, level: Value | float) -> float:
+        if self.numeric:
+            return self._scale(float(level))
+        return self._scale(self.levels.index(level))
+
+    def labels(self) -> list[tuple[float, str]]:
+        """Where a level is named; where they are many, those that do not run into each other."""
+        wanted = [(self(level), level_text(self.name, level)) for level in self.levels]
+        chosen: list[tuple[float, str]] = []
+        for x, label in sorted(wanted):
+            room = 3.4 * (len(label) + (len(chosen[-1][1]) if chosen else 0)) + 8
+            if not chosen or x - chosen[-1][0] >= room:
+                chosen.append((x, label))
+        last = max(wanted)
+        if chosen[-1] != last:
+            while len(chosen) > 1 and last[0] - chosen[-1][0] < 7 * len(last[1]) + 8:
+                chosen.pop()
+            chosen.append(last)
+        return chosen
+
+
+def _is_number(level: Value) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def line_chart(
+    factor: str,
+    title: str,
+    series: Sequence[Series],
+    *,
+    rules: Sequence[Rule] = (),
+    marks: Sequence[Mark] = (),
+    description: str,
+) -> Markup:
+    """The drawing; ``title`` stands at the horizontal axis."""
+    levels = _levels(series, rules)
+    axis = Axis(factor, levels, FULL_WIDTH)
+    top = _largest(series, rules)
+    unit = rate_unit(top)
+    scale = LinearScale(0, top * 1.06, HEIGHT - BOTTOM, TOP)
+    parts: list[Markup] = []
+    for value, label in scale.ticks_in(unit, 6):
+        y = scale(value)
+        parts.append(line(LEFT, y, FULL_WIDTH - RIGHT, y, "grid"))
+        parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
+    parts.append(text(LEFT - 8, 11, unit.name, class_="tick", anchor="end"))
+    base = HEIGHT - BOTTOM
+    for x, label in axis.labels():
+        parts.append(line(x, base, x, base + 4, "axis"))
+        parts.append(text(x, base + 17, label, class_="tick", anchor="middle"))
+    parts.append(line(LEFT, base, FULL_WIDTH - RIGHT, base, "axis"))
+    how = ", logarithmic" if axis.logarithmic else ""
+    parts.append(text(FULL_WIDTH - RIGHT, base + 36, title + how, class_="tick", anchor="end"))
+    parts += [_mark(mark, axis, base) for mark in marks]
+    parts += [_band(one, axis, scale) for one in series]
+    shifts = _shifts(axis, len(series))
+    parts += [_expected(one, axis, scale, dx) for one, dx in zip(series, shifts, strict=True)]
+    parts += [_rule(rule, axis, scale) for rule in rules]
+    parts += [
+        _measured(one, axis, scale, dx, factor) for one, dx in zip(series, shifts, strict=True)
+    ]
+    return drawing(FULL_WIDTH, HEIGHT, description, parts)
+
+
+def _levels(series: Sequence[Series], rules: Sequence[Rule]) -> list[Value]:
+    found: list[Value] = []
+    for level in [
+        *(point.level for one in series for point in [*one.points, *one.expected]),
+        *(level for rule in rules for level, _ in rule.points),
+    ]:
+        if level not in found:
+            found.append(level)
+    if all(_is_number(level) for level in found):
+        return sorted(found, key=float)
+    return found
+
+
+def _largest(series: Sequence[Series], rules: Sequence[Rule]) -> float:
+    """Of what must be seen; an expectation's upper end may leave the drawing."""
+    seen = [point.high for one in series for point in one.points]
+    seen += [point.value for one in series for point in one.expected]
+    seen += [value for rule in rules for _, value in rule.points]
+    return max([value for value in seen if math.isfinite(value)], default=1.0) or 1.0
+
+
+def _path(places: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in places)
+
+
+def _ordered(points: Sequence[Point], axis: Axis) -> list[Point]:
+    return sorted(points, key=lambda point: axis(point.level))
+
+
+def _band(one: Series, axis: Axis, scale: LinearScale) -> Markup:
+    """The expectation's interval, cut off at the top of the drawing."""
+    points = _ordered(one.expected, axis)
+    if len(points) < 2 or not axis.numeric:
+        return join()
+
+    def y(value: float) -> float:
+        return max(TOP, scale(value))
+
+    upper = [(axis(point.level), y(point.high)) for point in points]
+    lower = [(axis(point.level), y(point.low)) for point in reversed(points)]
+    return element("path", d=_path([*upper, *lower]) + "Z", class_=f"{one.direction} expectation")
+
+
+def _shifts(axis: Axis, count: int) -> list[float]:
+    """How far each series stands beside its level: side by side where levels are no numbers."""
+    if axis.numeric:
+        return [0.0] * count
+    step = min(36.0, (FULL_WIDTH - LEFT - RIGHT) / (len(axis.levels) * (count + 1)))
+    return [(place - (count - 1) / 2) * step for place in range(count)]
+
+
+def _expected(one: Series, axis: Axis, scale: LinearScale, dx: float) -> Markup:
+    points = _ordered(one.expected, axis)
+    places = [(axis(point.level) + dx, scale(point.value)) for point in points]
+    if axis.numeric and len(places) > 1:
+        return element("path", d=_path(places), class_=f"expected-line {one.direction}-line")
+    return join(*(line(x - 12, y, x + 12, y, "target") for x, y in places))
+
+
+def _rule(rule: Rule, axis: Axis, scale: LinearScale) -> Markup:
+    places = sorted((axis(level), scale(value)) for level, value in rule.points)
+    if len(places) == 1:
+        places = [(places[0][0] - 20, places[0][1]), (places[0][0] + 20, places[0][1])]
+    right, height = places[-1]
+    return join(
+        element("path", d=_path(places), class_=f"rule {rule.direction}-line"),
+        text(right, height - 5, rule.name, class_="tick halo", anchor="end"),
+    )
+
+
+def _mark(mark: Mark, axis: Axis, base: float) -> Markup:
+    x = axis(mark.at)
+    parts: list[Markup] = []
+    if mark.low is not None and mark.high is not None and mark.high > mark.low:
+        left, right = axis(mark.low), axis(mark.high)
+        parts.append(
+            element(
+                "rect",
+                x=left,
+                y=TOP,
+                width=right - left,
+                height=base - TOP,
+                class_=f"{mark.direction} expectation",
+            )
+        )
+    parts.append(
+        element("path", d=_path([(x, TOP), (x, base)]), class_=f"rule {mark.direction}-line")
+    )
+    parts.append(text(x + 5, TOP - 6, mark.label, class_="tick halo"))
+    return join(*parts)
+
+
+def _measured(one: Series, axis: Axis, scale: LinearScale, dx: float, factor: str) -> Markup:
+    points = _ordered(one.points, axis)
+    places = [(axis(point.level) + dx, scale(point.value)) for point in points]
+    parts: list[Markup] = []
+    if axis.numeric and len(places) > 1:
+        parts.append(element("path", d=_path(places), class_=f"measured {one.direction}-line"))
+    for point, (x, y) in zip(points, places, strict=True):
+        parts.append(line(x, scale(point.low), x, scale(point.high), "whisker"))
+        ends = (scale(point.low), scale(point.high))
+        parts += [line(x - 3, end, x + 3, end, "whisker") for end in ends]
+        tip = f"{one.name}, {level_text(factor, point.level)}: {rate_text(point.value)}"
+        parts.append(marker(x, y, one.marker, one.direction, tip=tip, value=point.value))
+    return join(*parts)
+
+
+def marker(
+    x: float, y: float, kind: int, direction: str, *, tip: str | None = None, value: float = 0.0
+) -> Markup:
+    """One of four shapes, so that series are told apart without colour too."""
+    shape = MARKERS[kind % len(MARKERS)]
+    outlines = {
+        "disc": f"M{x - 4:.2f} {y:.2f}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z",
+        "square": f"M{x - 3.6:.2f} {y - 3.6:.2f}h7.2v7.2h-7.2Z",
+        "triangle": f"M{x:.2f} {y - 4.6:.2f}l4.6 8h-9.2Z",
+        "diamond": f"M{x:.2f} {y - 5:.2f}l5 5l-5 5l-5 -5Z",
+    }
+    return element(
+        "path",
+        d=outlines[shape],
+        class_=f"point {direction}",
+        data_tip=tip,
+        data_value=repr(float(value)) if tip else None,
+    )
+
+
+def legend(series: Sequence[Series], rules: Sequence[Rule]) -> Markup:
+    """Each series with its line and marker, then what the other marks mean."""
+    entries = [
+        (
+            join(
+                line(1, 6, 29, 6, f"measured {one.direction}-line"),
+                marker(15, 6, one.marker, one.direction),
+            ),
+            one.name,
+        )
+        for one in series
+    ]
+    for direction in dict.fromkeys(one.direction for one in series if one.expected):
+        expected = join(
+            element(
+                "rect", x=1.0, y=1.0, width=28.0, height=10.0, class_=f"{direction} expectation"
+            ),
+            line(1, 6, 29, 6, f"expected-line {direction}-line"),
+        )
+        entries.append((expected, f"expected, {direction}"))
+    entries += [(line(1, 6, 29, 6, f"rule {rule.direction}-line"), rule.name) for rule in rules]
+    items = [
+        element(
+            "li",
+            element("svg", sample, width=30.0, height=12.0, aria_hidden="true"),
+            " ",
+            name,
+        )
+        for sample, name in entries
+    ]
+    return element("ul", *items, class_="legend")
