@@ -101,6 +101,10 @@ class Execution:
 
     def __post_init__(self) -> None:
         self.done = done_runs(self.entries)
+        self.learn()
+
+    def learn(self) -> None:
+        """Tell the estimator of every run that is done."""
         for run in self.setup.campaign.runs:
             if run.number in self.done:
                 self.estimator.learn(run.combination, self.done[run.number].seconds)

@@ -87,9 +87,9 @@ class FactorTable(Part):
 
 
 class PlatformTable(Part):
-    """``[platform]``: a platform description that expectations are made from."""
+    """``[platform]``: the description to expect from, named as for ``--platform``."""
 
-    file: Path
+    file: str
 
 
 class CampaignFile(Part):

@@ -32,7 +32,7 @@ def existing_campaign(output: Path, *, resume: bool) -> Campaign | None:
 
 
 def check_unchanged(
-    output: Path, begun: Campaign, text: str, given: Mapping[str, Value], platform: Path | None
+    output: Path, begun: Campaign, text: str, given: Mapping[str, Value], platform: str | None
 ) -> None:
     """Refuse to go on with a campaign under another file or another command line."""
     copy = output / COPY
@@ -41,7 +41,7 @@ def check_unchanged(
     except OSError as error:
         raise BenchError(f"{copy} cannot be read: {error.strerror}") from None
     difference = first_difference(before, text)
-    if difference is None and platform is not None and str(platform) != begun.platform:
+    if difference is None and platform is not None and platform != begun.platform:
         difference = f"--platform was {begun.platform} and is {platform}"
     for name in sorted({*given, *begun.given}):
         was, now = begun.given.get(name), given.get(name)

@@ -30,6 +30,7 @@ from weir.campaign.journal import JOURNAL_FILE, Journal, read_journals
 from weir.campaign.lock import machine_lock
 from weir.campaign.setup import JobOf, Setup
 from weir.results.campaign import RUNS_FOLDER
+from weir.results.platform import Platform
 from weir.results.quantities import rate_text
 from weir.results.seal import SealedRun
 
@@ -43,6 +44,7 @@ class Session:
 
     output: Path
     job_of: JobOf
+    platform: Platform | None
     assumed_rate: float
     run_timeout: float | None
     time_limit: float | None
@@ -81,14 +83,15 @@ def run_session(setup: Setup, session: Session) -> Result:
         entries = read_journals(session.output, session.tell)
         if not session.side_by_side:
             clear_preparations(session.output)
-        expecting = Expecting(session.tell)
+        expecting = Expecting(session.tell, session.platform)
+        calibrates = session.platform is None
         rates = assumed_rates(session.assumed_rate)
         execution = Execution(
             setup=setup,
             output=session.output,
             journal=journal,
             entries=entries,
-            estimator=first_estimator(setup, rates, calibrates=True),
+            estimator=first_estimator(setup, rates, calibrates=calibrates),
             expecting=expecting,
             job_of=session.job_of,
             inherited=(descriptor,),
@@ -99,8 +102,8 @@ def run_session(setup: Setup, session: Session) -> Result:
         )
         if execution.waiting():
             rates = _first_rates(setup, execution, session, rates)
-            execution.estimator = first_estimator(setup, rates, calibrates=True)
-            execution.__post_init__()
+            execution.estimator = first_estimator(setup, rates, calibrates=calibrates)
+            execution.learn()
             _say_estimate(session, execution, rates)
         on_step = held.enter_context(display.progress_display(session.messages))
         execution.watch = _watch(session, on_step)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job, check_arguments, utc_now, utc_text
@@ -45,7 +44,7 @@ def design_campaign(
     file: CampaignFile,
     *,
     scale: float | None,
-    platform: Path | None,
+    platform: str | None,
     given: Mapping[str, Value],
     seed: int | None = None,
 ) -> tuple[Campaign, int]:
@@ -70,7 +69,7 @@ def design_campaign(
         scale=chosen,
         replication=file.replication,
         given=dict(given),
-        platform=str(used) if used else None,
+        platform=used,
         factors=factors,
         combinations=combinations,
         runs=runs_of(len(combinations), file.replication, file.blocks, drawn),
@@ -82,9 +81,6 @@ def prepare_campaign(
     file: CampaignFile, campaign: Campaign, excluded: int, job_of: JobOf, ranks: int | None
 ) -> Setup:
     """Plan every combination; raises ``BenchError`` for the first that cannot be run."""
-    if campaign.platform is not None:
-        raise BenchError("expectations of a campaign are made by calibration; leave platform out")
-    check_arguments([word for word in file.arguments if word.startswith("--")])
     prepared = []
     for combination in campaign.combinations:
         settings = settings_of(file, combination, campaign.scale)
@@ -94,10 +90,19 @@ def prepare_campaign(
                 "say on how many ranks to run: ranks in [fixed], a factor ranks, or -n", USAGE
             )
         arguments = arguments_of(file, settings)
-        check_arguments(arguments)
+        _check_own(arguments)
         try:
             planned = plan_job(job_of(count).program, arguments, count)
         except BenchError as error:
             raise BenchError(f"{name_of(combination)}: {error}", error.exit_status) from None
         prepared.append(Prepared(arguments, count, planned))
     return Setup(campaign, prepared, excluded)
+
+
+def _check_own(arguments: list[str]) -> None:
+    """Refuse options that a campaign gives weir-bench itself."""
+    check_arguments(arguments)
+    if any(word.partition("=")[0] == "--output" for word in arguments):
+        raise BenchError(
+            "--output is given to weir-bench by weir itself; a campaign has its own --output", USAGE
+        )

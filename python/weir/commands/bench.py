@@ -121,7 +121,7 @@ def bench_command(
         # Imported here: it builds on this module, and a single run has not to wait for it.
         from weir.commands.sweep import run_sweep  # noqa: PLC0415
 
-        run_sweep(arguments, sweep, ranks, launcher, output, timeout, resume=resume)
+        run_sweep(arguments, sweep, ranks, launcher, platform, output, timeout, resume=resume)
         return
     if resume:
         raise BenchError("--resume goes on with a --sweep; a single run is begun anew", USAGE)

@@ -13,6 +13,7 @@ import typer
 
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job
+from weir.bench.platforms import find_platform
 from weir.campaign import display
 from weir.campaign.estimate import Estimator, assumed_rates
 from weir.campaign.execution import planned_bytes
@@ -23,7 +24,7 @@ from weir.campaign.levels import LevelError, read_levels
 from weir.campaign.session import Session, ending_error, first_estimator, run_session
 from weir.campaign.setup import Setup, design_campaign, prepare_campaign
 from weir.campaign.slurm import array_jobs, write_scripts
-from weir.commands.bench import LauncherText, Ranks, find_job
+from weir.commands.bench import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.terminal import message_console, output_console, warn
 from weir.report import write_report
 from weir.report.hiding import hiding_of
@@ -41,7 +42,7 @@ class Asked:
     ranks: int | None = None
     launcher: str | None = None
     scale: float | None = None
-    platform: Path | None = None
+    platform: str | None = None
     time_limit: float | None = None
     resume: bool = False
     dry_run: bool = False
@@ -76,9 +77,7 @@ def campaign_command(
     scale: Annotated[
         float | None, typer.Option("--scale", min=0, help="Instead of the file's scale.")
     ] = None,
-    platform: Annotated[
-        Path | None, typer.Option("--platform", help="Expectations from this description.")
-    ] = None,
+    platform: PlatformText = None,
     time_limit: Annotated[
         str | None,
         typer.Option("--time-limit", help="Begin no run that would end later: 3600, 90m, 2h."),
@@ -147,6 +146,7 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
     campaign = begun or campaign
     job_of = functools.cache(lambda count: _job(count, asked.launcher))
     setup = prepare_campaign(file, campaign, excluded, job_of, asked.ranks)
+    described = find_platform(campaign.platform) if campaign.platform else None
     _check_only(asked.only, setup)
     done = len(done_runs(read_journals(output, warn))) if begun else 0
     display.show_design(console, setup, planned_bytes(setup), done)
@@ -165,6 +165,7 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
     session = Session(
         output=output,
         job_of=job_of,
+        platform=described,
         assumed_rate=file.assumed_rate,
         run_timeout=file.run_timeout,
         time_limit=asked.time_limit,

@@ -21,6 +21,7 @@ def run_sweep(
     sweeps: Sequence[str],
     ranks: int | None,
     launcher: str | None,
+    platform: str | None,
     output: Path | None,
     timeout: float | None,
     *,
@@ -46,7 +47,10 @@ def run_sweep(
     command += ["--output", str(target)]
     command += [f"--ranks={ranks}"] if ranks is not None else []
     command += [f"--launcher={launcher}"] if launcher is not None else []
-    asked = Asked(output=target, command=command, launcher=launcher, resume=resume)
+    command += [f"--platform={platform}"] if platform is not None else []
+    asked = Asked(
+        output=target, command=command, launcher=launcher, platform=platform, resume=resume
+    )
     run_campaign(file, text, asked)
 
 
