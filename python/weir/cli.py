@@ -12,6 +12,7 @@ import typer
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.bench import PASSING, bench_command, predict_command
 from weir.commands.campaign import campaign_command
+from weir.commands.platform import platform_app
 from weir.commands.report import report_command
 from weir.commands.results import results_app
 from weir.commands.terminal import warn
@@ -32,6 +33,7 @@ app.command("predict", context_settings=PASSING)(predict_command)
 app.command("campaign")(campaign_command)
 app.command("report")(report_command)
 app.add_typer(results_app, name="results")
+app.add_typer(platform_app, name="platform")
 
 
 @app.callback()

@@ -24,6 +24,7 @@ Shape one_host(int ranks, int targets) {
 
 std::vector<std::string> names(int targets) {
   std::vector<std::string> made;
+  made.reserve(static_cast<std::size_t>(targets));
   for (int i = 0; i < targets; ++i) made.push_back("/target" + std::to_string(i));
   return made;
 }

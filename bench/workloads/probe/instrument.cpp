@@ -218,7 +218,7 @@ Result<double> Instrument::move_file(const Cell& cell, const TrialPlan& plan) {
         pattern, {.begin = plan.lead_in_bytes, .bytes = cell.bytes, .count = plan.operations},
         image, &times);
   }
-  const auto seconds = seconds_of_span(std::move(status), times, mine);
+  auto seconds = seconds_of_span(std::move(status), times, mine);
   if (!seconds) return seconds;
   if (status = meeting_.meet(finish(cell, end, mine), waiting_of(mine)); !status) {
     return status.error();

@@ -45,7 +45,7 @@ Status exchange_messages(const Job& job, int other, Role role, std::int64_t mess
 
 Status stream_messages(const Job& job, int other, Role role, std::byte* memory, std::int64_t bytes,
                        std::int64_t messages, Times* times) {
-  std::array<MPI_Request, messages_on_their_way> requests;
+  std::array<MPI_Request, messages_on_their_way> requests{};
   requests.fill(MPI_REQUEST_NULL);
   const int count = static_cast<int>(bytes);
   const char* const what = role == Role::sender ? "send" : "receive";

@@ -67,10 +67,10 @@ class Survey {
 
   Result<TargetShape> grow_files(int target);
   Status make_pilots();
-  Status make_pilot(std::size_t cell);
+  Status make_pilot(std::size_t index);
   // One trial of every cell in an order of its own; stops where there is no time left.
   Status make_round(Kind kind, std::uint64_t seed);
-  Status make_trial(std::size_t cell, Kind kind);
+  Status make_trial(std::size_t index, Kind kind);
   // Plans all trials anew, for rounds of that length.
   void plan(double round_seconds);
   Status look_at_clock();

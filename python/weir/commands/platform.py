@@ -1,0 +1,198 @@
+"""``weir platform``: measure this machine's path, and draw descriptions of paths."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.job import Job
+from weir.bench.launcher import found_launcher, given_launcher
+from weir.bench.messages import Progress
+from weir.bench.program import find_program
+from weir.commands.terminal import message_console, output_console, warn
+from weir.platform.files import (
+    check_output,
+    default_path,
+    find_description,
+    keep_older,
+    probe_path,
+)
+from weir.results.platform_file import load_platform, write_platform
+from weir.results.probe import Probe
+
+platform_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+DEFAULT_SECONDS = 50.0
+PICTURES = (".svg", ".html")
+
+
+@platform_app.callback()
+def platform_group(context: typer.Context) -> None:
+    """Measure this machine's path, and draw descriptions of paths."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@platform_app.command("probe")
+def probe_command(
+    directory: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--directory",
+            metavar="DIR[,DIR...]",
+            help="A directory on each target to be measured; may be repeated.  [default: .]",
+        ),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS", help="[default: the cores]"),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher", envvar="WEIR_LAUNCHER", help="Start ranks with this: 'srun -n 4096'."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="[default: platforms/HOST.toml]"),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, max=3600, help="What it may take.")
+    ] = DEFAULT_SECONDS,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The platform's name.  [default: the host's]")
+    ] = None,
+) -> None:
+    """Measure memory, page cache, storage and messages, and write a platform description.
+
+    Takes less than a minute. The samples stay beside the description (HOST.probe.json); an older
+    description of the same name stays as HOST.1.toml.
+    """
+    host = socket.gethostname()
+    target = output or default_path(name or host)
+    directories = [one for given in directory or ["."] for one in given.split(",")]
+    for one in directories:
+        if not Path(one).is_dir():
+            raise BenchError(f"--directory {one!r} is no directory; make it first", USAGE)
+    job = _find_job(ranks, launcher)
+    check_output(target)
+    fresh = target.with_name(f".{target.stem}.probe.json")
+    with _progress_display(message_console(), seconds) as on_progress:
+        from_ = [str(Path(one).resolve()) for one in directories]
+        probe = _run(job, from_, seconds, fresh, on_progress)
+    _finish(output_console(), probe, fresh, target, name or target.stem)
+
+
+def _run(
+    job: Job,
+    directories: list[str],
+    seconds: float,
+    fresh: Path,
+    on_progress: Callable[[Progress], None],
+) -> Probe:
+    # Imported here, as all that only this command needs.
+    from weir.platform.probing import run_probe  # noqa: PLC0415
+
+    return run_probe(job, directories, seconds, fresh, on_progress=on_progress, tell=warn)
+
+
+def _finish(console: Console, probe: Probe, fresh: Path, target: Path, name: str) -> None:
+    """Fit, keep what was there, write, show."""
+    from weir.model.platform_fit import fit_platform  # noqa: PLC0415
+    from weir.platform.drawing import draw_platform  # noqa: PLC0415
+
+    message_console().print("  fitting the path's stages", highlight=False)
+    try:
+        platform = fit_platform(probe, name)
+    except ValueError as error:
+        kept = probe_path(target)
+        fresh.replace(kept)
+        raise BenchError(f"no platform can be fitted to {kept}: {error}", FAILED) from None
+    older = keep_older(target)
+    fresh.replace(probe_path(target))
+    write_platform(target, platform)
+    draw_platform(console, platform)
+    console.print()
+    if not probe.quiet.quiet:
+        warn(f"{probe.quiet.text}: probe again when the machine is quiet")
+    if older is not None:
+        console.print(f"Older description: {older}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"Platform: {target}", highlight=False, markup=False, soft_wrap=True)
+
+
+@platform_app.command("show")
+def show_command(
+    platform: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|NAME]",
+            help="A description, or its name in platforms/.",
+            show_default=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw it into FILE.svg or FILE.html too."),
+    ] = None,
+) -> None:
+    """Draw a platform: stages in a byte's order, limits, costs, topology, errors of the fits."""
+    from weir.platform.drawing import draw_platform  # noqa: PLC0415
+
+    if picture is not None and picture.suffix not in PICTURES:
+        raise BenchError(f"--picture {picture}: name a file that ends in .svg or .html", USAGE)
+    description = load_platform(find_description(platform))
+    console = output_console()
+    draw_platform(console, description)
+    if picture is not None:
+        from weir.platform.picture import write_picture  # noqa: PLC0415
+
+        write_picture(picture, description)
+        console.print(f"Picture: {picture}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _find_job(ranks: int | None, launcher: str | None) -> Job:
+    program = find_program(os.environ)
+    if launcher is not None:
+        return Job(program, given_launcher(launcher, ranks))
+    allocated = os.environ.get("SLURM_NTASKS", "")
+    if ranks is None and allocated.isdigit():
+        ranks = int(allocated)
+    return Job(program, found_launcher(ranks or len(os.sched_getaffinity(0)), os.environ))
+
+
+@contextmanager
+def _progress_display(console: Console, seconds: float) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal; elsewhere a line for each phase and round."""
+    if not console.is_terminal:
+        said: list[str] = []
+
+        def print_line(step: Progress) -> None:
+            phase = step.text.partition(":")[0]
+            if phase in said:
+                return
+            said.append(phase)
+            console.print(f"  {step.repetitions_done} s: {phase}", highlight=False, markup=False)
+
+        yield print_line
+        return
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[at]}"))
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("probe", total=seconds, at="")
+
+        def move_bar(step: Progress) -> None:
+            total = max(step.repetitions_planned, step.repetitions_done)
+            bar.update(task, completed=step.repetitions_done, total=total, at=escape(step.text))
+
+        yield move_bar

@@ -1,0 +1,1 @@
+"""Measuring this machine's path and drawing platform descriptions."""

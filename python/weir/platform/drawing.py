@@ -1,0 +1,142 @@
+"""A platform description at the terminal: stages with bars, limits, costs, topology, fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+from weir.platform.summary import Row, fit_of, limits, rows
+from weir.platform.topology import Branch, topology_tree
+from weir.results.platform import Platform, Quantity
+from weir.results.quantities import rate_text, seconds_text, significant, size_text
+
+BAR_CELLS = 24
+COLOURS = {"node": "cyan", "rank": "cyan", "node link": "magenta"}
+TARGET_COLOUR = "yellow"
+
+
+def draw_platform(console: Console, platform: Platform) -> None:
+    """Everything, the path first."""
+    when = f", measured {platform.measured_utc}" if platform.measured_utc else ", not measured"
+    took = f" in {seconds_text(platform.seconds)}" if platform.seconds else ""
+    console.print(f"[bold]{escape(platform.name)}[/bold]{when}{took}", highlight=False)
+    quiet = platform.conditions.get("quiet")
+    if isinstance(quiet, str):
+        console.print(f"  system: {escape(quiet)}", highlight=False)
+    console.print()
+    draw_stages(console, platform)
+    console.print()
+    draw_limits(console, platform)
+    draw_costs(console, platform)
+    console.print()
+    console.print(_rich_tree(topology_tree(platform)))
+    draw_doubts(console, platform)
+
+
+def draw_stages(console: Console, platform: Platform) -> None:
+    """One line per stage in the byte's order; bars on one logarithmic scale."""
+    all_rows = rows(platform)
+    scale = [row.total for row in all_rows if row.total > 0]
+    if not scale:
+        console.print("no stage has a rate")
+        return
+    low = 4.0 ** math.floor(math.log(min(scale), 4))
+    high = 4.0 ** math.ceil(math.log(max(scale), 4))
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    table.add_column("stage", no_wrap=True)
+    table.add_column("at", no_wrap=True)
+    table.add_column("units", justify="right")
+    table.add_column("of one unit", justify="right", no_wrap=True)
+    table.add_column("95 % interval", no_wrap=True)
+    table.add_column("fixed cost", justify="right", no_wrap=True)
+    table.add_column(f"all units, {rate_text(low)} to {rate_text(high)}", no_wrap=True)
+    table.add_column("fit is off by", justify="right", no_wrap=True)
+    for row in all_rows:
+        colour = COLOURS.get(row.kind, TARGET_COLOUR)
+        fixed = row.fixed.value
+        table.add_row(
+            f"  {escape(row.name)}" if row.is_unit else escape(row.name),
+            "" if row.is_unit else row.kind,
+            "" if row.is_unit else str(row.units),
+            rate_text(row.rate.value),
+            interval_text(row.rate),
+            seconds_text(fixed) if fixed else "",
+            f"[{colour}]{bar(row.total, low, high)}[/]",
+            fit_text(platform, row),
+            style="dim" if row.is_unit else None,
+        )
+    console.print(table)
+
+
+def bar(value: float, low: float, high: float, cells: int = BAR_CELLS) -> str:
+    """A bar of eighths of a cell: empty at ``low``, full at ``high``, logarithmic in between."""
+    if value <= low or high <= low:
+        return "▏"
+    eighths = round(8 * cells * min(1.0, math.log(value / low) / math.log(high / low)))
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def interval_text(quantity: Quantity) -> str:
+    """Low and high as percentages of the value; nothing where none is known."""
+    if quantity.low == quantity.value == quantity.high or quantity.value <= 0:
+        return ""
+    low, high = quantity.low / quantity.value - 1, quantity.high / quantity.value - 1
+    return f"{100 * low:+.0f} % {100 * high:+.0f} %"
+
+
+def fit_text(platform: Platform, row: Row) -> str:
+    """The median error on samples that were held out."""
+    fit = fit_of(platform, row)
+    if fit is None:
+        return ""
+    text = f"{100 * fit.held_out_median_error:.0f} %"
+    return text if fit.fits else f"[red]{text}, no fit[/]"
+
+
+def draw_limits(console: Console, platform: Platform) -> None:
+    """Which stage large and small transfers of all ranks wait for."""
+    for limit in limits(platform):
+        console.print(
+            f"{limit.what} of {size_text(limit.operation_bytes)} by all ranks: limited by "
+            f"[bold]{escape(limit.stage)}[/bold], about {rate_text(limit.bytes_per_second)}",
+            highlight=False,
+        )
+
+
+def draw_costs(console: Console, platform: Platform) -> None:
+    """What single operations cost that move few bytes or none."""
+    costs = [
+        f"{name} {seconds_text(quantity.value)}"
+        for name, quantity in platform.latencies_seconds.items()
+    ]
+    if costs:
+        console.print(f"one operation: {escape(', '.join(costs))}", highlight=False)
+    work = platform.busy_work_operations_per_second
+    if work is not None:
+        console.print(
+            f"busy work of a rank: {significant(work.value / 1e9)} operations per ns",
+            highlight=False,
+        )
+
+
+def draw_doubts(console: Console, platform: Platform) -> None:
+    """What the probe had to leave out, and fits that do not hold."""
+    warnings = platform.conditions.get("warnings")
+    told: Sequence[str] = [str(one) for one in warnings] if isinstance(warnings, list) else []
+    for text in told:
+        console.print(f"warning: {escape(text)}", highlight=False)
+    for fit in platform.fits:
+        if not fit.fits:
+            console.print(f"warning: {escape(fit.stage)}: {escape(fit.text)}", highlight=False)
+
+
+def _rich_tree(branch: Branch, parent: Tree | None = None) -> Tree:
+    tree = Tree(escape(branch.text)) if parent is None else parent.add(escape(branch.text))
+    for child in branch.children:
+        _rich_tree(child, tree)
+    return tree

@@ -1,0 +1,225 @@
+"""A platform description as one picture: the path from the ranks to the targets.
+
+A page that stands alone: SVG without scripts or fonts of its own. From left to right go the places
+of a byte's path; each stage is a bar, on one logarithmic scale for all, with the rate of all units,
+a mark for each unit that differs, and its interval. Below stand the limits, the costs of single
+operations and what is where.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from weir.platform.drawing import interval_text
+from weir.platform.summary import Row, limits, rows
+from weir.platform.topology import Branch, topology_tree
+from weir.report.markup import Markup, element, join
+from weir.results.folder import write_atomically
+from weir.results.platform import Platform
+from weir.results.quantities import rate_text, seconds_text, size_text
+
+WIDTH = 1080
+MARGIN = 36
+NAME_WIDTH = 250
+BAR_LEFT = MARGIN + NAME_WIDTH
+BAR_RIGHT = WIDTH - MARGIN - 250
+ROW = 30
+UNIT_ROW = 22
+LINE = 20
+INK, SOFT, GRID, PAPER = "#1b2733", "#5b6b7a", "#dfe5ea", "#ffffff"
+COLOURS = {
+    "rank": "#2a6f97",
+    "node": "#2a6f97",
+    "node link": "#8e5aa8",
+    "server": "#b5651d",
+    "device link": "#b5651d",
+    "target": "#c98a1b",
+    "device cache": "#7a8f2a",
+}
+PLACES = {
+    "rank": "In a rank",
+    "node": "In a host's memory",
+    "node link": "Between hosts",
+    "server": "In a server",
+    "device link": "On the way to the device",
+    "target": "On the targets",
+    "device cache": "In the device's cache",
+}
+
+
+def write_picture(path: Path, platform: Platform) -> Path:
+    """Write the picture: SVG, or the same in a page of HTML, by the file's ending."""
+    drawing = draw_picture(platform)
+    if path.suffix == ".html":
+        text = "<!doctype html>\n" + element(
+            "html",
+            element("meta", charset="utf-8"),
+            element("title", f"Platform {platform.name}"),
+            element("body", drawing, style=f"margin:0;background:{PAPER};text-align:center"),
+            lang="en",
+        )
+    else:
+        text = '<?xml version="1.0" encoding="UTF-8"?>\n' + drawing
+    return write_atomically(path, text + "\n")
+
+
+def draw_picture(platform: Platform) -> Markup:
+    """The whole picture as one ``svg`` element."""
+    parts: list[Markup] = [_heading(platform)]
+    y = 108.0
+    all_rows = [row for row in rows(platform) if row.total > 0]
+    if all_rows:
+        chart, y = _chart(all_rows, y)
+        parts.append(chart)
+    for title, lines in _texts(platform):
+        y += 16
+        parts.append(_text(MARGIN, y, title, size=15, weight="600"))
+        for text in lines:
+            y += LINE
+            parts.append(_text(MARGIN, y, text, size=13, fill=SOFT))
+        y += 14
+    height = y + 16
+    return element(
+        "svg",
+        element("rect", width=WIDTH, height=height, fill=PAPER),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {height:.0f}",
+        width=WIDTH,
+        height=height,
+        role="img",
+        font_family="system-ui, 'DejaVu Sans', sans-serif",
+        aria_label=f"The path of a byte on {platform.name}",
+    )
+
+
+def _heading(platform: Platform) -> Markup:
+    hosts = "host" if platform.hosts == 1 else "hosts"
+    facts = [f"{platform.hosts} {hosts} with {platform.ranks_per_host} ranks each"]
+    facts.append(f"measured {platform.measured_utc}" if platform.measured_utc else "not measured")
+    quiet = platform.conditions.get("quiet")
+    second = [quiet] if isinstance(quiet, str) else []
+    return join(
+        _text(MARGIN, 46, f"The path of a byte on {platform.name}", size=24, weight="600"),
+        _text(MARGIN, 70, ", ".join(facts), size=13, fill=SOFT),
+        *(_text(MARGIN, 88, text, size=13, fill=SOFT) for text in second),
+    )
+
+
+def _chart(all_rows: list[Row], top: float) -> tuple[Markup, float]:
+    low = 10.0 ** math.floor(math.log10(min(row.total for row in all_rows)))
+    high = 10.0 ** math.ceil(
+        math.log10(max(max(row.rate.high * row.units, row.total) for row in all_rows))
+    )
+
+    def x_of(rate: float) -> float:
+        share = math.log(max(rate, low) / low) / math.log(high / low)
+        return BAR_LEFT + (BAR_RIGHT - BAR_LEFT) * min(1.0, share)
+
+    parts: list[Markup] = []
+    y = top + 24
+    kind = None
+    for row in all_rows:
+        if row.kind != kind:
+            kind = row.kind
+            y += 12
+            parts.append(_text(MARGIN, y + 12, PLACES[row.kind], size=12, weight="600", fill=SOFT))
+            y += 22
+        parts.append(_unit(row, y, x_of) if row.is_unit else _stage(row, y, x_of))
+        y += UNIT_ROW if row.is_unit else ROW
+    grid = _grid(low, high, top + 18, y, x_of)
+    return join(grid, *parts), y + 8
+
+
+def _grid(low: float, high: float, top: float, bottom: float, x_of: object) -> Markup:
+    assert callable(x_of)
+    lines: list[Markup] = []
+    for power in range(round(math.log10(low)), round(math.log10(high)) + 1):
+        x = x_of(10.0**power)
+        lines.append(element("line", x1=x, x2=x, y1=top, y2=bottom, stroke=GRID))
+        lines.append(_text(x, top - 6, _decade(power), size=11, fill=SOFT, anchor="middle"))
+    return join(*lines)
+
+
+def _decade(power: int) -> str:
+    scales = ((12, "TB/s"), (9, "GB/s"), (6, "MB/s"), (3, "kB/s"), (0, "B/s"))
+    scale, name = next((scale, name) for scale, name in scales if power >= scale)
+    return f"{10 ** (power - scale)} {name}"
+
+
+def _stage(row: Row, y: float, x_of: object) -> Markup:
+    assert callable(x_of)
+    colour = COLOURS[row.kind]
+    end = x_of(row.total)
+    low, high = x_of(row.rate.low * row.units), x_of(row.rate.high * row.units)
+    middle = y + 10
+    label = rate_text(row.total)
+    if row.units > 1:
+        label += f" ({row.units} x {rate_text(row.rate.value)})"
+    if row.fixed.value:
+        label += f", {seconds_text(row.fixed.value)} each"
+    whisker = join(
+        element("line", x1=low, x2=high, y1=middle, y2=middle, stroke=INK, stroke_width=1.5),
+        *(
+            element("line", x1=x, x2=x, y1=middle - 4, y2=middle + 4, stroke=INK, stroke_width=1.5)
+            for x in (low, high)
+        ),
+    )
+    return join(
+        _text(MARGIN + 12, y + 14, row.name, size=14),
+        element(
+            "rect", x=BAR_LEFT, y=y, width=max(1.0, end - BAR_LEFT), height=20, rx=3, fill=colour
+        ),
+        whisker if high > low else None,
+        _text(max(end, high) + 8, y + 14, label, size=13),
+        element("title", f"{row.name}: {label} {interval_text(row.rate)}"),
+    )
+
+
+def _unit(row: Row, y: float, x_of: object) -> Markup:
+    assert callable(x_of)
+    end = x_of(row.total)
+    return join(
+        _text(MARGIN + 28, y + 11, row.name, size=12, fill=SOFT),
+        element(
+            "rect", x=BAR_LEFT, y=y + 2, width=max(1.0, end - BAR_LEFT), height=10, rx=2,
+            fill=COLOURS[row.kind], opacity="0.55",
+        ),
+        _text(end + 8, y + 11, rate_text(row.rate.value), size=12, fill=SOFT),
+    )  # fmt: skip
+
+
+def _texts(platform: Platform) -> list[tuple[str, list[str]]]:
+    made: list[tuple[str, list[str]]] = []
+    found = [
+        f"{limit.what} in operations of {size_text(limit.operation_bytes)}: {limit.stage}, about "
+        f"{rate_text(limit.bytes_per_second)}"
+        for limit in limits(platform)
+    ]
+    if found:
+        made.append(("What limits all ranks together", found))
+    costs = [
+        f"{name} {seconds_text(quantity.value)}"
+        for name, quantity in platform.latencies_seconds.items()
+    ]
+    if costs:
+        made.append(("What one operation costs", [", ".join(costs)]))
+    made.append(("What is where", _flat(topology_tree(platform), 0)))
+    return made
+
+
+def _flat(branch: Branch, depth: int) -> list[str]:
+    lines = [] if depth == 0 else ["\u2003" * (depth - 1) + branch.text]
+    for child in branch.children:
+        lines += _flat(child, depth + 1)
+    return lines
+
+
+def _text(
+    x: float, y: float, text: str, *, size: int, fill: str = INK, weight: str | None = None,
+    anchor: str | None = None,
+) -> Markup:  # fmt: skip
+    return element(
+        "text", text, x=x, y=y, font_size=size, fill=fill, font_weight=weight, text_anchor=anchor
+    )

@@ -1,0 +1,108 @@
+"""Runs ``weir-bench probe`` under the launcher and leaves no test files, however it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
+from weir.bench.job import Job
+from weir.bench.messages import Progress, StandardError
+from weir.bench.process import Ending, run_child
+from weir.results.errors import ResultError
+from weir.results.folder import describe_validation
+from weir.results.probe import Probe
+
+FOLDERS_LIST = "folders.json"
+OWN_PREFIX = "weir-probe-"
+ALLOWANCE_SECONDS = 300.0
+"""Beyond ``--seconds``: the start of the ranks, and very slow storage."""
+
+
+def run_probe(
+    job: Job,
+    directories: Sequence[str],
+    seconds: float,
+    output: Path,
+    *,
+    on_progress: Callable[[Progress], None],
+    tell: Callable[[str], None],
+) -> Probe:
+    """Measure; afterwards ``output`` holds probe.json.
+
+    Raises ``BenchError`` when the job failed or was interrupted. No test files are left then.
+    """
+    arguments = ["probe", "--directory", ",".join(directories), "--seconds", f"{seconds:g}"]
+    arguments += ["--output", str(output), "--progress", "json"]
+    said = StandardError(on_progress=on_progress, on_line=tell)
+    ending = run_child(
+        job.command(arguments),
+        job.environment(),
+        seconds + ALLOWANCE_SECONDS,
+        on_stdout=lambda _: None,
+        on_stderr=said.line,
+    )
+    if not ending.succeeded:
+        removed = remove_leftovers(output)
+        if removed:
+            tell(f"removed {len(removed)} folders of test files that the job left")
+        raise _failure(ending, said)
+    return load_probe(output)
+
+
+def load_probe(path: Path) -> Probe:
+    """A probe.json, checked; raises ``ResultError`` with the fault's place."""
+    try:
+        return Probe.model_validate_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultError(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise ResultError(f"{path}: {describe_validation(error)}") from None
+
+
+def remove_leftovers(output: Path) -> list[Path]:
+    """Remove what a broken probe left: test folders that it listed, and its own unfinished one.
+
+    Only folders whose name begins with ``weir-probe-`` are touched: a damaged list must not remove
+    anything else.
+    """
+    unfinished = output.with_name(f"{output.name}.unfinished")
+    listing = unfinished / FOLDERS_LIST
+    removed: list[Path] = []
+    if listing.is_file():
+        for folder in _listed(listing):
+            if folder.is_dir() and not folder.is_symlink() and folder.name.startswith(OWN_PREFIX):
+                shutil.rmtree(folder)
+                removed.append(folder)
+    if unfinished.is_dir():
+        shutil.rmtree(unfinished)
+    return removed
+
+
+def _listed(listing: Path) -> list[Path]:
+    try:
+        listed = json.loads(listing.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BenchError(f"{listing} cannot be read, test files may be left: {error}") from None
+    paths = (
+        [Path(one) for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    )
+    if not paths or not all(path.is_absolute() for path in paths):
+        raise BenchError(f"{listing} is no list of absolute paths, test files may be left")
+    return paths
+
+
+def _failure(ending: Ending, said: StandardError) -> BenchError:
+    if ending.asked_by is not None:
+        return BenchError(f"the probe failed: {ending.describe()}", INTERRUPTED)
+    status = USAGE if ending.status == USAGE else FAILED
+    if said.told and not ending.timed_out:
+        return BenchError("", status)
+    reason = said.reason()
+    return BenchError(
+        f"the probe failed: {ending.describe()}" + (f"; {reason}" if reason else ""), status
+    )

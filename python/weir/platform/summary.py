@@ -1,0 +1,134 @@
+"""What a platform description says, in the order of a byte's path, ready to be drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import get_args
+
+from weir.results.platform import Fit, Platform, PlatformStage, Quantity, Route, StageKind
+from weir.results.schema import Direction
+
+ORDER: tuple[StageKind, ...] = get_args(StageKind)
+MEBIBYTE = 2**20
+LARGE = 16 * MEBIBYTE
+SMALL = 4096
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stage, or one of its units where they differ."""
+
+    name: str
+    kind: StageKind
+    direction: Direction | None
+    units: int
+    rate: Quantity
+    fixed: Quantity
+    is_unit: bool = False
+
+    @property
+    def total(self) -> float:
+        """Bytes per second of all units together."""
+        return self.rate.value * self.units
+
+
+def rows(platform: Platform) -> list[Row]:
+    """Stages from the application to the device, each followed by its units where they differ."""
+    made: list[Row] = []
+    for stage in sorted(platform.stages, key=lambda one: ORDER.index(one.kind)):
+        made.append(
+            Row(
+                stage.name,
+                stage.kind,
+                stage.direction,
+                units(platform, stage),
+                stage.rate_bytes_per_second,
+                stage.fixed_seconds,
+            )
+        )
+        made += [
+            Row(
+                unit.name,
+                stage.kind,
+                stage.direction,
+                1,
+                unit.rate_bytes_per_second,
+                unit.fixed_seconds,
+                is_unit=True,
+            )
+            for unit in stage.different_units
+        ]
+    return made
+
+
+def units(platform: Platform, stage: PlatformStage) -> int:
+    """How many there are in the whole platform: kinds rank and node count per rank and host."""
+    if stage.kind == "rank":
+        return stage.units * platform.hosts * platform.ranks_per_host
+    if stage.kind in ("node", "node link"):
+        return stage.units * (platform.hosts if stage.kind == "node" else 1)
+    return stage.units
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Which stage a transfer of all ranks waits for, at operations of one size."""
+
+    what: str
+    operation_bytes: int
+    stage: str
+    bytes_per_second: float
+
+
+def limits(platform: Platform) -> list[Limit]:
+    """For large and for 4 KiB operations, written durably and read from storage, all ranks."""
+    wanted: list[tuple[str, Direction, tuple[Route, ...]]] = [
+        ("write", "write", ("durable", "direct")),
+        ("read", "read", ("dropped", "direct")),
+    ]
+    found: list[Limit] = []
+    for what, direction, routes in wanted:
+        for size in (LARGE, SMALL):
+            limit = limit_of(platform, what, direction, routes, size)
+            if limit is not None:
+                found.append(limit)
+    return found
+
+
+def limit_of(
+    platform: Platform, what: str, direction: Direction, routes: tuple[Route, ...], size: int
+) -> Limit | None:
+    """The slowest stage on the first of the routes that the platform knows."""
+    for route in routes:
+        passed = [
+            one
+            for one in platform.stages
+            if route in one.routes and one.direction in (None, direction)
+        ]
+        if not any(one.kind in ("target", "device cache", "server") for one in passed):
+            continue
+        slowest = min(passed, key=lambda one: rate_at(platform, one, size))
+        return Limit(what, size, slowest.name, rate_at(platform, slowest, size))
+    return None
+
+
+def rate_at(platform: Platform, stage: PlatformStage, size: int) -> float:
+    """Bytes per second of all ranks through the stage: its rate, less the fixed cost of operations.
+
+    A drawing's estimate: every rank has one operation under way at a time. The path model
+    (``weir.model``) does this with all that it knows.
+    """
+    ranks = platform.hosts * platform.ranks_per_host
+    if stage.different_units:
+        total = sum(one.rate_bytes_per_second.value for one in stage.different_units)
+    else:
+        total = stage.rate_bytes_per_second.value * units(platform, stage)
+    if total <= 0:
+        return math.inf
+    return size * ranks / (size * ranks / total + stage.fixed_seconds.value)
+
+
+def fit_of(platform: Platform, row: Row) -> Fit | None:
+    """How well a stage, or a unit of it, was fitted."""
+    return next((one for one in platform.fits if one.stage == row.name), None)

@@ -1,0 +1,107 @@
+"""A platform's hosts, processors, memory and targets as a tree of one-line texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weir.results.platform import Platform
+from weir.results.quantities import size_text
+
+
+@dataclass
+class Branch:
+    """A line and what belongs to it."""
+
+    text: str
+    children: list[Branch] = field(default_factory=list)
+
+
+def topology_tree(platform: Platform) -> Branch:
+    """What is where, as far as the description tells; what is unknown is left out."""
+    hosts = "host" if platform.hosts == 1 else "hosts"
+    tree = Branch(
+        f"{platform.name}: {platform.hosts} {hosts}, {platform.ranks_per_host} ranks each"
+    )
+    by_host = platform.topology.get("ranks_by_host")
+    if isinstance(by_host, dict) and len(by_host) > 1:
+        shown = [f"{host} ({ranks})" for host, ranks in list(by_host.items())[:8]]
+        more = f" and {len(by_host) - len(shown)} more" if len(by_host) > len(shown) else ""
+        tree.children.append(Branch(f"hosts (ranks): {', '.join(shown)}{more}"))
+    hardware = platform.topology.get("hardware")
+    if isinstance(hardware, dict):
+        tree.children += _hardware(hardware)
+    if platform.memory_available_bytes:
+        tree.children.append(
+            Branch(f"memory available when probed: {size_text(platform.memory_available_bytes)}")
+        )
+    for target in platform.targets:
+        branch = Branch(f"target {target.directory}: {target.file_system} on {target.device}")
+        branch.children += _target(target.mount, target.layout)
+        tree.children.append(branch)
+    return tree
+
+
+def _hardware(hardware: dict[str, Any]) -> list[Branch]:
+    branches = []
+    processor = hardware.get("processor")
+    if isinstance(processor, dict):
+        branch = Branch(f"processor: {_known(processor.get('model'), 'of unknown model')}")
+        counts = [
+            f"{processor[name]} {label if processor[name] != 1 else label.removesuffix('s')}"
+            for name, label in COUNTS.items()
+            if isinstance(processor.get(name), int)
+        ]
+        if counts:
+            branch.children.append(Branch(", ".join(counts)))
+        caches = processor.get("caches")
+        if isinstance(caches, list):
+            branch.children += [Branch(_cache(one)) for one in caches if isinstance(one, dict)]
+        branches.append(branch)
+    memory = hardware.get("memory")
+    if isinstance(memory, dict) and isinstance(memory.get("bytes"), int):
+        branches.append(Branch(f"memory: {size_text(memory['bytes'])}"))
+    return branches
+
+
+COUNTS = {
+    "packages": "packages",
+    "sockets": "packages",
+    "numa_nodes": "NUMA nodes",
+    "cores": "cores",
+    "hardware_threads": "hardware threads",
+    "threads": "hardware threads",
+}
+
+
+def _cache(cache: dict[str, Any]) -> str:
+    size = cache.get("bytes", cache.get("size_bytes"))
+    text = f"L{cache.get('level', '?')} {cache.get('type', '')}".strip()
+    if isinstance(size, int):
+        text += f": {size_text(size)}"
+    count = cache.get("count")
+    return f"{text}, {count} of them" if isinstance(count, int) and count > 1 else text
+
+
+def _target(mount: str, layout: dict[str, Any]) -> list[Branch]:
+    branches = [Branch(f"mounted at {mount}")]
+    available, total = layout.get("available_bytes"), layout.get("total_bytes")
+    if isinstance(available, int) and isinstance(total, int):
+        branches.append(Branch(f"{size_text(available)} of {size_text(total)} free"))
+    striping = layout.get("layout")
+    if isinstance(striping, dict):
+        striping = ", ".join(f"{name} {value}" for name, value in striping.items())
+    if _known(striping, ""):
+        branches.append(Branch(f"layout: {striping}"))
+    device = layout.get("block_device")
+    if isinstance(device, dict):
+        facts = [_known(device.get("model"), ""), _known(device.get("scheduler"), "")]
+        named = f"device {device.get('name', 'unknown')}"
+        if isinstance(device.get("size_bytes"), int):
+            facts.insert(0, size_text(device["size_bytes"]))
+        branches.append(Branch(", ".join([named, *(fact for fact in facts if fact)])))
+    return branches
+
+
+def _known(value: Any, otherwise: str) -> str:
+    return value if isinstance(value, str) and value not in ("", "unknown") else otherwise
