@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from testbed import (
+    ceph,
+    ceph_commands,
     gluster,
     gluster_commands,
     host_commands,
@@ -28,6 +30,7 @@ docs/testbed.md says what each part gives and how exact it is."""
 PARTS: dict[str, tuple[str, Callable[..., None]]] = {
     "targets": ("mounted file systems of set speed", target_commands.add),
     "hosts": ("hosts joined by links of set speed", host_commands.add),
+    "ceph": ("CephFS: OSDs, their servers and a mount", ceph_commands.add),
     "gluster": ("GlusterFS: a volume over bricks, by its own servers", gluster_commands.add),
 }
 
@@ -88,6 +91,8 @@ def _status(arguments: argparse.Namespace) -> None:
             target_commands.show(targets.listed(journal), False)
         elif part == "hosts":
             host_commands.show(hosts.listed(journal), False)
+        elif part == "ceph":
+            print(ceph_commands.described(ceph.from_facts(facts)))
         elif part == "gluster":
             print(gluster_commands.described(gluster.from_facts(facts)))
 

@@ -1,0 +1,78 @@
+"""CephFS over OSDs: data comes back, layouts are honoured, and everything goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from test_down import machine_state
+from testbed.ceph import Ceph, require
+from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
+
+SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
+
+
+@pytest.fixture(autouse=True)
+def _can_run(testbed: None) -> None:  # noqa: ARG001
+    skip_without(require)
+
+
+def ceph_up(*options: str) -> Ceph:
+    return Ceph(**call_json("ceph", "up", *options, "--json"))
+
+
+def files_below(folders: list[str]) -> set[str]:
+    return {str(path) for folder in folders for path in Path(folder).rglob("*")}
+
+
+def write_and_compare(path: Path, size: int) -> None:
+    content = os.urandom(size)
+    with path.open("wb") as file:
+        file.write(content)
+        os.fsync(file.fileno())
+    assert path.read_bytes() == content
+
+
+def test_files_come_back_in_the_layout_asked_for() -> None:
+    before = machine_state(), files_below(SYSTEM_FOLDERS)
+    made = ceph_up("--osds", "3")
+    folder = Path(made.directory) / "striped"
+    folder.mkdir()
+    os.setxattr(folder, "ceph.dir.layout.stripe_count", b"2")
+    write_and_compare(folder / "file", 20 << 20)
+    layout = os.getxattr(folder / "file", "ceph.file.layout").decode()
+    assert "stripe_count=2 object_size=4194304" in layout
+    assert "CephFS, 3 OSDs" in call("status").stdout
+    call("ceph", "down")
+    assert (machine_state(), files_below(SYSTEM_FOLDERS)) == before
+
+
+def test_osds_on_targets_of_set_speed(targets: MakeTargets) -> None:
+    made = targets("100MB/s", options="--count 2", size="768MiB")
+    osds = ceph_up("--on-targets").osds
+    assert osds == [f"{target.directory}/ceph-osd" for target in made]
+    write_and_compare(Path("/run/weir-testbed/ceph/file"), 8 << 20)
+    call("down")
+    assert call_json("status", "--json") == {}
+
+
+@pytest.mark.parametrize("delay", [3.0])
+def test_down_after_up_was_killed(delay: float) -> None:
+    before = machine_state()
+    killed = subprocess.Popen([str(PROGRAM), "ceph", "up"], stdout=subprocess.DEVNULL)
+    time.sleep(delay)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=30)
+    call("down")
+    assert machine_state() == before
+
+
+def test_what_is_refused() -> None:
+    assert "OSDs asked for" in call("ceph", "up", "--osds", "17", "--size", "2GiB", status=2).stderr
+    assert "larger --size" in call("ceph", "up", "--size", "64MiB", status=2).stderr
+    assert "no targets are up" in call("ceph", "up", "--on-targets", status=2).stderr
