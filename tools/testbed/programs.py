@@ -26,17 +26,15 @@ PACKAGES = {
     "mkfs.xfs": "xfsprogs",
     "cc": "build-essential",
     "glusterd": "glusterfs-server",
-    "gluster": "glusterfs-server",
+    "gluster": "glusterfs-cli",
     "glusterfs": "glusterfs-client",
     "ceph": "ceph-common",
-    "ceph-authtool": "ceph-common",
     "ceph-mon": "ceph-mon",
     "ceph-mgr": "ceph-mgr",
     "ceph-osd": "ceph-osd",
     "ceph-mds": "ceph-mds",
     "ceph-fuse": "ceph-fuse",
     "monmaptool": "ceph-base",
-    "mpirun": "openmpi-bin",
 }
 """The Debian package of each program that the test bed starts."""
 
