@@ -106,11 +106,10 @@ def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
             for e in entries
             if e.expected is not None
         ]
-        kind = 0 if direction == "read" else 1
-        series.append(Series(f"EAAR, {direction}", direction, kind, points, expected))
+        series.append(Series(f"EAAR, {direction}", direction, 0, points, expected))
         ceilings = [(at[e.combination], e.ceiling) for e in entries if e.ceiling is not None]
         plain = [(at[e.combination], e.synchronous) for e in entries if e.synchronous is not None]
-        rules.append(Rule(f"sync {direction} \u00d7 NBIN", direction, ceilings))
+        rules.append(Rule(f"sync {direction} \u00d7 NBIN", direction, ceilings, "dash-dotted"))
         rules.append(Rule(f"sync {direction}", direction, plain))
         if hides.exponent is not None:
             marks.append(
@@ -142,7 +141,7 @@ def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
         f"hiding-{'-'.join(found)}",
         caption,
         image,
-        legend=legend(series, ()),
+        legend=legend(series, rules),
         table=_table(campaign, found),
         width=FULL_WIDTH,
     )

@@ -48,6 +48,8 @@ class Rule:
     name: str
     direction: str
     points: Sequence[tuple[Value, float]]
+    style: str = "dotted"
+    """dotted or dash-dotted"""
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,9 @@ def line_chart(
     parts.append(line(LEFT, base, FULL_WIDTH - RIGHT, base, "axis"))
     how = ", logarithmic" if axis.logarithmic else ""
     parts.append(text(FULL_WIDTH - RIGHT, base + 36, title + how, class_="tick", anchor="end"))
-    parts += [_mark(mark, axis, base) for mark in marks]
-    parts += [_band(one, axis, scale) for one in series]
+    parts += [_mark(mark, axis, base, place) for place, mark in enumerate(marks)]
+    # Series that were expected alike share one band.
+    parts += dict.fromkeys(_band(one, axis, scale) for one in series)
     shifts = _shifts(axis, len(series))
     parts += [_expected(one, axis, scale, dx) for one, dx in zip(series, shifts, strict=True)]
     parts += [_rule(rule, axis, scale) for rule in rules]
@@ -221,15 +224,13 @@ def _rule(rule: Rule, axis: Axis, scale: LinearScale) -> Markup:
     places = sorted((axis(level), scale(value)) for level, value in rule.points)
     if len(places) == 1:
         places = [(places[0][0] - 20, places[0][1]), (places[0][0] + 20, places[0][1])]
-    right, height = places[-1]
-    return join(
-        element("path", d=_path(places), class_=f"rule {rule.direction}-line"),
-        text(right, height - 5, rule.name, class_="tick halo", anchor="end"),
-    )
+    return element("path", d=_path(places), class_=f"rule {rule.style} {rule.direction}-line")
 
 
-def _mark(mark: Mark, axis: Axis, base: float) -> Markup:
+def _mark(mark: Mark, axis: Axis, base: float, place: int) -> Markup:
     x = axis(mark.at)
+    height = TOP - 8 + 15 * place  # labels of neighbours stand below each other
+    anchor = "end" if x > FULL_WIDTH / 2 else "start"
     parts: list[Markup] = []
     if mark.low is not None and mark.high is not None and mark.high > mark.low:
         left, right = axis(mark.low), axis(mark.high)
@@ -246,7 +247,15 @@ def _mark(mark: Mark, axis: Axis, base: float) -> Markup:
     parts.append(
         element("path", d=_path([(x, TOP), (x, base)]), class_=f"rule {mark.direction}-line")
     )
-    parts.append(text(x + 5, TOP - 6, mark.label, class_="tick halo"))
+    parts.append(
+        text(
+            x - 5 if anchor == "end" else x + 5,
+            height,
+            mark.label,
+            class_="tick halo",
+            anchor=anchor,
+        )
+    )
     return join(*parts)
 
 
@@ -268,18 +277,18 @@ def _measured(one: Series, axis: Axis, scale: LinearScale, dx: float, factor: st
 def marker(
     x: float, y: float, kind: int, direction: str, *, tip: str | None = None, value: float = 0.0
 ) -> Markup:
-    """One of four shapes, so that series are told apart without colour too."""
+    """One of four shapes, every other hollow, so that series are told apart without colour too."""
     shape = MARKERS[kind % len(MARKERS)]
     outlines = {
-        "disc": f"M{x - 4:.2f} {y:.2f}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z",
-        "square": f"M{x - 3.6:.2f} {y - 3.6:.2f}h7.2v7.2h-7.2Z",
+        "disc": f"M{x - 4.5:.2f} {y:.2f}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z",
+        "square": f"M{x - 4:.2f} {y - 4:.2f}h8v8h-8Z",
         "triangle": f"M{x:.2f} {y - 4.6:.2f}l4.6 8h-9.2Z",
         "diamond": f"M{x:.2f} {y - 5:.2f}l5 5l-5 5l-5 -5Z",
     }
     return element(
         "path",
         d=outlines[shape],
-        class_=f"point {direction}",
+        class_=f"point {direction}" if kind % 2 == 0 else f"point hollow {direction}-line",
         data_tip=tip,
         data_value=repr(float(value)) if tip else None,
     )
@@ -305,7 +314,9 @@ def legend(series: Sequence[Series], rules: Sequence[Rule]) -> Markup:
             line(1, 6, 29, 6, f"expected-line {direction}-line"),
         )
         entries.append((expected, f"expected, {direction}"))
-    entries += [(line(1, 6, 29, 6, f"rule {rule.direction}-line"), rule.name) for rule in rules]
+    entries += [
+        (line(1, 6, 29, 6, f"rule {rule.style} {rule.direction}-line"), rule.name) for rule in rules
+    ]
     items = [
         element(
             "li",

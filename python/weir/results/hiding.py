@@ -49,9 +49,9 @@ class Hides:
             return f"does not hide up to {self.last:g}: {self.largest_share:.0%} at most"
         if self.exponent <= self.first:
             return f"hides from {self.first:g} on, the smallest exponent that was run"
-        late = "not in the interval" if self.high is None else f"{self.high:.3g}"
         early = self.first if self.low is None else self.low
-        return f"hides from {self.exponent:.3g} on ({early:.3g} to {late})"
+        where = f"{early:.3g} or later" if self.high is None else f"{early:.3g} to {self.high:.3g}"
+        return f"hides from {self.exponent:.3g} on ({where})"
 
 
 def hidden_share(rate: float, synchronous: float, ceiling: float) -> float:
