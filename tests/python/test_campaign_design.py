@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,17 @@ import pytest
 from weir.bench.errors import BenchError
 from weir.campaign.arguments import arguments_of, settings_of
 from weir.campaign.design import combinations_of, factors_of, runs_of
-from weir.campaign.file import CampaignFile, first_difference, parse_campaign_file, read_duration
+from weir.campaign.file import (
+    CampaignFile,
+    first_difference,
+    load_campaign_file,
+    parse_campaign_file,
+    read_duration,
+)
 from weir.campaign.levels import LevelError, read_levels
 from weir.campaign.setup import design_campaign
 
+CASES = Path(__file__).parents[2] / "cases"
 TWO_FACTORS = """
 workload = "madbench"
 [[factor]]
@@ -230,3 +238,23 @@ def test_a_campaign_that_goes_on_keeps_its_seed() -> None:
 )
 def test_what_differs_between_two_files_is_named(changed: str, told: str | None) -> None:
     assert first_difference(TWO_FACTORS, changed) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "scale", "small", "fixed"),
+    [
+        ("uselton-franklin", 88, 0.001, 16, {"block": 4 * 2**20, "transfer": "4m"}),
+        ("uselton-laptop-size", 12, 0.0625, 12, {"sync": "none", "ranks": 1}),
+        ("uselton-laptop-transfer", 10, 0.004, 10, {"block": 8 * 2**20}),
+    ],
+)
+def test_case_files_are_scaled_by_one_number(
+    name: str, whole: int, scale: float, small: int, fixed: dict[str, Any]
+) -> None:
+    file = load_campaign_file(CASES / f"{name}.toml")
+    assert file.name == name
+    assert len(combinations_of(file, factors_of(file, 1.0))[0]) == whole
+    combinations, _ = combinations_of(file, factors_of(file, scale))
+    assert len(combinations) == small
+    settings = settings_of(file, combinations[-1], scale)
+    assert fixed.items() <= settings.items()

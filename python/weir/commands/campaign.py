@@ -30,6 +30,7 @@ from weir.report import write_report
 from weir.report.hiding import hiding_of
 from weir.results.campaign import Value, finished_runs
 from weir.results.campaign_summary import cells_of, effective_of
+from weir.results.errors import ResultError
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,11 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
         on_sealed=_report_of_run,
     )
     result = run_session(setup, session)
-    _show_results(setup, output)
+    try:
+        _show_results(setup, output)
+    except ResultError as unreadable:
+        # How the campaign ended is said last, whatever its results can be used for.
+        warn(f"no report: {unreadable}")
     again = shlex.join([*asked.command, "--resume"])
     error = ending_error(result, len(campaign.runs), again)
     if error is not None and (asked.only is None or result.outcome != "complete" or result.failed):
