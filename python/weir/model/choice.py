@@ -4,8 +4,9 @@
    what was measured under the same conditions; beyond ``FOLDS`` of them several are held out at a
    time).
 2. From simple to complex, a form replaces the best so far only if its held-out errors are smaller
-   by more than one standard error of the difference, and by more than ``WORTHWHILE``. So a
-   parameter is added when samples that the fit has not seen ask for it.
+   by more than ``STANDARD_ERRORS`` of the difference, and by more than ``WORTHWHILE``. So a
+   parameter is added when samples that the fit has not seen ask for it, and not for the sake of
+   one or two of them: beside a step, which side a sample is on is chance.
 3. The chosen form is fitted to all samples. Intervals come from ``RESAMPLES`` fits to bootstrapped
    residuals (drawn with replacement, widened for the parameters used up), from a fixed seed.
 4. It is said to fit when the held-out error's median is at most ``MEDIAN_LIMIT`` and its 90th
@@ -29,6 +30,7 @@ Mask = NDArray[np.bool_]
 FOLDS = 8
 RESAMPLES = 100
 CONFIDENCE = 95.0
+STANDARD_ERRORS = 1.5
 WORTHWHILE = 0.005
 MEDIAN_LIMIT = 0.20
 P90_LIMIT = 0.50
@@ -44,8 +46,14 @@ class Fitted:
     values: list[float]
     parameters: dict[str, Quantity]
     residuals: Values
-    held_out: Values
+    held_out_logs: Values
     rejected: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def held_out(self) -> Values:
+        """Relative errors of predicted times, samples in the order they were given."""
+        relative: Values = np.abs(np.expm1(self.held_out_logs))
+        return relative
 
     @property
     def median_error(self) -> float:
@@ -124,15 +132,19 @@ def settle(comparison: Comparison, columns: Columns, observed: Values, seed: int
     """Step 3, and the errors on which step 4 decides."""
     best = comparison.best
     values = solve(best, columns, observed)
-    relative = {name: np.abs(np.expm1(error)) for name, error in comparison.errors.items()}
+    rejected = {
+        name: float(np.median(np.abs(np.expm1(error))))
+        for name, error in comparison.errors.items()
+        if name != best.name
+    }
     predicted = best.seconds(values, columns)
     return Fitted(
         best,
         values,
         _intervals(best, values, columns, observed, seed),
         np.log(predicted) - np.log(observed),
-        relative.pop(best.name),
-        {name: float(np.median(error)) for name, error in relative.items()},
+        comparison.errors[best.name],
+        rejected,
     )
 
 
@@ -160,7 +172,7 @@ def _folds(groups: Sequence[object], seed: int) -> list[Mask]:
 def _better(new: Values, old: Values) -> bool:
     gain = np.minimum(np.abs(old), GREATEST_ERROR) - np.minimum(np.abs(new), GREATEST_ERROR)
     uncertain = np.std(gain, ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
-    return bool(np.mean(gain) > max(WORTHWHILE, float(uncertain)))
+    return bool(np.mean(gain) > max(WORTHWHILE, STANDARD_ERRORS * float(uncertain)))
 
 
 def _intervals(

@@ -1,7 +1,8 @@
 """The forms that a stage's law may have, and the stage that a fitted form makes.
 
-Samples have the columns ``users`` (of one unit) and ``bytes`` (of one operation); the time is that
-of one operation of every user, at the same time. Forms differ in three ways:
+Samples have the columns ``users`` (of one unit) and ``bytes`` (of one operation), and where it is
+not 1 ``in_flight`` (operations of a user at a time); the time is that of one operation of every
+user, at the same time. Forms differ in three ways:
 
     sharing    one draws all · saturating · linear
     cost       none · fixed (all users' at the same time) · in turn (one after the other) · both
@@ -82,9 +83,8 @@ class StageForm:
             share = share_before(size, named["small_bytes"], named.get("small_width", 0.0))
             small = np.minimum(seconds_per_byte(named["small_rate"]), per_byte)
             per_byte = blended_seconds(small, per_byte, share)
-        return np.asarray(
-            users * size * per_byte + named.get("fixed", 0.0) + users * named.get("turn", 0.0)
-        )
+        fixed = named.get("fixed", 0.0) / columns.get("in_flight", np.ones(1))
+        return np.asarray(users * size * per_byte + fixed + users * named.get("turn", 0.0))
 
     def starts(self, columns: Columns, observed: Values) -> list[list[float]]:
         users, size = columns["users"], columns["bytes"]
@@ -169,6 +169,7 @@ def fit_stage(
     seconds: Values,
     groups: Sequence[object],
     *,
+    in_flight: Values | None = None,
     one_of_several: bool = False,
     seed: int = 1,
 ) -> FittedStage:
@@ -179,6 +180,8 @@ def fit_stage(
     Raises ``ValueError`` where there are too few samples.
     """
     columns = {"users": users, "bytes": size}
+    if in_flight is not None:
+        columns["in_flight"] = in_flight
     forms = {
         form.name: form
         for form in _forms_of(columns)

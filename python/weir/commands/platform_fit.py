@@ -1,0 +1,196 @@
+"""``weir platform fit``: finished runs make or refine a platform description."""
+
+from __future__ import annotations
+
+import datetime
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.platforms import find_platform
+from weir.commands.terminal import output_console, warn
+from weir.model.calibration_platform import platform_of_calibration
+from weir.model.measured_flows import Samples, samples_of_runs
+from weir.model.results_fit import Prediction, ResultsFit, fit_results, refined
+from weir.results.calibration import Calibration
+from weir.results.errors import ResultError
+from weir.results.folder import find_run_folders, load_run
+from weir.results.platform import Platform
+from weir.results.platform_file import write_platform
+from weir.results.quantities import rate_text, seconds_text
+from weir.results.schema import Run
+
+AIM = "aim: median under 10 %, 90th percentile under 25 %"
+
+
+def fit_command(
+    results: Annotated[list[Path], typer.Argument(help="run folders, or folders of them")],
+    platform: Annotated[
+        str | None, typer.Option("--platform", help="refine this description (a file or a name)")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="write the description there")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="of the description [the first run's host]")
+    ] = None,
+) -> None:
+    """Fit the path model's stages to finished runs, and say how well it predicts others.
+
+    Errors are by cross-validation: every configuration is predicted by a fit that has not seen it.
+    """
+    runs = _runs(results)
+    samples = samples_of_runs(runs)
+    _tell_left_out(samples)
+    try:
+        fit = fit_results(samples.measured)
+    except ValueError as error:
+        raise BenchError(f"no stage can be fitted: {error}", FAILED) from None
+    for stage, reason in fit.too_few.items():
+        warn(f"{stage} is not fitted: {reason}")
+    base = find_platform(platform) if platform is not None else _without_description(runs, name)
+    made = refined(base, fit)
+    if name is not None:
+        made = made.model_copy(update={"name": name})
+    console = output_console()
+    _show_stages(console, fit)
+    _show_configurations(console, fit)
+    _show_factors(console, fit)
+    console.print(
+        f"\nHeld-out error over all {len(fit.predictions)} phases: median {fit.median_error:.1%}, "
+        f"90th percentile {fit.p90_error:.1%} ({AIM})",
+        highlight=False,
+    )
+    if output is not None:
+        write_platform(output, made)
+        console.print(f"Platform: {output}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _runs(paths: Sequence[Path]) -> list[tuple[Path, Run]]:
+    found = []
+    for path in paths:
+        if not path.is_dir():
+            raise BenchError(f"{path} is no folder; name folders that hold run folders", USAGE)
+        for folder in find_run_folders(path):
+            try:
+                found.append((folder.resolve(), load_run(folder)))
+            except ResultError as error:
+                warn(f"left out: {error}")
+    if not found:
+        told = ", ".join(str(path) for path in paths)
+        raise BenchError(f"there are no runs below {told}", USAGE)
+    return found
+
+
+def _tell_left_out(samples: Samples) -> None:
+    for reason, count in sorted(samples.left_out.items()):
+        warn(f"{count} phase{'s' if count > 1 else ''} left out: {reason}")
+
+
+def _without_description(runs: Sequence[tuple[Path, Run]], name: str | None) -> Platform:
+    """A description without stages: hosts, and the latencies of the runs' last calibration."""
+    hosts: dict[str, int] = {}
+    for _, run in runs:
+        for node in run.nodes:
+            hosts[node.host] = max(hosts.get(node.host, 0), len(node.ranks))
+    calibration = next(filter(None, (_calibration(run) for _, run in reversed(runs))), None)
+    latencies, busy_work, memory = {}, None, None
+    if calibration is not None:
+        measured = platform_of_calibration(calibration)
+        latencies = measured.latencies_seconds
+        busy_work = measured.busy_work_operations_per_second
+        memory = measured.memory_available_bytes
+    return Platform(
+        format="weir-platform",
+        format_version=1,
+        name=name or next(iter(hosts), "fitted to runs"),
+        measured_utc=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        hosts=max(1, len(hosts)),
+        ranks_per_host=max(hosts.values(), default=1),
+        topology={"ranks_by_host": hosts},
+        memory_available_bytes=memory,
+        stages=[],
+        latencies_seconds=latencies,
+        busy_work_operations_per_second=busy_work,
+    )
+
+
+def _calibration(run: Run) -> Calibration | None:
+    if run.expectation is None or not run.expectation.calibration:
+        return None
+    try:
+        return Calibration.model_validate(run.expectation.calibration)
+    except ValidationError:
+        return None
+
+
+def _show_stages(console: Console, fit: ResultsFit) -> None:
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for column in ("stage", "rate", "95 %", "fixed", "held-out median", "90th", "form"):
+        table.add_column(column, overflow="fold", justify="left")
+    for stage, one in zip(fit.stages, fit.fits, strict=True):
+        rate = stage.rate_bytes_per_second
+        cost = stage.fixed_seconds.value + (stage.turn_seconds.value if stage.turn_seconds else 0)
+        table.add_row(
+            stage.name,
+            rate_text(rate.value),
+            f"{rate_text(rate.low)} to {rate_text(rate.high)}",
+            seconds_text(cost),
+            f"{one.held_out_median_error:.1%}",
+            f"{one.held_out_p90_error:.1%}",
+            one.form if one.fits else f"does not fit: {one.form}",
+        )
+    console.print(table)
+
+
+def _show_configurations(console: Console, fit: ResultsFit) -> None:
+    """Each configuration's held-out prediction beside its measurement, stage by stage."""
+    by_configuration: dict[tuple[str, str, str], list[Prediction]] = {}
+    for one in fit.predictions:
+        key = (one.measured.job, one.measured.label, one.stage)
+        by_configuration.setdefault(key, []).append(one)
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for column in ("job", "run", "stage", "measured", "predicted", "ratio"):
+        table.add_column(column, overflow="fold")
+    for (job, label, stage), predictions in by_configuration.items():
+        moved = sum(one.measured.total_bytes for one in predictions)
+        measured = sum(one.measured.seconds for one in predictions)
+        predicted = sum(one.predicted_seconds for one in predictions)
+        ratio = statistics.median(
+            one.predicted_seconds / one.measured.seconds for one in predictions
+        )
+        table.add_row(
+            job,
+            label,
+            stage,
+            rate_text(moved / measured),
+            rate_text(moved / predicted),
+            f"{ratio:.2f}",
+        )
+    console.print()
+    console.print(table)
+    console.print("ratio: predicted over measured time, of a fit without that configuration")
+
+
+def _show_factors(console: Console, fit: ResultsFit) -> None:
+    """Median ratios by what the model takes for no factor, so that it is seen where it is one."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for one in fit.predictions:
+        ratio = one.predicted_seconds / one.measured.seconds
+        words = [*one.measured.label.split(), f"function {one.measured.function}"]
+        for word in dict.fromkeys(words):
+            ratios.setdefault((one.stage, word), []).append(ratio)
+    told: dict[str, list[str]] = {}
+    for (stage, word), values in ratios.items():
+        if len(values) < sum(one.stage == stage for one in fit.predictions):
+            told.setdefault(stage, []).append(f"{word} {statistics.median(values):.2f}")
+    console.print()
+    for stage, parts in told.items():
+        console.print(f"{stage}, median ratio of {', '.join(parts)}", highlight=False, markup=False)

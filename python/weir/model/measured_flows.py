@@ -1,0 +1,140 @@
+"""Finished runs as samples of the path: each phase's flow and the time it took.
+
+A sample is one phase of one run: the median over its measured repetitions of the time from the
+first rank's start to the last rank's end, and the flow that the plan says. Runs that share a
+configuration share ``configuration``, so that a fit is never tested on what it has seen.
+
+Left out, and counted with the reason: asynchronous runs, whose transfers share their time with
+computation; runs that did not complete; files in several directories; and phases whose bytes came
+from elsewhere than the flow supposes, by the run's own evidence.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.model.flow import Flow
+from weir.model.flow_of_plan import Planned, Surroundings, planned_flow, setting
+from weir.results.platform import Platform
+from weir.results.schema import Phase, PlannedPhase, Run
+
+OF_NO_CONSEQUENCE = ("seed", "directory", "output", "expectation", "progress", "deadline")
+"""Parameters in which two runs of one configuration may differ."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One phase of one run. ``seconds`` are of all its operations, the median repetition."""
+
+    job: str
+    label: str
+    function: str
+    configuration: str
+    flow: Flow
+    turns: int
+    seconds: float
+
+    @property
+    def total_bytes(self) -> float:
+        return self.flow.total_bytes * self.turns
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What was found in finished runs, and what was left out with the number of phases."""
+
+    measured: list[Measured]
+    left_out: dict[str, int]
+
+
+def samples_of_runs(runs: Sequence[tuple[Path, Run]]) -> Samples:
+    """The samples of run folders. Raises ``ValueError`` for a switch that is neither on nor off."""
+    measured: list[Measured] = []
+    left_out: Counter[str] = Counter()
+    for folder, run in runs:
+        reason = _unsuitable(run)
+        for phase in run.plan.phases:
+            if phase.bytes_total == 0:
+                continue
+            found = reason or _sample(folder, run, phase)
+            if isinstance(found, str):
+                left_out[found] += 1
+            else:
+                measured.append(found)
+    return Samples(measured, dict(left_out))
+
+
+def _unsuitable(run: Run) -> str | None:
+    if run.status != "complete":
+        return "run did not complete"
+    if any(rate.headline and rate.metric == "foreground" for rate in run.rates):
+        return "asynchronous"
+    if run.plan.targets:
+        return "files in several directories"
+    return None
+
+
+def _sample(folder: Path, run: Run, phase: PlannedPhase) -> Measured | str:
+    repeated = [
+        one
+        for repetition in run.repetitions
+        if not repetition.warmup
+        for one in repetition.phases
+        if (one.function, one.direction) == (phase.function, phase.direction)
+    ]
+    times = [
+        one.bytes / one.rate_span_bytes_per_second
+        for one in repeated
+        if one.rate_span_bytes_per_second
+    ]
+    if not times:
+        return "not measured"
+    planned = _planned(run, phase)
+    if not _came_from_there(planned, repeated):
+        return f"{planned.flow.direction} did not go the way of {planned.flow.route}"
+    return Measured(
+        folder.parent.name,
+        run.label,
+        phase.function,
+        _configuration(run),
+        planned.flow,
+        planned.turns,
+        statistics.median(times),
+    )
+
+
+def _planned(run: Run, phase: PlannedPhase) -> Planned:
+    hosts = {node.host: len(node.ranks) for node in run.nodes}
+    here = Platform(
+        format="weir-platform",
+        format_version=1,
+        name="where the run was",
+        hosts=max(1, len(hosts)),
+        ranks_per_host=max(hosts.values(), default=run.plan.ranks),
+        topology={"ranks_by_host": hosts},
+        stages=[],
+    )
+    return planned_flow(phase, run.plan, run.parameters, Surroundings(here, {}))
+
+
+def _came_from_there(planned: Planned, phases: Sequence[Phase]) -> bool:
+    """Whether the evidence speaks against the flow's route; unknown speaks for nothing."""
+    verdicts = {phase.cache.verdict for phase in phases}
+    if planned.flow.route == "cached" and planned.flow.direction == "read":
+        return "storage" not in verdicts
+    if planned.flow.route in ("dropped", "direct", "durable"):
+        return "memory" not in verdicts
+    return True
+
+
+def _configuration(run: Run) -> str:
+    chosen = {
+        name.replace("_", "-"): setting(run.parameters, name, "")
+        for name in sorted(run.parameters)
+        if name.replace("_", "-") not in OF_NO_CONSEQUENCE
+    }
+    return f"{run.workload} {run.label} {run.plan.ranks} {chosen}"
