@@ -137,4 +137,4 @@ def _configuration(run: Run) -> str:
         for name in sorted(run.parameters)
         if name.replace("_", "-") not in OF_NO_CONSEQUENCE
     }
-    return f"{run.workload} {run.label} {run.plan.ranks} {chosen}"
+    return f"{run.workload} {run.label} {chosen} {run.plan.model_dump_json()}"
