@@ -10,6 +10,7 @@
 #include "workloads/calibrate.hpp"
 #include "workloads/madbench.hpp"
 #include "workloads/probe.hpp"
+#include "workloads/stream.hpp"
 
 namespace {
 
@@ -24,6 +25,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_madbench},
     {"madcap", "the analysis behind MADbench2: the spectrum of a simulated map, out of core",
      weir::bench::run_madcap},
+    {"stream", "IOR's patterns through POSIX, io_uring, MPI-IO, HDF5 and PnetCDF",
+     weir::bench::run_stream},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",

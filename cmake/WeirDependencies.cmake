@@ -22,6 +22,9 @@ if(WEIR_BUILD_BENCH)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI REQUIRED COMPONENTS CXX)
   pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc>=2.0)
+  # Parallel HDF5 is a package of its own beside the serial one; both are optional.
+  pkg_search_module(hdf5 IMPORTED_TARGET hdf5-openmpi hdf5-mpich hdf5-mpi)
+  pkg_check_modules(pnetcdf IMPORTED_TARGET pnetcdf)
 endif()
 
 if(WEIR_BUILD_TESTS)

@@ -40,23 +40,6 @@ int errno_of(int error_class) {
   }
 }
 
-Error mpi_failure(const char* operation, const std::string& file, std::int64_t offset, int code) {
-  int error_class = MPI_ERR_OTHER;
-  MPI_Error_class(code, &error_class);
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  Error error;
-  error.operation = operation;
-  error.file = file;
-  error.offset = offset;
-  error.system_error = errno_of(error_class);
-  error.message = fmt::format("{} failed: {}", operation,
-                              std::string(text.data(), static_cast<std::size_t>(length)));
-  std::replace(error.message.begin(), error.message.end(), '\n', ' ');
-  return error;
-}
-
 Error incomplete(const TransferRequest& request, const std::string& file, std::int64_t moved) {
   Error error;
   error.code = ErrorCode::short_transfer;
@@ -240,10 +223,28 @@ class MpiBackgroundTransfer final : public Transfer {
 
 }  // namespace
 
-Result<MpiFile> MpiFile::open(MPI_Comm communicator, const std::string& path, bool write) {
+Error mpi_failure(const char* operation, const std::string& file, std::int64_t offset, int code) {
+  int error_class = MPI_ERR_OTHER;
+  MPI_Error_class(code, &error_class);
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  Error error;
+  error.operation = operation;
+  error.file = file;
+  error.offset = offset;
+  error.system_error = errno_of(error_class);
+  error.message = fmt::format("{} failed: {}", operation,
+                              std::string(text.data(), static_cast<std::size_t>(length)));
+  std::replace(error.message.begin(), error.message.end(), '\n', ' ');
+  return error;
+}
+
+Result<MpiFile> MpiFile::open(MPI_Comm communicator, const std::string& path, bool write,
+                              bool create, MPI_Info hints) {
   MPI_File handle = MPI_FILE_NULL;
-  const int code = MPI_File_open(communicator, path.c_str(),
-                                 write ? MPI_MODE_RDWR : MPI_MODE_RDONLY, MPI_INFO_NULL, &handle);
+  const int mode = (write ? MPI_MODE_RDWR : MPI_MODE_RDONLY) | (create ? MPI_MODE_CREATE : 0);
+  const int code = MPI_File_open(communicator, path.c_str(), mode, hints, &handle);
   if (code != MPI_SUCCESS) return mpi_failure("MPI_File_open", path, -1, code);
   // Errors come back as codes, which is the default for files; said here because all depends on it.
   MPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);

@@ -14,7 +14,9 @@ namespace weir::bench {
 // An open MPI file that closes itself. Opening and closing are collective over `communicator`.
 class MpiFile {
  public:
-  static Result<MpiFile> open(MPI_Comm communicator, const std::string& path, bool write);
+  // An existing file. With `create`, which needs `write`, made when it is missing.
+  static Result<MpiFile> open(MPI_Comm communicator, const std::string& path, bool write,
+                              bool create = false, MPI_Info hints = MPI_INFO_NULL);
   MpiFile(MpiFile&& other) noexcept;
   MpiFile& operator=(MpiFile&&) = delete;
   MpiFile(const MpiFile&) = delete;
@@ -32,6 +34,10 @@ class MpiFile {
   MPI_File handle_ = MPI_FILE_NULL;
   std::string path_;
 };
+
+// The Error of an MPI call on a file that returned `code`.
+[[nodiscard]] Error mpi_failure(const char* operation, const std::string& file, std::int64_t offset,
+                                int code);
 
 // Independent blocking MPI_File_{read,write}_at inside start(). Durability is not part of the
 // transfer: MPI_File_sync is collective, so the caller syncs when every rank has moved its bytes.

@@ -24,6 +24,7 @@ ordered_json typed_value(const Settings& settings, const std::string& name,
     case SettingKind::text:
     case SettingKind::choice:
     case SettingKind::choices:
+    case SettingKind::sizes:
       break;
   }
   return value.text;

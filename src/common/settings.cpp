@@ -78,6 +78,11 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
     case SettingKind::choice:
       if (is_choice(setting, value)) return std::nullopt;
       return fmt::format("is not one of {}", fmt::join(setting.choices, ", "));
+    case SettingKind::sizes:
+      for (const std::string& part : split_list(value)) {
+        if (!parse_bytes(part)) return "is not a list of numbers or sizes such as 4096, 64k or 1g";
+      }
+      return std::nullopt;
     case SettingKind::choices:
       for (const std::string& part : split_list(value)) {
         if (!is_choice(setting, part)) {
@@ -89,6 +94,10 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
   return "has no kind";
 }
 
+std::string short_name(const Setting& setting) {
+  return setting.letter.empty() ? std::string() : fmt::format("-{},", setting.letter);
+}
+
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
@@ -97,9 +106,10 @@ std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* array = node.as_array()) {
     std::vector<std::string> parts;
     for (const toml::node& element : *array) {
-      const auto* text = element.as_string();
-      if (text == nullptr) return std::nullopt;
-      parts.push_back(text->get());
+      if (element.is_array()) return std::nullopt;
+      const auto text = text_of(element);
+      if (!text) return std::nullopt;
+      parts.push_back(*text);
     }
     return fmt::format("{}", fmt::join(parts, ","));
   }
@@ -167,6 +177,12 @@ bool Settings::flag(std::string_view name) const {
 }
 std::vector<std::string> Settings::list(std::string_view name) const {
   return split_list(at(name).text);
+}
+
+std::vector<std::int64_t> Settings::sizes(std::string_view name) const {
+  std::vector<std::int64_t> values;
+  for (const std::string& part : list(name)) values.push_back(parse_bytes(part).value_or(0));
+  return values;
 }
 
 struct SettingsResolver {
@@ -271,10 +287,11 @@ Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_
     if (!setting.default_value.empty()) help += fmt::format(" [{}]", setting.default_value);
     if (setting.kind == SettingKind::flag) {
       options[setting.name] =
-          app.add_flag(fmt::format("--{0},!--no-{0}", setting.name), flags[setting.name], help);
+          app.add_flag(fmt::format("{0}--{1},!--no-{1}", short_name(setting), setting.name),
+                       flags[setting.name], help);
       continue;
     }
-    std::string names = fmt::format("--{}", setting.name);
+    std::string names = fmt::format("{}--{}", short_name(setting), setting.name);
     if (!setting.position.empty()) names += fmt::format(",{}", setting.position);
     options[setting.name] = app.add_option(names, given[setting.name], help)
                                 ->type_name(std::string(setting.metavar))

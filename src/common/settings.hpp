@@ -27,6 +27,7 @@ enum class SettingKind {
   flag,     // --name sets it to true, --no-name to false
   choice,   // one of `choices`
   choices,  // one or more of `choices`, separated by commas
+  sizes,    // one or more of what `bytes` takes, separated by commas
 };
 
 struct Setting {
@@ -38,6 +39,9 @@ struct Setting {
   std::vector<std::string_view> choices = {};
   std::string_view alias = {};     // a second environment variable, read after WEIR_NAME
   std::string_view position = {};  // not empty: also the positional argument of this name
+  std::string_view letter = {};    // not empty: also the short option -LETTER; flags can be bundled
+  // What another program calls it, where its users' habits count; for whoever translates these.
+  std::vector<std::string_view> foreign = {};
 };
 
 enum class SettingOrigin { command_line, environment, file, default_value };
@@ -63,7 +67,8 @@ class Settings {
   [[nodiscard]] std::int64_t integer(std::string_view name) const;  // kinds integer and bytes
   [[nodiscard]] double real(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> list(std::string_view name) const;  // kind choices
+  [[nodiscard]] std::vector<std::string> list(std::string_view name) const;    // kind choices
+  [[nodiscard]] std::vector<std::int64_t> sizes(std::string_view name) const;  // kind sizes
   [[nodiscard]] const std::map<std::string, SettingValue, std::less<>>& values() const {
     return values_;
   }

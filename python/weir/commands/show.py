@@ -11,7 +11,7 @@ from rich.table import Table
 
 from weir.bench.display import show_verdicts
 from weir.results.compare import Comparison
-from weir.results.quantities import rate_text, seconds_text, size_text
+from weir.results.quantities import phase_name, rate_text, seconds_text, size_text
 from weir.results.schema import Phase, Run
 
 
@@ -86,7 +86,7 @@ def _show_phases(console: Console, run: Run) -> None:
     for (function, direction), phases in by_phase.items():
         slowest = max(phases, key=lambda phase: phase.io_seconds.max).io_seconds
         table.add_row(
-            f"{function} {direction}",
+            phase_name(function, direction),
             *(
                 rate_text(
                     _median([getattr(phase, f"rate_{name}_bytes_per_second") for phase in phases])

@@ -9,6 +9,7 @@ from weir.report.keyed import key_value_table
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import size
 from weir.report.sources import Source
+from weir.results.quantities import phase_name
 from weir.results.schema import Environment, Run
 
 
@@ -73,7 +74,7 @@ def _planned(run: Run) -> Markup:
     ]
     rows += [
         [
-            f"{phase.function} {phase.direction}",
+            phase_name(phase.function, phase.direction),
             join(
                 f"{phase.operations_per_rank} per rank, ",
                 size(phase.bytes_per_operation),

@@ -27,6 +27,7 @@ from weir.report.quantities import (
     time_unit,
 )
 from weir.report.sources import Source
+from weir.results.quantities import phase_name
 from weir.results.schema import Histogram
 
 LEFT, RIGHT, PLOT = 40.0, 22.0, 92.0
@@ -137,7 +138,7 @@ def _panel(histogram: Histogram, bins: list[Bin], low: float, high: float) -> Ma
     lines = [line(scale(value), y, scale(value), base, "percentile") for value, y in marks.values()]
     texts = [_label_text(name, value, y, scale) for name, (value, y) in marks.items()]
     ticks = [(value, tick_text(value)) for value in scale.ticks()]
-    name = f"{histogram.function} {histogram.direction}"
+    name = phase_name(histogram.function, histogram.direction)
     said = ", ".join(f"{key} {nanoseconds_text(value)}" for key, value in percentiles(histogram))
     share = percent_text(highest / histogram.count)
     image = drawing(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import plural, ranks_text, rate, seconds, size
+from weir.results.quantities import phase_name
 from weir.results.schema import Node, NodePhase, Run
 
 SHOWN = 16
@@ -42,7 +43,7 @@ def render(run: Run) -> Markup | None:
 
 
 def _table(nodes: list[Node], names: Sequence[PhaseName], slowest: dict[PhaseName, str]) -> Markup:
-    head = ["Node", "Ranks", *(f"{function} {direction}" for function, direction in names)]
+    head = ["Node", "Ranks", *(phase_name(function, direction) for function, direction in names)]
     rows = [_row(node, names, slowest) for node in nodes]
     return table([*head, "bytes moved"], rows, caption="Rates and I/O times by node")
 

@@ -13,6 +13,7 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import seconds, seconds_text
 from weir.report.rank_drawing import Panel, Series
 from weir.report.sources import Source, hosts_by_rank, is_asynchronous, measured
+from weir.results.quantities import phase_name
 from weir.results.schema import Phase, Run
 
 TABLE_ROWS = 64
@@ -151,7 +152,7 @@ def _from_spread(run: Run) -> Markup:
     def row(phase: Phase) -> list[Markup | str]:
         spread = phase.io_seconds
         return [
-            f"{phase.function} {phase.direction}",
+            phase_name(phase.function, phase.direction),
             seconds(spread.min),
             seconds(spread.mean),
             seconds(spread.max),

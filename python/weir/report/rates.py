@@ -77,6 +77,8 @@ def rows_of(run: Run, direction: Direction, headline: Rate) -> list[Row]:
                 point = Point(repetition.index, value, repetition.outlier)
                 by_function.setdefault(phase.function, []).append(point)
     for function, points in by_function.items():
+        if function == direction and len(by_function) == 1:
+            continue  # it is all there is
         rows.append(Row(function, points, median_interval([point.value for point in points])))
     return rows
 

@@ -63,6 +63,7 @@ LEGEND_NAMES = {
     "wait": "wait for other ranks",
     "blocked": "blocked in I/O",
 }
+MATRIX_FUNCTIONS = ("S", "D", "W", "C")
 TABLE_ROWS = 64
 UNTIMED_SAID = 0.02
 
@@ -250,17 +251,18 @@ def _marks(
 def _tip(events: Events, event: int, kind: int) -> str:
     rank, bin_number = int(events.rank[event]), int(events.bin[event])
     function = FUNCTION_NAMES[int(events.function[event])]
+    of = "matrix" if function in MATRIX_FUNCTIONS else "transfer"
     if kind == BLOCKED:
         blocked = seconds_text(float(events.foreground_ns[event]) * 1e-9)
-        return f"rank {rank}: blocked in I/O in {function}, matrix {bin_number}: {blocked}"
+        return f"rank {rank}: blocked in I/O in {function}, {of} {bin_number}: {blocked}"
     if kind in (BARRIER_WAIT, TOKEN_WAIT):
         waits = events.barrier_wait_ns if kind == BARRIER_WAIT else events.token_wait_ns
         took = float(waits[event]) * 1e-9
         what = "at a barrier" if kind == BARRIER_WAIT else "for its turn"
-        return f"rank {rank}: waits {what} in {function}, matrix {bin_number}: {seconds_text(took)}"
+        return f"rank {rank}: waits {what} in {function}, {of} {bin_number}: {seconds_text(took)}"
     took = float(events.end_ns[event] - events.start_ns[event]) * 1e-9
     moved = int(events.bytes[event])
-    said = f"rank {rank}: {KINDS[kind]} in {function}, matrix {bin_number}: {seconds_text(took)}"
+    said = f"rank {rank}: {KINDS[kind]} in {function}, {of} {bin_number}: {seconds_text(took)}"
     if moved and took > 0:
         said += f", {size_text(moved)} at {rate_text(moved / took)}"
     return said

@@ -17,6 +17,7 @@ from weir.report.quantities import (
 )
 from weir.report.sources import Source, headline_rate, measured
 from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, cache_verdict, measured_directions
+from weir.results.quantities import phase_name
 from weir.results.schema import CacheState, Clocks, PayloadError, Quiet, Run, Verification
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
@@ -154,7 +155,7 @@ def _evidence(run: Run) -> Markup | None:
             word if len(verdicts) == 1 else f"{word} in {number}"
             for word, number in verdicts.most_common()
         )
-        rows.append([f"{phase.function} {phase.direction}", said, _facts(phase.cache)])
+        rows.append([phase_name(phase.function, phase.direction), said, _facts(phase.cache)])
     head = ["Phase", "Served by", f"Evidence, repetition {typical.index}"]
     caption = "Storage or memory: the evidence"
     return table(head, rows, caption=caption, numeric_from=3, titled=True)

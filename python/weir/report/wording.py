@@ -29,6 +29,8 @@ FUNCTION_TEXT = {
     "D": "inverts the data matrix",
     "W": "reads, multiplies and writes back each matrix",
     "C": "reads each result once",
+    "write": "writes every transfer of the pattern",
+    "read": "reads every transfer of the pattern",
 }
 VERDICT_ICON = {
     "as expected": "\u2713",

@@ -8,9 +8,9 @@ column                type      meaning
 ====================  ========  ==================================================================
 rank                  INTEGER   MPI rank
 repetition            INTEGER   index as in ``run.json``, warm-ups included
-function              VARCHAR   ``S``, ``D``, ``W`` or ``C`` (``events/`` holds 0 to 3)
+function              VARCHAR   ``S D W C`` of MADbench, ``write read`` (``events/`` holds 0 to 5)
 operation             VARCHAR   ``read write sync compute remap`` (``events/`` holds 0 to 4)
-bin                   INTEGER   matrix number
+bin                   INTEGER   number of the matrix, or of the transfer among the rank's data
 gang                  INTEGER   gang number, 0 without gangs
 start_ns, end_ns      BIGINT    rank 0's clock, nanoseconds since the start of the run
 foreground_ns         BIGINT    time the rank was blocked by this operation
@@ -51,7 +51,7 @@ COLUMN_TYPES: dict[str, str] = {
     "token_wait_ns": "int64",
 }
 SQL_TYPES = {"int8": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT"}
-FUNCTION_NAMES = ("S", "D", "W", "C")
+FUNCTION_NAMES = ("S", "D", "W", "C", "write", "read")
 OPERATION_NAMES = ("read", "write", "sync", "compute", "remap")
 
 COLUMNS_FOLDER = "events"

@@ -47,3 +47,8 @@ def seconds_text(seconds: float) -> str:
         if abs(seconds) >= scale * 0.9995:
             return f"{significant(seconds / scale)} {name}"
     return "0 s"
+
+
+def phase_name(function: str, direction: str) -> str:
+    """How a phase is called: ``S write``, or ``read`` where the function is named so."""
+    return direction if function == direction else f"{function} {direction}"

@@ -117,6 +117,17 @@ class Evidence(Record):
     text: str
 
 
+class Stonewall(Record):
+    """What all ranks had moved when the time of ``--stonewall`` was over."""
+
+    reached: bool = Field(description="false where every rank had finished before")
+    seconds: NonNegative = Field(description="longest time of a rank until then")
+    bytes: Count
+    rate_bytes_per_second: float | None
+    operations_least: Count = Field(description="operations of the rank that had done fewest")
+    operations_most: Count
+
+
 class CacheState(Record):
     """Did storage serve the bytes, or memory? With what says so, strongest first."""
 
@@ -142,6 +153,15 @@ class Phase(Record):
     barrier_wait_seconds: Spread = Field(description="waiting for other ranks after operations")
     token_wait_seconds: Spread = Field(description="waiting for the RMOD/WMOD token")
     cache: CacheState
+    open_seconds: Spread | None = Field(
+        default=None, description="opening the file, where it is timed; in no rate"
+    )
+    close_seconds: Spread | None = Field(
+        default=None, description="closing the file, where it is timed; in no rate"
+    )
+    stonewall: Stonewall | None = Field(
+        default=None, description="with --stonewall; all other figures are of the whole phase"
+    )
 
 
 class FunctionTimes(Record):

@@ -1,0 +1,340 @@
+#include "workloads/stream.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "common/settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/node_memory.hpp"
+#include "measurement/result.hpp"
+#include "measurement/run_folder.hpp"
+#include "workloads/stream/channel.hpp"
+#include "workloads/stream/execute.hpp"
+#include "workloads/stream/ior_options.hpp"
+#include "workloads/stream/parameters.hpp"
+#include "workloads/stream/plan.hpp"
+#include "workloads/stream/sweep.hpp"
+
+namespace weir::bench::stream {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* program = "weir-bench stream";
+constexpr const char* description =
+    "Writes and reads files in IOR's patterns. IOR's letters and -O directives are understood.";
+
+struct Request {
+  Settings settings;
+  CoreSettings core;
+  Options options;
+  std::vector<Variant> variants;
+  std::vector<Target> targets;
+};
+
+Result<Request> request_of(Settings settings, std::int64_t ranks) {
+  Request request;
+  auto core = core_settings_of(settings);
+  if (!core) return core.error();
+  request.core = std::move(core).value();
+  auto options = options_of(settings, ranks);
+  if (!options) return options.error();
+  request.options = std::move(options).value();
+  auto variants = variants_of(settings);
+  if (!variants) return variants.error();
+  request.variants = std::move(variants).value();
+  for (const Variant& variant : request.variants) {
+    if (Status status = check_available(variant.api); !status) return status.error();
+  }
+  Status fits = check_combination(request.options, request.core, request.variants, ranks);
+  if (!fits) return fits.error();
+  auto targets = targets_of(request.options);
+  if (!targets) return targets.error();
+  request.targets = std::move(targets).value();
+  // What is said of the file system, and asked of it, is of where the files go.
+  if (!request.targets.empty()) request.core.directory = request.targets.front().directory;
+  request.settings = std::move(settings);
+  return request;
+}
+
+// A wrong request is wrong on every rank alike: the line names none.
+int complain(Error error) {
+  error.rank = -1;
+  fmt::print(stderr, "weir-bench: {}\n", error.text());
+  return exit_usage;
+}
+
+// The settings as one configuration has them, under the names that results share.
+ordered_json own_parameters(const Request& request, const Variant& variant) {
+  ordered_json parameters;
+  const ordered_json all = parameters_json(request.settings);
+  for (const auto& [name, entry] : all.items()) {
+    // Where the program reads and writes its own files says nothing of the measurement.
+    const bool own = name == "expectation" || name == "output" || name == "plan" ||
+                     name == "progress" || name == "ranks" || name == "summary-file";
+    if (own) continue;
+    std::string key = name == "block" || name == "transfer" ? name + "_bytes" : name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    parameters[key] = entry;
+  }
+  parameters["api"]["value"] = name_of(variant.api);
+  parameters["pattern"]["value"] = name_of(variant.pattern);
+  parameters["block_bytes"]["value"] = variant.block_bytes;
+  parameters["transfer_bytes"]["value"] = variant.transfer_bytes;
+  parameters["segments"]["value"] = variant.segments;
+  parameters["queue_depth"]["value"] = variant.queue_depth;
+  parameters["write"]["value"] = request.options.write;
+  parameters["read"]["value"] = request.options.read;
+  return parameters;
+}
+
+struct LargestNeeds {
+  std::int64_t memory_bytes_per_rank = 0;
+  std::int64_t disk_bytes = 0;
+  std::int64_t transfer_bytes = 0;
+};
+
+LargestNeeds largest_needs(const Request& request, std::int64_t ranks) {
+  LargestNeeds needs;
+  for (const Variant& variant : request.variants) {
+    const std::int64_t disk =
+        request.options.write ? layout_of(variant, request.options, ranks).total_bytes() : 0;
+    needs.memory_bytes_per_rank = std::max(needs.memory_bytes_per_rank,
+                                           memory_bytes_per_rank(variant, request.options, ranks));
+    needs.disk_bytes = std::max(needs.disk_bytes, disk);
+    needs.transfer_bytes = std::max(needs.transfer_bytes, variant.transfer_bytes);
+  }
+  return needs;
+}
+
+// Every target takes its ranks' part; existing files need no further room. Local.
+Status check_targets(const Request& request, std::int64_t ranks) {
+  const LargestNeeds needs = largest_needs(request, ranks);
+  if (Status status = check_directory(request.core.directory); !status) return status;
+  if (request.options.use_existing) return {};
+  const auto targets = static_cast<std::int64_t>(std::max<std::size_t>(1, request.targets.size()));
+  for (std::int64_t i = 0; i < targets; ++i) {
+    CoreSettings at = request.core;
+    if (!request.targets.empty()) {
+      at.directory = request.targets[static_cast<std::size_t>(i)].directory;
+    }
+    if (Status status = check_directory(at.directory); !status) return status;
+    const std::int64_t mine = (ranks - i + targets - 1) / targets;
+    const std::int64_t bytes = targets == 1 ? needs.disk_bytes : needs.disk_bytes / ranks * mine;
+    if (Status status = check_disk(at, bytes); !status) return status;
+  }
+  return {};
+}
+
+int print_plan(const Settings& settings) {
+  if (!settings.has("ranks")) {
+    return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
+  }
+  const std::int64_t ranks = settings.integer("ranks");
+  if (ranks < 1) return complain(invalid_argument("--ranks must be at least 1"));
+  const auto request = request_of(settings, ranks);
+  if (!request) return complain(request.error());
+  const Request& r = request.value();
+  if (Status status = check_targets(r, ranks); !status) return complain(status.error());
+  ordered_json plan;
+  plan["configurations"] = ordered_json::array();
+  for (const Variant& variant : r.variants) {
+    plan["configurations"].push_back({{"label", variant.label},
+                                      {"slug", variant.slug},
+                                      {"asynchronous", false},
+                                      {"parameters", own_parameters(r, variant)},
+                                      {"plan", plan_json(variant, r.options, r.targets, ranks)}});
+  }
+  plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
+  plan["transfer_bytes"] = largest_needs(r, ranks).transfer_bytes;
+  fmt::print("{}\n", plan.dump(2));
+  return 0;
+}
+
+ordered_json payload_errors(const std::vector<PayloadFault>& faults, int rank) {
+  ordered_json errors = ordered_json::array();
+  for (const PayloadFault& fault : faults) {
+    errors.push_back({{"kind", name_of(fault.mismatch.kind)},
+                      {"file", fault.file},
+                      {"offset_bytes", fault.mismatch.first_byte},
+                      {"rank", rank},
+                      {"repetition", fault.repetition},
+                      {"function", fault.function},
+                      {"bytes_wrong", fault.mismatch.bytes_wrong},
+                      {"text", fault.mismatch.text}});
+  }
+  return errors;
+}
+
+// Refuses what cannot work before anything is written. Collective; the same answer on every rank.
+// On node leaders, `hog_bytes` is what --memory-hog takes there.
+Status check_request(const Job& job, const Request& request, std::int64_t* hog_bytes) {
+  int failed_rank = none_failed;
+  Status status = job.rank == 0 ? check_targets(request, job.size) : Status();
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) return status;
+  return check_needs(job, request.core, {largest_needs(request, job.size).memory_bytes_per_rank, 0},
+                     hog_bytes);
+}
+
+// run.json of every configuration before the first repetition. On rank 0.
+Result<std::vector<ordered_json>> write_new_runs(const Job& job, const Request& request,
+                                                 const JobFolders& folders,
+                                                 const ordered_json& expectations,
+                                                 const std::vector<std::string>& command) {
+  std::vector<ordered_json> runs;
+  for (const Variant& variant : request.variants) {
+    const std::string& slug = variant.slug;
+    runs.push_back(
+        new_run(folders,
+                {.workload = "stream",
+                 .slug = slug,
+                 .label = variant.label,
+                 .command = command,
+                 .parameters = own_parameters(request, variant),
+                 .plan = plan_json(variant, request.options, request.targets, job.size),
+                 .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
+                request.core));
+    if (Status status = write_file_atomically(fmt::format("{}/{}/run.json", folders.root, slug),
+                                              runs.back().dump(1) + "\n");
+        !status) {
+      return status.error();
+    }
+  }
+  return runs;
+}
+
+// Takes the memory, runs the sweep; when that fails, ends the run. Returns the exit status.
+int measure(const Job& job, FailureGuard& guard, const Request& request, std::int64_t hog_bytes,
+            SweepInputs inputs) {
+  auto hog = MemoryHog::create(hog_bytes);
+  int failed_rank = none_failed;
+  Status status = agree_on(job, hog ? Status() : hog.error(), &failed_rank);
+  if (!status) {
+    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
+  }
+  Executor executor(job, guard, request.core, request.options, inputs.folders.test_directory);
+  Sweep sweep(std::move(inputs), executor);
+  status = sweep.run();
+  if (status.ok()) return 0;
+  return end_after_failure(
+      job, guard,
+      {status.error(), sweep.failed_rank(), payload_errors(executor.payload_faults(), job.rank)},
+      [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
+}
+
+int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
+  const CoreSettings& core = request.core;
+  std::vector<std::string> slugs;
+  for (const Variant& variant : request.variants) slugs.push_back(variant.slug);
+  const auto refuse = [&](const Error& error) {
+    if (job.rank == 0) complain(error);
+    return exit_usage;
+  };
+  std::int64_t hog_bytes = 0;
+  Status status = check_request(job, request, &hog_bytes);
+  if (!status) return refuse(status.error());
+  const auto expectations = read_expectations(core.expectation);
+  if (!expectations) return refuse(expectations.error());
+  const auto folders = create_job_folders(job, core, "stream", slugs);
+  if (!folders) return refuse(folders.error());
+
+  FailureGuard guard(job, folders.value().root, slugs);
+  guard.set_test_files({folders.value().test_directory, {}});
+  SweepInputs inputs{.job = job,
+                     .guard = guard,
+                     .core = core,
+                     .options = request.options,
+                     .folders = folders.value(),
+                     .configurations = {},
+                     .runs = {},
+                     .command = command};
+  for (std::size_t i = 0; i < request.variants.size(); ++i) {
+    const Variant& variant = request.variants[i];
+    inputs.configurations.push_back(
+        {.variant = variant,
+         .layout = layout_of(variant, request.options, job.size),
+         .files = FileNames(request.options, variant, request.targets,
+                            folders.value().test_directory, folders.value().id),
+         .payload_seed = folders.value().seed + i});
+  }
+  if (job.rank == 0) {
+    auto runs = write_new_runs(job, request, folders.value(), expectations.value(), command);
+    if (runs) {
+      inputs.runs = std::move(runs).value();
+    } else {
+      status = runs.error();
+    }
+  }
+  int failed_rank = none_failed;
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) {
+    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
+  }
+  const int exit_status = measure(job, guard, request, hog_bytes, std::move(inputs));
+  if (exit_status == 0 && job.rank == 0) {
+    guard.set_test_files({folders.value().test_directory, {}});
+    if (Status removed = guard.remove_test_files(); !removed) {
+      fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+    }
+    fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
+  }
+  return exit_status;
+}
+
+Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
+  const std::vector<Setting> all = declarations();
+  auto translated = translate_ior(all, arguments);
+  if (!translated) return translated.error();
+  return resolve_settings(program, description, all, translated.value(), process_environment);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  auto resolved = resolve(arguments);
+  const bool only_prints =
+      resolved && (resolved.value().help || resolved.value().settings.flag("plan"));
+  if (only_prints) {
+    if (resolved.value().help) {
+      fmt::print("{}", *resolved.value().help);
+      return 0;
+    }
+    return print_plan(resolved.value().settings);
+  }
+
+  prepare_signals();
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int status = exit_usage;
+  {
+    int rank = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const auto request = resolved ? request_of(std::move(resolved.value().settings), ranks)
+                                  : Result<Request>(resolved.error());
+    if (!request) {
+      if (rank == 0) complain(request.error());
+    } else {
+      const Job job = Job::create(request.value().core.deadline_seconds);
+      std::vector<std::string> command{"weir-bench", "stream"};
+      command.insert(command.end(), arguments.begin(), arguments.end());
+      status = run_in_job(job, request.value(), command);
+    }
+  }
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace
+}  // namespace weir::bench::stream
+
+namespace weir::bench {
+
+int run_stream(const std::vector<std::string>& arguments) { return stream::run(arguments); }
+
+}  // namespace weir::bench

@@ -1,0 +1,12 @@
+// The synthetic workload: large and small transfers in IOR's patterns, through five interfaces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weir::bench {
+
+// `weir-bench stream ARGUMENTS`: returns the exit status.
+int run_stream(const std::vector<std::string>& arguments);
+
+}  // namespace weir::bench

@@ -1,0 +1,142 @@
+// One repetition of one configuration: writing, reading, and what is checked untimed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/events.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/histogram.hpp"
+#include "measurement/job.hpp"
+#include "measurement/payload.hpp"
+#include "workloads/stream/channel.hpp"
+#include "workloads/stream/files.hpp"
+#include "workloads/stream/parameters.hpp"
+#include "workloads/stream/ring.hpp"
+#include "workloads/stream/stamped_payload.hpp"
+
+namespace weir::bench::stream {
+
+// As events and phases name a function (python/weir/results/events.py).
+inline constexpr std::int8_t function_write = 4;
+inline constexpr std::int8_t function_read = 5;
+
+// A configuration as all ranks run it.
+struct Configuration {
+  Variant variant;
+  Layout layout;
+  FileNames files;
+  std::uint64_t payload_seed = 0;
+};
+
+// What a rank had done when the time of --stonewall was over.
+struct Wall {
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+  std::int64_t elapsed_ns =
+      0;                 // from its first transfer to the end of its last one before the wall
+  bool reached = false;  // it stopped for the wall, not because it was done
+};
+
+// What one phase cost this rank. Times are of this process's clock.
+struct PhaseRecord {
+  storage::Direction direction = storage::Direction::write;
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+  std::int64_t start_ns = 0;  // the first transfer begins
+  std::int64_t end_ns = 0;    // the last has ended, and the durable sync
+  std::int64_t io_ns = 0;     // in transfers and sync; with several in flight, from start to end
+  std::int64_t sync_ns = 0;   // of it, in the sync at the end
+  std::int64_t wait_ns = 0;   // for the other ranks, after end_ns
+  std::int64_t open_ns = 0;
+  std::int64_t close_ns = 0;
+  std::int64_t opening_ns = 0;  // when opening began
+  std::int64_t closed_ns = 0;   // when closing had ended
+  Wall wall;
+  LatencyHistogram latencies;     // of every operation
+  std::int64_t device_bytes = 0;  // on node leaders: of the node's devices, in this direction
+  bool device_known = false;
+  std::optional<double> resident_before;  // reads: share of the file in this node's page cache
+  std::int64_t trace_step = 1;            // every so-manieth operation is in the trace
+};
+
+struct RepetitionRecord {
+  std::vector<PhaseRecord> phases;
+  std::vector<Event> events;
+  std::int64_t bytes_verified = 0;
+};
+
+// Data that came back wrong, of this rank.
+struct PayloadFault {
+  PayloadMismatch mismatch;
+  std::string file;
+  std::int32_t repetition = 0;
+  const char* function = "";
+};
+
+class Executor {
+ public:
+  Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
+           std::string test_directory);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor();
+
+  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
+  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where. Removes its files
+  // unless they are to be kept.
+  Result<RepetitionRecord> run(const Configuration& configuration, std::int32_t repetition);
+
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+  [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
+
+ private:
+  struct Phase;
+
+  Status meet(Status mine, std::int64_t* wait_ns = nullptr);
+  Status prepare_repetition(const Configuration& configuration, std::int32_t repetition);
+  Status make_way(const Configuration& configuration, std::int32_t repetition) const;
+  Status remove_files(const Configuration& configuration, std::int32_t repetition) const;
+  Status run_phase(const Configuration& configuration, std::int32_t repetition,
+                   storage::Direction direction, std::int64_t owner, RepetitionRecord& record);
+  Status look_at_cache(Phase& phase) const;
+  Status move_all(Phase& phase);
+  Status move_one_by_one(Phase& phase, std::int64_t limit, bool walled);
+  Status move_in_flight(Phase& phase, std::int64_t limit, bool walled);
+  Status pass_the_wall(Phase& phase, Status status);
+  Status make_durable(Phase& phase);
+  Status agree_on_counts(const Phase& phase);
+  Status check_buffers(Phase& phase, RepetitionRecord& record);
+  Status check_untimed(const Configuration& configuration, std::int32_t repetition,
+                       std::int64_t owner, const char* function, RepetitionRecord& record);
+  void note(Phase& phase, std::int64_t index, std::int64_t offset, std::int64_t start_ns,
+            std::int64_t end_ns) const;
+  Error wrong_data(const PayloadMismatch& mismatch, const std::string& file,
+                   std::int32_t repetition, const char* function);
+  [[nodiscard]] std::uint32_t generation(std::int32_t repetition) const;
+  [[nodiscard]] std::int64_t owner_read(const Configuration& configuration,
+                                        std::int32_t repetition) const;
+  Status prepare_buffers(const Configuration& configuration);
+
+  const Job& job_;
+  FailureGuard& guard_;
+  const CoreSettings& core_;
+  const Options& options_;
+  std::string test_directory_;
+  std::int64_t constant_offset_ = 0;  // of Reorder::constant, in ranks
+  std::unique_ptr<Ring> ring_;        // of the configuration that ran last
+  std::unique_ptr<StampedPayload> payload_;
+  const Configuration* prepared_for_ = nullptr;
+  std::unique_ptr<VisitOrder> order_;  // of the data of `order_owner_`
+  std::int64_t order_owner_ = -1;
+  std::vector<std::int64_t> written_;  // transfers of each rank's data that the last writing wrote
+  int failed_rank_ = none_failed;
+  std::vector<PayloadFault> faults_;
+};
+
+}  // namespace weir::bench::stream

@@ -1,0 +1,141 @@
+// Parallel HDF5: one dataset of 64-bit words as long as the file of the layout; every transfer is a
+// hyperslab of it. Offsets are places in the dataset: the library's own header lies before it.
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include <array>
+#include <utility>
+
+#include "workloads/stream/channel.hpp"
+#include "workloads/stream/hints.hpp"
+
+namespace weir::bench::stream {
+namespace {
+
+constexpr const char* dataset_name = "stream";
+constexpr std::int64_t word_bytes = 8;
+
+// The innermost reason on HDF5's error stack.
+herr_t keep_description(unsigned /*level*/, const H5E_error2_t* entry, void* text) {
+  *static_cast<std::string*>(text) =
+      fmt::format("{} ({})", entry->desc == nullptr ? "" : entry->desc,
+                  entry->func_name == nullptr ? "" : entry->func_name);
+  return 0;
+}
+
+Error failure(const char* operation, const std::string& path, std::int64_t offset) {
+  std::string reason = "no reason is given";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_description, &reason);
+  for (char& c : reason) c = c == '\n' ? ' ' : c;
+  Error error;
+  error.operation = operation;
+  error.file = path;
+  error.offset = offset;
+  error.message = fmt::format("{} failed: {}", operation, reason);
+  return error;
+}
+
+class Hdf5Channel final : public Channel {
+ public:
+  explicit Hdf5Channel(const ChannelRequest& request) : path_(request.path) {}
+  Hdf5Channel(const Hdf5Channel&) = delete;
+  Hdf5Channel& operator=(const Hdf5Channel&) = delete;
+  // After a failure the other ranks may be anywhere: what is open is left to the process's end,
+  // because closing the file is collective.
+  ~Hdf5Channel() override = default;
+
+  Status open(const ChannelRequest& request, const Hints& hints) {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors come back as values
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_mpio(access, request.communicator(), hints.info());
+    if (request.options.alignment > 1) {
+      H5Pset_alignment(access, 1, static_cast<hsize_t>(request.options.alignment));
+    }
+    if (request.options.collective_metadata) {
+      H5Pset_all_coll_metadata_ops(access, true);
+      H5Pset_coll_metadata_write(access, true);
+    }
+    file_ = request.creates()
+                ? H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                : H5Fopen(path_.c_str(), request.write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    if (file_ < 0) return failure(request.creates() ? "H5Fcreate" : "H5Fopen", path_, -1);
+    if (Status status = open_dataset(request); !status) return status;
+    file_space_ = H5Dget_space(dataset_);
+    const hsize_t words = words_of(request.layout.transfer_bytes);
+    memory_space_ = H5Screate_simple(1, &words, nullptr);
+    transfer_list_ = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_dxpl_mpio(transfer_list_,
+                     request.variant.collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
+    return {};
+  }
+
+  Status move(const storage::TransferRequest& request, std::int64_t /*index*/) override {
+    const hsize_t start = words_of(request.offset);
+    const hsize_t count = words_of(request.bytes);
+    if (H5Sselect_hyperslab(file_space_, H5S_SELECT_SET, &start, nullptr, &count, nullptr) < 0) {
+      return failure("H5Sselect_hyperslab", path_, request.offset);
+    }
+    const bool reading = request.direction == storage::Direction::read;
+    const herr_t result = reading ? H5Dread(dataset_, H5T_NATIVE_UINT64, memory_space_, file_space_,
+                                            transfer_list_, request.buffer)
+                                  : H5Dwrite(dataset_, H5T_NATIVE_UINT64, memory_space_,
+                                             file_space_, transfer_list_, request.buffer);
+    if (result < 0) return failure(reading ? "H5Dread" : "H5Dwrite", path_, request.offset);
+    return {};
+  }
+
+  Status sync() override {
+    if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0) return failure("H5Fflush", path_, -1);
+    return {};
+  }
+
+  Status close() override {
+    H5Pclose(transfer_list_);
+    H5Sclose(memory_space_);
+    H5Sclose(file_space_);
+    if (H5Dclose(dataset_) < 0) return failure("H5Dclose", path_, -1);
+    if (H5Fclose(file_) < 0) return failure("H5Fclose", path_, -1);
+    return {};
+  }
+
+ private:
+  static hsize_t words_of(std::int64_t bytes) { return static_cast<hsize_t>(bytes / word_bytes); }
+
+  Status open_dataset(const ChannelRequest& request) {
+    const hsize_t words = words_of(request.layout.file_bytes());
+    if (!request.creates()) {
+      dataset_ = H5Dopen2(file_, dataset_name, H5P_DEFAULT);
+      if (dataset_ < 0) return failure("H5Dopen", path_, -1);
+      return {};
+    }
+    const hid_t space = H5Screate_simple(1, &words, nullptr);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (request.options.no_fill) H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    dataset_ = H5Dcreate2(file_, dataset_name, H5T_NATIVE_UINT64, space, H5P_DEFAULT, creation,
+                          H5P_DEFAULT);
+    H5Pclose(creation);
+    H5Sclose(space);
+    if (dataset_ < 0) return failure("H5Dcreate", path_, -1);
+    return {};
+  }
+
+  std::string path_;
+  hid_t file_ = -1;
+  hid_t dataset_ = -1;
+  hid_t file_space_ = -1;
+  hid_t memory_space_ = -1;
+  hid_t transfer_list_ = -1;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> open_hdf5_channel(const ChannelRequest& request) {
+  const auto hints = Hints::read(request.options.hints_file);
+  if (!hints) return hints.error();
+  auto channel = std::make_unique<Hdf5Channel>(request);
+  if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();
+  return std::unique_ptr<Channel>(std::move(channel));
+}
+
+}  // namespace weir::bench::stream

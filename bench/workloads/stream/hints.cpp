@@ -1,0 +1,52 @@
+#include "workloads/stream/hints.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+namespace weir::bench::stream {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+}  // namespace
+
+Result<Hints> Hints::read(const std::string& path) {
+  Hints hints;
+  if (path.empty()) return hints;
+  std::ifstream file(path);
+  if (!file) return invalid_argument(fmt::format("stream: --hints {}: cannot be read", path));
+  MPI_Info_create(&hints.info_);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));
+    if (text.empty()) continue;
+    constexpr std::string_view prefix = "IOR_HINT__MPI__";
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+    const std::size_t equals = text.find('=');
+    const std::string name(trimmed(text.substr(0, equals)));
+    const std::string value(equals == std::string_view::npos ? ""
+                                                             : trimmed(text.substr(equals + 1)));
+    if (name.empty() || value.empty() || name.size() > MPI_MAX_INFO_KEY ||
+        value.size() > MPI_MAX_INFO_VAL) {
+      return invalid_argument(
+          fmt::format("stream: --hints {}: line {} is not NAME = VALUE", path, number));
+    }
+    MPI_Info_set(hints.info_, name.c_str(), value.c_str());
+  }
+  return hints;
+}
+
+Hints::Hints(Hints&& other) noexcept : info_(std::exchange(other.info_, MPI_INFO_NULL)) {}
+
+Hints::~Hints() {
+  if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
+}
+
+}  // namespace weir::bench::stream

@@ -1,0 +1,84 @@
+// What a stream does: its settings, and the configurations that their lists make.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/settings.hpp"
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "workloads/stream/layout.hpp"
+
+namespace weir::bench::stream {
+
+enum class Api { posix, io_uring, mpiio, hdf5, pnetcdf };
+[[nodiscard]] const char* name_of(Api api);          // as users give them: POSIX, MPIIO, …
+[[nodiscard]] const char* name_of(Pattern pattern);  // segmented, …
+[[nodiscard]] const char* name_of(Reorder reorder);
+
+// One configuration.
+struct Variant {
+  Api api = Api::posix;
+  Pattern pattern = Pattern::segmented;
+  std::int64_t block_bytes = 0;
+  std::int64_t transfer_bytes = 0;
+  std::int64_t segments = 1;
+  std::int64_t queue_depth = 1;  // IO_URING; otherwise 1
+  bool file_per_rank = false;
+  bool collective = false;
+  std::string label;  // "POSIX shared segmented 256 KiB"
+  std::string slug;   // "posix-shared-segmented-256k"; no two configurations of a job share one
+};
+
+enum class SummaryFormat { text, json, csv };
+
+// What all configurations of a job share.
+struct Options {
+  bool write = true;
+  bool read = true;
+  bool check_write = false;  // read back and check after writing, untimed
+  bool keep = false;
+  bool keep_with_errors = false;
+  bool use_existing = false;
+  bool sync_each = false;
+  double stonewall_seconds = 0;  // 0: none
+  bool wear_out = false;
+  double delay_seconds = 0;
+  double outlier_seconds = 0;           // 0: no warning
+  std::vector<std::string> test_files;  // -o, one for each target; empty: in --directory
+  bool unique_directories = false;
+  bool multi_file = false;
+  bool preallocate = false;
+  bool file_view = false;
+  bool no_fill = false;
+  bool collective_metadata = false;
+  std::int64_t alignment = 1;  // HDF5
+  std::string hints_file;
+  Reorder reorder = Reorder::none;
+  std::int64_t task_offset = 1;
+  std::uint64_t reorder_seed = 0;  // 0: another order in every repetition
+  std::int64_t stride = 16;
+  std::int64_t trace_events = 0;
+  bool verbose = false;
+  std::int64_t reference_number = 0;
+  SummaryFormat summary_format = SummaryFormat::text;
+  std::string summary_file;
+};
+
+// The workload's own settings and the core's, with IOR's letters and names where it has them.
+[[nodiscard]] std::vector<Setting> declarations();
+
+[[nodiscard]] Result<Options> options_of(const Settings& settings, std::int64_t ranks);
+// The product of the lists of --api, --pattern, --block, --transfer, --segments and --queue-depth.
+[[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
+[[nodiscard]] Layout layout_of(const Variant& variant, const Options& options, std::int64_t ranks);
+
+// Every rule between options, core settings and configurations; the first that is broken is named.
+[[nodiscard]] Status check_combination(const Options& options, const CoreSettings& core,
+                                       const std::vector<Variant>& variants, std::int64_t ranks);
+
+// "256k", "1m", "1000": exact, as a setting takes it.
+[[nodiscard]] std::string short_size(std::int64_t bytes);
+
+}  // namespace weir::bench::stream

@@ -1,0 +1,24 @@
+// What one configuration will move and need: the "plan" of run.json. Pure.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "workloads/stream/files.hpp"
+#include "workloads/stream/parameters.hpp"
+
+namespace weir::bench::stream {
+
+[[nodiscard]] nlohmann::ordered_json plan_json(const Variant& variant, const Options& options,
+                                               const std::vector<Target>& targets,
+                                               std::int64_t ranks);
+
+// What a rank needs of memory: buffers, payload, order, trace.
+[[nodiscard]] std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options,
+                                                 std::int64_t ranks);
+
+// The ranks whose files lie at each target, in its order: dealt in turn.
+[[nodiscard]] std::vector<std::int64_t> ranks_of_target(std::size_t target, std::size_t targets,
+                                                        std::int64_t ranks);
+
+}  // namespace weir::bench::stream

@@ -1,0 +1,106 @@
+// PnetCDF: one variable of unsigned bytes (CDF-5) as long as the file of the layout. Offsets are
+// places in the variable: the header lies before it.
+#include <fmt/format.h>
+#include <pnetcdf.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "workloads/stream/channel.hpp"
+#include "workloads/stream/hints.hpp"
+
+namespace weir::bench::stream {
+namespace {
+
+constexpr const char* variable_name = "stream";
+
+Error failure(const char* operation, const std::string& path, std::int64_t offset, int code) {
+  Error error;
+  error.operation = operation;
+  error.file = path;
+  error.offset = offset;
+  error.system_error = code == NC_ENO_SPACE ? ENOSPC : code == NC_EQUOTA ? EDQUOT : 0;
+  error.message = fmt::format("{} failed: {}", operation, ncmpi_strerror(code));
+  return error;
+}
+
+class PnetcdfChannel final : public Channel {
+ public:
+  explicit PnetcdfChannel(const ChannelRequest& request)
+      : path_(request.path), collective_(request.variant.collective) {}
+
+  Status open(const ChannelRequest& request, const Hints& hints) {
+    int code = request.creates()
+                   ? ncmpi_create(request.communicator(), path_.c_str(), NC_CLOBBER | NC_64BIT_DATA,
+                                  hints.info(), &file_)
+                   : ncmpi_open(request.communicator(), path_.c_str(),
+                                request.write ? NC_WRITE : NC_NOWRITE, hints.info(), &file_);
+    if (code != NC_NOERR) {
+      return failure(request.creates() ? "ncmpi_create" : "ncmpi_open", path_, -1, code);
+    }
+    code = request.creates() ? define(request.layout.file_bytes())
+                             : ncmpi_inq_varid(file_, variable_name, &variable_);
+    if (code != NC_NOERR) return failure("ncmpi_def_var", path_, -1, code);
+    if (collective_) return {};
+    code = ncmpi_begin_indep_data(file_);
+    return code == NC_NOERR ? Status() : failure("ncmpi_begin_indep_data", path_, -1, code);
+  }
+
+  Status move(const storage::TransferRequest& request, std::int64_t /*index*/) override {
+    const MPI_Offset start = request.offset;
+    const MPI_Offset count = request.bytes;
+    auto* bytes = reinterpret_cast<unsigned char*>(request.buffer);
+    const bool reading = request.direction == storage::Direction::read;
+    int code = NC_NOERR;
+    if (collective_) {
+      code = reading ? ncmpi_get_vara_uchar_all(file_, variable_, &start, &count, bytes)
+                     : ncmpi_put_vara_uchar_all(file_, variable_, &start, &count, bytes);
+    } else {
+      code = reading ? ncmpi_get_vara_uchar(file_, variable_, &start, &count, bytes)
+                     : ncmpi_put_vara_uchar(file_, variable_, &start, &count, bytes);
+    }
+    if (code == NC_NOERR) return {};
+    return failure(reading ? "ncmpi_get_vara" : "ncmpi_put_vara", path_, request.offset, code);
+  }
+
+  Status sync() override {
+    const int code = ncmpi_sync(file_);
+    return code == NC_NOERR ? Status() : failure("ncmpi_sync", path_, -1, code);
+  }
+
+  Status close() override {
+    if (!collective_) {
+      const int code = ncmpi_end_indep_data(file_);
+      if (code != NC_NOERR) return failure("ncmpi_end_indep_data", path_, -1, code);
+    }
+    const int code = ncmpi_close(file_);
+    return code == NC_NOERR ? Status() : failure("ncmpi_close", path_, -1, code);
+  }
+
+ private:
+  int define(std::int64_t bytes) {
+    int dimension = 0;
+    int code = ncmpi_def_dim(file_, "byte", bytes, &dimension);
+    if (code == NC_NOERR) {
+      code = ncmpi_def_var(file_, variable_name, NC_UBYTE, 1, &dimension, &variable_);
+    }
+    return code == NC_NOERR ? ncmpi_enddef(file_) : code;
+  }
+
+  std::string path_;
+  int file_ = -1;
+  int variable_ = -1;
+  bool collective_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> open_pnetcdf_channel(const ChannelRequest& request) {
+  const auto hints = Hints::read(request.options.hints_file);
+  if (!hints) return hints.error();
+  auto channel = std::make_unique<PnetcdfChannel>(request);
+  if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();
+  return std::unique_ptr<Channel>(std::move(channel));
+}
+
+}  // namespace weir::bench::stream

@@ -1,0 +1,59 @@
+#include "workloads/stream/ring.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/checked.hpp"
+
+namespace weir::bench::stream {
+namespace {
+constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t cached_bytes = std::int64_t{4} << 20;
+}  // namespace
+
+std::int64_t Ring::buffers_for(std::int64_t transfer_bytes, std::int64_t operations,
+                               std::int64_t in_flight) {
+  const std::int64_t useful = std::min(operations, cached_bytes / transfer_bytes);
+  return std::max({std::int64_t{1}, useful, in_flight});
+}
+
+std::int64_t Ring::memory_bytes(std::int64_t buffers, std::int64_t bytes_each) {
+  return buffers * checked_round_up(bytes_each, page_bytes).value_or(bytes_each);
+}
+
+Result<Ring> Ring::create(std::int64_t buffers, std::int64_t bytes_each) {
+  Ring ring;
+  const auto stride = checked_round_up(bytes_each, page_bytes);
+  const auto total = stride ? checked_multiply(*stride, buffers) : std::nullopt;
+  void* memory = MAP_FAILED;
+  if (total) {
+    memory = mmap(nullptr, static_cast<std::size_t>(*total), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (memory == MAP_FAILED) {
+    Error error;
+    error.code = ErrorCode::insufficient;
+    error.message = fmt::format("cannot allocate {} buffers of {} bytes", buffers, bytes_each);
+    return error;
+  }
+  std::memset(memory, 1, static_cast<std::size_t>(*total));
+  ring.base_ = static_cast<std::byte*>(memory);
+  ring.stride_ = *stride;
+  ring.buffers_ = buffers;
+  return ring;
+}
+
+Ring::Ring(Ring&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      stride_(other.stride_),
+      buffers_(other.buffers_) {}
+
+Ring::~Ring() {
+  if (base_ != nullptr) munmap(base_, static_cast<std::size_t>(stride_ * buffers_));
+}
+
+}  // namespace weir::bench::stream

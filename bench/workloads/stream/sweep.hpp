@@ -1,0 +1,72 @@
+// All configurations of one job: their repetitions, interleaved in random order, and their results.
+//
+// Rounds: in every round each unfinished configuration runs once, in an order drawn anew, so that a
+// slow spell of the machine falls on all alike. A configuration is finished when its rates have
+// converged or --max-repetitions is reached; --time-limit ends all, once every configuration has
+// one counted repetition.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "measurement/clock_offset.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "measurement/run_folder.hpp"
+#include "workloads/stream/execute.hpp"
+#include "workloads/stream/run_results.hpp"
+
+namespace weir::bench::stream {
+
+struct SweepInputs {
+  const Job& job;
+  FailureGuard& guard;
+  const CoreSettings& core;
+  const Options& options;
+  const JobFolders& folders;
+  std::vector<Configuration> configurations;
+  std::vector<nlohmann::ordered_json> runs;  // run.json of each so far; on rank 0
+  std::vector<std::string> command;
+};
+
+class Sweep {
+ public:
+  Sweep(SweepInputs inputs, Executor& executor);
+  Sweep(const Sweep&) = delete;
+  Sweep& operator=(const Sweep&) = delete;
+  ~Sweep() = default;
+
+  // Collective. Runs everything, writes the results, prints the tables on rank 0. On a failure
+  // every rank gets an error, and `failed_rank()` is the lowest rank that has the cause.
+  Status run();
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+  // After a failure, on rank 0: writes what was measured until then, still with status "running";
+  // FailureGuard::record() sets the status.
+  Status save_unfinished(const nlohmann::ordered_json& payload_errors);
+
+ private:
+  Status run_round(int round);
+  Status run_once(std::size_t index, int round);
+  [[nodiscard]] bool is_finished(RunResults& results) const;
+  Status write_results(const nlohmann::json& quiet);
+  [[nodiscard]] Status write_run(RunResults& results) const;
+  [[nodiscard]] nlohmann::ordered_json clocks_json(const RunResults& results,
+                                                   const ClockOffset& end) const;
+  void report_progress(std::size_t index, int round, bool warmup) const;
+  [[nodiscard]] Status print_summary() const;
+  [[nodiscard]] double elapsed_seconds() const;
+
+  SweepInputs in_;
+  Executor& executor_;
+  JobFacts facts_;
+  std::vector<RunResults> results_;
+  std::vector<bool> finished_;  // by configuration
+  std::int64_t local_start_ns_ = 0;
+  int executed_ = 0;  // repetitions so far, over all configurations
+  int failed_rank_ = none_failed;
+  const RunResults* failed_ = nullptr;
+};
+
+}  // namespace weir::bench::stream
