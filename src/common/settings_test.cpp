@@ -157,5 +157,22 @@ TEST(ParseBytes, TakesSuffixesOfPowersOf1024) {
   }
 }
 
+TEST(Settings, ShortNamesAreBundledAndListsOfSizesAreRead) {
+  const std::vector<Setting> all = {
+      {.name = "write", .kind = SettingKind::flag, .default_value = "false", .letter = "w"},
+      {.name = "read", .kind = SettingKind::flag, .default_value = "false", .letter = "r"},
+      {.name = "block", .kind = SettingKind::sizes, .default_value = "1m", .letter = "b"}};
+  const std::vector<std::string> given{"-wr", "-b", "4k,2m"};
+  const auto resolved = resolve_settings("test", "", all, given, environment({}));
+  ASSERT_TRUE(resolved);
+  EXPECT_TRUE(resolved.value().settings.flag("write"));
+  EXPECT_TRUE(resolved.value().settings.flag("read"));
+  EXPECT_EQ(resolved.value().settings.sizes("block"), (std::vector<std::int64_t>{4096, 2 << 20}));
+  const std::vector<std::string> wrong{"-b", "4k,,1"};
+  const auto refused = resolve_settings("test", "", all, wrong, environment({}));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("is not a list of numbers or sizes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weir

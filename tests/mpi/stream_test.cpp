@@ -1,0 +1,241 @@
+// Every combination of interface, pattern, collective or not, file per rank or shared, and order of
+// reading puts the same bytes to the same places: the payload is a function of the place alone, so
+// all patterns of one size make the same file. What is read is verified by the run itself; what is
+// left on disk is compared, byte for byte, with what POSIX segmented left. HDF5 and PnetCDF files
+// must contain these bytes as one piece.
+//
+//   stream_test DIRECTORY      under an MPI launcher
+//
+// Exit status 0 when all agree. Sizes are small: a block is a few kilobytes.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "workloads/stream/channel.hpp"
+#include "workloads/stream/execute.hpp"
+
+namespace weir::bench::stream {
+namespace {
+
+constexpr std::uint64_t payload_seed = 7;
+constexpr double deadline_seconds = 60;
+constexpr Api apis[] = {Api::posix, Api::io_uring, Api::mpiio, Api::hdf5, Api::pnetcdf};
+constexpr Pattern patterns[] = {Pattern::segmented, Pattern::interleaved, Pattern::strided,
+                                Pattern::random};
+
+// Counts what was wrong on this rank.
+class Expectations {
+ public:
+  void expect(bool holds, const std::string& what) {
+    if (holds) return;
+    ++failures_;
+    fmt::print(stderr, "WRONG: {}\n", what);
+  }
+  [[nodiscard]] int failures() const { return failures_; }
+
+ private:
+  int failures_ = 0;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+bool holds_a_header(Api api) { return api == Api::hdf5 || api == Api::pnetcdf; }
+
+class Matrix {
+ public:
+  Matrix(const Job& job, FailureGuard& guard, Expectations& expected, std::string directory)
+      : job_(job), guard_(guard), expected_(expected), directory_(std::move(directory)) {}
+
+  void run(Variant variant, Options options, const CoreSettings& core, const std::string& note) {
+    if (!check_available(variant.api)) return;
+    variant.slug = "slug";
+    options.keep = true;
+    options.test_files = {directory_ + "/file"};
+    const Layout layout = layout_of(variant, options, job_.size);
+    const std::string what =
+        fmt::format("{} {} {} {}{} of {}", name_of(variant.api), name_of(variant.pattern),
+                    variant.file_per_rank ? "per rank" : "shared",
+                    variant.collective ? "collective " : "", note, variant.transfer_bytes);
+    Configuration configuration{
+        .variant = variant,
+        .layout = layout,
+        .files = FileNames(options, variant, {{directory_, "file"}}, directory_, "id"),
+        .payload_seed = payload_seed};
+    Executor executor(job_, guard_, core, options, directory_ + "/none");
+    const auto record = executor.run(configuration, 0);
+    expected_.expect(record.ok(), what + ": " + (record ? "" : record.error().text()));
+    if (record) check_record(record.value(), layout, what);
+    MPI_Barrier(job_.world);
+    compare(configuration, what);
+    MPI_Barrier(job_.world);
+    if (variant.file_per_rank || job_.rank == 0) {
+      std::filesystem::remove(configuration.files.path(job_.rank, 0));
+    }
+    MPI_Barrier(job_.world);
+    ++runs_;
+  }
+
+  [[nodiscard]] int runs() const { return runs_; }
+
+ private:
+  void check_record(const RepetitionRecord& record, const Layout& layout, const std::string& what) {
+    expected_.expect(record.phases.size() == 2, what + ": two phases");
+    for (const PhaseRecord& phase : record.phases) {
+      expected_.expect(phase.bytes == layout.bytes_per_rank(), what + ": bytes of a phase");
+      expected_.expect(
+          phase.latencies.count() == static_cast<std::uint64_t>(layout.operations_per_rank()),
+          what + ": latencies");
+      expected_.expect(phase.end_ns >= phase.start_ns && phase.io_ns > 0, what + ": times");
+    }
+    expected_.expect(record.bytes_verified >= layout.bytes_per_rank(), what + ": verified");
+  }
+
+  // The first of a size and file type is the reference.
+  void compare(const Configuration& configuration, const std::string& what) {
+    const Layout& layout = configuration.layout;
+    if (!layout.file_per_rank && job_.rank != 0) return;
+    const std::string left = content(configuration.files.path(job_.rank, 0));
+    const std::tuple key{layout.file_per_rank, layout.block_bytes, layout.transfer_bytes,
+                         layout.segments};
+    if (holds_a_header(configuration.variant.api)) {
+      expected_.expect(!references_[key].empty(), what + ": no reference");
+      expected_.expect(left.find(references_[key]) != std::string::npos,
+                       what + ": the bytes are not in the file");
+      return;
+    }
+    expected_.expect(static_cast<std::int64_t>(left.size()) == layout.file_bytes(),
+                     what + ": size of the file");
+    const auto [place, first] = references_.try_emplace(key, left);
+    expected_.expect(first || place->second == left, what + ": other bytes on disk than the first");
+  }
+
+  const Job& job_;
+  FailureGuard& guard_;
+  Expectations& expected_;
+  std::string directory_;
+  std::map<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>, std::string> references_;
+  int runs_ = 0;
+};
+
+Variant variant_of(Api api, Pattern pattern, bool file_per_rank, std::int64_t transfer_bytes) {
+  Variant variant;
+  variant.api = api;
+  variant.pattern = pattern;
+  variant.block_bytes = 6 * transfer_bytes;
+  variant.transfer_bytes = transfer_bytes;
+  variant.segments = 3;
+  variant.queue_depth = api == Api::io_uring ? 4 : 1;
+  variant.file_per_rank = file_per_rank;
+  return variant;
+}
+
+bool can_be_collective(Api api) {
+  return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf;
+}
+
+void run_all(Matrix& matrix) {
+  CoreSettings core;
+  core.deadline_seconds = deadline_seconds;
+  core.durability = storage::Durability::none;
+  const Options plain;
+  // A page and more, less than a page, and neither.
+  for (const std::int64_t transfer : {8192, 40, 5000}) {
+    for (const bool file_per_rank : {false, true}) {
+      for (const Api api : apis) {
+        for (const Pattern pattern : patterns) {
+          const Variant variant = variant_of(api, pattern, file_per_rank, transfer);
+          matrix.run(variant, plain, core, "");
+          if (!can_be_collective(api)) continue;
+          Variant together = variant;
+          together.collective = true;
+          matrix.run(together, plain, core, "");
+        }
+      }
+    }
+  }
+
+  core.durability = storage::Durability::full;
+  core.drop_cache = true;
+  for (const Api api : apis) {
+    Options options;
+    options.check_write = true;
+    options.reorder = Reorder::constant;
+    matrix.run(variant_of(api, Pattern::random, false, 8192), options, core, "durable, reordered");
+    options.reorder = Reorder::random;
+    matrix.run(variant_of(api, Pattern::interleaved, true, 8192), options, core,
+               "durable, read by random ranks");
+  }
+  Options options;
+  options.file_view = true;
+  options.preallocate = true;
+  for (const Pattern pattern : {Pattern::segmented, Pattern::interleaved}) {
+    for (const bool collective : {false, true}) {
+      Variant variant = variant_of(Api::mpiio, pattern, false, 8192);
+      variant.collective = collective;
+      matrix.run(variant, options, core, "through a view");
+    }
+  }
+  options.file_view = false;
+  options.sync_each = true;
+  matrix.run(variant_of(Api::posix, Pattern::strided, false, 8192), options, core,
+             "each write durable");
+  options.sync_each = false;
+  core.direct = true;
+  for (const Api api : {Api::posix, Api::io_uring}) {
+    matrix.run(variant_of(api, Pattern::random, false, 8192), options, core, "O_DIRECT");
+    matrix.run(variant_of(api, Pattern::segmented, true, 8192), options, core, "O_DIRECT");
+  }
+}
+
+// Returns how much was wrong on all ranks.
+int test_in(const std::string& parent) {
+  const Job job = Job::create(deadline_seconds);
+  const std::string directory = fmt::format("{}/weir-stream-test-{}", parent, job.size);
+  if (job.rank == 0) {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+  }
+  MPI_Barrier(job.world);
+  Expectations expected;
+  int runs = 0;
+  {
+    FailureGuard guard(job, directory, {});
+    Matrix matrix(job, guard, expected, directory);
+    run_all(matrix);
+    runs = matrix.runs();
+  }
+  expected.expect(runs > 0, "nothing was run");
+  MPI_Barrier(job.world);
+  if (job.rank == 0) std::filesystem::remove_all(directory);
+  const int mine = expected.failures();
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
+  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
+  return all;
+}
+
+}  // namespace
+}  // namespace weir::bench::stream
+
+int main(int argc, char** argv) {
+  weir::bench::prepare_signals();
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const int wrong = weir::bench::stream::test_in(argc > 1 ? argv[1] : ".");
+  MPI_Finalize();
+  return wrong == 0 ? 0 : 1;
+}
