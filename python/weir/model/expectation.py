@@ -26,7 +26,7 @@ from weir.model.overlap import PhaseTime, all_hidden_seconds, foreground_seconds
 from weir.model.path_time import stages_of
 from weir.model.stage import Case, StageTime, stage_time
 from weir.model.units import STORAGE_KINDS
-from weir.results.platform import Platform, PlatformStage
+from weir.results.platform import Fit, Platform, PlatformStage
 from weir.results.quantities import rate_text, seconds_text
 from weir.results.schema import (
     Direction,
@@ -163,15 +163,16 @@ class _Expected:
 
     def _held_out_error(self) -> float:
         """The 90th percentile of the limiting stage's fit, the worst of its units."""
-        name = self._limit.stage.name
-        return max(
-            (
-                fit.held_out_p90_error
-                for fit in self.platform.fits
-                if fit.stage == name or fit.stage.startswith(f"{name}, ")
-            ),
-            default=0.0,
-        )
+        fits = self._fits_of(self._limit.stage.name)
+        return max((fit.held_out_p90_error for fit in fits), default=0.0)
+
+    def _fits_of(self, stage: str) -> list[Fit]:
+        """The fits of a stage, or of its units, which are called ``stage, unit``."""
+        return [
+            fit
+            for fit in self.platform.fits
+            if fit.stage == stage or fit.stage.startswith(f"{stage}, ")
+        ]
 
     def _stages(self) -> list[Stage]:
         slow, fast = self._totals("slow"), self._totals("fast")
@@ -236,8 +237,8 @@ class _Expected:
         if self._own[0].flow.route == "direct" and set(limit.routes) != {"direct"}:
             parts.append("O_DIRECT was not measured: its rate is taken from buffered transfers")
         parts.append(f"interval of {limit.name}: {limit.interval_how or 'as described'}")
-        unfitted = [fit for fit in self.platform.fits if fit.stage == limit.name and not fit.fits]
-        parts += [f"{fit.stage} {fit.text}" for fit in unfitted]
+        unfitted = [fit for fit in self._fits_of(limit.name) if not fit.fits]
+        parts += [f"{fit.stage} does not fit, do not rely on it" for fit in unfitted]
         if self.asynchronous:
             parts.append(self._how_hidden())
         turns = self._own[0].turns

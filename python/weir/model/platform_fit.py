@@ -30,6 +30,8 @@ from weir.results.schema import Direction
 
 ENOUGH_SAMPLES = 4
 """With fewer, single trials are held out instead of whole samples."""
+UNKNOWN_ERROR = 1.0
+"""Assumed where nothing could be held out, as for a single trial (``weir.model.interval``)."""
 
 
 @dataclass(frozen=True)
@@ -190,10 +192,10 @@ def _one_law(
             stage=told,
             form="largest rate",
             samples=len(samples),
-            held_out_median_error=0,
-            held_out_p90_error=0,
+            held_out_median_error=UNKNOWN_ERROR,
+            held_out_p90_error=UNKNOWN_ERROR,
             fits=False,
-            text=f"not fitted, do not rely on it: {error}",
+            text=f"not fitted, do not rely on it: {error}; a factor of 2 either way is assumed",
         )
         return _as_unit(stage, unit), [fit]
     stage = fitted.stage(

@@ -159,7 +159,8 @@ class FittedStage:
             sharing="linear" if self.form.sharing == "linear" else "saturating",
             small_operations=small,
             how=how,
-            interval_how=f"95 % by bootstrap; {self.fitted.as_fit(name).text}",
+            interval_how=f"95 % by bootstrap, held-out error {self.fitted.median_error:.1%} in the "
+            f"median, {self.fitted.p90_error:.1%} at the 90th percentile",
         )
 
 
