@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from weir.bench.errors import USAGE, BenchError
 from weir.campaign.levels import LevelError, number_in, read_levels, read_value
-from weir.results.campaign import Value
+from weir.results.campaign import CurveKind, Value
 from weir.results.folder import describe_validation
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -111,6 +111,7 @@ class CampaignFile(Part):
     run_timeout: Seconds | None = None
     assumed_rate: Bytes = 256 * 2**20
     platform: PlatformTable | None = None
+    curve: CurveKind | None = None
 
 
 def read_number(value: Value) -> Value:

@@ -70,6 +70,7 @@ def design_campaign(
         replication=file.replication,
         given=dict(given),
         platform=used,
+        curve=file.curve,
         factors=factors,
         combinations=combinations,
         runs=runs_of(len(combinations), file.replication, file.blocks, drawn),

@@ -15,6 +15,7 @@ from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job
 from weir.bench.platforms import find_platform
 from weir.campaign import display
+from weir.campaign.curves import write_curves
 from weir.campaign.estimate import Estimator, assumed_rates
 from weir.campaign.execution import planned_bytes
 from weir.campaign.file import CampaignFile, load_campaign_file, read_duration
@@ -28,7 +29,7 @@ from weir.commands.bench import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.terminal import message_console, output_console, warn
 from weir.report import write_report
 from weir.report.hiding import hiding_of
-from weir.results.campaign import Value, finished_runs
+from weir.results.campaign import Value, finished_runs, load_curves
 from weir.results.campaign_summary import cells_of, effective_of
 from weir.results.errors import ResultError
 
@@ -194,7 +195,11 @@ def _show_results(setup: Setup, output: Path) -> None:
     finished = finished_runs(output, setup.campaign)
     if not finished:
         return
-    display.show_summary(console, setup.campaign, cells_of(setup.campaign, finished))
+    cells = cells_of(setup.campaign, finished)
+    display.show_summary(console, setup.campaign, cells)
+    write_curves(output, setup.campaign, cells)
+    for curve in load_curves(output):
+        console.print(f"Fitted to {curve.direction}, {curve.text}", highlight=False, markup=False)
     found = hiding_of(setup.campaign, effective_of(setup.campaign, finished))
     for (name, direction), (hides, _) in found.items():
         console.print(f"{name}: {direction} {hides.text()}", highlight=False, markup=False)

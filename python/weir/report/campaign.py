@@ -23,7 +23,7 @@ from weir.report.wording import (
     overall_word,
     sentence_case,
 )
-from weir.results.campaign import Campaign, finished_runs, run_output
+from weir.results.campaign import Campaign, finished_runs, load_curves, run_output
 from weir.results.campaign_summary import Cell, cells_of, effective_of
 from weir.results.schema import Direction, Run
 
@@ -126,7 +126,7 @@ def _sections(
                 shown = [cell for cell in cells if cell.metric != "foreground"]
             if len(factor.levels) > 1 and shown:
                 title = f"Rates over {factor_charts.factor_title(factor)}"
-                content = factor_charts.render_factor(campaign, factor, shown)
+                content = factor_charts.render_factor(campaign, factor, shown, load_curves(path))
                 sections.append((f"over-{'-'.join(factor.names)}", title, content))
         sections.append(("combinations", "Every combination", _combinations(campaign, cells)))
     sections.append(("runs", "Every run, in its order", _runs(path, campaign, finished)))

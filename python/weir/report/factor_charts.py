@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weir.report.chart import FULL_WIDTH, figure, table
-from weir.report.line_chart import MARKERS, Point, Series, legend, level_text, line_chart
+from weir.report.line_chart import MARKERS, Point, Rule, Series, legend, level_text, line_chart
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, rate, rate_range_text
 from weir.report.wording import METRIC_NAME, sentence_case
-from weir.results.campaign import Campaign, CampaignFactor, Value
+from weir.results.campaign import Campaign, CampaignFactor, Curve, Value
 from weir.results.campaign_summary import Cell
 from weir.results.schema import Direction, Metric
 
@@ -17,7 +17,12 @@ TOO_UNLIKE = 4.0
 """Directions whose rates differ by more than this factor stand in a drawing each."""
 
 
-def render_factor(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> Markup:
+def render_factor(
+    campaign: Campaign,
+    factor: CampaignFactor,
+    cells: Sequence[Cell],
+    curves: Sequence[Curve] = (),
+) -> Markup:
     """The figures of one factor: one per kind of rate, and per direction where these are unlike."""
     figures = []
     for metric in dict.fromkeys(cell.metric for cell in cells):
@@ -25,9 +30,16 @@ def render_factor(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Ce
         for directions in _panels(mine):
             shown = [cell for cell in mine if cell.direction in directions]
             series = _series(campaign, factor, shown)
+            fitted = [
+                curve
+                for curve in curves
+                if metric != "foreground"
+                and curve.factor == factor.names[0]
+                and curve.direction in directions
+            ]
             for first in range(0, len(series), 2 * len(MARKERS)):
                 part = series[first : first + 2 * len(MARKERS)]
-                figures.append(_figure(factor, metric, directions, part, first))
+                figures.append(_figure(factor, metric, directions, part, first, fitted))
     return join(*figures)
 
 
@@ -95,6 +107,7 @@ def _figure(
     directions: list[Direction],
     series: list[Series],
     first: int,
+    curves: Sequence[Curve],
 ) -> Markup:
     title = factor_title(factor)
     name = factor.names[0]
@@ -105,18 +118,20 @@ def _figure(
         )
         for one in series
     )
-    image = line_chart(name, title, series, description=f"Rate over {title}. {said}")
+    rules = [Rule(f"{c.name}, {c.direction}", c.direction, c.points, "solid") for c in curves]
+    image = line_chart(name, title, series, rules=rules, description=f"Rate over {title}. {said}")
     which = f", {directions[0]}" if len(directions) == 1 else ""
     more = ", continued" if first else ""
     caption = join(
         element("strong", f"{sentence_case(METRIC_NAME[metric])} over {title}{which}{more}"),
         " \u2013 medians with their intervals; dashed, what was expected beforehand.",
+        *(f" Fitted to {curve.direction}, {curve.text}." for curve in curves),
     )
     return figure(
         f"factor-{'-'.join(factor.names)}-{metric}-{'-'.join(directions)}",
         caption,
         image,
-        legend=legend(series, ()),
+        legend=legend(series, rules),
         table=_table(name, series),
         width=FULL_WIDTH,
     )

@@ -49,7 +49,7 @@ class Rule:
     direction: str
     points: Sequence[tuple[Value, float]]
     style: str = "dotted"
-    """dotted or dash-dotted"""
+    """dotted, dash-dotted or solid"""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def line_chart(
     description: str,
 ) -> Markup:
     """The drawing; ``title`` stands at the horizontal axis."""
-    levels = _levels(series, rules)
+    levels = _levels(series)
     axis = Axis(factor, levels, FULL_WIDTH)
     top = _largest(series, rules)
     unit = rate_unit(top)
@@ -161,12 +161,9 @@ def line_chart(
     return drawing(FULL_WIDTH, HEIGHT, description, parts)
 
 
-def _levels(series: Sequence[Series], rules: Sequence[Rule]) -> list[Value]:
+def _levels(series: Sequence[Series]) -> list[Value]:
     found: list[Value] = []
-    for level in [
-        *(point.level for one in series for point in [*one.points, *one.expected]),
-        *(level for rule in rules for level, _ in rule.points),
-    ]:
+    for level in (point.level for one in series for point in [*one.points, *one.expected]):
         if level not in found:
             found.append(level)
     if all(_is_number(level) for level in found):

@@ -14,9 +14,13 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, find_run_folders, load_record, load_run
-from weir.results.schema import Record, Run
+from weir.results.platform import Quantity
+from weir.results.schema import Direction, Record, Run
 
 CAMPAIGN_FILE = "campaign.json"
+CURVES_FILE = "curves.json"
+CurveKind = Literal["buffer", "transfer", "tasks"]
+"""What a curve is over: Uselton's equations 1 and 2, 3, and 4."""
 RUNS_FOLDER = "runs"
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -52,9 +56,39 @@ class Campaign(Record):
     replication: int
     given: dict[str, Value] = Field(description="what the command line added to the file")
     platform: str | None = Field(default=None, description="the platform description used")
+    curve: CurveKind | None = Field(
+        default=None, description="the model's, fitted to the rates over the first factor"
+    )
     factors: list[CampaignFactor]
     combinations: list[dict[str, Value]] = Field(description="value of every factor's every name")
     runs: list[CampaignRun]
+
+
+class Curve(Record):
+    """A curve fitted to what a campaign measured over a factor."""
+
+    name: str
+    factor: str
+    direction: Direction
+    parameters: dict[str, Quantity]
+    units: dict[str, str]
+    points: list[tuple[float, float]] = Field(description="(level, bytes per second)")
+    fits: bool
+    text: str = Field(description="the form, and how well it predicts levels held out")
+
+
+class Curves(Record):
+    """``curves.json``, beside ``campaign.json``; written anew with every report."""
+
+    format: Literal["weir-curves"]
+    format_version: Literal[1]
+    curves: list[Curve]
+
+
+def load_curves(path: Path) -> list[Curve]:
+    """The fitted curves of the campaign in ``path``; none where there is no such file."""
+    file = path / CURVES_FILE
+    return load_record(file, Curves).curves if file.is_file() else []
 
 
 def is_campaign(path: Path) -> bool:
