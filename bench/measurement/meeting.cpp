@@ -45,6 +45,12 @@ Status Meeting::meet(Status mine, Waiting waiting) {
 }
 
 Result<std::int64_t> Meeting::span(Status mine, const Times& times, Waiting waiting) {
+  const auto found = start_and_span(std::move(mine), times, waiting);
+  if (!found) return found.error();
+  return found.value().ns;
+}
+
+Result<Meeting::Span> Meeting::start_and_span(Status mine, const Times& times, Waiting waiting) {
   // One reduction says who failed first, when the first rank began and when the last one ended.
   const std::array<std::int64_t, 3> own{-static_cast<std::int64_t>(mine ? none_failed : job_.rank),
                                         -(times.start_ns + offset_.offset_ns),
@@ -56,7 +62,7 @@ Result<std::int64_t> Meeting::span(Status mine, const Times& times, Waiting wait
   if (Status status = told(std::move(mine), static_cast<int>(-largest[0])); !status) {
     return status.error();
   }
-  return std::max<std::int64_t>(1, largest[2] + largest[1]);
+  return Span{.start_ns = -largest[1], .ns = std::max<std::int64_t>(1, largest[2] + largest[1])};
 }
 
 Result<double> Meeting::slowest(double seconds) {
@@ -65,6 +71,13 @@ Result<double> Meeting::slowest(double seconds) {
   MPI_Iallreduce(&seconds, &largest, 1, MPI_DOUBLE, MPI_MAX, job_.world, &request);
   if (Status status = wait(request, Waiting::awake); !status) return status.error();
   return largest;
+}
+
+Status Meeting::sum(std::vector<std::int64_t>* values) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(MPI_IN_PLACE, values->data(), static_cast<int>(values->size()), MPI_INT64_T,
+                 MPI_SUM, job_.world, &request);
+  return wait(request, Waiting::awake);
 }
 
 Result<double> Meeting::from_first_rank(double value) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/status.hpp"
 #include "measurement/clock_offset.hpp"
@@ -28,9 +29,18 @@ class Meeting {
   Meeting(const Job& job, const ClockOffset& offset) : job_(job), offset_(offset) {}
 
   Status meet(Status mine, Waiting waiting = Waiting::awake);
-  // Nanoseconds, at least 1.
+  struct Span {
+    std::int64_t start_ns = 0;  // on rank 0's clock
+    std::int64_t ns = 1;        // at least 1
+  };
+  Result<Span> start_and_span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
+  // Its nanoseconds alone.
   Result<std::int64_t> span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
   Result<double> slowest(double seconds);
+  // Sums over the ranks, place by place; all ranks give as many.
+  Status sum(std::vector<std::int64_t>* values);
+  // A time of this rank's monotonic_ns() on rank 0's clock.
+  [[nodiscard]] std::int64_t on_first_rank(std::int64_t ns) const { return ns + offset_.offset_ns; }
   // Rank 0's value.
   Result<double> from_first_rank(double value);
 

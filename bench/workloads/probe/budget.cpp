@@ -9,9 +9,7 @@ namespace weir::bench::probe {
 namespace {
 
 constexpr int most_rounds = 15;
-// The seconds and the bytes of a lead-in: slow devices and links let about a tenth of a second pass
-// before their limit shows, and buffers of fast ones are large.
-constexpr double lead_in_seconds = 0.12;
+// Of all ranks; what slow devices and links let pass while idle is less.
 constexpr double most_lead_in_bytes = 32.0 * 1024 * 1024;
 
 std::int64_t operations_at(const Cost& cost, double seconds_per_weight) {
@@ -57,10 +55,11 @@ std::int64_t next_pilot(std::int64_t operations, double seconds, double wanted_s
   return std::min(most, static_cast<std::int64_t>(growth * static_cast<double>(operations)));
 }
 
-std::int64_t lead_in_bytes(double bytes_per_second_of_rank, int ranks, std::int64_t unit,
-                           std::int64_t operation_bytes, std::int64_t most_bytes) {
-  const double wanted = std::min(most_lead_in_bytes / ranks,
-                                 lead_in_seconds * std::max(bytes_per_second_of_rank, 0.0));
+std::int64_t lead_in_bytes(double seconds, double bytes_per_second_of_rank, int ranks,
+                           std::int64_t unit, std::int64_t operation_bytes,
+                           std::int64_t most_bytes) {
+  const double wanted =
+      std::min(most_lead_in_bytes / ranks, seconds * std::max(bytes_per_second_of_rank, 0.0));
   const auto units = static_cast<std::int64_t>(std::ceil(wanted / static_cast<double>(unit)));
   // At least half of the place is for what is timed.
   const std::int64_t room = std::min(most_bytes - operation_bytes, most_bytes / 2);

@@ -29,10 +29,10 @@ struct Cost {
 [[nodiscard]] std::int64_t next_pilot(std::int64_t operations, double seconds,
                                       double wanted_seconds, std::int64_t most);
 
-// Bytes that each of `ranks` moves before the timed part, a multiple of `unit`: what a device or a
-// link that was idle takes at once must not count as its rate. None where nothing would be left of
-// `most_bytes` for an operation of `operation_bytes`.
-[[nodiscard]] std::int64_t lead_in_bytes(double bytes_per_second_of_rank, int ranks,
+// Bytes that each of `ranks` moves for `seconds` before the timed part, a multiple of `unit`: what
+// a device or a link that was idle takes at once must not count as its rate. None where nothing
+// would be left of `most_bytes` for an operation of `operation_bytes`.
+[[nodiscard]] std::int64_t lead_in_bytes(double seconds, double bytes_per_second_of_rank, int ranks,
                                          std::int64_t unit, std::int64_t operation_bytes,
                                          std::int64_t most_bytes);
 

@@ -61,19 +61,19 @@ TEST(NextPilot, GrowsUntilItTakesLongEnough) {
 }
 
 TEST(LeadInBytes, CoverATenthOfASecondOfSlowStorage) {
-  EXPECT_EQ(lead_in_bytes(50e6, 1, MiB, MiB, 64 * MiB), 6 * MiB);
-  EXPECT_EQ(lead_in_bytes(25e6, 2, MiB, MiB, 64 * MiB), 3 * MiB);
+  EXPECT_EQ(lead_in_bytes(0.12, 50e6, 1, MiB, MiB, 64 * MiB), 6 * MiB);
+  EXPECT_EQ(lead_in_bytes(0.12, 25e6, 2, MiB, MiB, 64 * MiB), 3 * MiB);
 }
 
 TEST(LeadInBytes, AreBoundedOverAllRanks) {
-  EXPECT_EQ(lead_in_bytes(5e9, 1, MiB, MiB, 64 * MiB), 32 * MiB);
-  EXPECT_EQ(lead_in_bytes(5e9, 8, MiB, MiB, 64 * MiB), 4 * MiB);
+  EXPECT_EQ(lead_in_bytes(0.12, 5e9, 1, MiB, MiB, 64 * MiB), 32 * MiB);
+  EXPECT_EQ(lead_in_bytes(0.12, 5e9, 8, MiB, MiB, 64 * MiB), 4 * MiB);
 }
 
 TEST(LeadInBytes, LeaveHalfAndOneOperation) {
-  EXPECT_EQ(lead_in_bytes(50e6, 1, MiB, MiB, 4 * MiB), 2 * MiB);
-  EXPECT_EQ(lead_in_bytes(50e6, 1, MiB, 16 * MiB, 20 * MiB), 4 * MiB);
-  EXPECT_EQ(lead_in_bytes(50e6, 1, MiB, 16 * MiB, 16 * MiB), 0);
+  EXPECT_EQ(lead_in_bytes(0.12, 50e6, 1, MiB, MiB, 4 * MiB), 2 * MiB);
+  EXPECT_EQ(lead_in_bytes(0.12, 50e6, 1, MiB, 16 * MiB, 20 * MiB), 4 * MiB);
+  EXPECT_EQ(lead_in_bytes(0.12, 50e6, 1, MiB, 16 * MiB, 16 * MiB), 0);
 }
 
 TEST(AnotherRound, MakesTheLeastNumberAndStaysInTime) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t smallest_request = 4 * KiB;
 constexpr std::int64_t large_request = MiB;
+constexpr std::int64_t large_request_of_many = 256 * KiB;
 constexpr std::int64_t message_bytes = MiB;
 
 // Rates at large sizes decide most expectations.
@@ -84,6 +85,7 @@ class Maker {
     const TargetShape& what = shape_.targets[static_cast<std::size_t>(target)];
     const bool many = shape_.targets.size() >= many_targets;
     for (const int ranks : one_and_all()) {
+      if (many && ranks != ranks_) continue;
       if (!many || target == 0) {
         add({.operation = Operation::call,
              .ranks = ranks,
@@ -105,8 +107,10 @@ class Maker {
     }
     for (const std::int64_t bytes : request_sizes(static_cast<int>(shape_.targets.size()))) {
       for (const int ranks : counts_) {
+        const bool large = bytes >= (many ? large_request_of_many : large_request);
         const bool intermediate = ranks != 1 && ranks != ranks_;
-        if (intermediate && bytes < large_request) continue;
+        // Small requests of many targets tell the fixed cost, for which one rank will do.
+        if ((intermediate || (many && ranks != 1)) && !large) continue;
         if (!many || target == 0) {
           for (const auto operation : {Operation::cache_write, Operation::cache_read}) {
             if (!intermediate) of_file(target, operation, bytes, ranks);
@@ -148,10 +152,10 @@ class Maker {
          .target = target,
          .most_bytes = most_bytes,
          .most_operations = most_bytes / bytes,
-         .weight = cached                   ? cache_weight
-                   : bytes >= large_request ? large_weight
-                   : many                   ? small_weight_of_many
-                                            : small_weight});
+         .weight = cached                                                    ? cache_weight
+                   : bytes >= (many ? large_request_of_many : large_request) ? large_weight
+                   : many                                                    ? small_weight_of_many
+                                                                             : small_weight});
   }
 
   void add_messages(int senders, HostPair pair) {
@@ -266,8 +270,9 @@ bool moves_file(Operation operation) {
 }
 
 std::vector<std::int64_t> request_sizes(int targets) {
+  if (targets >= many_targets) return {smallest_request, large_request_of_many};
   const std::int64_t ratio = targets < 2 ? 4 : 16;
-  const std::int64_t largest = targets < many_targets ? 16 * MiB : MiB;
+  constexpr std::int64_t largest = 16 * MiB;
   std::vector<std::int64_t> sizes;
   for (std::int64_t bytes = smallest_request; bytes <= largest; bytes *= ratio) {
     sizes.push_back(bytes);

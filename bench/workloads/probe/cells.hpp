@@ -59,7 +59,8 @@ struct Shape {
   std::int64_t copy_bytes = 0;          // of one memory copy
 };
 
-// Request sizes from 4 KiB to 16 MiB in equal ratios; fewer and up to 1 MiB for many targets.
+// Request sizes from 4 KiB to 16 MiB in equal ratios; of three targets and more a small and a large
+// one, which still shows bursts of slow devices in short trials.
 [[nodiscard]] std::vector<std::int64_t> request_sizes(int targets);
 
 // How many ranks work at the same time, ascending: one, one on each host (on a single host the

@@ -40,7 +40,7 @@ TEST(RequestSizes, AreAGeometricGridFrom4KiBTo16MiB) {
   EXPECT_THAT(request_sizes(1),
               ElementsAre(4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB, 16 * MiB));
   EXPECT_THAT(request_sizes(2), ElementsAre(4 * KiB, 64 * KiB, MiB, 16 * MiB));
-  EXPECT_THAT(request_sizes(4), ElementsAre(4 * KiB, 64 * KiB, MiB));
+  EXPECT_THAT(request_sizes(4), ElementsAre(4 * KiB, 256 * KiB));
 }
 
 TEST(RankCounts, AreOneSomeAndAll) {
@@ -102,7 +102,9 @@ TEST(MakeCells, MeasureEveryTargetOnOneAndOnAllRanks) {
       for (const Cell& cell : cells_of(made.cells, operation)) {
         if (cell.target == target) seen.insert({cell.bytes, cell.ranks});
       }
-      EXPECT_EQ(seen.size(), 6) << target;
+      EXPECT_EQ(seen, (std::set<std::pair<std::int64_t, int>>{
+                          {4 * KiB, 1}, {256 * KiB, 1}, {256 * KiB, 2}}))
+          << target;
     }
   }
 }

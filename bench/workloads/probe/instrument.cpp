@@ -9,6 +9,7 @@
 
 #include "common/clock.hpp"
 #include "workloads/madbench/busy_work.hpp"
+#include "workloads/probe/bursts.hpp"
 #include "workloads/probe/empty_files.hpp"
 #include "workloads/probe/messages.hpp"
 
@@ -213,17 +214,36 @@ Result<double> Instrument::move_file(const Cell& cell, const TrialPlan& plan) {
   if (status = meeting_.meet(std::move(status), waiting_of(mine)); !status) return status.error();
 
   times.start_ns = times.end_ns = monotonic_ns();
+  std::vector<std::int64_t> ends;
   if (mine) {
     status = file_of(cell).move(
         pattern, {.begin = plan.lead_in_bytes, .bytes = cell.bytes, .count = plan.operations},
-        image, &times);
+        image, &times, &ends);
   }
-  auto seconds = seconds_of_span(std::move(status), times, mine);
+  const auto span = meeting_.start_and_span(std::move(status), times, waiting_of(mine));
+  if (!span) return span.error();
+  auto seconds = seconds_in_bursts(span.value(), ends);
   if (!seconds) return seconds;
   if (status = meeting_.meet(finish(cell, end, mine), waiting_of(mine)); !status) {
     return status.error();
   }
   return seconds;
+}
+
+Result<double> Instrument::seconds_in_bursts(const Meeting::Span& span,
+                                             const std::vector<std::int64_t>& ends) {
+  const double seconds = seconds_of(span.ns);
+  if (seconds < 2 * least_gap_seconds) return seconds;
+  std::vector<std::int64_t> done(curve_places);
+  for (const std::int64_t end : ends) {
+    const double share = static_cast<double>(meeting_.on_first_rank(end) - span.start_ns) /
+                         static_cast<double>(span.ns);
+    const auto place = static_cast<std::int64_t>(share * static_cast<double>(curve_places));
+    ++done[static_cast<std::size_t>(
+        std::clamp<std::int64_t>(place, 0, static_cast<std::int64_t>(curve_places) - 1))];
+  }
+  if (Status status = meeting_.sum(&done); !status) return status.error();
+  return bursts_seconds(done, seconds).value_or(seconds);
 }
 
 Result<double> Instrument::copy_memory(const Cell& cell, std::int64_t operations) {

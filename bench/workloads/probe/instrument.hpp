@@ -72,6 +72,9 @@ class Instrument {
   Result<double> meet(std::int64_t operations);
   Result<double> message(const Cell& cell, const TrialPlan& plan);
   Result<std::vector<double>> make_files(const Cell& cell, std::int64_t operations);
+  // The seconds of a trial that ended, with `ends` of this rank's operations (bursts.hpp).
+  Result<double> seconds_in_bursts(const Meeting::Span& span,
+                                   const std::vector<std::int64_t>& ends);
   // Sleeping ranks have nothing to tell.
   Result<double> seconds_of_span(Status mine, const Times& times, bool takes_part);
   [[nodiscard]] bool takes_part(const Cell& cell) const { return placement_.position < cell.ranks; }

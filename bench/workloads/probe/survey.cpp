@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -26,7 +25,13 @@ constexpr double longest_operation_share = 0.04;
 constexpr double longest_overrun = 1.1;
 
 constexpr int rounds_wanted = 5;
-constexpr int rounds_wanted_of_many = 4;
+constexpr int rounds_wanted_of_many = 3;
+// Slow devices and links let about a tenth of a second pass before their limit shows.
+constexpr double lead_in_seconds = 0.12;
+constexpr double lead_in_seconds_of_many = 0.05;
+// Below it a pilot would tell less of a device than the writing of its files did.
+constexpr double slow_bytes_per_second = 500e6;
+constexpr double usual_call_seconds = 50e-6;
 constexpr std::size_t many_targets = 3;
 
 std::int64_t whole_mib(std::int64_t bytes) { return bytes / MiB * MiB; }
@@ -71,8 +76,7 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
 Result<TargetShape> Survey::grow_files(int target) {
   const auto place = static_cast<std::size_t>(target);
   const std::int64_t wanted = spare_.largest_file_bytes[place];
-  const double limit_seconds =
-      files_share * request_.seconds / std::sqrt(static_cast<double>(request_.directories.size()));
+  const double limit_seconds = files_seconds();
   std::int64_t bytes = MiB;
   double seconds = 0;
   while (true) {
@@ -95,6 +99,36 @@ Result<TargetShape> Survey::grow_files(int target) {
   return found;
 }
 
+Status Survey::fill_files(int target) {
+  TargetShape& shape = shape_.targets[static_cast<std::size_t>(target)];
+  const std::int64_t wanted = spare_.largest_file_bytes[static_cast<std::size_t>(target)];
+  // Growing by short steps can be misled by a stall; the files' own writing is longer.
+  while (true) {
+    const auto seconds =
+        instrument_.write_files(target, file_bytes_at(shape_, target, placement_.position));
+    if (!seconds) return seconds.error();
+    std::int64_t bytes = 0;
+    for (int position = 0; position < job_.size; ++position) {
+      bytes += file_bytes_at(shape_, target, position);
+    }
+    shape.bytes_per_second = static_cast<double>(bytes) / seconds.value();
+    const double limit = shape.bytes_per_second * files_seconds() / job_.size;
+    // At least half as much again, so that this ends soon.
+    constexpr double growth = 1.5;
+    if (limit < growth * static_cast<double>(shape.file_bytes) || shape.file_bytes >= wanted) {
+      return {};
+    }
+    shape.file_bytes =
+        limit < static_cast<double>(wanted) ? whole_mib(static_cast<std::int64_t>(limit)) : wanted;
+  }
+}
+
+double Survey::files_seconds() const {
+  constexpr double usual_targets = 4;
+  return files_share * request_.seconds *
+         std::min(1.0, usual_targets / static_cast<double>(request_.directories.size()));
+}
+
 Status Survey::prepare(const std::vector<std::string>& folders) {
   if (Status status = instrument_.provide_buffers(spare_.buffer_bytes); !status) return status;
   shape_.host_ranks = placement_.host_ranks;
@@ -113,14 +147,12 @@ Status Survey::prepare(const std::vector<std::string>& folders) {
     auto found = grow_files(target);
     if (!found) return found.error();
     shape_.targets.push_back(std::move(found).value());
-    const std::int64_t bytes = file_bytes_at(shape_, target, placement_.position);
-    if (const auto written = instrument_.write_files(target, bytes); !written) {
-      return written.error();
-    }
+    if (Status status = fill_files(target); !status) return status;
     const auto direct = instrument_.open_direct(target);
     if (!direct) return direct.error();
     shape_.targets[place].direct = direct.value();
-    const auto resident = instrument_.resident_after_drop(target, bytes);
+    const auto resident =
+        instrument_.resident_after_drop(target, file_bytes_at(shape_, target, placement_.position));
     if (!resident) return resident.error();
     constexpr double tolerated = 0.1;
     if (resident.value() > tolerated) {
@@ -186,6 +218,19 @@ Status Survey::make_pilot(std::size_t index) {
   }
 }
 
+bool Survey::predict(std::size_t index) {
+  const Cell& cell = cells_[index];
+  if (!is_many() || !moves_file(cell.operation) || cell.operation == Operation::cache_write ||
+      cell.operation == Operation::cache_read) {
+    return false;
+  }
+  const double rate = shape_.targets[static_cast<std::size_t>(cell.target)].bytes_per_second;
+  if (rate >= slow_bytes_per_second) return false;
+  courses_[index].cost.seconds_per_operation =
+      std::max(usual_call_seconds, static_cast<double>(cell.bytes) * cell.ranks / rate);
+  return true;
+}
+
 Status Survey::make_pilots() {
   std::vector<Cell> asked;
   std::swap(cells_, asked);  // cells_ grows by those that are kept
@@ -213,7 +258,9 @@ Status Survey::make_pilots() {
     cells_.push_back(cell);
     courses_.emplace_back();
     courses_.back().cost.weight = cell.weight;
-    if (Status status = make_pilot(cells_.size() - 1); !status) return status;
+    if (!predict(cells_.size() - 1)) {
+      if (Status status = make_pilot(cells_.size() - 1); !status) return status;
+    }
   }
   return {};
 }
@@ -234,7 +281,9 @@ void Survey::plan(double round_seconds) {
       const std::int64_t unit = std::min(cell.bytes, MiB);
       const std::int64_t most = from_file ? cell.most_bytes : cell.most_operations * cell.bytes;
       const std::int64_t before = course.plan.lead_in_bytes;
-      course.plan.lead_in_bytes = lead_in_bytes(rate, cell.ranks, unit, cell.bytes, most);
+      course.plan.lead_in_bytes =
+          lead_in_bytes(from_file && is_many() ? lead_in_seconds_of_many : lead_in_seconds, rate,
+                        cell.ranks, unit, cell.bytes, most);
       course.cost.most_operations = (most - course.plan.lead_in_bytes) / cell.bytes;
       if (rate > 0) {
         course.cost.overhead_seconds +=
@@ -258,11 +307,12 @@ Status Survey::make_round(Kind kind, std::uint64_t seed) {
 
 Status Survey::measure() {
   if (Status status = make_pilots(); !status) return status;
-  const int wanted =
-      request_.directories.size() < many_targets ? rounds_wanted : rounds_wanted_of_many;
-  plan((request_.seconds - elapsed_) / (wanted + 1));
+  const int wanted = is_many() ? rounds_wanted_of_many : rounds_wanted;
   std::uint64_t seed = 1;
-  if (Status status = make_round(Kind::rehearsal, seed++); !status) return status;
+  if (!is_many()) {
+    plan((request_.seconds - elapsed_) / (wanted + 1));
+    if (Status status = make_round(Kind::rehearsal, seed++); !status) return status;
+  }
   plan((request_.seconds - elapsed_) / wanted);
   double round_seconds = 0;
   while (another_round(rounds_, elapsed_, round_seconds, request_.seconds) &&

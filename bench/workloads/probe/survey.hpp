@@ -5,6 +5,7 @@
 //   2. Pilots, one cell after the other: what one operation takes. They warm up, and do not count.
 //   3. A rehearsal: a round as planned from the pilots, lead-ins included. It does not count
 //   either.
+//      Of three targets and more there is no time for it.
 //   4. Rounds, planned from the rehearsal, until the time is over.
 #pragma once
 
@@ -65,7 +66,14 @@ class Survey {
   };
   enum class Kind { pilot, rehearsal, counted };
 
+  // What writing the files of all ranks on a target may take.
+  [[nodiscard]] double files_seconds() const;
   Result<TargetShape> grow_files(int target);
+  // Writes the files in full, larger than they were grown where there is time for it.
+  Status fill_files(int target);
+  // Whether the cell's cost is known without a pilot: where a pilot would take long and tell
+  // little.
+  bool predict(std::size_t index);
   Status make_pilots();
   Status make_pilot(std::size_t index);
   // One trial of every cell in an order of its own; stops where there is no time left.
@@ -76,6 +84,7 @@ class Survey {
   Status look_at_clock();
   void report_progress(const Cell& cell, Kind kind);
   [[nodiscard]] bool over_time() const;
+  [[nodiscard]] bool is_many() const { return request_.directories.size() >= 3; }
   [[nodiscard]] std::string describe(const Cell& cell) const;
 
   const Job& job_;

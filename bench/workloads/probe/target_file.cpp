@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <span>
-#include <vector>
 
 #include "common/clock.hpp"
 #include "measurement/payload.hpp"
@@ -49,7 +48,8 @@ Result<bool> TargetFile::open_direct(std::byte* page) {
 }
 
 Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte* image,
-                        Times* times) {
+                        Times* times, std::vector<std::int64_t>* ends) {
+  if (ends != nullptr) ends->reserve(static_cast<std::size_t>(pieces.count));
   const auto transfer = storage::make_posix_transfer(pattern.direct ? *direct_ : *file_);
   const char* const name = pattern.direction == storage::Direction::read ? "read" : "write";
   Status status;
@@ -65,6 +65,7 @@ Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte*
                               .offset = offset,
                               .durability = pattern.durability});
     if (status) status = transfer->wait(0);  // it has moved already
+    if (ends != nullptr) ends->push_back(transfer->timing().end_ns);
   }
   times->end_ns = monotonic_ns();
   guard_.left();

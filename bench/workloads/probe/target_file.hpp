@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/status.hpp"
 #include "measurement/failure.hpp"
@@ -43,7 +44,9 @@ class TargetFile {
   Result<bool> open_direct(std::byte* page);
 
   // Moves the pieces between the file and `image`, and says when.
-  Status move(const Pattern& pattern, const Pieces& pieces, std::byte* image, Times* times);
+  // `ends`, when given, gets the time at which each was done.
+  Status move(const Pattern& pattern, const Pieces& pieces, std::byte* image, Times* times,
+              std::vector<std::int64_t>* ends = nullptr);
   // After writing from the image: [0, end) holds `generation`.
   void wrote(std::int64_t end, std::uint32_t generation) { content_.wrote(end, generation); }
 

@@ -1,0 +1,158 @@
+"""Drawing platform descriptions: bars, limits, topology, pictures; where files of them lie."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from weir.bench.errors import BenchError
+from weir.platform.drawing import bar, draw_platform, interval_text
+from weir.platform.files import check_output, default_path, find_description, keep_older, probe_path
+from weir.platform.picture import write_picture
+from weir.platform.probing import remove_leftovers
+from weir.platform.summary import limits, rows
+from weir.results.errors import ResultError
+from weir.results.platform import Platform, Quantity
+from weir.results.platform_file import write_platform
+
+
+def platform(name: str = "box") -> Platform:
+    """One host of two ranks: memory of 10 GB/s, four targets of which the last is slow."""
+    targets = [{"name": f"/t{n}", "rate_bytes_per_second": rate} for n, rate in enumerate(RATES)]
+    storage = {
+        "kind": "target",
+        "units": 4,
+        "rate_bytes_per_second": 1e8,
+        "fixed_seconds": 1e-3,
+        "different_units": targets,
+    }
+    return Platform.model_validate(
+        {
+            "format": "weir-platform",
+            "format_version": 1,
+            "name": name,
+            "hosts": 1,
+            "ranks_per_host": 2,
+            "stages": [
+                {**storage, "name": "storage write", "direction": "write", "routes": ["durable"]},
+                {**storage, "name": "storage read", "direction": "read", "routes": ["dropped"]},
+                {
+                    "name": "memory copy",
+                    "kind": "node",
+                    "routes": ["memory", "durable", "dropped"],
+                    "units": 1,
+                    "rate_bytes_per_second": {"value": 1e10, "low": 9e9, "high": 1.2e10},
+                },
+            ],
+            "conditions": {"quiet": "quiet: <nothing> & [no one]"},
+            "targets": [
+                {"directory": "/t0", "file_system": "ext4", "mount": "/t0", "device": "/dev/sda"}
+            ],
+        }
+    )
+
+
+RATES = (1e8, 1e8, 1e8, 2.5e7)
+
+
+def test_stages_come_in_the_order_of_the_path_with_their_units() -> None:
+    names = [row.name for row in rows(platform())]
+    assert names == [
+        "memory copy",
+        *("storage write", "/t0", "/t1", "/t2", "/t3"),
+        *("storage read", "/t0", "/t1", "/t2", "/t3"),
+    ]
+
+
+def test_the_limit_is_the_slowest_stage_with_its_fixed_cost() -> None:
+    found = {(one.what, one.operation_bytes): one for one in limits(platform())}
+    large, small = found["write", 2**24], found["write", 4096]
+    assert large.stage == small.stage == "storage write"
+    total, moved = sum(RATES), 2 * 2**24
+    assert large.bytes_per_second == pytest.approx(moved / (moved / total + 1e-3))
+    assert small.bytes_per_second == pytest.approx(8192 / (8192 / total + 1e-3))
+
+
+def test_a_bar_is_logarithmic() -> None:
+    assert bar(100, 1, 10000, cells=10) == "█" * 5
+    assert bar(10000, 1, 10000, cells=10) == "█" * 10
+    assert bar(1, 1, 10000, cells=10) == "▏"
+
+
+def test_an_interval_is_shown_where_there_is_one() -> None:
+    assert interval_text(Quantity(value=10, low=9, high=12)) == "-10 % +20 %"
+    assert interval_text(Quantity(value=10, low=10, high=10)) == ""
+
+
+def test_the_drawing_names_stages_limits_targets_and_conditions() -> None:
+    stream = io.StringIO()
+    draw_platform(Console(file=stream, width=160), platform())
+    text = stream.getvalue()
+    for wanted in ("memory copy", "/t3", "limited by storage write", "ext4 on /dev/sda"):
+        assert wanted in text
+    assert "quiet: <nothing> & [no one]" in text
+
+
+@pytest.mark.parametrize("name", ["path.svg", "path.html"])
+def test_a_picture_stands_alone_and_holds_all_stages(tmp_path: Path, name: str) -> None:
+    text = write_picture(tmp_path / name, platform()).read_text(encoding="utf-8")
+    root = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
+    shown = " ".join(root.itertext())
+    for wanted in ("memory copy", "storage write", "/t3", "quiet: <nothing> & [no one]"):
+        assert wanted in shown
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_an_older_description_is_kept_with_its_samples(tmp_path: Path) -> None:
+    path = tmp_path / "box.toml"
+    assert keep_older(path) is None
+    for content in ("first", "second"):
+        path.write_text(content)
+        probe_path(path).write_text(f"{content} samples")
+        assert keep_older(path) == tmp_path / "box.1.toml"
+    assert (tmp_path / "box.1.toml").read_text() == "second"
+    assert (tmp_path / "box.2.probe.json").read_text() == "first samples"
+    assert not path.exists()
+
+
+def test_a_description_is_found_by_file_name_or_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ResultError, match="there is no platform"):
+        find_description(None)
+    path = default_path("box.example.org")
+    assert path == Path("platforms/box.toml")
+    write_platform(path, platform())
+    assert find_description(None) == find_description("box") == find_description(str(path)) == path
+    keep_older(path)
+    write_platform(path, platform())
+    assert find_description(None) == path
+    with pytest.raises(ResultError, match="there are box"):
+        find_description("other")
+
+
+def test_outputs_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for wrong in ("platform.json", "file/box.toml"):
+        with pytest.raises(BenchError):
+            check_output(tmp_path / wrong)
+
+
+def test_leftovers_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "weir-probe-1-2", tmp_path / "theirs"
+    for folder in (ours / "rank-0", theirs):
+        folder.mkdir(parents=True)
+        (folder / "data").touch()
+    output = tmp_path / "probe.json"
+    unfinished = tmp_path / "probe.json.unfinished"
+    unfinished.mkdir()
+    (unfinished / "folders.json").write_text(f'["{ours}", "{theirs}"]')
+    assert remove_leftovers(output) == [ours]
+    assert not ours.exists()
+    assert not unfinished.exists()
+    assert (theirs / "data").exists()
