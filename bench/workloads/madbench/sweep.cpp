@@ -125,9 +125,7 @@ bool Sweep::is_finished(RunResults& results) const {
                                     : results.settled(policy) || counted >= policy.maximum;
     const bool out_of_time = counted >= 1 && elapsed_seconds() >= in_.core.time_limit_seconds;
     finished = settled || out_of_time ? 1 : 0;
-    if (!settled && out_of_time && wants_more) {
-      results.run()["warnings"].push_back("--time-limit ended the run before it converged");
-    } else if (out_of_time && counted < policy.minimum && !wants_more) {
+    if (out_of_time && counted < policy.minimum && !wants_more) {
       results.run()["warnings"].push_back(
           fmt::format("--time-limit ended the run after {} of at least {} repetitions", counted,
                       policy.minimum));
@@ -152,6 +150,9 @@ Status Sweep::write_results(const nlohmann::json& quiet) {
                                  to_run_time);
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;
     const ordered_json clocks = clocks_json(results, end.value());
+    if (const std::string warning = executor_.work().warning(); !warning.empty()) {
+      if (job.rank == 0) results.run()["warnings"].push_back(warning);
+    }
     results.finish(facts_, environment, clocks, synchronous_sibling(configuration.variant));
     status = job.rank == 0 ? write_run(results) : Status();
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;

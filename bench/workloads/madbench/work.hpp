@@ -64,6 +64,8 @@ class Work {
   [[nodiscard]] virtual std::optional<bool> wants_more() const { return std::nullopt; }
   // What the last repetition computed: run.json's "spectrum"; null in I/O mode.
   [[nodiscard]] virtual nlohmann::ordered_json spectrum() const { return nullptr; }
+  // What the result warns of at the end; empty: nothing.
+  [[nodiscard]] virtual std::string warning() const { return ""; }
   // What is printed after the tables.
   [[nodiscard]] virtual std::string report() const { return ""; }
   // How check_read() knows what must come back; empty: by the payload (run_folder.hpp).

@@ -22,6 +22,7 @@ from weir.report import (
     overlap,
     ranks,
     rates,
+    spectrum,
     trace,
     trust,
 )
@@ -109,6 +110,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
     """Anchor, title and content of each part of a run; parts without data are left out."""
     run = source.run
     parts: list[tuple[str, str, Markup | None]] = [
+        ("spectrum", "What was computed", spectrum.render(source)),
         ("trace", "Trace by rank and time", join(trace.render_traces(source))),
         ("rates", "Rates and their spread", rates.render(source)),
         ("hidden", "What was hidden", overlap.render(source)),

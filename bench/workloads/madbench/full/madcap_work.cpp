@@ -147,6 +147,15 @@ nlohmann::ordered_json MadcapWork::spectrum() const {
   return record;
 }
 
+std::string MadcapWork::warning() const {
+  if (converged()) return "";
+  return fmt::format(
+      "the spectrum did not converge in {} iterations: the last correction was {:.3g} standard "
+      "errors, --tolerance is {:.3g}",
+      iterations_.size(), iterations_.empty() ? 0 : iterations_.back().largest_correction,
+      settings_.tolerance);
+}
+
 std::string MadcapWork::report() const {
   std::string text = "\niteration  ln likelihood  largest correction / error  step\n";
   for (std::size_t i = 0; i < iterations_.size(); ++i) {

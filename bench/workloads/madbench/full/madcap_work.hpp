@@ -23,6 +23,7 @@ class MadcapWork : public FullWork {
 
   [[nodiscard]] std::optional<bool> wants_more() const override;
   [[nodiscard]] nlohmann::ordered_json spectrum() const override;
+  [[nodiscard]] std::string warning() const override;
   [[nodiscard]] std::string report() const override;
 
  protected:
