@@ -179,14 +179,18 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
         on_sealed=_report_of_run,
     )
     result = run_session(setup, session)
+    again = shlex.join([*asked.command, "--resume"])
+    error = ending_error(result, len(campaign.runs), again)
+    if asked.only is not None and result.outcome == "complete" and not result.failed:
+        error = None  # the others are other tasks' runs
     try:
         _show_results(setup, output)
     except ResultError as unreadable:
+        if error is None:
+            raise
         # How the campaign ended is said last, whatever its results can be used for.
         warn(f"no report: {unreadable}")
-    again = shlex.join([*asked.command, "--resume"])
-    error = ending_error(result, len(campaign.runs), again)
-    if error is not None and (asked.only is None or result.outcome != "complete" or result.failed):
+    if error is not None:
         raise error
 
 
