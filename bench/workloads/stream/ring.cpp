@@ -12,7 +12,7 @@
 namespace weir::bench::stream {
 namespace {
 constexpr std::int64_t page_bytes = 4096;
-constexpr std::int64_t cached_bytes = std::int64_t{4} << 20;
+constexpr std::int64_t cached_bytes = std::int64_t{1} << 20;
 }  // namespace
 
 std::int64_t Ring::buffers_for(std::int64_t transfer_bytes, std::int64_t operations,

@@ -23,7 +23,7 @@ class Ring {
   [[nodiscard]] std::byte* at(std::int64_t index) const { return base_ + index * stride_; }
   [[nodiscard]] std::int64_t buffers() const { return buffers_; }
 
-  // How many buffers a rank takes: `in_flight` at least, more while they fit in a few megabytes.
+  // How many buffers a rank takes: `in_flight` at least, more while they fit in a megabyte.
   [[nodiscard]] static std::int64_t buffers_for(std::int64_t transfer_bytes,
                                                 std::int64_t operations, std::int64_t in_flight);
   // What create() takes for them.
