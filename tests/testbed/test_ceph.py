@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from test_down import machine_state
 from testbed.ceph import Ceph, require
 from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
+from testbed_traces import files_below, machine_state
 
 SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
 
@@ -24,10 +24,6 @@ def _can_run(testbed: None) -> None:  # noqa: ARG001
 
 def ceph_up(*options: str) -> Ceph:
     return Ceph(**call_json("ceph", "up", *options, "--json"))
-
-
-def files_below(folders: list[str]) -> set[str]:
-    return {str(path) for folder in folders for path in Path(folder).rglob("*")}
 
 
 def write_and_compare(path: Path, size: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -12,31 +11,9 @@ from pathlib import Path
 import pytest
 
 from testbed_calls import PROGRAM, MakeTargets, call, call_json
+from testbed_traces import machine_state
 
 JOURNAL = Path("/run/weir-testbed/journal.json")
-
-
-def machine_state() -> dict[str, object]:
-    """All that a test bed could leave behind."""
-
-    def lines(*command: str) -> list[str]:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
-        return sorted(done.stdout.splitlines())
-
-    mountinfo = Path("/proc/self/mountinfo").read_text().splitlines()
-    mounts = [line.split(" ", 4)[4] for line in mountinfo]
-    groups = Path("/sys/fs/cgroup")
-    limits = {path.name: path.read_text() for path in groups.glob("blkio/blkio.throttle.*_device")}
-    return {
-        "mounts": sorted(mounts),
-        "loops": lines("losetup", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"),
-        "limits": limits,
-        "groups": sorted(str(path) for path in groups.glob("*/*weir*")),
-        "namespaces": lines("ip", "netns", "list"),
-        "links": [re.sub(r"^\d+: ", "", line) for line in lines("ip", "-o", "-br", "link")],
-        "files": sorted(str(path) for path in Path("/run").glob("weir*")),
-        "hosts": sorted(str(path) for path in Path("/etc").glob("netns/*")),
-    }
 
 
 @pytest.mark.parametrize("delay", [0.12, 0.2, 0.3, 0.5])

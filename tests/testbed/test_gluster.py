@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from test_down import machine_state
 from testbed.gluster import Gluster, require
 from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
+from testbed_traces import files_below, machine_state
 
 SYSTEM_FOLDERS = ["/run/gluster", "/run/glusterd.socket", "/var/lib/glusterd", "/var/log/glusterfs"]
 
@@ -25,10 +25,6 @@ def _can_run(testbed: None) -> None:  # noqa: ARG001
 
 def gluster_up(*options: str) -> Gluster:
     return Gluster(**call_json("gluster", "up", *options, "--json"))
-
-
-def files_below(folders: list[str]) -> set[str]:
-    return {str(path) for folder in folders for path in Path(folder).rglob("*")}
 
 
 def write_and_compare(folder: Path, files: int, size: int) -> None:

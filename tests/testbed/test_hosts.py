@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from test_down import machine_state
 from testbed.hosts import Host
 from testbed_calls import PROGRAM, MakeHosts, call, call_json
+from testbed_traces import machine_state
 
 BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
 WEIR_BENCH = BUILD / "bench/weir-bench"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from test_down import machine_state
 from testbed.programs import missing_programs
 from testbed.slow import processor_groups
 from testbed_calls import PROGRAM, call, skip_without
+from testbed_traces import machine_state
 
 CALLS = 200
 KINDS = [["processors", "--percent", "50"], ["calls", "--microseconds", "1"]]

@@ -19,7 +19,7 @@ from testbed import (
     targets,
 )
 from testbed.down import everything_down, part_down, raise_failures
-from testbed.errors import USAGE, TestbedError
+from testbed.errors import FAILED, USAGE, TestbedError
 from testbed.journal import Journal, locked
 from testbed.output import print_json
 from testbed.undo import Interrupted, raise_signals
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "--wait", type=float, default=0.0, metavar="SECONDS",
         help="wait so long for another testbed command to end (otherwise refuse at once)",
     )  # fmt: skip
-    top.set_defaults(is_exclusive=True)
+    top.set_defaults(is_exclusive=True, least_wait=0.0)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for part, (text, add) in PARTS.items():
         its_parser = commands.add_parser(part, help=text, description=text)
@@ -59,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
     status.set_defaults(act=_status)
     down = commands.add_parser("down", help="take every trace away, also after a crash")
     _add_kill(down)
-    down.set_defaults(act=_down)
+    # What a killed command had started may still run for a moment.
+    down.set_defaults(act=_down, least_wait=30.0)
     return top
 
 
@@ -107,12 +108,15 @@ def main(words: Sequence[str] | None = None) -> int:
         if not arguments.is_exclusive:
             status: int | None = arguments.act(arguments)
             return status or 0
-        with locked(arguments.wait):
+        with locked(max(arguments.wait, arguments.least_wait)):
             arguments.act(arguments)
     except TestbedError as error:
         print(f"testbed: {error}", file=sys.stderr)
         return error.status
+    except OSError as error:
+        print(f"testbed: {error}", file=sys.stderr)
+        return FAILED
     except Interrupted as interrupted:
-        print("testbed: interrupted; what was half made is taken away again", file=sys.stderr)
+        print("testbed: interrupted; `testbed status` tells what is up", file=sys.stderr)
         return 128 + interrupted.number
     return 0

@@ -45,11 +45,13 @@ def add(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _up(arguments: argparse.Namespace) -> None:
     links = parse_list(arguments.link, parse_bit_rate)
-    count = arguments.count or len(links)
+    count = len(links) if arguments.count is None else arguments.count
+    if not 1 <= count <= hosts.MOST_HOSTS:
+        raise TestbedError(f"{count} hosts asked for; 1 to {hosts.MOST_HOSTS} can be", USAGE)
     if len(links) not in (1, count):
         raise TestbedError(f"--link lists {len(links)} rates for {count} hosts", USAGE)
     if len(links) == 1:
-        links *= min(count, hosts.MOST_HOSTS + 1)
+        links *= count
     journal = Journal()
     with making(journal, hosts.PART):
         made = hosts.up(journal, links)

@@ -53,9 +53,7 @@ def require() -> None:
 
 
 def up(journal: Journal, links: list[int]) -> list[Host]:
-    """Makes one host for each link rate, in bits per second."""
-    if not 1 <= len(links) <= MOST_HOSTS:
-        raise TestbedError(f"{len(links)} hosts asked for; 1 to {MOST_HOSTS} can be", USAGE)
+    """Makes one host for each link rate, in bits per second; at most ``MOST_HOSTS``."""
     require()
     journal.begin(PART)
     journal.enter(PART, Resource("namespace folder", str(NAMESPACES)))

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.errors import TestbedError
+from testbed.programs import HELD
 
 FOLDER = Path("/run/weir-testbed")
 """Holds the journal, the images and, unless told otherwise, the mount points."""
@@ -127,7 +128,11 @@ def locked(seconds: float = 0.0) -> Iterator[None]:
                     ) from None
                 time.sleep(0.1)
         lock.listen()
-        yield
+        HELD.append(lock.fileno())
+        try:
+            yield
+        finally:
+            HELD.remove(lock.fileno())
 
 
 def _holder() -> str:

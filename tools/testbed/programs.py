@@ -38,6 +38,10 @@ PACKAGES = {
 }
 """The Debian package of each program that the test bed starts."""
 
+HELD: list[int] = []
+"""Files that commands inherit: the lock. A command that outlives a killed testbed holds it on, so
+that ``down`` cannot begin while something may still be made."""
+
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where administrators' programs are; a person's PATH may lack them."""
 
@@ -76,7 +80,7 @@ def run(
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, timeout=seconds, check=False,
-            input=text, env=given, start_new_session=True,
+            input=text, env=given, start_new_session=True, pass_fds=HELD,
         )  # fmt: skip
     except FileNotFoundError:
         require_programs([words[0]])

@@ -93,7 +93,8 @@ def limits_of(arguments: argparse.Namespace) -> list[Limits]:
         if text is not None:
             parsed = parse_list(text, parse_count if "iops" in option else parse_rate)
             values |= dict.fromkeys(names, parsed)
-    count = arguments.count or max((len(column) for column in values.values()), default=1)
+    longest = max((len(column) for column in values.values()), default=1)
+    count: int = longest if arguments.count is None else arguments.count
     if not 1 <= count <= targets.MOST_TARGETS:
         raise TestbedError(f"{count} targets asked for; 1 to {targets.MOST_TARGETS} can be", USAGE)
     columns = {name: _spread(column, count) for name, column in values.items()}
