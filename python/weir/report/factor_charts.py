@@ -56,12 +56,14 @@ def _panels(cells: Sequence[Cell]) -> list[list[Direction]]:
 
 
 def _series(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Series]:
-    labels = {cell.label for cell in cells}
+    labels: dict[int, set[str]] = {}
+    for cell in cells:
+        labels.setdefault(cell.combination, set()).add(cell.label)
     groups: dict[tuple[str, Direction], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((others_text(campaign, factor, cell, labels), cell.direction), []).append(
-            cell
-        )
+        groups.setdefault(
+            (others_text(campaign, factor, cell, labels[cell.combination]), cell.direction), []
+        ).append(cell)
     kinds = list(dict.fromkeys(name for name, _ in groups))
     name = factor.names[0]
     found = []
@@ -82,7 +84,11 @@ def _series(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -
 
 
 def others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: set[str]) -> str:
-    """What tells a cell from those of other series: the other factors and the configuration."""
+    """What tells a cell from those of other series: the other factors and the configuration.
+
+    ``labels`` are those of the cell's own combination: a label may name the level itself, which
+    tells no series apart.
+    """
     combination = campaign.combinations[cell.combination]
     parts = [_short(name, value) for name, value in combination.items() if name not in factor.names]
     constant = set.intersection(*(set(label.split()) for label in labels)) if labels else set()
