@@ -160,7 +160,7 @@ def _levels(name: str, caches: int, *, smooth: bool) -> Form:
         if caches == 1:
             cuts = [[place] for place in places]
         else:
-            some = places[:: max(1, len(places) // 6)]
+            some = places[:: max(1, len(places) // 40)]
             cuts = [[a, b] for a in some for b in some if a < b]
         return [_start(size, observed, cut) for cut in cuts]
 

@@ -20,6 +20,7 @@ from weir.model.laws import Values
 SCALE = 0.1
 EVALUATIONS = 50
 TOLERANCE = 1e-5
+SEARCHED = 3
 
 Columns = Mapping[str, Values]
 """What was varied: one array per factor, one element per sample."""
@@ -45,8 +46,8 @@ class Form:
     """One form that a law may have.
 
     ``seconds(parameters, columns)`` gives a time for every sample; ``starts(columns, seconds)``
-    gives points to begin the search from. All of them are tried and the best is taken, because a
-    step has no slope that a search could follow.
+    gives points to begin the search from, as a step has no slope that a search could follow. The
+    ``SEARCHED`` best of them are followed, and the best end is taken.
     """
 
     name: str
@@ -68,11 +69,18 @@ def solve(
         difference: Values = np.log(np.maximum(predicted, 1e-300)) - target
         return difference
 
-    best, least = np.clip(np.zeros(len(low)), low, high), np.inf
-    for start in starts or form.starts(columns, observed):
+    def cost(logarithms: Values) -> float:
+        return float(np.sum(np.sqrt(1 + (residuals(logarithms) / SCALE) ** 2)))
+
+    points = [
+        np.clip(np.log(np.maximum(start, 1e-300)), low + 1e-9, high - 1e-9)
+        for start in starts or form.starts(columns, observed)
+    ]
+    best, least = points[0], np.inf
+    for point in sorted(points, key=cost)[:SEARCHED]:
         found = least_squares(
             residuals,
-            np.clip(np.log(np.maximum(start, 1e-300)), low + 1e-9, high - 1e-9),
+            point,
             bounds=(low, high),
             loss="soft_l1",
             f_scale=SCALE,

@@ -22,7 +22,20 @@ from weir.model.flow_of_plan import Planned, Surroundings, planned_flow, setting
 from weir.results.platform import Platform
 from weir.results.schema import Phase, PlannedPhase, Run
 
-OF_NO_CONSEQUENCE = ("seed", "directory", "output", "expectation", "progress", "deadline")
+OF_NO_CONSEQUENCE = (
+    "deadline",
+    "directory",
+    "max-repetitions",
+    "precision",
+    "reference-number",
+    "reorder-seed",
+    "repetitions",
+    "seed",
+    "time-limit",
+    "trace-events",
+    "verbose",
+    "warmups",
+)
 """Parameters in which two runs of one configuration may differ."""
 
 
