@@ -23,12 +23,12 @@ namespace weir::bench::madbench {
 // One rank's part of one matrix, as one transfer moves it.
 struct Share {
   const Configuration& configuration;
-  Function function;
-  std::int32_t repetition;
-  std::int64_t owner;  // the rank whose place in the layout it is
+  Function function = Function::S;
+  std::int32_t repetition = 0;
+  std::int64_t owner = 0;  // the rank whose place in the layout it is
   Step step;
   Extent extent;
-  std::int64_t bytes;  // that the transfer moves; O_DIRECT rounds extent.bytes up
+  std::int64_t bytes = 0;  // that the transfer moves; O_DIRECT rounds extent.bytes up
 };
 
 class Work {

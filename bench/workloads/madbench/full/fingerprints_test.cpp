@@ -20,23 +20,23 @@ std::vector<std::uint64_t> numbers(std::uint64_t start) {
 class NotedMatrix : public testing::Test {
  protected:
   void SetUp() override {
-    fingerprints.note(Function::S, 3, 8192, words);
-    fingerprints.note(Function::W, 0, 0, numbers(77));
+    fingerprints_.note(Function::S, 3, 8192, words_);
+    fingerprints_.note(Function::W, 0, 0, numbers(77));
   }
-  std::vector<std::uint64_t> words = numbers(5);
-  Fingerprints fingerprints;
+  std::vector<std::uint64_t> words_ = numbers(5);
+  Fingerprints fingerprints_;
 };
 
 TEST_F(NotedMatrix, IsRightWhenUnchanged) {
-  EXPECT_TRUE(fingerprints.compare(Function::S, 3, words).empty());
+  EXPECT_TRUE(fingerprints_.compare(Function::S, 3, words_).empty());
 }
 
 TEST_F(NotedMatrix, EverySingleFlippedBitIsFound) {
-  for (const std::size_t word : {std::size_t{0}, std::size_t{513}, words.size() - 1}) {
+  for (const std::size_t word : {std::size_t{0}, std::size_t{513}, words_.size() - 1}) {
     for (int bit = 0; bit < 64; ++bit) {
-      std::vector<std::uint64_t> wrong = words;
+      std::vector<std::uint64_t> wrong = words_;
       wrong[word] ^= std::uint64_t{1} << bit;
-      const auto found = fingerprints.compare(Function::S, 3, wrong);
+      const auto found = fingerprints_.compare(Function::S, 3, wrong);
       ASSERT_EQ(found.size(), 1U) << "word " << word << " bit " << bit;
       EXPECT_EQ(found[0].kind, PayloadErrorKind::foreign);
       EXPECT_EQ(found[0].first_byte, 8192 + word / fingerprint_words * 4096);
@@ -45,9 +45,9 @@ TEST_F(NotedMatrix, EverySingleFlippedBitIsFound) {
 }
 
 TEST_F(NotedMatrix, ZerosOverSeveralBlocksAreOneFinding) {
-  std::vector<std::uint64_t> wrong = words;
+  std::vector<std::uint64_t> wrong = words_;
   std::fill(wrong.begin() + 512, wrong.begin() + 3 * 512, 0);
-  const auto found = fingerprints.compare(Function::S, 3, wrong);
+  const auto found = fingerprints_.compare(Function::S, 3, wrong);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].kind, PayloadErrorKind::zeros);
   EXPECT_EQ(found[0].first_byte, 8192U + 4096U);
@@ -55,9 +55,9 @@ TEST_F(NotedMatrix, ZerosOverSeveralBlocksAreOneFinding) {
 }
 
 TEST_F(NotedMatrix, SwappedBlocksSayWhereTheyBelong) {
-  std::vector<std::uint64_t> wrong = words;
+  std::vector<std::uint64_t> wrong = words_;
   std::swap_ranges(wrong.begin(), wrong.begin() + 512, wrong.begin() + 1024);
-  const auto found = fingerprints.compare(Function::S, 3, wrong);
+  const auto found = fingerprints_.compare(Function::S, 3, wrong);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].kind, PayloadErrorKind::swapped_block);
   EXPECT_EQ(found[0].text, "belongs at offset 16384");
@@ -65,15 +65,15 @@ TEST_F(NotedMatrix, SwappedBlocksSayWhereTheyBelong) {
 }
 
 TEST_F(NotedMatrix, WhatAnotherFunctionWroteIsStale) {
-  const auto found = fingerprints.compare(Function::S, 3, numbers(77));
+  const auto found = fingerprints_.compare(Function::S, 3, numbers(77));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].kind, PayloadErrorKind::stale_data);
 }
 
 TEST_F(NotedMatrix, FindingsBeyondTheMostAreCountedInTheLast) {
-  std::vector<std::uint64_t> wrong = words;
+  std::vector<std::uint64_t> wrong = words_;
   for (std::size_t block = 0; block < blocks; block += 2) wrong[block * fingerprint_words] ^= 1;
-  const auto found = fingerprints.compare(Function::S, 3, wrong, 2);
+  const auto found = fingerprints_.compare(Function::S, 3, wrong, 2);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[1].bytes_wrong, 2 * 4096U);
 }

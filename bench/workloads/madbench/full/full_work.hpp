@@ -72,6 +72,8 @@ class FullWork : public Work {
  public:
   // Collective over the job.
   FullWork(const FullInputs& inputs, Analysis analysis);
+  FullWork(const FullWork&) = delete;
+  FullWork& operator=(const FullWork&) = delete;
   ~FullWork() override;  // collective, unless abandoned
 
   [[nodiscard]] std::vector<Function> functions() const override;
@@ -107,7 +109,7 @@ class FullWork : public Work {
   // The sum over the ranks of `communicator` of each of `values`, in place.
   void sum(MPI_Comm communicator, std::span<double> values);
 
-  [[nodiscard]] double* matrix(std::int64_t index) const;
+  [[nodiscard]] double* matrix(std::int64_t number) const;
   [[nodiscard]] const FullInputs& inputs() const { return in_; }
   [[nodiscard]] const Distribution& distribution() const { return all_ranks_->distribution(); }
 

@@ -17,10 +17,11 @@ namespace {
 
 TEST(Random48, IsTheLibrarysGenerator) {
   for (const std::uint32_t seed : {0U, 1U, 4294967295U}) {
-    srand48(static_cast<long>(seed));
+    srand48(static_cast<long>(seed));  // NOLINT(concurrency-mt-unsafe): it is what is tested
     Random48 random(seed);
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): it is what is tested
-    for (int i = 0; i < 1000; ++i) EXPECT_EQ(random.next(), drand48());
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_EQ(random.next(), drand48());  // NOLINT(concurrency-mt-unsafe)
+    }
   }
 }
 
@@ -46,8 +47,8 @@ TEST(Legendre, ContinuesFromBinToBin) {
   std::vector<double> current(cosines.size(), 1.0);
   std::vector<double> sum(cosines.size(), 99.0);
   for (std::int64_t first : {1, 11, 21}) {
-    std::vector<double> weights;
-    for (int i = 0; i < 10; ++i) weights.push_back(1.0 / (i + 1));
+    std::vector<double> weights(10);
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0 / static_cast<double>(i + 1);
     add_multipoles(first, weights, cosines, before, current, sum);
     for (std::size_t i = 0; i < cosines.size(); ++i) {
       double expected = 0;
