@@ -1,6 +1,7 @@
 #include "workloads/probe/survey.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,9 +33,19 @@ constexpr double lead_in_seconds_of_many = 0.05;
 // Below it a pilot would tell less of a device than the writing of its files did.
 constexpr double slow_bytes_per_second = 500e6;
 constexpr double usual_call_seconds = 50e-6;
-constexpr std::size_t many_targets = 3;
 
 std::int64_t whole_mib(std::int64_t bytes) { return bytes / MiB * MiB; }
+
+// How many of the directories lie on the same file system as this one, itself included.
+std::int64_t targets_sharing(const std::vector<std::string>& directories,
+                             const std::string& directory) {
+  struct stat own {};
+  if (::stat(directory.c_str(), &own) != 0) return static_cast<std::int64_t>(directories.size());
+  return std::count_if(directories.begin(), directories.end(), [&own](const std::string& one) {
+    struct stat other {};
+    return ::stat(one.c_str(), &other) != 0 || other.st_dev == own.st_dev;
+  });
+}
 
 }  // namespace
 
@@ -49,9 +60,10 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
         job, {.directory = directory, .output = {}, .transfer_bytes = largest_buffer});
     spare.memory_available = room.memory_available;
     least = std::min(least, whole_mib(room.memory_per_rank / (buffers + targets)));
-    // Fewer ranks have larger files: up to three times the bytes of all, and targets may share.
+    // Fewer ranks have larger files: up to three times the bytes of all.
     constexpr std::int64_t sets = 3;
-    spare.largest_file_bytes.push_back(whole_mib(room.disk_per_rank / sets / targets));
+    const std::int64_t sharing = targets_sharing(request.directories, directory);
+    spare.largest_file_bytes.push_back(whole_mib(room.disk_per_rank / sets / sharing));
   }
   Error error;
   error.code = ErrorCode::insufficient;
@@ -67,7 +79,7 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
     if (bytes >= MiB) continue;
     error.message = fmt::format(
         "too little disk is free in {}: the test files need {} MiB; make room or name another",
-        request.directories[target], 6 * targets * job.size);
+        request.directories[target], 6 * job.size);
     return error;
   }
   return spare;
