@@ -41,8 +41,9 @@ constexpr std::size_t header = alignof(std::max_align_t);
 void* taken(std::size_t bytes) {
   auto* memory = static_cast<std::byte*>(std::malloc(bytes + header));
   if (memory == nullptr) throw std::bad_alloc();
-  *reinterpret_cast<std::int64_t*>(memory) = static_cast<std::int64_t>(bytes);
-  const std::int64_t live = __atomic_add_fetch(&ledger.live, bytes, __ATOMIC_RELAXED);
+  const auto size = static_cast<std::int64_t>(bytes);
+  *reinterpret_cast<std::int64_t*>(memory) = size;
+  const std::int64_t live = __atomic_add_fetch(&ledger.live, size, __ATOMIC_RELAXED);
   ledger.most = std::max(ledger.most, live);
   return memory + header;
 }
