@@ -1,0 +1,59 @@
+"""Two ways of doing the same work, timed in turn, and the median of their ratios.
+
+A machine drifts: figures taken one after the other compare its moods. Here A and B make a pair,
+the order inside the pairs alternates, each pair gives one ratio, and the median of the ratios is
+the result, beside the smallest and the largest.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Measure = Callable[[], float]
+"""Does the work once; returns its figure (a rate, a time), larger than 0."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Figures of A and B pair by pair, in the order they were made."""
+
+    name: str
+    unit: str
+    first: list[float]
+    second: list[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Figure of A over figure of B, pair by pair."""
+        return [a / b for a, b in zip(self.first, self.second, strict=True)]
+
+    @property
+    def median_ratio(self) -> float:
+        return statistics.median(self.ratios)
+
+    def line(self) -> str:
+        ratios = self.ratios
+        return (
+            f"{self.name:<44} {statistics.median(self.first):>10.4g} "
+            f"{statistics.median(self.second):>10.4g} {self.unit:<6} "
+            f"{self.median_ratio:>7.3f}  [{min(ratios):.3f}, {max(ratios):.3f}]"
+        )
+
+
+def compare(name: str, unit: str, first: Measure, second: Measure, pairs: int) -> Compared:
+    """One uncounted pair, then ``pairs`` counted ones in alternating order."""
+    first()
+    second()
+    figures: tuple[list[float], list[float]] = ([], [])
+    for pair in range(pairs):
+        order = (0, 1) if pair % 2 == 0 else (1, 0)
+        for which in order:
+            figures[which].append((first, second)[which]())
+    return Compared(name, unit, *figures)
+
+
+def heading(first: str, second: str) -> str:
+    """The line above the lines of ``Compared``."""
+    return f"{'':<44} {first:>10} {second:>10} {'':<6} {'ratio':>7}  [smallest, largest]"

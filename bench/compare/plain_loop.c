@@ -1,0 +1,56 @@
+// The least that a program can do to move a file: calls in a loop, one clock at each end.
+//
+// usage: plain_loop read|write FILE TRANSFER_BYTES OPERATIONS
+//
+// Works through 4 MiB of prefaulted buffers, as weir-bench stream does. The file is written once
+// before (and its pages stay), so that both directions find it allocated. Prints the seconds.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int pass(int writing, int file, char* buffers, long transfer, long operations) {
+  const long ring = 4194304 / transfer > 0 ? 4194304 / transfer : 1;
+  for (long i = 0; i < operations; ++i) {
+    char* buffer = buffers + i % ring * transfer;
+    const ssize_t moved = writing ? pwrite(file, buffer, (size_t)transfer, i * transfer)
+                                  : pread(file, buffer, (size_t)transfer, i * transfer);
+    if (moved != transfer) return 1;
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  const int writing = strcmp(argv[1], "write") == 0;
+  const long transfer = atol(argv[3]);
+  const long operations = atol(argv[4]);
+  if (transfer < 1 || operations < 1) return 2;
+  const long bytes = transfer > 4194304 ? transfer : 4194304;
+  char* buffers = NULL;
+  if (posix_memalign((void**)&buffers, 4096, (size_t)bytes) != 0) return 1;
+  memset(buffers, 1, (size_t)bytes);
+  const int file = open(argv[2], O_RDWR | O_CREAT, 0600);
+  if (file < 0 || pass(1, file, buffers, transfer, operations) != 0) {
+    perror(argv[2]);
+    return 1;
+  }
+  const double start = now();
+  if (pass(writing, file, buffers, transfer, operations) != 0) {
+    perror(argv[2]);
+    return 1;
+  }
+  printf("%.9f\n", now() - start);
+  close(file);
+  return 0;
+}

@@ -1,0 +1,52 @@
+"""The programs that are compared: run one, and read what weir-bench stream left."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DEADLINE_SECONDS = 900
+CLONE = Path(__file__).resolve().parents[2]
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """What all comparisons can be told; the first line of ``description`` is the help's."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=5, help="counted pairs")
+    parser.add_argument("--weir-bench", type=Path, default=CLONE / "build/release/bench/weir-bench")
+    return parser
+
+
+def run(command: list[str]) -> str:
+    """What a command prints; its failure ends the comparison with its own words."""
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **AS_ROOT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            told, complaint = process.communicate(timeout=DEADLINE_SECONDS)
+        except BaseException as error:
+            # A launcher takes its ranks along on SIGTERM; SIGKILL would leave them.
+            process.terminate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                sys.exit(f"{' '.join(command)}: not done within {DEADLINE_SECONDS} s")
+            raise
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {process.returncode}: {complaint.strip()[-500:]}")
+    return told
+
+
+def stream_rate(output: Path, direction: str) -> float:
+    """Bytes per second of the only run below ``output``: first transfer to last sync."""
+    (record,) = output.glob("*/run.json")
+    rates = json.loads(record.read_text())["rates"]
+    rate = next(r for r in rates if r["direction"] == direction and r["metric"] == "span")
+    return float(rate["median_bytes_per_second"])
