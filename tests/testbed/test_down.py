@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -56,6 +57,19 @@ def test_down_without_the_journal(targets: MakeTargets) -> None:
     before = machine_state()
     targets("50MB/s", size="16MiB", options="--count 3")
     JOURNAL.unlink()
+    call("down")
+    assert machine_state() == before
+
+
+def test_down_with_a_journal_that_lacks_something(targets: MakeTargets) -> None:
+    before = machine_state()
+    targets("50MB/s", size="16MiB", options="--count 3")
+    stored = json.loads(JOURNAL.read_text())
+    made = stored["parts"]["targets"]["made"]
+    lost = [entry for entry in made if "target1" in entry[1]]
+    assert {entry[0] for entry in lost} >= {"mount", "loop"}
+    stored["parts"]["targets"]["made"] = [entry for entry in made if entry not in lost]
+    JOURNAL.write_text(json.dumps(stored))
     call("down")
     assert machine_state() == before
 
