@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from interleaved import compare, heading
-from programs import arguments, run, stream_rate
+from programs import arguments, run, stream_rates
 
 TRANSFERS = [512, 4096, 65536, 1048576]
 MOST_SECONDS = 1e-6
@@ -28,15 +28,18 @@ def operations_of(transfer: int) -> int:
     return min(100_000, 2**28 // transfer)
 
 
-def plain_seconds(loop: Path, direction: str, transfer: int, folder: Path) -> float:
-    """Seconds of one operation in the bare loop."""
+def plain_seconds(loop: Path, transfer: int, folder: Path) -> dict[str, float]:
+    """Seconds of one operation in the bare loop, by direction."""
     count = operations_of(transfer)
-    file = folder / "plain.data"
-    return float(run([str(loop), direction, str(file), str(transfer), str(count)])) / count
+    words = [str(folder / "plain.data"), str(transfer), str(count)]
+    return {
+        direction: float(run([str(loop), direction, *words])) / count
+        for direction in ("write", "read")
+    }
 
 
-def weir_seconds(program: Path, direction: str, transfer: int, folder: Path) -> float:
-    """Seconds of one operation in weir-bench stream: bytes of a transfer over the rate."""
+def weir_seconds(program: Path, transfer: int, folder: Path) -> dict[str, float]:
+    """Seconds of one operation in weir-bench stream, by direction: a transfer over the rate."""
     block = transfer * operations_of(transfer)
     with tempfile.TemporaryDirectory(dir=folder) as results:
         output = Path(results) / "run"
@@ -45,7 +48,7 @@ def weir_seconds(program: Path, direction: str, transfer: int, folder: Path) -> 
         command += ["-F", "-w", "-r", "-E", "-k", "-o", str(folder / "weir.data")]
         command += ["--warmups", "1", "--repetitions", "1", "--max-repetitions", "1"]
         run([*command, "--output", str(output)])
-        return transfer / stream_rate(output, direction)
+        return {name: transfer / rate for name, rate in stream_rates(output).items()}
 
 
 def main() -> None:
@@ -58,22 +61,21 @@ def main() -> None:
         run(["cc", "-O2", "-o", str(loop), str(Path(__file__).with_name("plain_loop.c"))])
         print(f"{given.pairs} pairs, below {given.directory}; seconds of one operation")
         print(heading("weir", "bare loop"))
-        for direction in ("read", "write"):
-            for transfer in TRANSFERS:
-                compared = compare(
-                    f"{direction} {transfer} bytes",
-                    "s",
-                    partial(weir_seconds, given.weir_bench, direction, transfer, folder),
-                    partial(plain_seconds, loop, direction, transfer, folder),
-                    given.pairs,
-                )
+        for transfer in TRANSFERS:
+            for compared in compare(
+                "s",
+                partial(weir_seconds, given.weir_bench, transfer, folder),
+                partial(plain_seconds, loop, transfer, folder),
+                given.pairs,
+            ):
                 cost = statistics.median(
                     a - b for a, b in zip(compared.first, compared.second, strict=True)
                 )
                 within = cost < MOST_SECONDS and (
                     transfer < 65536 or compared.median_ratio - 1 < MOST_SHARE
                 )
-                print(compared.line(), f" {cost * 1e9:+.0f} ns", "" if within else " too much")
+                much = "" if within else "  too much"
+                print(f"{transfer:>16} bytes {compared.line()}  {cost * 1e9:+.0f} ns{much}")
     print(f"goal: under {MOST_SECONDS * 1e6:.0f} us, and {MOST_SHARE:.0%} from 64 KiB on")
 
 

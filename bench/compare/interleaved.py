@@ -8,11 +8,11 @@ the result, beside the smallest and the largest.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-Measure = Callable[[], float]
-"""Does the work once; returns its figure (a rate, a time), larger than 0."""
+Measure = Callable[[], Mapping[str, float]]
+"""Does the work once; returns its figures by name (rates, times), each larger than 0."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +36,26 @@ class Compared:
     def line(self) -> str:
         ratios = self.ratios
         return (
-            f"{self.name:<44} {statistics.median(self.first):>10.4g} "
+            f"{self.name:<8} {statistics.median(self.first):>10.4g} "
             f"{statistics.median(self.second):>10.4g} {self.unit:<6} "
             f"{self.median_ratio:>7.3f}  [{min(ratios):.3f}, {max(ratios):.3f}]"
         )
 
 
-def compare(name: str, unit: str, first: Measure, second: Measure, pairs: int) -> Compared:
-    """One uncounted pair, then ``pairs`` counted ones in alternating order."""
+def compare(unit: str, first: Measure, second: Measure, pairs: int) -> list[Compared]:
+    """One uncounted pair, then ``pairs`` counted ones in alternating order; one item a figure."""
     first()
     second()
-    figures: tuple[list[float], list[float]] = ([], [])
+    figures: tuple[list[Mapping[str, float]], list[Mapping[str, float]]] = ([], [])
     for pair in range(pairs):
-        order = (0, 1) if pair % 2 == 0 else (1, 0)
-        for which in order:
+        for which in (0, 1) if pair % 2 == 0 else (1, 0):
             figures[which].append((first, second)[which]())
-    return Compared(name, unit, *figures)
+    return [
+        Compared(name, unit, [one[name] for one in figures[0]], [one[name] for one in figures[1]])
+        for name in figures[0][0]
+    ]
 
 
 def heading(first: str, second: str) -> str:
     """The line above the lines of ``Compared``."""
-    return f"{'':<44} {first:>10} {second:>10} {'':<6} {'ratio':>7}  [smallest, largest]"
+    return f"{'':<31} {first:>10} {second:>10} {'':<6} {'ratio':>7}  [smallest, largest]"

@@ -2,7 +2,7 @@
 //
 // usage: plain_loop read|write FILE TRANSFER_BYTES OPERATIONS
 //
-// Works through 4 MiB of prefaulted buffers, as weir-bench stream does. The file is written once
+// Works through 1 MiB of prefaulted buffers, as weir-bench stream does. The file is written once
 // before (and its pages stay), so that both directions find it allocated. Prints the seconds.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { most = 1048576 };
+
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -20,7 +22,7 @@ static double now(void) {
 }
 
 static int pass(int writing, int file, char* buffers, long transfer, long operations) {
-  const long ring = 4194304 / transfer > 0 ? 4194304 / transfer : 1;
+  const long ring = most / transfer > 0 ? most / transfer : 1;
   for (long i = 0; i < operations; ++i) {
     char* buffer = buffers + i % ring * transfer;
     const ssize_t moved = writing ? pwrite(file, buffer, (size_t)transfer, i * transfer)
@@ -36,7 +38,7 @@ int main(int argc, char** argv) {
   const long transfer = atol(argv[3]);
   const long operations = atol(argv[4]);
   if (transfer < 1 || operations < 1) return 2;
-  const long bytes = transfer > 4194304 ? transfer : 4194304;
+  const long bytes = transfer > most ? transfer : most;
   char* buffers = NULL;
   if (posix_memalign((void**)&buffers, 4096, (size_t)bytes) != 0) return 1;
   memset(buffers, 1, (size_t)bytes);

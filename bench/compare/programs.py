@@ -44,9 +44,12 @@ def run(command: list[str]) -> str:
     return told
 
 
-def stream_rate(output: Path, direction: str) -> float:
-    """Bytes per second of the only run below ``output``: first transfer to last sync."""
+def stream_rates(output: Path) -> dict[str, float]:
+    """Bytes per second by direction of the only run below ``output``: first start to last sync."""
     (record,) = output.glob("*/run.json")
     rates = json.loads(record.read_text())["rates"]
-    rate = next(r for r in rates if r["direction"] == direction and r["metric"] == "span")
-    return float(rate["median_bytes_per_second"])
+    return {
+        rate["direction"]: float(rate["median_bytes_per_second"])
+        for rate in rates
+        if rate["metric"] == "span"
+    }
