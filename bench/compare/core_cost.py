@@ -55,10 +55,9 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
     given = parser.parse_args()
+    loop = given.weir_bench.with_name("plain_loop")
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
         folder = Path(name)
-        loop = folder / "plain_loop"
-        run(["cc", "-O2", "-o", str(loop), str(Path(__file__).with_name("plain_loop.c"))])
         print(f"{given.pairs} pairs, below {given.directory}; seconds of one operation")
         print(heading("weir", "bare loop"))
         for transfer in TRANSFERS:
