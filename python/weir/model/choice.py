@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weir.model.laws import Values
-from weir.model.least_squares import Columns, Form, Free, solve, taken
+from weir.model.least_squares import Columns, Form, Free, solve, solve_from, solve_parts, taken
 from weir.results.platform import Fit, Quantity
 
 Mask = NDArray[np.bool_]
@@ -153,8 +153,9 @@ def held_out_errors(
 ) -> Values:
     """log(predicted / observed) of every sample, by a fit that has not seen its fold."""
     errors = np.empty(len(observed))
-    for held in folds:
-        values = solve(form, taken(columns, ~held), observed[~held])
+    fitted = solve_parts(form, columns, observed, ~np.array(folds))
+    for held, row in zip(folds, fitted, strict=True):
+        values = [float(value) for value in row]
         predicted = form.seconds(values, taken(columns, held))
         errors[held] = np.log(np.maximum(predicted, 1e-300)) - np.log(observed[held])
     return errors
@@ -184,10 +185,8 @@ def _intervals(
     free = max(1, len(observed) - len(values))
     residuals = residuals * np.sqrt(len(observed) / free)
     dice = np.random.default_rng(seed)
-    found = []
-    for _ in range(RESAMPLES):
-        drawn = dice.choice(residuals, size=len(residuals))
-        found.append(solve(form, columns, predicted * np.exp(drawn), starts=[values]))
+    drawn = dice.choice(residuals, size=(RESAMPLES, len(residuals)))
+    found = solve_from(form, columns, predicted * np.exp(drawn), values)
     tail = (100 - CONFIDENCE) / 2
     lows = np.percentile(found, tail, axis=0)
     highs = np.percentile(found, 100 - tail, axis=0)

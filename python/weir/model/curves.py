@@ -20,7 +20,7 @@ import numpy as np
 
 from weir.model.choice import Fitted, choose
 from weir.model.laws import Values, blended_seconds, seconds_per_byte, share_before
-from weir.model.least_squares import Columns, Form, Free
+from weir.model.least_squares import Columns, Form, Free, Parameters
 from weir.results.platform import Fit, Quantity
 
 RATE = ("bytes per second", 1e-3, 1e16)
@@ -70,7 +70,7 @@ def rate_over_transfer(
 ) -> Curve:
     """The rate of many writes by the size of each (Uselton, equation 3)."""
 
-    def seconds(values: Sequence[float], columns: Columns) -> Values:
+    def seconds(values: Parameters, columns: Columns) -> Values:
         fixed = values[1] if len(values) > 1 else 0.0
         return np.asarray(1 / values[0] + fixed / columns["transfer"])
 
@@ -93,16 +93,18 @@ def rate_over_tasks(tasks: Sequence[float], rates: Sequence[float], seed: int = 
     crowded = Free("crowded", *RATE)
     at, width = Free("at_tasks", "tasks", 1e-3, MOST), Free("width_tasks", "tasks", 1e-3, MOST)
 
-    def linear(values: Sequence[float], columns: Columns) -> Values:
+    def linear(values: Parameters, columns: Columns) -> Values:
         return np.asarray(1 / (values[0] * columns["tasks"]))
 
-    def saturating(values: Sequence[float], columns: Columns) -> Values:
+    def saturating(values: Parameters, columns: Columns) -> Values:
         return np.asarray(1 / (values[0] * np.minimum(columns["tasks"], values[1])))
 
-    def falling(values: Sequence[float], columns: Columns) -> Values:
+    def falling(values: Parameters, columns: Columns) -> Values:
         alone, count, slow, middle, wide = values
         n = columns["tasks"]
-        crowd = blended_seconds(1 / alone, 1 / min(slow, alone), share_before(n, middle, wide))
+        crowd = blended_seconds(
+            1 / alone, 1 / np.minimum(slow, alone), share_before(n, middle, wide)
+        )
         return np.asarray(np.where(n <= count, 1 / (alone * n), crowd / count))
 
     def starts(columns: Columns, observed: Values) -> list[list[float]]:
@@ -143,9 +145,9 @@ def _levels(name: str, caches: int, *, smooth: bool) -> Form:
             parameters.append(Free(f"width{which}_bytes", "bytes", 1e-3, MOST))
     of_each = 3 if smooth else 2
 
-    def seconds(values: Sequence[float], columns: Columns) -> Values:
+    def seconds(values: Parameters, columns: Columns) -> Values:
         size = columns["buffer"]
-        per_byte = np.full(len(size), 1 / values[0])
+        per_byte = 1 / values[0] + np.zeros(len(size))
         for number in reversed(range(caches)):
             own = values[1 + of_each * number : 1 + of_each * (number + 1)]
             share = share_before(size, own[1], own[2] if smooth else 0.0)

@@ -13,15 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from weir.model.laws import Values
 
 SCALE = 0.1
 EVALUATIONS = 50
 TOLERANCE = 1e-5
+DIFFERENCE = 1e-6
+"""Of a logarithm, for slopes."""
+FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e6
+LEAST_CURVATURE = 1e-9
+"""Where a parameter does nothing, as the place of a step between two samples."""
 SEARCHED = 3
 
+Parameters = Sequence[float | Values]
 Columns = Mapping[str, Values]
 """What was varied: one array per factor, one element per sample."""
 
@@ -45,53 +50,126 @@ class Free:
 class Form:
     """One form that a law may have.
 
-    ``seconds(parameters, columns)`` gives a time for every sample; ``starts(columns, seconds)``
-    gives points to begin the search from, as a step has no slope that a search could follow. The
-    ``SEARCHED`` best of them are followed, and the best end is taken.
+    ``seconds(parameters, columns)`` gives a time for every sample. Parameters are numbers, or
+    arrays (points, 1) for many points at a time: then it gives (points, samples).
+    ``starts(columns, seconds)`` gives points to begin the search from, as a step has no slope that
+    a search could follow. The ``SEARCHED`` best of them are followed, and the best end is taken.
     """
 
     name: str
     parameters: tuple[Free, ...]
-    seconds: Callable[[Sequence[float], Columns], Values]
+    seconds: Callable[[Parameters, Columns], Values]
     starts: Callable[[Columns, Values], list[list[float]]]
 
 
-def solve(
-    form: Form, columns: Columns, observed: Values, starts: Sequence[Sequence[float]] = ()
-) -> list[float]:
+def solve(form: Form, columns: Columns, observed: Values) -> list[float]:
     """The parameters of ``form`` that describe ``observed`` seconds best."""
+    everything = np.ones((1, len(observed)), dtype=bool)
+    return [float(value) for value in solve_parts(form, columns, observed, everything)[0]]
+
+
+def solve_parts(form: Form, columns: Columns, observed: Values, parts: NDArray[np.bool_]) -> Values:
+    """For each of ``parts`` (parts, samples), the parameters that describe its samples best.
+
+    All searches are made at the same time. Returns (parts, parameters).
+    """
+    points, masks, owner = [], [], []
+    for number, part in enumerate(parts):
+        starts = form.starts(taken(columns, part), observed[part])
+        started = _inside(form, np.log(np.maximum(np.array(starts, dtype=float), 1e-300)))
+        costs = _costs(_residuals(form, columns, observed, started), part)
+        best = started[np.argsort(costs, kind="stable")[:SEARCHED]]
+        points.append(best)
+        masks.append(np.broadcast_to(part, (len(best), len(part))))
+        owner += [number] * len(best)
+    found, costs = _search(form, columns, observed, np.vstack(points), np.vstack(masks))
+    owners = np.array(owner)
+    chosen = [
+        np.flatnonzero(owners == number)[np.argmin(costs[owners == number])]
+        for number in range(len(parts))
+    ]
+    return np.asarray(np.exp(found[chosen]))
+
+
+def solve_from(form: Form, columns: Columns, observed: Values, start: Sequence[float]) -> Values:
+    """For each row of ``observed`` (rows, samples), the best parameters near ``start``.
+
+    All searches are made at the same time. Returns (rows, parameters).
+    """
+    point = _inside(form, np.log(np.maximum(np.array([start], dtype=float), 1e-300)))
+    points = np.repeat(point, len(observed), axis=0)
+    found, _ = _search(form, columns, observed, points, np.ones(observed.shape, dtype=bool))
+    return np.asarray(np.exp(found))
+
+
+def _search(
+    form: Form, columns: Columns, observed: Values, points: Values, parts: NDArray[np.bool_]
+) -> tuple[Values, Values]:
+    """Levenberg-Marquardt from each point by itself, with weights renewed for the soft loss.
+
+    Returns the ends (points, parameters), as logarithms, and their costs. The weight of a residual
+    r is the loss's slope, 1 / sqrt(1 + (r / SCALE)^2).
+    """
+    points = points.copy()
+    observed = np.broadcast_to(observed, parts.shape)
+    residuals = _residuals(form, columns, observed, points)
+    costs = _costs(residuals, parts)
+    damping = np.full(len(points), FIRST_DAMPING)
+    active = np.ones(len(points), dtype=bool)
+    for _ in range(EVALUATIONS):
+        at = np.flatnonzero(active)
+        if len(at) == 0:
+            break
+        slopes = np.stack(
+            [
+                (
+                    _residuals(form, columns, observed[at], points[at] + DIFFERENCE * unit)
+                    - residuals[at]
+                )
+                / DIFFERENCE
+                for unit in np.eye(points.shape[1])
+            ],
+            axis=2,
+        )
+        weights = parts[at] / np.sqrt(1 + (residuals[at] / SCALE) ** 2)
+        weighted = slopes * weights[:, :, None]
+        squares = np.einsum("bnp,bnq->bpq", weighted, slopes)
+        gradient = np.einsum("bnp,bn->bp", weighted, residuals[at])
+        diagonal = np.einsum("bpp->bp", squares)
+        added = damping[at, None] * np.maximum(diagonal, LEAST_CURVATURE)
+        squares = squares + added[:, :, None] * np.eye(points.shape[1])
+        steps = -np.linalg.solve(squares, gradient[:, :, None])[:, :, 0]
+        tried = _inside(form, points[at] + steps)
+        new_residuals = _residuals(form, columns, observed[at], tried)
+        new_costs = _costs(new_residuals, parts[at])
+        gain = costs[at] - new_costs
+        better = gain > 0
+        ended = np.where(better, gain < TOLERANCE * costs[at], damping[at] > MOST_DAMPING)
+        damping[at] = np.where(better, damping[at] / 5, damping[at] * 4)
+        taken_over = at[better]
+        points[taken_over] = tried[better]
+        residuals[taken_over] = new_residuals[better]
+        costs[taken_over] = new_costs[better]
+        active[at[ended]] = False
+    return points, costs
+
+
+def _inside(form: Form, logarithms: Values) -> Values:
     low = np.log([free.low for free in form.parameters])
     high = np.log([free.high for free in form.parameters])
-    target = np.log(observed)
+    return np.clip(logarithms, low + 1e-9, high - 1e-9)
 
-    def residuals(logarithms: Values) -> Values:
-        predicted = form.seconds(list(np.exp(logarithms)), columns)
-        difference: Values = np.log(np.maximum(predicted, 1e-300)) - target
-        return difference
 
-    def cost(logarithms: Values) -> float:
-        return float(np.sum(np.sqrt(1 + (residuals(logarithms) / SCALE) ** 2)))
+def _residuals(form: Form, columns: Columns, observed: Values, logarithms: Values) -> Values:
+    """(points, samples) for points (points, parameters)."""
+    values = list(np.exp(logarithms).T[:, :, None])
+    predicted = form.seconds(values, columns)
+    return np.asarray(np.log(np.maximum(predicted, 1e-300)) - np.log(observed))
 
-    points = [
-        np.clip(np.log(np.maximum(start, 1e-300)), low + 1e-9, high - 1e-9)
-        for start in starts or form.starts(columns, observed)
-    ]
-    best, least = points[0], np.inf
-    for point in sorted(points, key=cost)[:SEARCHED]:
-        found = least_squares(
-            residuals,
-            point,
-            bounds=(low, high),
-            loss="soft_l1",
-            f_scale=SCALE,
-            ftol=TOLERANCE,
-            xtol=TOLERANCE,
-            gtol=TOLERANCE,
-            max_nfev=EVALUATIONS,
-        )
-        if found.cost < least:
-            best, least = found.x, float(found.cost)
-    return [float(value) for value in np.exp(best)]
+
+def _costs(residuals: Values, parts: NDArray[np.bool_]) -> Values:
+    losses = np.sqrt(1 + (residuals / SCALE) ** 2) - 1
+    return np.asarray(np.sum(losses * parts, axis=1))
 
 
 def taken(columns: Columns, chosen: NDArray[np.bool_]) -> dict[str, Values]:

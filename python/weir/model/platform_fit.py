@@ -30,6 +30,8 @@ from weir.results.schema import Direction
 
 ENOUGH_SAMPLES = 4
 """With fewer, single trials are held out instead of whole samples."""
+FASTER_IN_SMALL = 1.2
+"""Small requests that are faster per byte by more than this have not met a unit's limit."""
 UNKNOWN_ERROR = 1.0
 """Assumed where nothing could be held out, as for a single trial (``weir.model.interval``)."""
 
@@ -221,8 +223,32 @@ def _as_unit(stage: PlatformStage, unit: str | None) -> PlatformStage:
     return stage.model_copy(update={"different_units": [own]})
 
 
+def _at_the_limit(samples: Sequence[Sample]) -> list[Sample]:
+    """Without those of small requests that were faster per byte than large ones of as many ranks.
+
+    No law of a unit has such rates. They come about where a device lets something pass before its
+    limit shows, or reads ahead, and few small requests are over by then.
+    """
+
+    def seconds_per_byte(sample: Sample) -> float:
+        return statistics.median(sample.seconds) / (sample.operations * sample.operation_bytes)
+
+    return [
+        sample
+        for sample in samples
+        if not any(
+            larger.ranks == sample.ranks
+            and larger.operation_bytes > sample.operation_bytes
+            and seconds_per_byte(larger) > FASTER_IN_SMALL * seconds_per_byte(sample)
+            for larger in samples
+        )
+    ]
+
+
 def _fitted(samples: Sequence[Sample], hosts: int, *, one_of_several: bool) -> FittedStage:
     points: list[tuple[float, float, float, object]] = []
+    if one_of_several:
+        samples = _at_the_limit(samples)
     for place, sample in enumerate(samples):
         users = _users(sample, hosts)
         each = [seconds / sample.operations for seconds in sample.seconds if seconds > 0]

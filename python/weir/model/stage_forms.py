@@ -26,7 +26,7 @@ from weir.model.laws import (
     share_before,
     shared_rate,
 )
-from weir.model.least_squares import Columns, Form, Free
+from weir.model.least_squares import Columns, Form, Free, Parameters
 from weir.results.platform import Cache, PlatformStage, Quantity, Route, StageKind
 from weir.results.schema import Direction
 
@@ -69,7 +69,7 @@ class StageForm:
             found.append(Free("small_width", *BYTES))
         return tuple(found)
 
-    def seconds(self, values: Sequence[float], columns: Columns) -> Values:
+    def seconds(self, values: Parameters, columns: Columns) -> Values:
         named = dict(zip((free.name for free in self.parameters), values, strict=True))
         users, size = columns["users"], columns["bytes"]
         drawn = shared_rate(
