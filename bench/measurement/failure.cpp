@@ -50,14 +50,24 @@ void sweep(const std::string& directory) {
   rmdir(directory.c_str());
 }
 
-// Removes a folder with all it holds; other ranks may do so at the same time. The first error that
-// is not theirs.
+// Removes a folder with all it holds; other ranks may do so at the same time, and the thread that
+// measures may still be making files in it: then it is tried again until it is gone, for after that
+// nothing more can be made there. The last error that is not theirs.
 Status remove_folder(const std::string& folder) {
+  constexpr int attempts = 50;
+  constexpr std::chrono::milliseconds pause{5};
   std::error_code error;
-  std::filesystem::remove_all(folder, error);
-  std::error_code unknown;
-  if (!error || !std::filesystem::exists(folder, unknown)) return {};
-  return system_failure("unlink", folder, -1, error.value());
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    std::filesystem::remove_all(folder, error);
+    std::error_code unknown;
+    if (!std::filesystem::exists(folder, unknown)) return {};
+    if (error && error != std::errc::directory_not_empty &&
+        error != std::errc::no_such_file_or_directory) {
+      break;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  return system_failure("unlink", folder, -1, error ? error.value() : ENOTEMPTY);
 }
 
 const char* cause_of(const Error& error) {
@@ -164,8 +174,7 @@ Status FailureGuard::remove_test_files() {
   for (const std::string& folder : files_.job_folders) {
     // Not empty yet: other ranks remove theirs; a few look after those of lost ranks.
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT || node_rank_ >= sweepers_per_node) continue;
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+    if (Status removed = remove_folder(folder); !removed && first.ok()) first = removed;
   }
   if (files_.directory.empty() || rmdir(files_.directory.c_str()) == 0 || errno == ENOENT) {
     return first;
@@ -270,6 +279,10 @@ void FailureGuard::end_process(const std::string& status, const Error& error, in
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
   finish_record_of_first();
+  // Again: the thread that measures may have been about to make the first of them.
+  if (Status removed = remove_test_files(); !removed) {
+    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  }
   // Not exit(): the other threads are in the middle of something. Ending with a failure and without
   // MPI_Finalize makes the launcher end the other ranks.
   _exit(exit_status);
