@@ -42,3 +42,22 @@ def small_file_system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterato
         yield point
     finally:
         subprocess.run(["umount", "--lazy", str(point)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def read_only_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that not even root can write to: a read-only mount."""
+    folder = tmp_path / "readonly"
+    folder.mkdir()
+    if os.geteuid() != 0:
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
+        return
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount a read-only file system here: {mounted.stderr!r}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

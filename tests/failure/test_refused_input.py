@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -109,25 +108,6 @@ def test_missing_directory(tmp_path: Path) -> None:
 def test_directory_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "is a file; name a directory" in refused(tmp_path, (*GOOD, "--directory", "file"))
-
-
-@pytest.fixture
-def read_only_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that not even root can write to: a read-only mount."""
-    folder = tmp_path / "readonly"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        folder.chmod(0o555)
-        yield folder
-        folder.chmod(0o755)
-        return
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"cannot mount a read-only file system here: {mounted.stderr!r}")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_read_only_directory(tmp_path: Path, read_only_folder: Path) -> None:
