@@ -60,7 +60,11 @@ class Sample(Record):
         default_factory=list,
         description="for messages: the sender's and the receiver's, which may be the same",
     )
-    seconds: list[NonNegative] = Field(description="each trial, first start to last end")
+    seconds: list[NonNegative] = Field(
+        description="each trial, first start to last end; of transfers to and from files where "
+        "nothing completed for 12 ms and more at a time: what all operations take at the rate "
+        "between the starts of the first burst and of the last"
+    )
 
 
 class Target(Record):
