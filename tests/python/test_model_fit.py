@@ -182,6 +182,27 @@ def test_every_directory_is_a_target_with_its_own_rate() -> None:
         assert unit.rate_bytes_per_second.value == pytest.approx(rates[unit.name], rel=0.05)
 
 
+def test_small_requests_that_have_not_met_the_limit_do_not_raise_a_targets_rate() -> None:
+    rates = {"/mnt/t0": 50e6, "/mnt/t1": 100e6, "/mnt/t2": 200e6}
+    small, large = 4096, 256 * 1024
+    samples = []
+    for place, (directory, rate) in enumerate(rates.items()):
+        more = {"seed": place, "directory": directory}
+        samples += samples_of(
+            "direct_read", lambda _n, s: s / 1e9, ranks=(1,), sizes=(small,), **more
+        )
+        samples += samples_of(
+            "direct_read",
+            lambda n, s, r=rate: n * s / r,  # type: ignore[misc]
+            ranks=(1, 2),
+            sizes=(large,),
+            **more,
+        )
+    stage = stage_named(fit_platform(make_probe(samples), "test data"), "direct read")
+    found = {unit.name: unit.rate_bytes_per_second.value for unit in stage.different_units}
+    assert found == pytest.approx(rates, rel=0.05)
+
+
 def test_a_slow_link_is_that_of_the_host_that_all_its_pairs_share() -> None:
     hosts = [f"host{place}" for place in range(4)]
     samples = []
