@@ -1,0 +1,69 @@
+"""``weir platform probe`` finds what is known: rates of targets and of links, and the slow one.
+
+What is compared with a target's limit are the description's rates for O_DIRECT. Buffered ones hold
+the page cache's copy and reading ahead besides (docs/platform.md).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed_calls import MakeHosts, MakeTargets, call
+from weir.results.platform import Platform, PlatformStage
+from weir.results.platform_file import load_platform
+
+BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
+WEIR_BENCH = BUILD / "bench/weir-bench"
+WITHIN = 0.05
+TCP_PAYLOAD = 1448 / 1514
+"""Of a full frame, what is left beside the headers of Ethernet, IP and TCP with time stamps."""
+
+pytestmark = pytest.mark.skipif(not WEIR_BENCH.exists(), reason=f"{WEIR_BENCH} is not built")
+
+
+def described(folder: Path, *words: str) -> Platform:
+    """The description that the command writes."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
+    command = [sys.executable, "-m", "weir.cli", "platform", "probe", "--output", "found.toml"]
+    done = subprocess.run(
+        [*command, *words],
+        capture_output=True, text=True, timeout=200, check=False, env=kept, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return load_platform(folder / "found.toml")
+
+
+def rates_of(platform: Platform, name: str) -> dict[str, float]:
+    """Bytes per second of each unit of a stage."""
+    stage: PlatformStage = next(stage for stage in platform.stages if stage.name == name)
+    return {unit.name: unit.rate_bytes_per_second.value for unit in stage.different_units}
+
+
+def test_each_of_four_targets_has_its_rate(targets: MakeTargets, tmp_path: Path) -> None:
+    made = targets("50,100,150,200MB/s", size="512MiB")
+    places = [target.directory for target in made]
+    platform = described(tmp_path, "--directory", ",".join(places), "-n", "2", "--seconds", "50")
+    assert [target.directory for target in platform.targets] == places
+    assert [target.file_system for target in platform.targets] == ["ext4"] * 4
+    known = dict(zip(places, [50e6, 100e6, 150e6, 200e6], strict=True))
+    assert rates_of(platform, "direct write") == pytest.approx(known, rel=WITHIN)
+    assert rates_of(platform, "direct read") == pytest.approx(known, rel=WITHIN)
+    assert list(rates_of(platform, "storage write")) == places
+    assert list(rates_of(platform, "storage read")) == places
+    assert not [left for place in places for left in Path(place).glob("weir-*")]
+
+
+def test_one_slow_link_of_four_is_seen(hosts: MakeHosts, tmp_path: Path) -> None:
+    made = hosts(4, "1gbit,1gbit,100mbit,1gbit")
+    launcher = call("hosts", "launcher", "-n", "4").stdout.strip()
+    words = ("--directory", str(tmp_path), "--launcher", launcher, "--seconds", "20")
+    platform = described(tmp_path, *words)
+    assert platform.hosts == 4
+    bits = {host.name: 1e9 for host in made} | {made[2].name: 1e8}
+    known = {host: rate / 8 * TCP_PAYLOAD for host, rate in bits.items()}
+    assert rates_of(platform, "node link") == pytest.approx(known, rel=WITHIN)
