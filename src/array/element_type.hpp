@@ -1,0 +1,55 @@
+// What one element of an array is: its size in bytes and its name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/status.hpp"
+
+namespace weir::array {
+
+enum class ElementKind : std::uint8_t {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  float32,
+  float64,
+  complex64,   // two float32
+  complex128,  // two float64
+  boolean,     // one byte, 0 or 1
+  record,      // a fixed number of bytes that Weir does not look into
+};
+
+class ElementType {
+ public:
+  // `kind` is not `record`. The default is float64.
+  ElementType(ElementKind kind = ElementKind::float64);  // NOLINT(google-explicit-constructor)
+
+  // A record of 1 to 2^30 bytes. Fails on other sizes.
+  static Result<ElementType> record(std::int64_t bytes);
+
+  // Reads what name() writes. Fails on unknown names, listing the known ones.
+  static Result<ElementType> parse(std::string_view name);
+
+  [[nodiscard]] ElementKind kind() const { return kind_; }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  // NumPy's name ("float64", "bool"); a record of 24 bytes is "record[24]".
+  [[nodiscard]] std::string name() const;
+
+  friend bool operator==(const ElementType&, const ElementType&) = default;
+
+ private:
+  ElementType(ElementKind kind, std::int64_t bytes) : bytes_(bytes), kind_(kind) {}
+
+  std::int64_t bytes_;
+  ElementKind kind_;
+};
+
+}  // namespace weir::array

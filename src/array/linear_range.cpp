@@ -1,0 +1,58 @@
+#include "array/linear_range.hpp"
+
+#include <algorithm>
+
+namespace weir::array {
+
+RangeBoxes::RangeBoxes(const Shape& shape, Order order, std::int64_t first, std::int64_t last)
+    : extents_(shape.extents()), order_(order), next_(first), last_(last) {}
+
+bool RangeBoxes::next(Box& box) {
+  if (next_ >= last_) return false;
+  // The widest slab that starts here and ends in the range: all of the dimensions inside depth,
+  // some indices of the dimension at depth, one index of those outside. From the inside outwards
+  // while whole slabs fit.
+  const int dimensions = extents_.size();
+  box = {Indices(dimensions), Indices(dimensions, 1)};
+  std::int64_t number = next_;
+  std::int64_t slab = 1;  // elements of one index of the dimension at depth
+  bool grows = true;
+  std::int64_t taken = 1;
+  for (int depth = dimensions - 1; depth >= 0; --depth) {
+    const int d = dimension_at_depth(order_, dimensions, depth);
+    const std::int64_t extent = extents_[d];
+    const std::int64_t place = number % extent;
+    number /= extent;
+    box.lower[d] = place;
+    if (!grows) continue;
+    const std::int64_t fitting = std::min(extent - place, (last_ - next_) / slab);
+    box.extent[d] = fitting;
+    taken = fitting * slab;
+    // Only a whole dimension lets the next one outside take more than one index.
+    grows = place == 0 && fitting == extent && last_ - next_ > taken;
+    slab *= extent;
+  }
+  next_ += taken;
+  return true;
+}
+
+std::int64_t linear_number(const Shape& shape, Order order, const Indices& index) {
+  std::int64_t number = 0;
+  for (int depth = 0; depth < shape.dimensions(); ++depth) {
+    const int d = dimension_at_depth(order, shape.dimensions(), depth);
+    number = number * shape.extent(d) + index[d];
+  }
+  return number;
+}
+
+Indices index_of_number(const Shape& shape, Order order, std::int64_t number) {
+  Indices index(shape.dimensions());
+  for (int depth = shape.dimensions() - 1; depth >= 0; --depth) {
+    const int d = dimension_at_depth(order, shape.dimensions(), depth);
+    index[d] = number % shape.extent(d);
+    number /= shape.extent(d);
+  }
+  return index;
+}
+
+}  // namespace weir::array

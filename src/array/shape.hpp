@@ -1,0 +1,56 @@
+// The extents of a global array, checked once so that later arithmetic on indices cannot overflow.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "array/box.hpp"
+#include "array/element_type.hpp"
+#include "array/per_dimension.hpp"
+#include "common/status.hpp"
+
+namespace weir::array {
+
+// The elements of an array: with at most 2^62 of them, the sum of two indices and the product of
+// the extents of any box fit into 63 bits.
+inline constexpr std::int64_t max_elements = std::int64_t{1} << 62;
+
+class Shape {
+ public:
+  // Extents in elements, slowest dimension first in row-major order; an extent may be 0.
+  // Fails on no or more than 16 dimensions, a negative extent, and more than 2^62 elements (an
+  // extent 0 counts as 1 here).
+  static Result<Shape> create(std::span<const std::int64_t> extents);
+  static Result<Shape> create(std::initializer_list<std::int64_t> extents) {
+    return create(std::span<const std::int64_t>(extents.begin(), extents.size()));
+  }
+
+  [[nodiscard]] int dimensions() const { return extents_.size(); }
+  [[nodiscard]] std::int64_t extent(int dimension) const { return extents_[dimension]; }
+  [[nodiscard]] const Indices& extents() const { return extents_; }
+  [[nodiscard]] std::int64_t elements() const;
+  // Fails when the bytes do not fit into 63 bits.
+  [[nodiscard]] Result<std::int64_t> bytes(const ElementType& type) const;
+  // The box of all elements.
+  [[nodiscard]] Box box() const { return {Indices(dimensions()), extents_}; }
+  // "10 x 20 x 30"
+  [[nodiscard]] std::string text() const;
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  explicit Shape(const Indices& extents) : extents_(extents) {}
+
+  Indices extents_;
+};
+
+// Fails when `box` is not inside the array, or has another number of dimensions, or a negative
+// extent. An empty box may lie anywhere between 0 and the extents.
+[[nodiscard]] Status check_inside(const Box& box, const Shape& shape);
+
+// "10 x 20 x 30"
+[[nodiscard]] std::string extents_text(const Indices& extents);
+
+}  // namespace weir::array

@@ -1,0 +1,108 @@
+// Random arrays, distributions, sections and boxes for property tests: small, so that every element
+// can be looked at, and from a seed, so that a failure comes again.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "array/box.hpp"
+#include "array/index_blocks.hpp"
+#include "array/linear_range.hpp"
+#include "array/per_dimension.hpp"
+#include "array/section.hpp"
+#include "array/shape.hpp"
+
+namespace weir::array {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  // Both ends included. The engine's own numbers: the standard's distributions differ by library.
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    const auto width = static_cast<std::uint64_t>(high - low) + 1;
+    return low + static_cast<std::int64_t>(engine_() % width);
+  }
+  bool chance(int percent) { return between(1, 100) <= percent; }
+  Order order() { return chance(50) ? Order::row_major : Order::column_major; }
+
+  // 1 to 5 dimensions of at most some thousand elements in all; rarely an extent is 0.
+  Shape shape() {
+    const auto dimensions = between(1, 5);
+    const std::vector<std::int64_t> largest = {60, 20, 10, 6, 5};
+    std::vector<std::int64_t> extents;
+    for (std::int64_t d = 0; d < dimensions; ++d) {
+      extents.push_back(chance(1) ? 0
+                                  : between(1, largest[static_cast<std::size_t>(dimensions - 1)]));
+    }
+    return Shape::create(extents).value();
+  }
+
+  IndexBlocks blocks(std::int64_t extent) {
+    switch (between(0, 3)) {
+      case 0:
+        return IndexBlocks::interval(between(0, extent), between(0, extent));
+      case 1: {
+        const std::int64_t start = between(0, extent - 1);
+        const std::int64_t stride = between(1, 9);
+        return IndexBlocks::strided(start, between(0, (extent - 1 - start) / stride + 1), stride);
+      }
+      default: {
+        const std::int64_t stride = between(1, 12);
+        const auto all =
+            IndexBlocks::periodic(between(0, 15), between(1, stride), stride, between(0, extent));
+        return all.clipped(between(0, extent / 2), between(0, extent));
+      }
+    }
+  }
+
+  Box box(const Shape& shape) {
+    Box box;
+    for (const std::int64_t extent : shape.extents()) {
+      const std::int64_t lower = between(0, extent);
+      box.lower.push_back(lower);
+      box.extent.push_back(between(chance(90) && lower < extent ? 1 : 0, extent - lower));
+    }
+    return box;
+  }
+
+  Section section(const Shape& shape) {
+    Section section;
+    for (const std::int64_t extent : shape.extents()) {
+      const std::int64_t start = between(0, extent);
+      const std::int64_t stride = between(1, 5);
+      const std::int64_t most = start < extent ? (extent - 1 - start) / stride + 1 : 0;
+      section.start.push_back(start);
+      section.count.push_back(between(most > 0 && chance(90) ? 1 : 0, most));
+      section.stride.push_back(stride);
+    }
+    return section;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// Every element of the array, in row-major order.
+inline std::vector<Indices> all_elements(const Shape& shape) {
+  std::vector<Indices> elements;
+  for (std::int64_t number = 0; number < shape.elements(); ++number) {
+    elements.push_back(index_of_number(shape, Order::row_major, number));
+  }
+  return elements;
+}
+
+// Whether a section holds an element, from the section's definition.
+inline bool holds(const Section& section, const Indices& index) {
+  for (int d = 0; d < section.dimensions(); ++d) {
+    const std::int64_t distance = index[d] - section.start[d];
+    if (distance < 0 || distance % section.stride[d] != 0 ||
+        distance / section.stride[d] >= section.count[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace weir::array
