@@ -26,6 +26,9 @@ class Shape {
   static Result<Shape> create(std::initializer_list<std::int64_t> extents) {
     return create(std::span<const std::int64_t>(extents.begin(), extents.size()));
   }
+  static Result<Shape> create(const Indices& extents) {
+    return create(std::span<const std::int64_t>(extents.begin(), extents.end()));
+  }
 
   [[nodiscard]] int dimensions() const { return extents_.size(); }
   [[nodiscard]] std::int64_t extent(int dimension) const { return extents_[dimension]; }

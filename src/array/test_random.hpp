@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "array/box.hpp"
+#include "array/box_list.hpp"
+#include "array/explicit_distribution.hpp"
 #include "array/index_blocks.hpp"
 #include "array/linear_range.hpp"
 #include "array/per_dimension.hpp"
+#include "array/regular_distribution.hpp"
 #include "array/section.hpp"
 #include "array/shape.hpp"
 
@@ -78,6 +81,37 @@ class Random {
       section.stride.push_back(stride);
     }
     return section;
+  }
+
+  // Over at most 12 ranks.
+  RegularDistribution regular(const Shape& shape) {
+    std::vector<DistributionFormat> formats;
+    ProcessGrid grid{{}, order()};
+    std::int64_t ranks_left = 12;
+    for (const std::int64_t extent : shape.extents()) {
+      const std::int64_t processes = between(1, ranks_left);
+      ranks_left /= processes;
+      switch (processes == 1 ? between(0, 4) : between(1, 4)) {
+        case 0:
+          formats.push_back(DistributionFormat::whole_dimension());
+          break;
+        case 1:
+          formats.push_back(DistributionFormat::block_of());
+          break;
+        case 2:
+          formats.push_back(DistributionFormat::block_of((extent + processes - 1) / processes +
+                                                         between(extent == 0 ? 1 : 0, 3)));
+          break;
+        case 3:
+          formats.push_back(DistributionFormat::cyclic_of());
+          break;
+        default:
+          formats.push_back(
+              DistributionFormat::cyclic_of(between(1, 6), between(0, processes - 1)));
+      }
+      grid.extents.push_back(processes);
+    }
+    return RegularDistribution::create(shape, formats, grid).value();
   }
 
  private:

@@ -1,0 +1,36 @@
+#include "array/distribution.hpp"
+
+#include <algorithm>
+
+namespace weir::array {
+
+std::int64_t Distribution::pieces(std::int64_t rank) const {
+  const ExplicitDistribution* const held = explicit_boxes();
+  if (held != nullptr) return held->first_box(rank + 1) - held->first_box(rank);
+  return 1;
+}
+
+Region Distribution::piece(std::int64_t rank, std::int64_t number) const {
+  const ExplicitDistribution* const held = explicit_boxes();
+  if (held != nullptr) return Region(held->boxes()[held->first_box(rank) + number]);
+  return regular()->part(rank);
+}
+
+std::vector<Distribution::Piece> Distribution::pieces_meeting(const Region& region) const {
+  std::vector<Piece> found;
+  if (region.empty()) return found;
+  if (const ExplicitDistribution* const held = explicit_boxes()) {
+    for (const std::int64_t number : held->boxes_meeting(region.bounding_box())) {
+      if (region.clipped(held->boxes()[number]).empty()) continue;
+      const std::int64_t rank = held->rank_of_box(number);
+      found.push_back({rank, number - held->first_box(rank)});
+    }
+    return found;
+  }
+  RanksMeeting ranks(*regular(), region);
+  for (std::int64_t rank = 0; ranks.next(rank);) found.push_back({rank, 0});
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace weir::array

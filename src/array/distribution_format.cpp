@@ -1,0 +1,174 @@
+#include "array/distribution_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+#include "array/common_blocks.hpp"
+#include "array/number_theory.hpp"
+
+namespace weir::array {
+namespace {
+
+// Takes `word` from the front of `text`.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+// BLOCK or CYCLIC with what may stand in brackets.
+std::optional<DistributionFormat> read_format(std::string_view text) {
+  if (text == "*") return DistributionFormat::whole_dimension();
+  DistributionFormat format;
+  if (take(text, "BLOCK")) {
+    format.kind = DistributionFormat::Kind::block;
+  } else if (take(text, "CYCLIC")) {
+    format.kind = DistributionFormat::Kind::cyclic;
+  } else {
+    return std::nullopt;
+  }
+  if (text.empty()) return format;
+  if (!take(text, "(")) return std::nullopt;
+  const auto block = take_number(text);
+  if (!block || *block < 1) return std::nullopt;
+  format.block = *block;
+  if (format.kind == DistributionFormat::Kind::cyclic && take(text, ",FROM=")) {
+    const auto source = take_number(text);
+    if (!source || *source < 0) return std::nullopt;
+    format.source = *source;
+  }
+  return text == ")" ? std::optional(format) : std::nullopt;
+}
+
+}  // namespace
+
+Result<DistributionFormat> DistributionFormat::parse(std::string_view text) {
+  std::string capitals(text);
+  std::transform(capitals.begin(), capitals.end(), capitals.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  if (const auto format = read_format(capitals)) return *format;
+  return invalid_argument(
+      fmt::format("unknown distribution '{}': give *, BLOCK, BLOCK(SIZE), CYCLIC, CYCLIC(SIZE) or "
+                  "CYCLIC(SIZE,from=PROCESS)",
+                  text));
+}
+
+std::string DistributionFormat::text() const {
+  if (kind == Kind::whole) return "*";
+  std::string name = kind == Kind::block ? "BLOCK" : "CYCLIC";
+  if (source != 0)
+    return fmt::format("{}({},from={})", name, std::max<std::int64_t>(1, block), source);
+  return block == 0 ? name : fmt::format("{}({})", name, block);
+}
+
+Result<DealtDimension> DealtDimension::create(const DistributionFormat& format, std::int64_t extent,
+                                              std::int64_t processes) {
+  if (processes < 1) {
+    return invalid_argument(
+        fmt::format("{} over {} processes: give at least 1", format.text(), processes));
+  }
+  if (format.block < 0) {
+    return invalid_argument(fmt::format("{}: a block holds at least 1 index", format.text()));
+  }
+  if (format.source != 0 && format.kind != DistributionFormat::Kind::cyclic) {
+    return invalid_argument(
+        fmt::format("{}: only CYCLIC deals from another process than 0", format.text()));
+  }
+  if (format.source < 0 || format.source >= processes) {
+    return invalid_argument(fmt::format("{}: the first block goes to one of processes 0 to {}",
+                                        format.text(), processes - 1));
+  }
+  DealtDimension dealt;
+  dealt.extent_ = extent;
+  dealt.processes_ = processes;
+  dealt.source_ = format.source;
+  // A block of more than all indices holds all: so products of block sizes stay below 2^63.
+  const std::int64_t all = std::max<std::int64_t>(1, extent);
+  switch (format.kind) {
+    case DistributionFormat::Kind::whole:
+      if (processes != 1) {
+        return invalid_argument(fmt::format(
+            "a dimension that is not distributed (*) over {} processes: give 1", processes));
+      }
+      dealt.block_ = all;
+      break;
+    case DistributionFormat::Kind::block: {
+      const std::int64_t least = std::max<std::int64_t>(1, divide_up(extent, processes));
+      if (format.block != 0 && format.block < least) {
+        return invalid_argument(
+            fmt::format("{} over {} processes: {} indices need blocks of at least {}, or CYCLIC",
+                        format.text(), processes, extent, least));
+      }
+      dealt.block_ = format.block == 0 ? least : std::min(format.block, all);
+      break;
+    }
+    case DistributionFormat::Kind::cyclic:
+      dealt.block_ = format.block == 0 ? 1 : std::min(format.block, all);
+      break;
+  }
+  return dealt;
+}
+
+IndexBlocks DealtDimension::part(std::int64_t coordinate) const {
+  const std::int64_t turn = positive_modulo(coordinate - source_, processes_);
+  // Blocks at turn, turn + processes, … of all the blocks; `last` has the last index.
+  if (extent_ == 0) return {};
+  const std::int64_t last = (extent_ - 1) / block_;
+  if (turn > last) return {};
+  const std::int64_t first_index = turn * block_;
+  if (processes_ > last - turn) {
+    return IndexBlocks::interval(first_index,
+                                 first_index + std::min(block_, extent_ - first_index));
+  }
+  return IndexBlocks::periodic(first_index, block_, block_ * processes_, extent_);
+}
+
+std::int64_t DealtDimension::owner(std::int64_t index) const {
+  return (index / block_ % processes_ + source_) % processes_;
+}
+
+DealtDimension::Holders DealtDimension::holders(const Interval& interval) const {
+  const std::int64_t lower = std::max<std::int64_t>(0, interval.lower);
+  const std::int64_t upper = std::min(extent_, interval.upper);
+  if (lower >= upper) return {};
+  const std::int64_t blocks = (upper - 1) / block_ - lower / block_ + 1;
+  return {owner(lower), std::min(blocks, processes_)};
+}
+
+std::vector<std::int64_t> DealtDimension::holders(const IndexBlocks& indices) const {
+  std::vector<std::int64_t> found;
+  const auto append = [&](const Holders& some) {
+    for (std::int64_t k = 0; k < some.count; ++k) found.push_back((some.first + k) % processes_);
+  };
+  const Holders candidates = holders(Interval{indices.lower(), indices.upper()});
+  if (indices.is_interval()) {
+    append(candidates);
+  } else if (indices.blocks() < candidates.count) {
+    for (std::int64_t number = 0; number < indices.blocks(); ++number) {
+      append(holders(indices.block(number)));
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+  } else {
+    append(candidates);
+    std::erase_if(found, [&](std::int64_t process) {
+      IndexBlocks common;
+      return !CommonBlocks(part(process), indices).next(common);
+    });
+  }
+  return found;
+}
+
+}  // namespace weir::array
