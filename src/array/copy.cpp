@@ -1,0 +1,190 @@
+#include "array/copy.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+
+namespace weir::array {
+namespace {
+
+// Side of the tiles in which two levels are walked when each is the narrow one of one side: as many
+// runs as lie in one cache line of doubles, a few times, so that both sides' lines stay in L1.
+constexpr std::int64_t tile_side = 16;
+
+// Copies `count` runs of a size known at compile time, so that each is a few moves and no call.
+template <std::size_t size>
+void copy_fixed(const std::byte* from, std::byte* to, const CopyLevel& level) {
+  for (std::int64_t k = 0; k < level.count; ++k) {
+    std::memcpy(to, from, size);
+    from += level.from_stride;
+    to += level.to_stride;
+  }
+}
+
+void copy_any(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
+  for (std::int64_t k = 0; k < level.count; ++k) {
+    std::memcpy(to, from, size);
+    from += level.from_stride;
+    to += level.to_stride;
+  }
+}
+
+// One level of runs of `size` bytes.
+void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
+  switch (size) {
+    case 1:
+      return copy_fixed<1>(from, to, level);
+    case 2:
+      return copy_fixed<2>(from, to, level);
+    case 4:
+      return copy_fixed<4>(from, to, level);
+    case 8:
+      return copy_fixed<8>(from, to, level);
+    case 16:
+      return copy_fixed<16>(from, to, level);
+    case 32:
+      return copy_fixed<32>(from, to, level);
+    case 64:
+      return copy_fixed<64>(from, to, level);
+    case 128:
+      return copy_fixed<128>(from, to, level);
+    default:
+      return copy_any(from, to, level, size);
+  }
+}
+
+// Two levels of runs, the inner one narrow on the writing side, the outer one on the reading side.
+void copy_tiled(const std::byte* from, std::byte* to, const CopyLevel& outer,
+                const CopyLevel& inner, std::size_t size) {
+  for (std::int64_t i = 0; i < outer.count; i += tile_side) {
+    const std::int64_t outer_count = std::min(tile_side, outer.count - i);
+    for (std::int64_t j = 0; j < inner.count; j += tile_side) {
+      const CopyLevel row{std::min(tile_side, inner.count - j), inner.from_stride, inner.to_stride};
+      for (std::int64_t k = i; k < i + outer_count; ++k) {
+        copy_runs(from + k * outer.from_stride + j * inner.from_stride,
+                  to + k * outer.to_stride + j * inner.to_stride, row, size);
+      }
+    }
+  }
+}
+
+// Levels in the order in which the writing side ascends; the reading side's narrowest level, if
+// another, moves next to the innermost, where copy_tiled() walks both.
+void order_levels(PerDimension<CopyLevel, max_levels>& levels) {
+  std::stable_sort(levels.begin(), levels.end(), [](const CopyLevel& a, const CopyLevel& b) {
+    return std::abs(a.to_stride) > std::abs(b.to_stride);
+  });
+}
+
+void bring_narrow_reading_inwards(PerDimension<CopyLevel, max_levels>& levels) {
+  if (levels.size() < 2) return;
+  const auto narrowest =
+      std::min_element(levels.begin(), levels.end(), [](const CopyLevel& a, const CopyLevel& b) {
+        return std::abs(a.from_stride) < std::abs(b.from_stride);
+      });
+  if (narrowest + 1 != levels.end()) std::rotate(narrowest, narrowest + 1, levels.end() - 1);
+}
+
+}  // namespace
+
+StridedCopy StridedCopy::between(const UniformRegion& from_region, const Layout& from,
+                                 const UniformRegion& to_region, const Layout& to) {
+  assert(from.element_bytes() == to.element_bytes());
+  StridedCopy copy;
+  copy.bytes = from.element_bytes();
+  Indices from_start;
+  Indices to_start;
+  PerDimension<CopyLevel, max_levels> levels;
+  for (int d = 0; d < from_region.size(); ++d) {
+    const UniformBlocks& source = from_region[d];
+    const UniformBlocks& target = to_region[d];
+    assert(source.count == target.count && source.length == target.length);
+    from_start.push_back(source.start);
+    to_start.push_back(target.start);
+    if (source.count > 1) {
+      levels.push_back(
+          {source.count, source.stride * from.stride(d), target.stride * to.stride(d)});
+    }
+    if (source.length > 1) levels.push_back({source.length, from.stride(d), to.stride(d)});
+  }
+  copy.from_offset = from.offset_of(from_start);
+  copy.to_offset = to.offset_of(to_start);
+  order_levels(levels);
+  PerDimension<CopyLevel, max_levels> inner_first;
+  for (int at = levels.size() - 1; at >= 0; --at) {
+    const CopyLevel& level = levels[at];
+    if (inner_first.empty() && level.from_stride == copy.bytes && level.to_stride == copy.bytes) {
+      copy.bytes *= level.count;
+      continue;
+    }
+    if (!inner_first.empty()) {
+      CopyLevel& inside = inner_first.back();
+      if (level.from_stride == inside.from_stride * inside.count &&
+          level.to_stride == inside.to_stride * inside.count) {
+        inside.count *= level.count;
+        continue;
+      }
+    }
+    inner_first.push_back(level);
+  }
+  for (int at = inner_first.size() - 1; at >= 0; --at) copy.levels.push_back(inner_first[at]);
+  bring_narrow_reading_inwards(copy.levels);
+  return copy;
+}
+
+void StridedCopy::run(const std::byte* from, std::byte* to) const {
+  if (bytes == 0) return;
+  const auto size = static_cast<std::size_t>(bytes);
+  from += from_offset;
+  to += to_offset;
+  if (levels.empty()) {
+    std::memcpy(to, from, size);
+    return;
+  }
+  const CopyLevel& inner = levels.back();
+  if (levels.size() == 1) {
+    copy_runs(from, to, inner, size);
+    return;
+  }
+  const CopyLevel& second = levels[levels.size() - 2];
+  const bool tiled = std::abs(second.from_stride) < std::abs(inner.from_stride);
+  Odometer<max_levels>::Counts counts;
+  for (int level = 0; level < levels.size() - 2; ++level) counts.push_back(levels[level].count);
+  for (Odometer<max_levels> place(counts); place.valid();) {
+    if (tiled) {
+      copy_tiled(from, to, second, inner, size);
+    } else {
+      for (std::int64_t k = 0; k < second.count; ++k) {
+        copy_runs(from + k * second.from_stride, to + k * second.to_stride, inner, size);
+      }
+    }
+    const int changed = place.advance();
+    if (changed < 0) break;
+    from += levels[changed].from_stride;
+    to += levels[changed].to_stride;
+    for (int level = changed + 1; level < levels.size() - 2; ++level) {
+      from -= levels[level].from_stride * (levels[level].count - 1);
+      to -= levels[level].to_stride * (levels[level].count - 1);
+    }
+  }
+}
+
+std::int64_t StridedCopy::runs() const {
+  if (bytes == 0) return 0;
+  std::int64_t product = 1;
+  for (const CopyLevel& level : levels) product *= level.count;
+  return product;
+}
+
+void copy_box(const Indices& extents, const std::byte* from, const Layout& from_layout,
+              const Indices& from_lower, std::byte* to, const Layout& to_layout,
+              const Indices& to_lower) {
+  const Box source{from_lower, extents};
+  if (source.empty()) return;
+  StridedCopy::between(uniform_box(source), from_layout, uniform_box({to_lower, extents}),
+                       to_layout)
+      .run(from, to);
+}
+
+}  // namespace weir::array
