@@ -29,7 +29,8 @@ std::vector<Distribution::Piece> Distribution::pieces_meeting(const Region& regi
   }
   RanksMeeting ranks(*regular(), region);
   for (std::int64_t rank = 0; ranks.next(rank);) found.push_back({rank, 0});
-  std::sort(found.begin(), found.end());
+  std::sort(found.begin(), found.end(),
+            [](const Piece& a, const Piece& b) { return a.rank < b.rank; });
   return found;
 }
 

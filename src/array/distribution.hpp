@@ -16,7 +16,7 @@ namespace weir::array {
 class Distribution {
  public:
   // NOLINTBEGIN(google-explicit-constructor): either kind is a distribution
-  Distribution(RegularDistribution regular) : kind_(std::move(regular)) {}
+  Distribution(const RegularDistribution& regular) : kind_(regular) {}
   Distribution(ExplicitDistribution boxes) : kind_(std::move(boxes)) {}
   // NOLINTEND(google-explicit-constructor)
 
@@ -48,7 +48,6 @@ class Distribution {
     std::int64_t number = 0;
 
     friend bool operator==(const Piece&, const Piece&) = default;
-    friend auto operator<=>(const Piece&, const Piece&) = default;
   };
   // The pieces with an element in `region`, by rank, then number. The work is in proportion to the
   // answer (to the boxes that meet the bounding box of `region`, where boxes are explicit).

@@ -32,6 +32,17 @@ std::vector<int> times_covered(const Shape& shape, Boxes boxes) {
   return times;
 }
 
+// The same with several blocks along each dimension, which is at least 6 wide.
+Region random_cut_region(Random& random, const Shape& shape) {
+  PerDimension<IndexBlocks> along;
+  for (const std::int64_t extent : shape.extents()) {
+    IndexBlocks blocks;
+    while (blocks.is_interval()) blocks = random.blocks(extent);
+    along.push_back(blocks);
+  }
+  return Region(along);
+}
+
 TEST(Region, BoxesAreItsElementsOnceEach) {
   Random random(30);
   for (int round = 0; round < 2000; ++round) {
@@ -83,10 +94,18 @@ TEST(Region, ClippedToABoxKeepsWhatIsInside) {
 
 TEST(Region, CommonRegionsAreTheElementsOfBothOnceEach) {
   Random random(32);
+  int manifold = 0;  // rounds with several common sets along two dimensions or more
   for (int round = 0; round < 3000; ++round) {
-    const Shape shape = random.shape();
-    const Region a = random_region(random, shape);
-    const Region b = round % 2 == 0 ? random_region(random, shape) : Region(random.section(shape));
+    // Every third round wide enough for several common sets along both dimensions.
+    const bool wide = round % 3 == 0;
+    const Shape shape =
+        wide ? Shape::create({random.between(20, 50), random.between(20, 50)}).value()
+             : random.shape();
+    const Region a = wide ? random_cut_region(random, shape) : random_region(random, shape);
+    Region b(random.section(shape));
+    if (random.chance(70)) {
+      b = wide ? random_cut_region(random, shape) : random_region(random, shape);
+    }
     std::vector<int> times(static_cast<std::size_t>(shape.elements()));
     CommonRegions regions(a, b);
     std::int64_t elements = 0;
@@ -103,7 +122,15 @@ TEST(Region, CommonRegionsAreTheElementsOfBothOnceEach) {
     }
     ASSERT_EQ(common_elements(a, b), elements);
     ASSERT_EQ(meet(a, b), elements > 0);
+    int several = 0;
+    for (int d = 0; d < shape.dimensions(); ++d) {
+      CommonBlocks sets(a.along(d), b.along(d));
+      IndexBlocks common;
+      several += sets.next(common) && sets.next(common) ? 1 : 0;
+    }
+    manifold += elements > 0 && several > 1 ? 1 : 0;
   }
+  EXPECT_GT(manifold, 100);
 }
 
 TEST(Region, OfASectionHoldsItsElements) {

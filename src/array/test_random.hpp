@@ -2,6 +2,7 @@
 // can be looked at, and from a seed, so that a failure comes again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -33,29 +34,35 @@ class Random {
   // 1 to 5 dimensions of at most some thousand elements in all; rarely an extent is 0.
   Shape shape() {
     const auto dimensions = between(1, 5);
-    const std::vector<std::int64_t> largest = {60, 20, 10, 6, 5};
+    const std::vector<std::int64_t> largest = {60, 24, 12, 7, 5};
+    const std::int64_t most = largest[static_cast<std::size_t>(dimensions - 1)];
     std::vector<std::int64_t> extents;
     for (std::int64_t d = 0; d < dimensions; ++d) {
-      extents.push_back(chance(1) ? 0
-                                  : between(1, largest[static_cast<std::size_t>(dimensions - 1)]));
+      extents.push_back(chance(1) ? 0 : between(chance(70) ? (most + 1) / 2 : 1, most));
     }
     return Shape::create(extents).value();
   }
 
+  // Seldom empty, so that a product of several seldom is; mostly with several blocks.
   IndexBlocks blocks(std::int64_t extent) {
+    if (chance(3)) return IndexBlocks();
+    const std::int64_t widest = std::clamp<std::int64_t>(extent / 3, 2, 12);
     switch (between(0, 3)) {
-      case 0:
-        return IndexBlocks::interval(between(0, extent), between(0, extent));
+      case 0: {
+        const std::int64_t lower = between(0, extent / 2);
+        return IndexBlocks::interval(lower, between(lower, extent));
+      }
       case 1: {
-        const std::int64_t start = between(0, extent - 1);
-        const std::int64_t stride = between(1, 9);
-        return IndexBlocks::strided(start, between(0, (extent - 1 - start) / stride + 1), stride);
+        const std::int64_t start = between(0, extent / 3);
+        const std::int64_t stride = between(1, widest);
+        const std::int64_t most = (extent - 1 - start) / stride + 1;
+        return IndexBlocks::strided(start, between((most + 1) / 2, most), stride);
       }
       default: {
-        const std::int64_t stride = between(1, 12);
-        const auto all =
-            IndexBlocks::periodic(between(0, 15), between(1, stride), stride, between(0, extent));
-        return all.clipped(between(0, extent / 2), between(0, extent));
+        const std::int64_t stride = between(2, widest);
+        const auto all = IndexBlocks::periodic(between(0, std::min(stride, extent - 1)),
+                                               between(1, stride), stride, extent);
+        return chance(50) ? all : all.clipped(between(0, extent / 3), between(extent / 2, extent));
       }
     }
   }
@@ -63,9 +70,9 @@ class Random {
   Box box(const Shape& shape) {
     Box box;
     for (const std::int64_t extent : shape.extents()) {
-      const std::int64_t lower = between(0, extent);
+      const std::int64_t lower = chance(95) ? between(0, extent / 2) : extent;
       box.lower.push_back(lower);
-      box.extent.push_back(between(chance(90) && lower < extent ? 1 : 0, extent - lower));
+      box.extent.push_back(between(lower < extent ? 1 : 0, extent - lower));
     }
     return box;
   }
@@ -73,11 +80,11 @@ class Random {
   Section section(const Shape& shape) {
     Section section;
     for (const std::int64_t extent : shape.extents()) {
-      const std::int64_t start = between(0, extent);
+      const std::int64_t start = chance(97) ? between(0, extent / 3) : extent;
       const std::int64_t stride = between(1, 5);
       const std::int64_t most = start < extent ? (extent - 1 - start) / stride + 1 : 0;
       section.start.push_back(start);
-      section.count.push_back(between(most > 0 && chance(90) ? 1 : 0, most));
+      section.count.push_back(between(chance(97) ? (most + 1) / 2 : 0, most));
       section.stride.push_back(stride);
     }
     return section;
