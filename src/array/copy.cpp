@@ -69,21 +69,18 @@ void copy_tiled(const std::byte* from, std::byte* to, const CopyLevel& outer,
   }
 }
 
-// Levels in the order in which the writing side ascends; the reading side's narrowest level, if
-// another, moves next to the innermost, where copy_tiled() walks both.
-void order_levels(PerDimension<CopyLevel, max_levels>& levels) {
-  std::stable_sort(levels.begin(), levels.end(), [](const CopyLevel& a, const CopyLevel& b) {
-    return std::abs(a.to_stride) > std::abs(b.to_stride);
-  });
-}
+using CopyLevels = PerDimension<CopyLevel, max_levels>;
 
-void bring_narrow_reading_inwards(PerDimension<CopyLevel, max_levels>& levels) {
-  if (levels.size() < 2) return;
-  const auto narrowest =
+// The reading side's narrowest level, if it is not the innermost, moves next to the innermost,
+// where copy_tiled() walks both.
+bool bring_narrow_reading_inwards(CopyLevels& levels) {
+  CopyLevel* const narrowest =
       std::min_element(levels.begin(), levels.end(), [](const CopyLevel& a, const CopyLevel& b) {
         return std::abs(a.from_stride) < std::abs(b.from_stride);
       });
-  if (narrowest + 1 != levels.end()) std::rotate(narrowest, narrowest + 1, levels.end() - 1);
+  if (narrowest + 1 == levels.end()) return false;
+  std::rotate(narrowest, narrowest + 1, levels.end() - 1);
+  return true;
 }
 
 }  // namespace
@@ -95,7 +92,7 @@ StridedCopy StridedCopy::between(const UniformRegion& from_region, const Layout&
   copy.bytes = from.element_bytes();
   Indices from_start;
   Indices to_start;
-  PerDimension<CopyLevel, max_levels> levels;
+  CopyLevels levels;
   for (int d = 0; d < from_region.size(); ++d) {
     const UniformBlocks& source = from_region[d];
     const UniformBlocks& target = to_region[d];
@@ -110,8 +107,10 @@ StridedCopy StridedCopy::between(const UniformRegion& from_region, const Layout&
   }
   copy.from_offset = from.offset_of(from_start);
   copy.to_offset = to.offset_of(to_start);
-  order_levels(levels);
-  PerDimension<CopyLevel, max_levels> inner_first;
+  std::stable_sort(levels.begin(), levels.end(), [](const CopyLevel& a, const CopyLevel& b) {
+    return std::abs(a.to_stride) > std::abs(b.to_stride);
+  });
+  CopyLevels inner_first;
   for (int at = levels.size() - 1; at >= 0; --at) {
     const CopyLevel& level = levels[at];
     if (inner_first.empty() && level.from_stride == copy.bytes && level.to_stride == copy.bytes) {
@@ -129,7 +128,6 @@ StridedCopy StridedCopy::between(const UniformRegion& from_region, const Layout&
     inner_first.push_back(level);
   }
   for (int at = inner_first.size() - 1; at >= 0; --at) copy.levels.push_back(inner_first[at]);
-  bring_narrow_reading_inwards(copy.levels);
   return copy;
 }
 
@@ -142,15 +140,16 @@ void StridedCopy::run(const std::byte* from, std::byte* to) const {
     std::memcpy(to, from, size);
     return;
   }
-  const CopyLevel& inner = levels.back();
   if (levels.size() == 1) {
-    copy_runs(from, to, inner, size);
+    copy_runs(from, to, levels.back(), size);
     return;
   }
-  const CopyLevel& second = levels[levels.size() - 2];
-  const bool tiled = std::abs(second.from_stride) < std::abs(inner.from_stride);
+  CopyLevels ordered = levels;
+  const bool tiled = bring_narrow_reading_inwards(ordered);
+  const CopyLevel& inner = ordered.back();
+  const CopyLevel& second = ordered[ordered.size() - 2];
   Odometer<max_levels>::Counts counts;
-  for (int level = 0; level < levels.size() - 2; ++level) counts.push_back(levels[level].count);
+  for (int level = 0; level < ordered.size() - 2; ++level) counts.push_back(ordered[level].count);
   for (Odometer<max_levels> place(counts); place.valid();) {
     if (tiled) {
       copy_tiled(from, to, second, inner, size);
@@ -161,11 +160,11 @@ void StridedCopy::run(const std::byte* from, std::byte* to) const {
     }
     const int changed = place.advance();
     if (changed < 0) break;
-    from += levels[changed].from_stride;
-    to += levels[changed].to_stride;
-    for (int level = changed + 1; level < levels.size() - 2; ++level) {
-      from -= levels[level].from_stride * (levels[level].count - 1);
-      to -= levels[level].to_stride * (levels[level].count - 1);
+    from += ordered[changed].from_stride;
+    to += ordered[changed].to_stride;
+    for (int level = changed + 1; level < ordered.size() - 2; ++level) {
+      from -= ordered[level].from_stride * (ordered[level].count - 1);
+      to -= ordered[level].to_stride * (ordered[level].count - 1);
     }
   }
 }

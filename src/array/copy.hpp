@@ -21,12 +21,12 @@ struct CopyLevel {
 };
 
 // What to copy, worked out once and carried out any number of times. Runs are as long as both sides
-// are contiguous.
+// are contiguous. `to` may also be a file: its runs then ascend.
 struct StridedCopy {
   std::int64_t from_offset = 0;
   std::int64_t to_offset = 0;
   std::int64_t bytes = 0;                      // of one run; 0 when there is nothing to copy
-  PerDimension<CopyLevel, max_levels> levels;  // outermost first
+  PerDimension<CopyLevel, max_levels> levels;  // the widest stride in the target first
 
   // The elements of `from_region` in the layout `from`, in their order, become those of
   // `to_region` in `to`. Both regions have the same counts and lengths along each dimension, the
