@@ -87,6 +87,7 @@ using UniformRegion = PerDimension<UniformBlocks>;
 // of dimensions along which the region has several blocks.
 class UniformRegions {
  public:
+  UniformRegions() = default;  // none
   explicit UniformRegions(const Region& region);
   // False when there is none left.
   bool next(UniformRegion& uniform);
