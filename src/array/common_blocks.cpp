@@ -43,6 +43,7 @@ bool CommonBlocks::next(IndexBlocks& common) {
     case Way::single:
       if (state_ == 1) return false;
       state_ = 1;
+      ++looked_at_;
       common = a_;
       return true;
     case Way::by_difference:
@@ -58,6 +59,7 @@ bool CommonBlocks::next_by_difference(IndexBlocks& common) {
     const std::int64_t d = first_difference_ + state_ * divisor_;
     if (d >= a_.length()) return false;
     ++state_;
+    ++looked_at_;
     // i · Sa ≡ b − a − d modulo Sb, divided by g.
     const std::int64_t i = multiply_modulo((b_.origin() - a_.origin() - d) / divisor_, inverse_,
                                            b_.stride() / divisor_);
@@ -90,6 +92,7 @@ bool CommonBlocks::next_by_block(IndexBlocks& common) {
       }
     }
     const Interval block = a_.block(state_++);
+    ++looked_at_;
     common = b_.clipped(block.lower, block.upper);
     if (!common.empty()) return true;  // else the cut first or last block of A
   }

@@ -32,6 +32,8 @@ class CommonBlocks {
   bool next(IndexBlocks& common);
   // Starts again from the first set.
   void restart() { state_ = 0; }
+  // How many sets and blocks have been looked at, those given out and those that were empty.
+  [[nodiscard]] std::int64_t looked_at() const { return looked_at_; }
 
  private:
   enum class Way : std::uint8_t { none, single, by_difference, by_block };
@@ -42,7 +44,8 @@ class CommonBlocks {
   Way way_ = Way::none;
   IndexBlocks a_;  // the whole answer when single; otherwise the set of the greater stride
   IndexBlocks b_;
-  std::int64_t state_ = 0;             // single: 1 when given out; else sets or blocks passed
+  std::int64_t state_ = 0;  // single: 1 when given out; else sets or blocks passed
+  std::int64_t looked_at_ = 0;
   std::int64_t divisor_ = 0;           // g
   std::int64_t period_ = 0;            // lcm(Sa, Sb)
   std::int64_t first_difference_ = 0;  // the least d

@@ -130,6 +130,7 @@ TEST(LargeNumbers, BlocksWithoutACommonPeriodAreFoundWithoutLookingBetween) {
   EXPECT_EQ(size, expected);
   EXPECT_EQ(visited, meeting);
   EXPECT_LT(visited, a.blocks());
+  EXPECT_LE(sets.looked_at(), visited + 2);  // the first and the last block may be cut
   // A dimension of 2^61 indices and 2^31 blocks in each: the first common one is found at once.
   const std::int64_t end = std::int64_t{1} << 61;
   CommonBlocks far(IndexBlocks::periodic(0, 2, stride, end),
@@ -138,6 +139,18 @@ TEST(LargeNumbers, BlocksWithoutACommonPeriodAreFoundWithoutLookingBetween) {
   ASSERT_TRUE(far.next(common));
   EXPECT_GT(common.lower(), std::int64_t{1} << 40);
   EXPECT_LE(common.size(), 2);
+  EXPECT_LE(far.looked_at(), 2);
+  // 2^21 differences of starts make blocks meet, and A has 2^22 blocks; but the period is beyond
+  // the dimension, and five strides of A are 19 short of eight of B, so only some meet.
+  const std::int64_t wide = std::int64_t{1} << 20;
+  const std::int64_t gibi = std::int64_t{1} << 30;
+  CommonBlocks few(IndexBlocks::periodic(0, wide, gibi + 1, tebi * 4096),
+                   IndexBlocks::periodic(0, wide, gibi / 8 * 5 + 3, tebi * 4096));
+  std::int64_t found = 0;
+  while (few.next(common)) ++found;
+  EXPECT_GT(found, 0);
+  EXPECT_LE(few.looked_at(), found + 2);
+  EXPECT_LT(found, 1 << 20);
 }
 
 TEST(LargeNumbers, ChunksOfTwoToTheFortyRowsAreNumberedAndPlaced) {

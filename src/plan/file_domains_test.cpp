@@ -127,6 +127,7 @@ TEST(Contributions, AreWhatEachRankHoldsOfThePiece) {
       if (asked_for.contains(index)) ++expected[distribution.owner(index)];
     }
     std::vector<Contribution> wanted;
+    wanted.reserve(expected.size());
     for (const auto& [rank, elements] : expected) wanted.push_back({{rank, 0}, elements});
     ASSERT_EQ(contributions(distribution, asked_for, image, range), wanted) << "round " << round;
   }
