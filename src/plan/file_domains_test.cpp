@@ -36,6 +36,14 @@ TEST(FileDomains, AreAlignedAndContiguous) {
   EXPECT_EQ(domains.aggregator_of(371), 0);
 }
 
+TEST(FileDomains, ShareOutOnlyWhatIsCovered) {
+  const auto image = image_of(array::Shape::create({1024}).value(), 8, array::Order::row_major, 0);
+  const auto domains =
+      FileDomains::create(image, {512, 1024}, 2, 1024, DomainDealing::contiguous).value();
+  EXPECT_EQ(domains.elements(domains.units(0).block(0)), (ElementRange{512, 768}));
+  EXPECT_EQ(domains.elements(domains.units(1).block(0)), (ElementRange{768, 1024}));
+}
+
 TEST(FileDomains, StripesAreDealtInTurn) {
   const auto image = image_of(array::Shape::create({1024}).value(), 8, array::Order::row_major, 0);
   const auto domains =
