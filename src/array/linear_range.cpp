@@ -55,4 +55,30 @@ Indices index_of_number(const Shape& shape, Order order, std::int64_t number) {
   return index;
 }
 
+std::optional<std::int64_t> next_number(const Region& region, const Shape& shape, Order order,
+                                        std::int64_t from) {
+  if (region.empty() || from >= shape.elements()) return std::nullopt;
+  const int dimensions = shape.dimensions();
+  const auto dimension = [&](int depth) { return dimension_at_depth(order, dimensions, depth); };
+  Indices index = index_of_number(shape, order, from);
+  // As long as the indices from the slowest on are the region's, keep them; then take the region's
+  // next one, and the first ones inside of it.
+  int depth = 0;
+  while (depth < dimensions && region.along(dimension(depth)).contains(index[dimension(depth)])) {
+    ++depth;
+  }
+  if (depth == dimensions) return from;
+  // The index at `depth` is not in the region, so as many indices lie below it as before the next.
+  std::int64_t position = region.along(dimension(depth)).position(index[dimension(depth)]);
+  while (position >= region.along(dimension(depth)).size()) {
+    if (--depth < 0) return std::nullopt;
+    position = region.along(dimension(depth)).position(index[dimension(depth)]) + 1;
+  }
+  index[dimension(depth)] = region.along(dimension(depth)).at(position);
+  for (int inside = depth + 1; inside < dimensions; ++inside) {
+    index[dimension(inside)] = region.along(dimension(inside)).lower();
+  }
+  return linear_number(shape, order, index);
+}
+
 }  // namespace weir::array

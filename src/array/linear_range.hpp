@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "array/box.hpp"
 #include "array/per_dimension.hpp"
+#include "array/region.hpp"
 #include "array/shape.hpp"
 
 namespace weir::array {
@@ -29,5 +31,11 @@ class RangeBoxes {
 // The number of an element in `order`, and back.
 [[nodiscard]] std::int64_t linear_number(const Shape& shape, Order order, const Indices& index);
 [[nodiscard]] Indices index_of_number(const Shape& shape, Order order, std::int64_t number);
+
+// The least number >= `from` of an element of `region`; nothing when there is none. In closed form:
+// so a rank steps from one piece of the file that it has a share of to the next, without looking at
+// those between. 0 <= from <= shape.elements(); `region` lies inside the array.
+[[nodiscard]] std::optional<std::int64_t> next_number(const Region& region, const Shape& shape,
+                                                      Order order, std::int64_t from);
 
 }  // namespace weir::array

@@ -45,5 +45,24 @@ TEST(RangeBoxes, WholeArrayIsOneBox) {
   EXPECT_FALSE(boxes.next(box));
 }
 
+TEST(NextNumber, IsTheNextElementOfTheRegionInTheFile) {
+  Random random(111);
+  for (int round = 0; round < 2000; ++round) {
+    const Shape shape = random.shape();
+    const Order order = random.order();
+    const RegularDistribution distribution = random.regular(shape);
+    const Region region = random.chance(50)
+                              ? distribution.part(random.between(0, distribution.ranks() - 1))
+                              : Region(random.section(shape));
+    std::optional<std::int64_t> expected;
+    for (std::int64_t number = shape.elements(); number >= 0; --number) {
+      if (number < shape.elements() && region.contains(index_of_number(shape, order, number))) {
+        expected = number;
+      }
+      ASSERT_EQ(next_number(region, shape, order, number), expected) << "round " << round;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::array
