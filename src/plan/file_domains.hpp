@@ -1,12 +1,12 @@
 // Which aggregator is responsible for which part of a file, in two-phase I/O.
 //
 // The file is seen as units of `alignment` bytes, counted from its start: stripes, lock blocks or
-// chunks, or a common multiple of them. Units are dealt to aggregators whole, so no two aggregators
-// ever write into one stripe or lock block, by BLOCK (one contiguous domain each) or by CYCLIC
-// (unit u to aggregator u mod k, so that with k a multiple or divisor of the number of targets each
-// aggregator has targets of its own). An element belongs to the unit that its first byte lies in:
-// where the alignment is no multiple of the element, the few bytes of one element that straddle a
-// boundary go with its start, and every element belongs to exactly one aggregator.
+// chunks, or a common multiple of them. Units are dealt to aggregators whole, by BLOCK (one
+// contiguous domain each) or by CYCLIC (unit u to aggregator u mod k, so that with k a multiple or
+// divisor of the number of targets each aggregator has targets of its own). Where the alignment is
+// a multiple of the element, no two aggregators write into one stripe or lock block. Otherwise an
+// element goes with the unit of its first byte: every element belongs to exactly one aggregator,
+// and the rest of one element may reach into the next unit.
 #pragma once
 
 #include <cstdint>
