@@ -168,7 +168,7 @@ class Maker {
            .sender_host = pair.sender,
            .receiver_host = pair.receiver,
            .most_operations = most_sent / bytes,
-           .weight = pair.sender == pair.receiver ? other_weight : small_weight});
+           .weight = pair.sender == pair.receiver ? other_weight : large_weight});
     }
   }
 
