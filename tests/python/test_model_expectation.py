@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from calibrations import MIB, calibration, trials
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
+from weir.model.flow import flow_on_one_host
+from weir.model.stage import stage_time
 from weir.results.schema import ExpectedRate, Parameter, Plan
 
 BINS = 8
@@ -237,3 +240,38 @@ def test_another_number_of_ranks_is_refused() -> None:
 def test_a_switch_that_is_no_switch_is_refused() -> None:
     with pytest.raises(ValueError, match="direct is 'perhaps'"):
         rates(make_plan(), direct="perhaps")
+
+
+def test_a_sync_at_the_end_is_not_charged_to_every_small_transfer() -> None:
+    """4 KiB with a sync take 10 ms, 16 MiB with one sync 66 ms, of which 2 ms are the sync."""
+    measured = calibration(
+        transfer_bytes=4096,
+        fsync_seconds=trials(2e-3),
+        write_storage_bytes_per_second=trials(4 * 4096 / 10e-3),
+        synced_once_bytes=16 * MIB,
+        write_synced_once_bytes_per_second=trials(4 * 16 * MIB / 66e-3),
+    )
+    (stage,) = [
+        one for one in platform_of_calibration(measured).stages if one.name == "storage write"
+    ]
+    assert stage.rate_bytes_per_second.value == pytest.approx(4 * 16 * MIB / 64e-3)
+
+    def seconds(transfers: int, syncs: int | None) -> float:
+        flow = replace(
+            flow_on_one_host("write", "durable", 4, transfers, 4096), durable_operations=syncs
+        )
+        return stage_time(stage, flow).seconds
+
+    assert seconds(1, None) == pytest.approx(10e-3)
+    assert seconds(100, None) == pytest.approx(1.0)
+    assert seconds(4096, 1) == pytest.approx(64e-3 + 10e-3, rel=1e-3)
+
+
+def test_a_transfer_with_a_sync_faster_than_the_stream_has_no_fixed_cost() -> None:
+    measured = calibration(
+        synced_once_bytes=16 * MIB, write_synced_once_bytes_per_second=trials(0.5e9)
+    )
+    (stage,) = [
+        one for one in platform_of_calibration(measured).stages if one.name == "storage write"
+    ]
+    assert stage.fixed_seconds.value == 0.0

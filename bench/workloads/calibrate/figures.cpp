@@ -102,11 +102,11 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
 }
 
 // Large pieces need few for a trial; small ones need many, to last longer than what disturbs them.
-std::int64_t Calibration::pieces_with_room() const {
+std::int64_t Calibration::pieces_with_room(std::int64_t piece_bytes) const {
   const std::int64_t wanted =
-      std::clamp<std::int64_t>(usual_trial_bytes / piece_bytes_, usual_pieces, most_pieces);
+      std::clamp<std::int64_t>(usual_trial_bytes / piece_bytes, usual_pieces, most_pieces);
   const std::int64_t bytes = std::min(room_.memory_per_rank, room_.disk_per_rank);
-  return std::clamp<std::int64_t>(bytes / piece_bytes_, 1, wanted);
+  return std::clamp<std::int64_t>(bytes / piece_bytes, 1, wanted);
 }
 
 // The largest piece, up to the one asked for, of which the least number of trials fits the time.
@@ -139,7 +139,11 @@ Status Calibration::measure_all() {
                "--seconds {}, the free memory and the free disk\n",
                piece_bytes_, request_.transfer_bytes, request_.seconds);
   }
-  const std::int64_t pieces = pieces_with_room();
+  const std::int64_t pieces = pieces_with_room(piece_bytes_);
+  // What drains to storage after many transfers does not depend on their size.
+  const std::int64_t once_bytes =
+      std::max(piece_bytes_, std::min({first_piece_bytes, room_.copy_bytes, room_.disk_per_rank}) / 8 * 8);
+  const std::int64_t once_pieces = pieces_with_room(once_bytes);
   constexpr std::int64_t most_copies = 64;
   constexpr std::int64_t operations_at_once = 1 << 20;
   constexpr std::int64_t most_operations = 1 << 12;
@@ -160,6 +164,11 @@ Status Calibration::measure_all() {
        [this](std::int64_t n) { return probe_.memory_copy(n); }},
       {"write_cache_bytes_per_second", Shares::write_cache, pieces,
        [this](std::int64_t n) { return probe_.write(n, piece_bytes_, Durability::none); }},
+      {"write_synced_once_bytes_per_second", Shares::write_synced_once, once_pieces,
+       [this, once_bytes](std::int64_t n) {
+         synced_once_bytes_ = n * once_bytes;
+         return probe_.write_synced_once(n, once_bytes);
+       }},
       {"write_storage_bytes_per_second", Shares::write_storage, pieces,
        [this](std::int64_t n) {
          pieces_written_ = n;
@@ -201,6 +210,7 @@ ordered_json Calibration::result() const {
   result["file_system"] = file_system_type(request_.directory);
   result["memory_available_bytes"] = room_.memory_available;
   result["transfer_bytes"] = piece_bytes_;
+  result["synced_once_bytes"] = synced_once_bytes_;
   result.update(figures_);
   result["seconds"] = seconds_of(monotonic_ns() - began_ns_);
   return result;

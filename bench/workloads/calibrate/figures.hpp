@@ -53,7 +53,7 @@ class Calibration {
   Status measure(const char* name, double share, std::int64_t most, const Trial& trial);
   Status find_piece();
   Result<double> seconds_since(std::int64_t start_ns) const;
-  [[nodiscard]] std::int64_t pieces_with_room() const;
+  [[nodiscard]] std::int64_t pieces_with_room(std::int64_t piece_bytes) const;
 
   const Job& job_;
   const Request& request_;
@@ -61,6 +61,7 @@ class Calibration {
   std::int64_t piece_bytes_;
   Probe& probe_;
   std::int64_t pieces_written_ = 0;
+  std::int64_t synced_once_bytes_ = 0;  // of one rank, in one trial
   std::int64_t began_ns_ = monotonic_ns();
   nlohmann::ordered_json figures_;
 };

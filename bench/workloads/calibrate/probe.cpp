@@ -88,11 +88,13 @@ Status Probe::move(const storage::TransferRequest& request, Times* times) {
   return status;
 }
 
-Result<double> Probe::move_pieces(std::int64_t pieces, storage::TransferRequest request) {
+Result<double> Probe::move_pieces(std::int64_t pieces, storage::TransferRequest request,
+                                  storage::Durability last) {
   std::int64_t total_ns = 0;
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     request.buffer = buffers_.at(piece);
     request.offset = piece * request.bytes;
+    if (piece + 1 == pieces) request.durability = last;
     if (request.direction == storage::Direction::write) {
       const PayloadStream stream{.seed = payload_seed,
                                  .file = static_cast<std::uint32_t>(job_.rank),
@@ -113,11 +115,21 @@ Result<double> Probe::move_pieces(std::int64_t pieces, storage::TransferRequest 
 
 Result<double> Probe::write(std::int64_t pieces, std::int64_t piece_bytes,
                             storage::Durability durability) {
+  return write_new_file(pieces, piece_bytes, durability, durability);
+}
+
+Result<double> Probe::write_synced_once(std::int64_t pieces, std::int64_t piece_bytes) {
+  return write_new_file(pieces, piece_bytes, storage::Durability::none, storage::Durability::full);
+}
+
+Result<double> Probe::write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
+                                     storage::Durability durability, storage::Durability last) {
   if (Status status = meeting_.meet(make_new_file()); !status) return status.error();
   ++generation_;
   auto rate = move_pieces(
       pieces,
-      {.direction = storage::Direction::write, .bytes = piece_bytes, .durability = durability});
+      {.direction = storage::Direction::write, .bytes = piece_bytes, .durability = durability},
+      last);
   if (rate) written_ = pieces * piece_bytes;
   return rate;
 }
@@ -126,7 +138,8 @@ Result<double> Probe::read(std::int64_t pieces, std::int64_t piece_bytes, bool d
   Status status;
   if (drop) status = storage::drop_cached_pages(*file_, 0, pieces * piece_bytes);
   if (status = meeting_.meet(std::move(status)); !status) return status.error();
-  return move_pieces(pieces, {.direction = storage::Direction::read, .bytes = piece_bytes});
+  return move_pieces(pieces, {.direction = storage::Direction::read, .bytes = piece_bytes},
+                     storage::Durability::none);
 }
 
 Result<double> Probe::fsync() {

@@ -35,6 +35,8 @@ class Probe {
   // Bytes per second of writing `pieces` consecutive pieces to a new file; `durability` of each.
   Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
                        storage::Durability durability);
+  // The same with one full sync, of the whole file, after the last piece.
+  Result<double> write_synced_once(std::int64_t pieces, std::int64_t piece_bytes);
   // The same of reading them back; with `drop`, after dropping their pages from the cache.
   Result<double> read(std::int64_t pieces, std::int64_t piece_bytes, bool drop);
 
@@ -52,7 +54,11 @@ class Probe {
 
  private:
   Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
-  Result<double> move_pieces(std::int64_t pieces, storage::TransferRequest request);
+  // `last` is the durability of the last piece, the request's that of all before it.
+  Result<double> move_pieces(std::int64_t pieces, storage::TransferRequest request,
+                             storage::Durability last);
+  Result<double> write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
+                                storage::Durability durability, storage::Durability last);
   Status move(const storage::TransferRequest& request, Times* times);
   Status make_new_file();
 
@@ -64,7 +70,7 @@ class Probe {
   std::optional<storage::File> file_;
   std::int64_t written_ = 0;      // bytes in the file
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike
-  double consumed_ = 0;  // results of busy work
+  double consumed_ = 0;           // results of busy work
 };
 
 }  // namespace weir::bench::calibrate

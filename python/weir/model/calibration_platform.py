@@ -5,6 +5,11 @@ latencies: with t0 the calibrated time of one operation by all ranks and f its f
 of a stage is bytes / (t0 - f), so that at the calibrated size the stage takes exactly t0 (Uselton's
 equation 3 solved for r). The fixed cost is taken to be at most nine tenths of t0. The interval is
 that of the trials (``weir.model.interval``), of the whole time and not of its parts.
+
+Durable writes are measured twice, because a small transfer with a sync says nothing of the rate:
+with T the time of S bytes of each of n ranks and one sync, r = n S / (T - sync), and the fixed cost
+of one sync is what the transfer with a sync of its own takes longer than its bytes need at that
+rate. So a run that syncs each transfer is expected to take t0 for each, and one that syncs once T.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from weir.model.interval import interval_factors
 from weir.model.platform_fit import quantity_of_trials
 from weir.results.calibration import Calibration, Trials
 from weir.results.platform import Platform, PlatformStage, Quantity, Route, StageKind
+from weir.results.quantities import size_text
 from weir.results.schema import Direction
 
 MOST_FIXED = 0.9
@@ -23,7 +29,6 @@ MOST_FIXED = 0.9
 def platform_of_calibration(calibration: Calibration) -> Platform:
     """The calibration's figures as stages; they hold for its number of ranks only."""
     call = calibration.call_seconds.median
-    sync = calibration.fsync_seconds.median
 
     def stage(
         name: str,
@@ -74,15 +79,7 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
                 call,
                 "read of resident pages",
             ),
-            stage(
-                "storage write",
-                "target",
-                "write",
-                ["durable", "direct"],
-                calibration.write_storage_bytes_per_second,
-                sync,
-                "write and fsync of a new file",
-            ),
+            _storage_write(calibration),
             stage(
                 "storage read",
                 "target",
@@ -101,6 +98,50 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
         busy_work_operations_per_second=quantity_of_trials(
             calibration.busy_work_operations_per_second.values
         ),
+    )
+
+
+def _storage_write(calibration: Calibration) -> PlatformStage:
+    sync = calibration.fsync_seconds.median
+    each = calibration.write_storage_bytes_per_second
+    once, alone = calibration.write_synced_once_bytes_per_second, calibration.synced_once_bytes
+    if once is None or not alone or once.median <= 0:
+        return _stage(
+            calibration,
+            "storage write",
+            "target",
+            "write",
+            ["durable", "direct"],
+            each,
+            sync,
+            "write and fsync of a new file",
+        )
+    moved = alone * calibration.ranks
+    factors = interval_factors(once)
+    of_each = interval_factors(each)
+
+    def rate(factor: float) -> float:
+        seconds = moved / (once.median * factor)
+        return moved / max(seconds - sync, (1 - MOST_FIXED) * seconds)
+
+    seconds = calibration.transfer_bytes * calibration.ranks / each.median
+    transfer = calibration.transfer_bytes * calibration.ranks / rate(1.0)
+    fixed = max(seconds - transfer, 0.0)
+    return PlatformStage(
+        name="storage write",
+        kind="target",
+        direction="write",
+        routes=["durable", "direct"],
+        units=1,
+        rate_bytes_per_second=Quantity(
+            value=rate(1.0), low=rate(factors.low), high=rate(factors.high)
+        ),
+        fixed_seconds=Quantity(value=fixed, low=fixed / of_each.high, high=fixed / of_each.low),
+        how=(
+            f"{size_text(alone)} of each rank and one fsync, and writes with an fsync each; "
+            f"medians of {len(once.values)} and {len(each.values)} trials"
+        ),
+        interval_how=f"{factors.how}; of the fixed cost, {of_each.how}",
     )
 
 

@@ -41,6 +41,12 @@ class Calibration(Record):
     memory_copy_bytes_per_second: Trials
     write_cache_bytes_per_second: Trials = Field(description="write without a durable sync")
     write_storage_bytes_per_second: Trials = Field(description="write and fsync, new file")
+    write_synced_once_bytes_per_second: Trials | None = Field(
+        default=None, description="many writes to a new file and one fsync at the end"
+    )
+    synced_once_bytes: int | None = Field(
+        default=None, description="bytes that one rank writes before that one fsync"
+    )
     read_cache_bytes_per_second: Trials = Field(description="read of resident pages")
     read_storage_bytes_per_second: Trials = Field(description="read after dropping the pages")
     fsync_seconds: Trials = Field(description="fsync after 4 KiB, slowest rank")

@@ -1,0 +1,149 @@
+"""A stage slowed on purpose is named as the limit: by the expectation where the description knows
+it, by the verdict where the description is older."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bench_runs import Bench, bench, described, units, write_description
+from testbed_calls import PROGRAM, MakeHosts, MakeTargets, call, skip_without
+from weir.model.calibration_platform import platform_of_calibration
+from weir.results.folder import load_calibration
+from weir.results.platform import PlatformStage
+from weir.results.platform_file import write_platform
+
+MB = 1e6
+GB = 1e9
+MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n"
+IN_MEMORY = ("page cache write", "page cache read", "memory copy")
+
+
+def memory_stage() -> PlatformStage:
+    return PlatformStage(
+        name="memory copy",
+        kind="node",
+        routes=["memory"],
+        units=1,
+        rate_bytes_per_second=described(2 * GB),
+        how="described by hand",
+    )
+
+
+def target_stage(rates: Mapping[str, float]) -> PlatformStage:
+    return PlatformStage(
+        name="targets",
+        kind="target",
+        routes=["durable", "dropped"],
+        units=len(rates),
+        rate_bytes_per_second=described(max(rates.values())),
+        different_units=units(rates),
+        how="described by hand",
+    )
+
+
+def link_stage(rates: Mapping[str, float]) -> PlatformStage:
+    return PlatformStage(
+        name="node link",
+        kind="node link",
+        routes=["network"],
+        units=len(rates),
+        rate_bytes_per_second=described(max(rates.values())),
+        different_units=units(rates),
+        how="described by hand",
+    )
+
+
+def test_one_target_of_four(targets: MakeTargets, tmp_path: Path) -> None:
+    made = targets("200,200,25,200MB/s", size="128MiB")
+    directories = [target.directory for target in made]
+    here = {socket.gethostname(): 4}
+    known = dict(zip(directories, [200 * MB, 200 * MB, 25 * MB, 200 * MB], strict=True))
+    older = dict.fromkeys(directories, 200 * MB)
+    run = "-F -e -t 1m -b 16m -i 2 --drop-cache -n 4".split()
+
+    def measure(name: str, rates: Mapping[str, float]) -> Bench:
+        stages = [memory_stage(), target_stage(rates)]
+        file = write_description(tmp_path / f"{name}.toml", stages, here)
+        return bench(tmp_path / name, "--platform", str(file), "-o", "@".join(directories), *run)
+
+    with_it, without_it = measure("known", known), measure("older", older)
+    with_it.check_printed()
+    for direction in ("write", "read"):
+        assert with_it.expected(direction).limiting_stage == f"target {directories[2]}"
+        assert with_it.judged(direction).verdict == "as expected"
+        assert without_it.expected(direction).limiting_stage == "targets"
+        assert without_it.judged(direction).verdict == "below"
+        assert f"look at target {directories[2]}" in without_it.judged(direction).text
+
+
+def test_one_link_of_four(hosts: MakeHosts, tmp_path: Path) -> None:
+    made = hosts(4, "1gbit,1gbit,1gbit,100mbit")
+    names = [host.name for host in made]
+    # The model's share of bytes that change hosts supposes an aggregator on each host.
+    launcher = call("hosts", "launcher", "-n", "4").stdout.strip()
+    launcher += " --mca io_ompio_num_aggregators 4"
+    payload = 1448 / 1514
+    fast, slow = payload * 1e9 / 8, payload * 1e8 / 8
+    known = dict(zip(names, [fast, fast, fast, slow], strict=True))
+    older = dict.fromkeys(names, fast)
+    run = f"-a MPIIO -c -w -t 1m -b 8m -i 2 --sync none --directory {tmp_path}".split()
+
+    def measure(name: str, rates: Mapping[str, float]) -> Bench:
+        stages = [memory_stage(), cached_stage(), link_stage(rates)]
+        file = write_description(tmp_path / f"{name}.toml", stages, dict.fromkeys(names, 1))
+        return bench(tmp_path / name, "--platform", str(file), "--launcher", launcher, *run)
+
+    with_it, without_it = measure("known", known), measure("older", older)
+    with_it.check_printed()
+    assert with_it.expected("write").limiting_stage == f"node link of {names[3]}"
+    assert with_it.judged("write").verdict == "as expected"
+    assert without_it.expected("write").limiting_stage == "node link"
+    assert without_it.judged("write").verdict == "below"
+    assert "node link" in without_it.judged("write").text
+
+
+def cached_stage() -> PlatformStage:
+    return PlatformStage(
+        name="page cache",
+        kind="node",
+        routes=["cached"],
+        units=1,
+        rate_bytes_per_second=described(1 * GB),
+        how="described by hand",
+    )
+
+
+def test_the_memory(testbed: None, tmp_path: Path) -> None:  # noqa: ARG001
+    # Transfers that need more than one period of the slowing, which lets short ones pass at once.
+    run = f"-t 32m -b 64m -F --sync none -i 3 --directory {tmp_path}".split()
+    slowed = f"{PROGRAM} slow processors --percent 10 -- {MPIRUN} 2"
+
+    quick = bench(tmp_path / "quick", *run, "--launcher", f"{MPIRUN} 2")
+    file = tmp_path / "older.toml"
+    write_platform(
+        file, platform_of_calibration(load_calibration(quick.output / "calibration.json"))
+    )
+    without_it = bench(tmp_path / "older", "--platform", str(file), *run, "--launcher", slowed)
+    with_it = bench(tmp_path / "known", *run, "--launcher", slowed)
+
+    with_it.check_printed()
+    for direction in ("write", "read"):
+        assert with_it.expected(direction).limiting_stage in IN_MEMORY
+        assert without_it.judged(direction).verdict == "below"
+        assert any(name in without_it.judged(direction).text for name in IN_MEMORY)
+        before = quick.expected(direction).expected_bytes_per_second
+        assert with_it.expected(direction).expected_bytes_per_second < before
+
+
+def test_the_fixed_cost_of_a_call(testbed: None, tmp_path: Path) -> None:  # noqa: ARG001
+    launcher = f"{PROGRAM} slow calls --microseconds 2000 -- {MPIRUN} 2"
+    run = f"-t 4k -b 512k -e --drop-cache -i 2 --directory {tmp_path}".split()
+    with_it = bench(tmp_path / "known", *run, "--launcher", launcher)
+    with_it.check_printed()
+    for direction in ("write", "read"):
+        assert with_it.expected(direction).limiting_stage.startswith("fixed cost of ")
+        assert with_it.judged(direction).verdict == "as expected"
