@@ -42,7 +42,7 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
     told = [
         _doubtful_clocks(run, expected, measured),
         _slow_target(run, expected),
-        _slow_rank(run, expected),
+        _slow_rank(run, expected, measured),
         _slow_host(run, expected),
         _slower_layer(run, measured, siblings),
         _cold_pages(run, expected),
@@ -94,8 +94,11 @@ def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | 
     return f"the clocks, which are uncertain by {fraction:.1%} of the measured span"
 
 
-def _slow_rank(run: Run, expected: ExpectedRate) -> str | None:
-    """The rank that was slowest in most phases, if its time is far from the mean of all ranks."""
+def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
+    """The rank that was slowest in most phases, if its time is far from the mean of all ranks.
+
+    In synchronous runs only if that explains the whole shortfall.
+    """
     phases = _measured(run, expected.direction)
     if run.plan.ranks == 1 or not phases:
         return None
@@ -108,6 +111,9 @@ def _slow_rank(run: Run, expected: ExpectedRate) -> str | None:
     mean = sum(spread.mean for spread in of_that_rank)
     if 2 * times <= len(phases) or mean <= 0 or total / mean < STRAGGLER_FACTOR:
         return None
+    reachable = measured.high_bytes_per_second * total / mean
+    if not blocked and reachable < expected.low_bytes_per_second:
+        return None  # all ranks are slow, and this one a little more
     took = "which was blocked for" if blocked else "whose I/O took"
     if len(run.nodes) > 1 and any(node.host == host and len(node.ranks) == 1 for node in run.nodes):
         return _slow_host(run, expected)

@@ -94,6 +94,7 @@ class _Expected:
         expected = self._rate_at("expected")
         error = max(FLOOR, self._held_out_error())
         low = min(self._rate_at("slow"), expected * (1 - FLOOR), expected / (1 + error))
+        low *= self._least_share_kept()
         high = max(self._rate_at("fast", all_hidden=True), expected * (1 + error))
         metric: Metric = "foreground" if self.asynchronous else "span"
         return ExpectedRate(
@@ -160,6 +161,15 @@ class _Expected:
     @cached_property
     def _limit(self) -> StageTime:
         return _slowest(self._totals("expected"))
+
+    def _least_share_kept(self) -> float:
+        """How much slower a link may be because the aggregators' places are not known.
+
+        The expectation has one on each of H hosts, so (H - 1)/H of a host's bytes leave it; all
+        of them leave a host that has none.
+        """
+        crossing = [one.flow.network_fraction for one in self._own if one.flow.network_fraction > 0]
+        return min(crossing, default=1.0) if self._limit.stage.kind == "node link" else 1.0
 
     def _held_out_error(self) -> float:
         """The 90th percentile of the limiting stage's fit, the worst of its units."""
@@ -237,6 +247,8 @@ class _Expected:
         if self._own[0].flow.route == "direct" and set(limit.routes) != {"direct"}:
             parts.append("O_DIRECT was not measured: its rate is taken from buffered transfers")
         parts.append(f"interval of {limit.name}: {limit.interval_how or 'as described'}")
+        if self._least_share_kept() < 1:
+            parts.append("at its lower end all bytes leave a host, as where it has no aggregator")
         unfitted = [fit for fit in self._fits_of(limit.name) if not fit.fits]
         parts += [f"{fit.stage} does not fit, do not rely on it" for fit in unfitted]
         if self.asynchronous:
