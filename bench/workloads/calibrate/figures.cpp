@@ -141,8 +141,8 @@ Status Calibration::measure_all() {
   }
   const std::int64_t pieces = pieces_with_room(piece_bytes_);
   // What drains to storage after many transfers does not depend on their size.
-  const std::int64_t once_bytes =
-      std::max(piece_bytes_, std::min({first_piece_bytes, room_.copy_bytes, room_.disk_per_rank}) / 8 * 8);
+  const std::int64_t once_bytes = std::max(
+      piece_bytes_, std::min({first_piece_bytes, room_.copy_bytes, room_.disk_per_rank}) / 8 * 8);
   const std::int64_t once_pieces = pieces_with_room(once_bytes);
   constexpr std::int64_t most_copies = 64;
   constexpr std::int64_t operations_at_once = 1 << 20;
