@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 Sharing = Literal["linear", "saturating"]
 Values = NDArray[np.float64]
@@ -32,7 +31,7 @@ def share_before(
     step = np.where(x <= at, 1.0, 0.0)
     smooth = width > 0
     with np.errstate(invalid="ignore", over="ignore"):
-        logistic = expit((at - x) / np.where(smooth, width, 1.0))
+        logistic = 1 / (1 + np.exp((x - at) / np.where(smooth, width, 1.0)))
     return np.where(smooth, logistic, step)
 
 
