@@ -56,7 +56,7 @@ def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: in
     assert calibration.transfer_bytes == TRANSFER_BYTES
     assert calibration.memory_available_bytes is not None
     figures = [value for _, value in calibration if isinstance(value, Trials)]
-    assert len(figures) == 10
+    assert len(figures) == 11
     for figure in figures:
         assert len(figure.values) >= 3
         assert 0 < figure.low <= figure.median <= figure.high

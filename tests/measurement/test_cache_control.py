@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from bench_runs import BRIEF, SMALL, Done
 
+pytestmark = pytest.mark.alone
+
 Bench = Callable[..., Done]
 SYNC = "posix-unique-sync"
 
