@@ -1,0 +1,162 @@
+// Collective writing and reading of arrays: what the C API is built on.
+//
+// Every function that says "collective" is called by all ranks of the communicator, in the same
+// order, with the same arguments but for those marked "per rank". All ranks get the same answer: at
+// the end of each call one small reduction finds the lowest rank that failed, and that rank's error
+// (with its rank, file and offset) is what every rank returns. A rank that fails goes on taking
+// part, without I/O, so that no other waits for it. Arguments that differ between ranks, or that
+// one rank finds wrong, are refused on every rank before anything is written.
+//
+// Every wait ends at the deadline of the settings. After a missed deadline the ranks no longer
+// agree on where they are: the Collective is then broken, and all its functions fail at once.
+//
+// MPI is called from the calling thread only: MPI_THREAD_FUNNELED is enough.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "array/distribution.hpp"
+#include "array/layout.hpp"
+#include "array/region.hpp"
+#include "common/status.hpp"
+#include "storage/formats/raw_array.hpp"
+
+namespace weir::aggregation {
+
+enum class Strategy : std::uint8_t {
+  automatic,  // by the length of the ranks' rows in the file, and the number of nodes
+  direct,     // every rank moves its own rows
+  node,       // aggregators gather through the node's shared memory; on one node only
+  two_phase,  // the same inside each node, and messages between nodes
+};
+// As settings spell them: "automatic", "direct", "node", "two-phase".
+[[nodiscard]] const char* name_of(Strategy strategy);
+
+// Zero and default values stand for "choose". The same on every rank.
+struct CollectiveSettings {
+  Strategy strategy = Strategy::automatic;
+  std::int64_t aggregators = 0;   // per node
+  std::int64_t buffer_bytes = 0;  // of one buffer; at least one element
+  std::int64_t buffers = 0;       // per aggregator, at least 2: one fills while another is written
+  double deadline_seconds = 0;    // of any one wait; 0 stands for 600
+  // Treats this many consecutive ranks as a node, 0 the ranks that share memory: so that what
+  // happens between nodes can be tried on one. Ranks that do not share memory are never joined.
+  std::int64_t ranks_per_node = 0;
+};
+
+// Where a call's time went on this rank, and what it moved.
+struct CollectiveFigures {
+  Strategy strategy = Strategy::automatic;  // the one that was taken
+  std::int64_t aggregators = 0;             // over all nodes; for direct, the ranks
+  std::int64_t plan_ns = 0;
+  std::int64_t gather_ns = 0;         // copying between the rank's memory and buffers
+  std::int64_t storage_ns = 0;        // in system calls on files
+  std::int64_t wait_ns = 0;           // for other ranks
+  std::int64_t bytes_asked = 0;       // of this rank's memory
+  std::int64_t bytes_stored = 0;      // written to files by this rank
+  std::int64_t bytes_fetched = 0;     // read from files by this rank
+  std::int64_t bytes_sent = 0;        // in messages by this rank
+  std::int64_t storage_calls = 0;
+};
+
+// An array on disk, opened by a Collective. It opens no file before a rank has to move bytes, so
+// that only aggregators ever do. Lives no longer than its Collective.
+class ArrayFile {
+ public:
+  ArrayFile() = default;
+  ArrayFile(const ArrayFile&) = delete;
+  ArrayFile& operator=(const ArrayFile&) = delete;
+  virtual ~ArrayFile() = default;  // closes this rank's files; close() tells of errors
+
+  [[nodiscard]] virtual const storage::RawArray& array() const = 0;
+  [[nodiscard]] virtual const std::string& path() const = 0;
+  [[nodiscard]] virtual bool writable() const = 0;
+};
+
+// One piece of a rank's part in its memory: piece k of Distribution::piece(rank, k). An element
+// lies at data + layout.offset_of(its index in the dense array of the piece): ghost cells, strides
+// and any order are the layout's. Writing does not change the memory.
+struct MemoryPiece {
+  array::Layout layout;
+  std::byte* data = nullptr;  // may be null when the piece is empty
+};
+
+// One array of a request. Pointers and spans are kept until the request has ended.
+struct ArrayPart {
+  ArrayFile* file = nullptr;
+  // How memory holds the array: of the same shape, over at most as many ranks as the communicator
+  // has; rank r of the communicator holds part r.
+  const array::Distribution* memory = nullptr;
+  // Per rank: memory->pieces(rank) of them, each of the extents of its piece and the array's
+  // element size. Ranks beyond the distribution give none.
+  std::span<const MemoryPiece> pieces;
+  // What is written or read, of the array's index space; everything: Region(shape.box()).
+  array::Region section;
+};
+
+// A write or read under way. It moves on only inside test() and wait().
+class Request {
+ public:
+  Request() = default;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+  virtual ~Request() = default;  // waits, if that was not done; the status is lost
+
+  // Moves on as far as possible without waiting. True when it has ended: wait() then returns at
+  // once. Local, but all ranks have to call test() or wait() for any of them to end.
+  [[nodiscard]] virtual bool test() = 0;
+  // Collective. Returns what became of the request, the same on every rank, however often called.
+  virtual Status wait() = 0;
+  // Valid when ended.
+  [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
+};
+
+class Collective {
+ public:
+  // Collective over `communicator`, which is duplicated. Fails on settings out of range and where
+  // the ranks' settings differ.
+  static Result<std::unique_ptr<Collective>> create(MPI_Comm communicator,
+                                                    const CollectiveSettings& settings);
+  Collective() = default;
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+  virtual ~Collective() = default;  // collective; before MPI_Finalize
+
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int ranks() const = 0;
+  [[nodiscard]] virtual int nodes() const = 0;
+  // With every 0 replaced by what was chosen.
+  [[nodiscard]] virtual const CollectiveSettings& settings() const = 0;
+
+  // Collective. Makes the files of `array` and its document anew, in an existing folder; files of
+  // this name are emptied. array.files 0 stands for as many as there are aggregators (or ranks).
+  virtual Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
+                                                          const storage::RawArray& array) = 0;
+  // Collective. Rank 0 reads the document and looks at the files' sizes.
+  virtual Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) = 0;
+
+  // Collective. Writes or reads all parts as one request. When one rank fails, every rank returns
+  // its error; what was written until then stays, in no particular order. Where two ranks hold the
+  // same element, which of them is written is not defined.
+  virtual Status write(std::span<const ArrayPart> parts) = 0;
+  virtual Status read(std::span<const ArrayPart> parts) = 0;
+  // The same without waiting; a request that is still under way is waited for first. An error in
+  // the arguments comes from the request's wait().
+  [[nodiscard]] virtual std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) = 0;
+  // Of the last write or read that ended.
+  [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
+
+  // Collective. What was written is durable (fdatasync by every rank that has the files open).
+  virtual Status sync(ArrayFile& file) = 0;
+  // Collective. Closes the files; the object remains, for its destructor. Not an error twice.
+  virtual Status close(ArrayFile& file) = 0;
+};
+
+}  // namespace weir::aggregation

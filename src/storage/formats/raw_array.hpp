@@ -1,0 +1,55 @@
+// What a raw array on disk is: its description, which lies beside the data as NAME.json.
+//
+// The data are elements in native (little-endian) form and nothing else. Contiguous: the whole
+// array in one file, from `offset` on. Chunked: chunk c of the grid (numbered in row-major order)
+// is in file c mod `files`, in the slot c div `files` of that file; every slot has room for a whole
+// chunk, and a chunk at the array's upper edge fills the beginning of its slot, packed in its own
+// extents. Elements inside a chunk are in `order`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "array/chunk_grid.hpp"
+#include "array/element_type.hpp"
+#include "array/per_dimension.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+
+namespace weir::storage {
+
+// Into which files the chunks go. They are read alike; only the number of files differs.
+enum class FileLayout : std::uint8_t { shared, per_aggregator, per_rank };
+
+struct RawArray {
+  array::Shape shape;
+  array::ElementType type;
+  array::Order order = array::Order::row_major;
+  std::int64_t offset = 0;  // of the first element or slot in each file, in bytes
+  std::optional<array::Indices> chunk_extents = std::nullopt;  // nothing: contiguous
+  std::string chunk_reason = {};                               // why these chunks; one line
+  FileLayout layout = FileLayout::shared;
+  std::int64_t files = 1;  // 1 when shared
+
+  // The grid of chunks; of one chunk, the whole array, when contiguous.
+  [[nodiscard]] Result<array::ChunkGrid> grid() const;
+  // Fails on what cannot be: a negative offset, chunks of another number of dimensions or below 1,
+  // several files without chunks, no file, more than 2^20, files that end beyond 2^63 - 1 bytes.
+  [[nodiscard]] Status check() const;
+
+  friend bool operator==(const RawArray&, const RawArray&) = default;
+};
+
+// The document NAME.json, and back. `source` names the document in errors: one line each, whatever
+// the text is (other types, negative or huge numbers, unknown versions and keys are refused).
+[[nodiscard]] std::string raw_array_json(const RawArray& array);
+[[nodiscard]] Result<RawArray> parse_raw_array(std::string_view text, const std::string& source);
+
+// The path of the document, and of data file `number`: PATH itself when shared, else PATH.NUMBER.
+[[nodiscard]] std::string sidecar_path(const std::string& path);
+[[nodiscard]] std::string data_path(const RawArray& array, const std::string& path,
+                                    std::int64_t number);
+
+}  // namespace weir::storage
