@@ -21,7 +21,8 @@ EVALUATIONS = 50
 TOLERANCE = 1e-5
 DIFFERENCE = 1e-6
 """Of a logarithm, for slopes."""
-FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e6
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-8, 1e6
+"""Never so little that it vanishes beside 1: two parameters that do the same make no odds alone."""
 LEAST_CURVATURE = 1e-9
 """Where a parameter does nothing, as the place of a step between two samples."""
 SEARCHED = 3
@@ -145,7 +146,7 @@ def _search(
         gain = costs[at] - new_costs
         better = gain > 0
         ended = np.where(better, gain < TOLERANCE * costs[at], damping[at] > MOST_DAMPING)
-        damping[at] = np.where(better, damping[at] / 5, damping[at] * 4)
+        damping[at] = np.where(better, np.maximum(damping[at] / 5, LEAST_DAMPING), damping[at] * 4)
         taken_over = at[better]
         points[taken_over] = tried[better]
         residuals[taken_over] = new_residuals[better]
