@@ -6,6 +6,7 @@
 // multiplication by an odd number are both bijections of 64-bit words, hence so is mix.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -37,6 +38,11 @@ class PayloadPattern {
   void fill(std::uint64_t position, std::span<std::uint64_t> words) const;
   // Whether any of `words`, which stand at `position` and after, is not the pattern's.
   [[nodiscard]] bool differs(std::uint64_t position, std::span<const std::uint64_t> words) const;
+
+  // Only the words at `position` and every page's length after it, for the buffer's words there.
+  void fill_page_starts(std::uint64_t position, std::span<std::byte> buffer) const;
+  [[nodiscard]] bool page_starts_differ(std::uint64_t position,
+                                        std::span<const std::byte> buffer) const;
 
  private:
   std::uint64_t key_;

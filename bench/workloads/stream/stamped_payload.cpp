@@ -22,12 +22,6 @@ std::uint64_t word_at(const std::byte* buffer, std::size_t index) {
   return word;
 }
 
-// Calls `use(index)` for the place of every stamp in a transfer of `count` words.
-template <typename Use>
-void for_each_stamp(std::size_t count, const Use& use) {
-  for (std::size_t index = 0; index < count; index += payload_page_words) use(index);
-}
-
 }  // namespace
 
 StampedPayload::StampedPayload(std::uint64_t seed, int compressible_percent,
@@ -53,19 +47,12 @@ StampedPayload::Stamps::Stamps(const StampedPayload& payload, std::uint32_t file
 
 void StampedPayload::Stamps::stamp(std::byte* buffer, std::int64_t offset) const {
   const auto first = static_cast<std::uint64_t>(offset) / word_bytes;
-  for_each_stamp(payload_.words(), [&](std::size_t index) {
-    const std::uint64_t word = pattern_.word_at(first + index);
-    std::memcpy(buffer + index * word_bytes, &word, word_bytes);
-  });
+  pattern_.fill_page_starts(first, {buffer, payload_.words() * word_bytes});
 }
 
 bool StampedPayload::Stamps::right(const std::byte* buffer, std::int64_t offset) const {
   const auto first = static_cast<std::uint64_t>(offset) / word_bytes;
-  std::uint64_t difference = 0;
-  for_each_stamp(payload_.words(), [&](std::size_t index) {
-    difference |= word_at(buffer, index) ^ pattern_.word_at(first + index);
-  });
-  return difference == 0;
+  return !pattern_.page_starts_differ(first, {buffer, payload_.words() * word_bytes});
 }
 
 // Stretch by stretch: from one stamp to before the next.
