@@ -44,12 +44,15 @@ def run(command: list[str]) -> str:
     return told
 
 
-def stream_rates(output: Path) -> dict[str, float]:
-    """Bytes per second by direction of the only run below ``output``: first start to last sync."""
+def stream_rates(output: Path, metric: str = "span") -> dict[str, float]:
+    """Bytes per second by direction of the only run below ``output``.
+
+    ``span``: first start to last sync. ``foreground``: the time inside the calls alone.
+    """
     (record,) = output.glob("*/run.json")
     rates = json.loads(record.read_text())["rates"]
     return {
         rate["direction"]: float(rate["median_bytes_per_second"])
         for rate in rates
-        if rate["metric"] == "span"
+        if rate["metric"] == metric
     }
