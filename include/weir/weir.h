@@ -1,0 +1,329 @@
+/* Weir's C interface: collective reading and writing of distributed arrays.
+ *
+ *   session       the ranks of a communicator that do I/O together
+ *   array         a global array in files: path, shape, element type, layout on disk
+ *   distribution  which elements each rank holds in memory
+ *   request       one write or read of one array or several, whole or a section
+ *
+ * The shortest useful program is examples/01_write_and_read.c.
+ *
+ * COLLECTIVE CALLS. Every call that takes a session, an array or a request, and is not marked
+ * "local", is collective: all ranks of the session's communicator make the same calls in the same
+ * order. "Alike" after an argument says that it must be the same on every rank; other arguments
+ * matter on the rank that passes them.
+ *
+ *   Before anything is read or written the ranks compare, in one small reduction, which call each
+ *   makes and with what. An argument that cannot be is refused with WEIR_E_ARGUMENT; different
+ *   calls, or different arguments where they must be alike, with WEIR_E_MISMATCH.
+ *
+ *   When a collective call fails on one rank, whatever the reason, it fails on all of them. Every
+ *   rank returns the same code, that of the lowest rank that failed, and weir_last_error() is the
+ *   same line on every rank: which rank, what, where, what to do. The session stays usable. What a
+ *   failed write leaves in the array's elements of the request is not defined; other elements are
+ *   as before. What a failed read leaves in memory is not defined, and only elements asked for can
+ *   have changed.
+ *
+ *   A session carries out its calls in the order in which they were made: a call that waits first
+ *   completes the requests that were begun before it (their handles still want weir_wait).
+ *
+ *   No call waits for ever. When a rank does not come within the session's deadline, the ranks
+ *   that wait return WEIR_E_DEADLINE; messages may then still be under way, so the session is
+ *   broken: its later calls return WEIR_E_BROKEN at once, and it can only be closed. A null handle
+ *   is refused by the rank that passes it alone, as it names no communicator to tell others by.
+ *
+ * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
+ * below.
+ *
+ * OPTIONS. Null stands for all defaults, and so does 0 in each field, unless described otherwise:
+ * begin with `weir_array_options options = {0};`. Reserved fields must be 0; later versions give
+ * them names, and never change what 0 does.
+ *
+ * THREADS. A session belongs to the thread that opened it: MPI_THREAD_FUNNELED is enough. Weir
+ * makes no MPI call from another thread.
+ *
+ * STABILITY. Functions, fields and values are added, never changed or taken away; each function has
+ * a version (WEIR_0.1 and so on) in the library's symbol table.
+ */
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+/* NOLINTBEGIN(modernize-use-using, readability-identifier-naming): this is C. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_session weir_session;
+typedef struct weir_array weir_array;
+typedef struct weir_distribution weir_distribution;
+typedef struct weir_request weir_request;
+
+enum {
+  WEIR_OK = 0,
+  WEIR_E_ARGUMENT = -1,    /* an argument cannot be; nothing was started */
+  WEIR_E_MISMATCH = -2,    /* ranks made different calls, or passed different things */
+  WEIR_E_IO = -3,          /* the system refused to open, read or write */
+  WEIR_E_CORRUPT = -4,     /* a file is not what it should be */
+  WEIR_E_MEMORY = -5,      /* not enough memory or disk */
+  WEIR_E_UNSUPPORTED = -6, /* this system, or this version of Weir, cannot do that */
+  WEIR_E_DEADLINE = -7,    /* a rank did not come in time; the session is broken */
+  WEIR_E_BROKEN = -8       /* an earlier deadline broke the session; it can only be closed */
+};
+
+enum { WEIR_ROW_MAJOR = 0, WEIR_COLUMN_MAJOR = 1 };
+
+enum { WEIR_MAX_DIMENSIONS = 16 };
+
+/* The version of the library, "0.1.0". Local. */
+const char* weir_version(void);
+
+/* The line for this thread's latest call that failed: what was wrong, where, what to do. Valid
+ * until the next one that fails; "" before the first. Local. */
+const char* weir_last_error(void);
+
+/* ---- Sessions ---- */
+
+/* All fields alike. What is read and written never depends on them, only how. */
+typedef struct weir_session_options {
+  double deadline_seconds; /* the longest that any one wait may take; 0: 600 */
+  const char* strategy;    /* "automatic", "direct" (every rank moves its own elements), "node"
+                              (aggregators gather through a node's shared memory; on one node only),
+                              "two-phase" (the same, and messages between nodes). Null: automatic. */
+  int64_t aggregators;     /* ranks per node that gather, and open files; 0: chosen */
+  int64_t buffer_bytes;    /* of one buffer of an aggregator; 0: chosen */
+  int64_t buffers;         /* per aggregator, at least 2; 0: chosen */
+  int64_t ranks_per_node; /* treats as many consecutive ranks as a node, to try out on one node what
+                             happens between several; 0: the ranks that share memory */
+  uint64_t reserved[10];
+} weir_session_options;
+
+/* Opens a session on the ranks of `communicator` (an intracommunicator), which Weir duplicates: its
+ * messages never meet the program's. Collective over `communicator`. On failure *session is
+ * null. */
+int weir_session_open(MPI_Comm communicator, const weir_session_options* options,
+                      weir_session** session);
+
+/* Closes the session and the arrays that are open in it, after the requests under way; the handles
+ * of all of them, and of distributions, are invalid afterwards. *session becomes null whatever
+ * happens. When closing an array fails (data may be lost), so does this call. Call before
+ * MPI_Finalize. */
+int weir_session_close(weir_session** session);
+
+/* Gives a session up without waiting for any other rank, for a program that leaves after a failure
+ * of its own: what the session holds stays as it is until the process ends. *session becomes null.
+ * Local. */
+void weir_session_abandon(weir_session** session);
+
+/* Where the time of the session's latest request that ended went on this rank, and what it moved:
+ * nanoseconds and bytes. */
+typedef struct weir_figures {
+  int32_t strategy; /* 1 direct, 2 node, 3 two-phase */
+  int32_t reserved_flags;
+  int64_t aggregators; /* on all nodes; of direct, the ranks */
+  int64_t plan_ns;
+  int64_t gather_ns;     /* copying between the rank's memory and buffers */
+  int64_t storage_ns;    /* in system calls on files */
+  int64_t wait_ns;       /* for other ranks */
+  int64_t bytes_asked;   /* of this rank's memory */
+  int64_t bytes_stored;  /* written to files by this rank */
+  int64_t bytes_fetched; /* read from files by this rank */
+  int64_t bytes_sent;    /* in messages by this rank */
+  int64_t storage_calls;
+  uint64_t reserved[4];
+} weir_figures;
+
+/* Local. Refused before the first request has ended. */
+int weir_session_figures(const weir_session* session, weir_figures* figures);
+
+/* ---- Distributions ---- */
+
+typedef struct weir_distribution_options {
+  const int64_t* grid; /* ranks along each dimension, 1 along `*`. Null: as many ranks as there are,
+                          divided over the distributed dimensions as evenly as can be. Ranks beyond
+                          the grid hold nothing. Alike. */
+  int32_t grid_order;  /* which dimension of the grid rank numbers run fastest along: the last
+                          (WEIR_ROW_MAJOR: MPI_Cart, BLACS 'R') or the first (WEIR_COLUMN_MAJOR: HPF,
+                          BLACS 'C'). Alike. */
+  int32_t reserved_flags;
+  uint64_t reserved[6];
+} weir_distribution_options;
+
+/* Deals an array of `dimensions` dimensions and this shape (elements) to the session's ranks.
+ * `formats` has one word per dimension, separated by commas, slowest dimension in row-major order
+ * first: "*" (not distributed), "BLOCK", "BLOCK(100)", "CYCLIC", "CYCLIC(32)", "CYCLIC(32,from=1)",
+ * with HPF's meaning. All arguments alike. */
+int weir_distribution_create(weir_session* session, int32_t dimensions, const int64_t* shape,
+                             const char* formats, const weir_distribution_options* options,
+                             weir_distribution** distribution);
+
+/* The same by explicit boxes: this rank holds `boxes` of them (0 or more), box b being the elements
+ * lower[b * dimensions + d] and on along dimension d, extent[b * dimensions + d] of them. Boxes may
+ * be unequal, empty, and leave holes; what two boxes share is read into both, and written from one
+ * of them. `dimensions` and `shape` alike; the rest is each rank's own. Every rank keeps all ranks'
+ * boxes. */
+int weir_distribution_from_boxes(weir_session* session, int32_t dimensions, const int64_t* shape,
+                                 int64_t boxes, const int64_t* lower, const int64_t* extent,
+                                 weir_distribution** distribution);
+
+/* Frees a distribution; *distribution becomes null. Requests under way keep what they need.
+ * Local. */
+void weir_distribution_free(weir_distribution** distribution);
+
+/* What this rank holds: elements in all; pieces (1 when dealt by formats, the number of boxes
+ * otherwise). Negative when the handle is null. Local. */
+int64_t weir_distribution_elements(const weir_distribution* distribution);
+int64_t weir_distribution_pieces(const weir_distribution* distribution);
+/* The extents of one of this rank's pieces: `shape` gets one number per dimension. Local. */
+int weir_distribution_piece_shape(const weir_distribution* distribution, int64_t piece,
+                                  int64_t* shape);
+/* The index in the array of the element at index `local` of a piece. Local. */
+int weir_distribution_global_index(const weir_distribution* distribution, int64_t piece,
+                                   const int64_t* local, int64_t* global);
+
+/* ---- Arrays ---- */
+
+enum { WEIR_SHARED_FILE = 0, WEIR_FILE_PER_AGGREGATOR = 1, WEIR_FILE_PER_RANK = 2 };
+
+/* All fields alike. */
+typedef struct weir_array_options {
+  int32_t order;         /* of elements in the file, or in each chunk: WEIR_ROW_MAJOR (0) or
+                            WEIR_COLUMN_MAJOR */
+  int32_t files;         /* WEIR_SHARED_FILE (0); or, when there are chunks, as many files as there
+                            are aggregators or ranks. All are read alike, by any number of ranks. */
+  const int64_t* chunks; /* extents of a chunk in elements, one per dimension. Null: no chunks, the
+                            whole array in one order. */
+  const weir_distribution* natural_chunks; /* instead of `chunks`: chunks equal to the blocks of
+                                              this distribution by formats */
+  uint64_t reserved[12];
+} weir_array_options;
+
+/* Creates an array of `dimensions` dimensions (1 to 16) and this shape (elements; an extent may be
+ * 0; at most 2^62 elements). `element_type` is "int8" to "int64", "uint8" to "uint64", "float16",
+ * "float32", "float64", "complex64", "complex128", "bool", or "record[BYTES]" for structures that
+ * Weir does not look into. All arguments alike.
+ *
+ * The elements go to the file `path` (with several files, to `path`.0, `path`.1 and so on), the
+ * description to `path`.json beside it. The folder exists, and every rank sees it under this path.
+ * An array that is there already is replaced, its elements being lost. Elements that were never
+ * written read as 0. */
+int weir_array_create(weir_session* session, const char* path, int32_t dimensions,
+                      const int64_t* shape, const char* element_type,
+                      const weir_array_options* options, weir_array** array);
+
+/* All fields alike. */
+typedef struct weir_open_options {
+  int32_t read_only; /* not 0: writing is refused, and the files need no permission for it. */
+  int32_t reserved_flags;
+  uint64_t reserved[7];
+} weir_open_options;
+
+/* Opens an array that this or any other number of ranks created. All arguments alike. */
+int weir_array_open(weir_session* session, const char* path, const weir_open_options* options,
+                    weir_array** array);
+
+/* What the array is. `shape` gets weir_array_dimensions() numbers; the name of the element type is
+ * valid as long as the array is open. A null handle gives a negative code, or null. Local. */
+int32_t weir_array_dimensions(const weir_array* array);
+int weir_array_shape(const weir_array* array, int64_t* shape);
+const char* weir_array_element_type(const weir_array* array);
+int64_t weir_array_element_bytes(const weir_array* array);
+
+/* Makes durable what was written to the array: it is on the storage, not only in memory, when this
+ * returns 0. */
+int weir_array_sync(weir_array* array);
+
+/* Closes the array: other programs can read what was written (durable it is only after
+ * weir_array_sync). *array becomes null whatever happens. */
+int weir_array_close(weir_array** array);
+
+/* ---- Requests ---- */
+
+/* How a rank's part lies in its memory. The part is a dense array: an element's place in it is its
+ * number among the rank's indices along each dimension. The buffer begins with the first ghost
+ * cell. Pieces of a distribution by boxes follow one another, each with its ghost cells. Each rank
+ * may have its own. */
+typedef struct weir_memory {
+  int32_t order; /* WEIR_ROW_MAJOR, WEIR_COLUMN_MAJOR */
+  int32_t reserved_flags;
+  const int64_t* ghost_lower; /* elements around the part that are in memory but not part of the */
+  const int64_t* ghost_upper; /* transfer: before and after it, per dimension. Null: none. */
+  const int64_t* strides;     /* from one element to the next along each dimension, in bytes; may be
+                                 negative. Null: packed in `order`. The buffer is then the address of
+                                 the part's first element; no ghost cells beside strides, and at most
+                                 one piece on the rank. Memory that is read into must not overlap
+                                 itself. */
+  uint64_t reserved[4];
+} weir_memory;
+
+/* The elements start[d] + k * stride[d], 0 <= k < count[d], along each dimension d of the array.
+ * Alike. */
+typedef struct weir_section {
+  const int64_t* start;
+  const int64_t* count;
+  const int64_t* stride; /* at least 1. Null: 1 along every dimension. */
+} weir_section;
+
+/* One array of a request. A rank transfers those elements of its part that are in the section. The
+ * fields that say what the program takes the memory to be are checked, if told, on all ranks before
+ * anything moves: a binding knows them, and a mistake costs an error instead of memory. */
+typedef struct weir_transfer {
+  weir_array* array;                     /* Alike. */
+  const weir_distribution* distribution; /* of the array's shape. Alike. */
+  const weir_section* section;           /* null: the whole array. Alike. */
+  void* data;                /* this rank's part; only read from when writing. May be null where the
+                                rank has none. */
+  void* const* piece_data;   /* instead of `data`: where each of the rank's pieces begins */
+  const weir_memory* memory; /* null: packed, row-major, without ghost cells */
+  int64_t data_bytes;        /* of the memory at `data`; 0: not told. Without meaning beside strides
+                                and piece_data. */
+  const int64_t* data_shape; /* extents of the memory, ghost cells included, of a rank with one
+                                piece; null: not told */
+  const char* data_type;     /* element type of the memory; null: not told */
+  int32_t dimensions;        /* for how many dimensions memory, section and data_shape have numbers;
+                                0: not told, as many as the array */
+  int32_t reserved_flags;
+  uint64_t reserved[4];
+} weir_transfer;
+
+/* Writes, or reads, one array whole, from or into packed row-major memory. When weir_write returns
+ * 0 on a rank, its memory may be changed, and every rank reads what was written. */
+int weir_write(weir_array* array, const weir_distribution* distribution, const void* data);
+int weir_read(weir_array* array, const weir_distribution* distribution, void* data);
+
+/* The same for `count` transfers (alike, at least 1) under one plan. An array may occur in a
+ * request more than once; written twice, an element gets one of the values. */
+int weir_write_many(weir_session* session, int32_t count, const weir_transfer* transfers);
+int weir_read_many(weir_session* session, int32_t count, const weir_transfer* transfers);
+
+/* The same, begun only: returns when the request is noted, and *request stands for it. The buffers
+ * belong to Weir until it is complete; `transfers` and all that it points to, but for the buffers,
+ * the arrays and the session, may go at once. Does not wait for other ranks, so what is wrong with
+ * the arguments is told by weir_wait or weir_test, on all ranks alike; only a null `request` or
+ * session is refused here. Requests of a session are carried out in the order in which they
+ * began. */
+int weir_write_begin(weir_session* session, int32_t count, const weir_transfer* transfers,
+                     weir_request** request);
+int weir_read_begin(weir_session* session, int32_t count, const weir_transfer* transfers,
+                    weir_request** request);
+
+/* Waits until the request has ended and frees it; *request becomes null whatever happens. Returns
+ * what the blocking call would have. Every rank ends every request, by weir_wait or weir_test, in
+ * any order. */
+int weir_wait(weir_request** request);
+
+/* Moves on as far as possible without waiting, and says in *complete whether the request has ended
+ * (1) or not (0). Once ended, whether well or not, it is freed as by weir_wait, and the return
+ * value says how it ended. A request moves on only inside calls of Weir, so all ranks have to come
+ * by for any of them to end. */
+int weir_test(weir_request** request, int32_t* complete);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* NOLINTEND(modernize-use-using, readability-identifier-naming) */
+
+#endif

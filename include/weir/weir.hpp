@@ -1,0 +1,441 @@
+// Weir's C++ interface: weir.h with destructors, exceptions and spans. What each call does, which
+// arguments must be alike on all ranks, and what every rank gets when one fails stands in weir.h.
+//
+// Failures are thrown as weir::Failure, on every rank alike. Arrays, distributions and requests end
+// with their object or with the session, whichever goes first. Closing is collective, so all ranks
+// let go of them in the same order; a destructor cannot tell of failures: call close() where they
+// matter. A session that is left by an exception is abandoned, as other ranks may be elsewhere.
+//
+// The shortest useful program is examples/02_write_and_read.cpp.
+#ifndef WEIR_WEIR_HPP
+#define WEIR_WEIR_HPP
+
+#include <weir/weir.h>
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+// A call that failed: a code of weir.h and its line.
+class Failure : public std::runtime_error {
+ public:
+  explicit Failure(int code) : std::runtime_error(weir_last_error()), code_(code) {}
+  [[nodiscard]] int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+using Extents = std::vector<std::int64_t>;
+
+// The name of a C++ type as an element type; structures that can be copied byte by byte are
+// records.
+template <typename Element>
+[[nodiscard]] std::string element_type_of() {
+  if constexpr (std::is_same_v<Element, bool>) {
+    return "bool";
+  } else if constexpr (std::is_same_v<Element, std::complex<float>>) {
+    return "complex64";
+  } else if constexpr (std::is_same_v<Element, std::complex<double>>) {
+    return "complex128";
+  } else if constexpr (std::is_integral_v<Element>) {
+    return (std::is_signed_v<Element> ? "int" : "uint") + std::to_string(8 * sizeof(Element));
+  } else if constexpr (std::is_same_v<Element, float> || std::is_same_v<Element, double>) {
+    return "float" + std::to_string(8 * sizeof(Element));
+  } else {
+    static_assert(std::is_trivially_copyable_v<Element>, "an element is copied byte by byte");
+    return "record[" + std::to_string(sizeof(Element)) + "]";
+  }
+}
+
+// How a rank's part lies in its memory, as weir_memory; empty vectors stand for null.
+struct Memory {
+  std::int32_t order = WEIR_ROW_MAJOR;
+  Extents ghost_lower = {};
+  Extents ghost_upper = {};
+  Extents strides = {};  // bytes
+};
+
+// A box with strides of an array's index space, as weir_section.
+struct Section {
+  Extents start;
+  Extents count;
+  Extents stride = {};  // empty: 1 along every dimension
+};
+
+// How weir_distribution_create arranges ranks; empty extents: chosen.
+struct Grid {
+  Extents extents = {};
+  std::int32_t order = WEIR_ROW_MAJOR;
+};
+
+// lower[d] and on, extent[d] of them.
+struct Box {
+  Extents lower;
+  Extents extent;
+};
+
+namespace detail {
+
+inline std::int64_t checked(std::int64_t code) {
+  if (code < 0) throw Failure(static_cast<int>(code));
+  return code;
+}
+
+inline const std::int64_t* or_null(const Extents& numbers) {
+  return numbers.empty() ? nullptr : numbers.data();
+}
+
+// Ends with its last owner: the Session object or what was made in it.
+class OpenSession {
+ public:
+  explicit OpenSession(weir_session* handle) : handle_(handle) {}
+  OpenSession(const OpenSession&) = delete;
+  OpenSession& operator=(const OpenSession&) = delete;
+  ~OpenSession() {
+    if (std::uncaught_exceptions() > 0) {
+      weir_session_abandon(&handle_);
+    } else if (handle_ != nullptr) {
+      weir_session_close(&handle_);
+    }
+  }
+  [[nodiscard]] weir_session* get() const { return handle_; }
+  void close() { checked(weir_session_close(&handle_)); }
+
+ private:
+  weir_session* handle_;
+};
+
+// A handle with the session that it lives in; `end` is called when the session is still open.
+template <typename Handle, auto end>
+class InSession {
+ public:
+  InSession() = default;
+  InSession(std::shared_ptr<OpenSession> session, Handle* handle)
+      : session_(std::move(session)), handle_(handle) {}
+  InSession(InSession&& other) noexcept { swap(other); }
+  InSession& operator=(InSession&& other) noexcept {
+    InSession(std::move(other)).swap(*this);
+    return *this;
+  }
+  InSession(const InSession&) = delete;
+  InSession& operator=(const InSession&) = delete;
+  ~InSession() {
+    if (get() != nullptr && std::uncaught_exceptions() == 0) static_cast<void>(end(&handle_));
+  }
+  // Null when the handle or its session was closed.
+  [[nodiscard]] Handle* get() const {
+    return session_ != nullptr && session_->get() != nullptr ? handle_ : nullptr;
+  }
+  int close() {
+    Handle* open = get();
+    handle_ = nullptr;
+    return end(&open);
+  }
+  // Null when the session was closed.
+  [[nodiscard]] weir_session* session() const {
+    return session_ != nullptr ? session_->get() : nullptr;
+  }
+  void forget() { handle_ = nullptr; }
+
+ private:
+  void swap(InSession& other) noexcept {
+    std::swap(session_, other.session_);
+    std::swap(handle_, other.handle_);
+  }
+
+  std::shared_ptr<OpenSession> session_;
+  Handle* handle_ = nullptr;
+};
+
+}  // namespace detail
+
+// Which elements each rank holds in memory.
+class Distribution {
+ public:
+  // What this rank holds: elements in all, pieces, the extents of a piece.
+  [[nodiscard]] std::size_t elements() const {
+    return static_cast<std::size_t>(detail::checked(weir_distribution_elements(get())));
+  }
+  [[nodiscard]] std::int64_t pieces() const {
+    return detail::checked(weir_distribution_pieces(get()));
+  }
+  [[nodiscard]] Extents shape(std::int64_t piece = 0) const {
+    Extents extents(dimensions_);
+    detail::checked(weir_distribution_piece_shape(get(), piece, extents.data()));
+    return extents;
+  }
+  // The index in the array of the element at index `local` of a piece.
+  [[nodiscard]] Extents global_index(const Extents& local, std::int64_t piece = 0) const {
+    if (local.size() != dimensions_) throw std::invalid_argument("one index per dimension");
+    Extents global(dimensions_);
+    detail::checked(weir_distribution_global_index(get(), piece, local.data(), global.data()));
+    return global;
+  }
+  [[nodiscard]] weir_distribution* get() const { return handle_.get(); }
+
+ private:
+  friend class Session;
+  static int end(weir_distribution** handle) {
+    weir_distribution_free(handle);
+    return WEIR_OK;
+  }
+  Distribution(std::shared_ptr<detail::OpenSession> session, weir_distribution* handle,
+               std::size_t dimensions)
+      : handle_(std::move(session), handle), dimensions_(dimensions) {}
+
+  detail::InSession<weir_distribution, &Distribution::end> handle_;
+  std::size_t dimensions_ = 0;
+};
+
+// What a request's memory must be: contiguous, of elements that are copied byte by byte.
+template <typename Data>
+concept Elements = std::ranges::contiguous_range<Data> &&
+    std::is_trivially_copyable_v<std::ranges::range_value_t<Data>>;
+
+class Array {
+ public:
+  [[nodiscard]] Extents shape() const {
+    Extents extents(static_cast<std::size_t>(detail::checked(weir_array_dimensions(get()))));
+    detail::checked(weir_array_shape(get(), extents.data()));
+    return extents;
+  }
+  [[nodiscard]] std::string element_type() const {
+    const char* const name = weir_array_element_type(get());
+    if (name == nullptr) throw Failure(WEIR_E_ARGUMENT);
+    return name;
+  }
+
+  // `data` is this rank's part of the array, all of it, and says what lies where by `memory`.
+  template <Elements Data>
+  void write(const Distribution& distribution, const Data& data, const Memory& memory = {},
+             const std::optional<Section>& section = {});
+  template <Elements Data>
+  void read(const Distribution& distribution, Data&& data, const Memory& memory = {},
+            const std::optional<Section>& section = {});
+
+  void sync() { detail::checked(weir_array_sync(get())); }
+  void close() { detail::checked(handle_.close()); }
+  [[nodiscard]] weir_array* get() const { return handle_.get(); }
+
+ private:
+  friend class Session;
+  Array(std::shared_ptr<detail::OpenSession> session, weir_array* handle)
+      : handle_(std::move(session), handle) {}
+
+  detail::InSession<weir_array, weir_array_close> handle_;
+};
+
+// One array of a request, with this rank's part in memory, which must live until the request has
+// ended. Array and distribution must live until it has begun.
+template <bool is_written>
+class Transfer {
+ public:
+  template <Elements Data>
+  Transfer(const Array& array, const Distribution& distribution, Data&& data, Memory memory = {},
+           std::optional<Section> section = {})
+      : memory_(std::move(memory)), section_(std::move(section)) {
+    const std::span elements(data);
+    using Element = typename decltype(elements)::element_type;
+    static_assert(is_written || !std::is_const_v<Element>, "memory that is read into is not const");
+    type_ = element_type_of<std::remove_cv_t<Element>>();
+    transfer_.array = array.get();
+    transfer_.distribution = distribution.get();
+    // Writing does not change the memory. Null where there is none, so that 0 bytes are told.
+    const void* const start = elements.empty() ? nullptr : elements.data();
+    transfer_.data = const_cast<void*>(start);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    transfer_.data_bytes = static_cast<std::int64_t>(elements.size_bytes());
+  }
+
+ private:
+  friend class Session;
+  friend class Array;
+
+  // The C structs; they point into this object, which stays where it is meanwhile.
+  [[nodiscard]] const weir_transfer& refer() {
+    c_memory_.order = memory_.order;
+    c_memory_.ghost_lower = numbers(memory_.ghost_lower);
+    c_memory_.ghost_upper = numbers(memory_.ghost_upper);
+    c_memory_.strides = numbers(memory_.strides);
+    transfer_.memory = &c_memory_;
+    if (section_) {
+      c_section_ = {numbers(section_->start), numbers(section_->count), numbers(section_->stride)};
+      transfer_.section = &c_section_;
+    }
+    transfer_.data_type = type_.c_str();
+    return transfer_;
+  }
+  // Vectors of different sizes are no number of dimensions: all ranks alike will refuse that.
+  const std::int64_t* numbers(const Extents& given) {
+    if (given.empty()) return nullptr;
+    const auto size = static_cast<std::int32_t>(given.size());
+    transfer_.dimensions = transfer_.dimensions == 0 || transfer_.dimensions == size ? size : -1;
+    return given.data();
+  }
+
+  Memory memory_;
+  std::optional<Section> section_;
+  std::string type_;
+  weir_memory c_memory_ = {};
+  weir_section c_section_ = {};
+  weir_transfer transfer_ = {};
+};
+using Outgoing = Transfer<true>;
+using Incoming = Transfer<false>;
+
+// A write or read under way; waited for when destroyed.
+class Request {
+ public:
+  // Throws what the blocking call would have thrown.
+  void wait() { detail::checked(handle_.close()); }
+  // Whether it has ended; throws when it failed.
+  [[nodiscard]] bool test() {
+    std::int32_t complete = 0;
+    weir_request* handle = handle_.get();
+    const int code = weir_test(&handle, &complete);
+    if (handle == nullptr) handle_.forget();
+    detail::checked(code);
+    return complete != 0;
+  }
+
+ private:
+  friend class Session;
+  Request(std::shared_ptr<detail::OpenSession> session, weir_request* handle)
+      : handle_(std::move(session), handle) {}
+
+  detail::InSession<weir_request, weir_wait> handle_;
+};
+
+// The ranks of a communicator that do I/O together.
+class Session {
+ public:
+  explicit Session(MPI_Comm communicator, const weir_session_options& options = {}) {
+    weir_session* handle = nullptr;
+    detail::checked(weir_session_open(communicator, &options, &handle));
+    session_ = std::make_shared<detail::OpenSession>(handle);
+  }
+
+  [[nodiscard]] Distribution distribution(const Extents& shape, const std::string& formats,
+                                          const Grid& grid = {}) {
+    weir_distribution_options options = {};
+    options.grid = detail::or_null(grid.extents);
+    options.grid_order = grid.order;
+    weir_distribution* handle = nullptr;
+    detail::checked(weir_distribution_create(
+        get(), dimensions_of(shape, grid.extents.empty() ? shape : grid.extents), shape.data(),
+        formats.c_str(), &options, &handle));
+    return {session_, handle, shape.size()};
+  }
+  // By this rank's boxes.
+  [[nodiscard]] Distribution distribution_from_boxes(const Extents& shape,
+                                                     const std::vector<Box>& boxes) {
+    Extents lower;
+    Extents extent;
+    std::int32_t dimensions = dimensions_of(shape, shape);
+    for (const Box& box : boxes) {
+      if (dimensions_of(shape, box.lower) == 0 || dimensions_of(shape, box.extent) == 0) {
+        dimensions = 0;
+      }
+      lower.insert(lower.end(), box.lower.begin(), box.lower.end());
+      extent.insert(extent.end(), box.extent.begin(), box.extent.end());
+    }
+    weir_distribution* handle = nullptr;
+    detail::checked(weir_distribution_from_boxes(get(), dimensions, shape.data(),
+                                                 static_cast<std::int64_t>(boxes.size()),
+                                                 lower.data(), extent.data(), &handle));
+    return {session_, handle, shape.size()};
+  }
+
+  [[nodiscard]] Array create(const std::string& path, const Extents& shape,
+                             const std::string& element_type,
+                             const weir_array_options& options = {}) {
+    weir_array* handle = nullptr;
+    detail::checked(weir_array_create(get(), path.c_str(), dimensions_of(shape, shape),
+                                      shape.data(), element_type.c_str(), &options, &handle));
+    return {session_, handle};
+  }
+  template <typename Element>
+  [[nodiscard]] Array create(const std::string& path, const Extents& shape,
+                             const weir_array_options& options = {}) {
+    return create(path, shape, element_type_of<Element>(), options);
+  }
+  [[nodiscard]] Array open(const std::string& path, const weir_open_options& options = {}) {
+    weir_array* handle = nullptr;
+    detail::checked(weir_array_open(get(), path.c_str(), &options, &handle));
+    return {session_, handle};
+  }
+
+  void write_many(std::vector<Outgoing> transfers) { blocking(weir_write_many, transfers); }
+  void read_many(std::vector<Incoming> transfers) { blocking(weir_read_many, transfers); }
+  [[nodiscard]] Request write_begin(std::vector<Outgoing> transfers) {
+    return begun(weir_write_begin, transfers);
+  }
+  [[nodiscard]] Request read_begin(std::vector<Incoming> transfers) {
+    return begun(weir_read_begin, transfers);
+  }
+
+  [[nodiscard]] weir_figures figures() const {
+    weir_figures figures = {};
+    detail::checked(weir_session_figures(get(), &figures));
+    return figures;
+  }
+  void close() { session_->close(); }
+  [[nodiscard]] weir_session* get() const { return session_->get(); }
+
+ private:
+  // 0, which all ranks alike will refuse, when the numbers are not as many as the dimensions.
+  static std::int32_t dimensions_of(const Extents& shape, const Extents& numbers) {
+    return shape.size() == numbers.size() ? static_cast<std::int32_t>(shape.size()) : 0;
+  }
+  template <typename One>
+  static std::vector<weir_transfer> in_c(std::vector<One>& transfers) {
+    std::vector<weir_transfer> structs;
+    for (One& transfer : transfers) structs.push_back(transfer.refer());
+    return structs;
+  }
+  template <typename Call, typename One>
+  void blocking(Call call, std::vector<One>& transfers) {
+    const auto structs = in_c(transfers);
+    detail::checked(call(get(), static_cast<std::int32_t>(structs.size()), structs.data()));
+  }
+  template <typename Call, typename One>
+  Request begun(Call begin, std::vector<One>& transfers) {
+    const auto structs = in_c(transfers);
+    weir_request* handle = nullptr;
+    detail::checked(
+        begin(get(), static_cast<std::int32_t>(structs.size()), structs.data(), &handle));
+    return {session_, handle};
+  }
+
+  std::shared_ptr<detail::OpenSession> session_;
+};
+
+template <Elements Data>
+void Array::write(const Distribution& distribution, const Data& data, const Memory& memory,
+                  const std::optional<Section>& section) {
+  Outgoing transfer(*this, distribution, data, memory, section);
+  detail::checked(weir_write_many(handle_.session(), 1, &transfer.refer()));
+}
+
+template <Elements Data>
+void Array::read(const Distribution& distribution, Data&& data, const Memory& memory,
+                 const std::optional<Section>& section) {
+  Incoming transfer(*this, distribution, data, memory, section);
+  detail::checked(weir_read_many(handle_.session(), 1, &transfer.refer()));
+}
+
+}  // namespace weir
+
+#endif
