@@ -27,8 +27,6 @@ from weir.campaign.setup import Setup, design_campaign, prepare_campaign
 from weir.campaign.slurm import array_jobs, write_scripts
 from weir.commands.bench import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.terminal import message_console, output_console, warn
-from weir.report import write_report
-from weir.report.hiding import hiding_of
 from weir.results.campaign import Value, finished_runs, load_curves
 from weir.results.campaign_summary import cells_of, effective_of
 from weir.results.errors import ResultError
@@ -195,6 +193,9 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
 
 
 def _show_results(setup: Setup, output: Path) -> None:
+    from weir.report import write_report  # noqa: PLC0415 (loads the report only once it is written)
+    from weir.report.hiding import hiding_of  # noqa: PLC0415
+
     console = output_console()
     finished = finished_runs(output, setup.campaign)
     if not finished:
@@ -213,6 +214,8 @@ def _show_results(setup: Setup, output: Path) -> None:
 
 
 def _report_of_run(output: Path) -> None:
+    from weir.report import write_report  # noqa: PLC0415
+
     write_report(output)
 
 

@@ -25,13 +25,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from weir.results.errors import ResultError
+
+if TYPE_CHECKING:
+    import duckdb
 
 Column = NDArray[Any]
 
@@ -110,6 +112,8 @@ def seal_events(folder: Path) -> Path:
         if parquet.is_file():
             return parquet
         raise ResultError(f"{folder} has neither {COLUMNS_FOLDER}/ nor {PARQUET_FILE}")
+    import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
+
     columns = map_event_columns(folder)
     scratch = folder / ".events-sealing.duckdb"
     unfinished = folder / ".events-sealing.parquet"

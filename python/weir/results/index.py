@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
 from weir.results.folder import find_run_folders, load_run
 from weir.results.tables import TABLES, Row, rows_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY_LIMIT = "1GB"
 ROWS_PER_INSERT = 100_000
@@ -38,6 +40,8 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     A folder whose ``run.json`` is invalid, and a second folder with an id that was seen, are left
     out and named through ``warn``, one line each.
     """
+    import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
+
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     event_files: list[tuple[str, str]] = []
     seen: dict[str, Path] = {}
@@ -65,6 +69,8 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
 
 def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
     """Run one SQL statement over the runs below ``root``."""
+    import duckdb  # noqa: PLC0415
+
     with open_index(root, warn) as connection:
         try:
             connection.execute(sql)
