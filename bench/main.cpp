@@ -7,6 +7,7 @@
 
 #include "measurement/build_info.hpp"
 #include "measurement/failure.hpp"
+#include "workloads/array.hpp"
 #include "workloads/calibrate.hpp"
 #include "workloads/madbench.hpp"
 #include "workloads/probe.hpp"
@@ -27,6 +28,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_madcap},
     {"stream", "IOR's patterns through POSIX, io_uring, MPI-IO, HDF5 and PnetCDF",
      weir::bench::run_stream},
+    {"array", "whole distributed arrays and sections, by MPI-IO, HDF5, PnetCDF and plain rows",
+     weir::bench::run_array},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",

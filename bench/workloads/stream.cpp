@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "common/settings.hpp"
@@ -13,12 +14,14 @@
 #include "measurement/node_memory.hpp"
 #include "measurement/result.hpp"
 #include "measurement/run_folder.hpp"
+#include "measurement/sweep.hpp"
+#include "measurement/workload_job.hpp"
 #include "workloads/stream/channel.hpp"
 #include "workloads/stream/execute.hpp"
 #include "workloads/stream/ior_options.hpp"
 #include "workloads/stream/parameters.hpp"
 #include "workloads/stream/plan.hpp"
-#include "workloads/stream/sweep.hpp"
+#include "workloads/stream/stream_run.hpp"
 
 namespace weir::bench::stream {
 namespace {
@@ -62,26 +65,9 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   return request;
 }
 
-// A wrong request is wrong on every rank alike: the line names none.
-int complain(Error error) {
-  error.rank = -1;
-  fmt::print(stderr, "weir-bench: {}\n", error.text());
-  return exit_usage;
-}
-
 // The settings as one configuration has them, under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
-  ordered_json parameters;
-  const ordered_json all = parameters_json(request.settings);
-  for (const auto& [name, entry] : all.items()) {
-    // Where the program reads and writes its own files says nothing of the measurement.
-    const bool own = name == "expectation" || name == "output" || name == "plan" ||
-                     name == "progress" || name == "ranks" || name == "summary-file";
-    if (own) continue;
-    std::string key = name == "block" || name == "transfer" ? name + "_bytes" : name;
-    std::replace(key.begin(), key.end(), '-', '_');
-    parameters[key] = entry;
-  }
+  ordered_json parameters = result_parameters(request.settings, {"block", "transfer"});
   parameters["api"]["value"] = name_of(variant.api);
   parameters["pattern"]["value"] = name_of(variant.pattern);
   parameters["block_bytes"]["value"] = variant.block_bytes;
@@ -156,21 +142,6 @@ int print_plan(const Settings& settings) {
   return 0;
 }
 
-ordered_json payload_errors(const std::vector<PayloadFault>& faults, int rank) {
-  ordered_json errors = ordered_json::array();
-  for (const PayloadFault& fault : faults) {
-    errors.push_back({{"kind", name_of(fault.mismatch.kind)},
-                      {"file", fault.file},
-                      {"offset_bytes", fault.mismatch.first_byte},
-                      {"rank", rank},
-                      {"repetition", fault.repetition},
-                      {"function", fault.function},
-                      {"bytes_wrong", fault.mismatch.bytes_wrong},
-                      {"text", fault.mismatch.text}});
-  }
-  return errors;
-}
-
 // Refuses what cannot work before anything is written. Collective; the same answer on every rank.
 // On node leaders, `hog_bytes` is what --memory-hog takes there.
 Status check_request(const Job& job, const Request& request, std::int64_t* hog_bytes) {
@@ -182,49 +153,76 @@ Status check_request(const Job& job, const Request& request, std::int64_t* hog_b
                      hog_bytes);
 }
 
-// run.json of every configuration before the first repetition. On rank 0.
-Result<std::vector<ordered_json>> write_new_runs(const Job& job, const Request& request,
-                                                 const JobFolders& folders,
-                                                 const ordered_json& expectations,
-                                                 const std::vector<std::string>& command) {
-  std::vector<ordered_json> runs;
+std::vector<RunHead> heads_of(const Job& job, const Request& request,
+                              const ordered_json& expectations,
+                              const std::vector<std::string>& command) {
+  std::vector<RunHead> heads;
   for (const Variant& variant : request.variants) {
     const std::string& slug = variant.slug;
-    runs.push_back(
-        new_run(folders,
-                {.workload = "stream",
-                 .slug = slug,
-                 .label = variant.label,
-                 .command = command,
-                 .parameters = own_parameters(request, variant),
-                 .plan = plan_json(variant, request.options, request.targets, job.size),
-                 .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
-                request.core));
-    if (Status status = write_file_atomically(fmt::format("{}/{}/run.json", folders.root, slug),
-                                              runs.back().dump(1) + "\n");
-        !status) {
-      return status.error();
-    }
+    heads.push_back({.workload = "stream",
+                     .slug = slug,
+                     .label = variant.label,
+                     .command = command,
+                     .parameters = own_parameters(request, variant),
+                     .plan = plan_json(variant, request.options, request.targets, job.size),
+                     .expectation = expectations.contains(slug) ? expectations[slug] : nullptr});
   }
-  return runs;
+  return heads;
 }
 
+// What measure() needs besides the request.
+struct Measurement {
+  const JobFolders& folders;
+  const std::vector<std::string>& command;
+  std::vector<ordered_json> runs;  // run.json of each configuration so far; on rank 0
+  std::int64_t hog_bytes = 0;
+};
+
 // Takes the memory, runs the sweep; when that fails, ends the run. Returns the exit status.
-int measure(const Job& job, FailureGuard& guard, const Request& request, std::int64_t hog_bytes,
-            SweepInputs inputs) {
-  auto hog = MemoryHog::create(hog_bytes);
+int measure(const Job& job, FailureGuard& guard, const Request& request, Measurement measurement) {
+  const JobFolders& folders = measurement.folders;
+  auto hog = MemoryHog::create(measurement.hog_bytes);
   int failed_rank = none_failed;
   Status status = agree_on(job, hog ? Status() : hog.error(), &failed_rank);
   if (!status) {
     return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
   }
-  Executor executor(job, guard, request.core, request.options, inputs.folders.test_directory);
-  Sweep sweep(std::move(inputs), executor);
+  Executor executor(job, guard, request.core, request.options, folders.test_directory);
+  std::vector<std::unique_ptr<SweptRun>> runs;
+  std::vector<const StreamRun*> printed;
+  for (std::size_t i = 0; i < request.variants.size(); ++i) {
+    const Variant& variant = request.variants[i];
+    Configuration configuration{.variant = variant,
+                                .layout = layout_of(variant, request.options, job.size),
+                                .files = FileNames(request.options, variant, request.targets,
+                                                   folders.test_directory, folders.id),
+                                .payload_seed = folders.seed + i};
+    auto run = std::make_unique<StreamRun>(
+        std::move(configuration), request.options, executor,
+        job.rank == 0 ? std::move(measurement.runs[i]) : ordered_json());
+    printed.push_back(run.get());
+    runs.push_back(std::move(run));
+  }
+  Sweep sweep({.job = job,
+               .guard = guard,
+               .core = request.core,
+               .folders = folders,
+               .directory = printed.front()->configuration().files.directories().front(),
+               .command = measurement.command},
+              std::move(runs));
   status = sweep.run();
+  failed_rank = sweep.failed_rank();
+  if (status.ok()) {
+    if (job.rank == 0) {
+      status =
+          print_summary(job, folders, request.options, request.core, measurement.command, printed);
+    }
+    status = agree_on(job, std::move(status), &failed_rank);
+  }
   if (status.ok()) return 0;
   return end_after_failure(
       job, guard,
-      {status.error(), sweep.failed_rank(), payload_errors(executor.payload_faults(), job.rank)},
+      {status.error(), failed_rank, payload_errors(executor.payload_faults(), job.rank)},
       [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
 }
 
@@ -246,27 +244,13 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
 
   FailureGuard guard(job, folders.value().root, slugs);
   guard.set_test_files({folders.value().test_directory, {}});
-  SweepInputs inputs{.job = job,
-                     .guard = guard,
-                     .core = core,
-                     .options = request.options,
-                     .folders = folders.value(),
-                     .configurations = {},
-                     .runs = {},
-                     .command = command};
-  for (std::size_t i = 0; i < request.variants.size(); ++i) {
-    const Variant& variant = request.variants[i];
-    inputs.configurations.push_back(
-        {.variant = variant,
-         .layout = layout_of(variant, request.options, job.size),
-         .files = FileNames(request.options, variant, request.targets,
-                            folders.value().test_directory, folders.value().id),
-         .payload_seed = folders.value().seed + i});
-  }
+  Measurement measurement{
+      .folders = folders.value(), .command = command, .runs = {}, .hog_bytes = hog_bytes};
   if (job.rank == 0) {
-    auto runs = write_new_runs(job, request, folders.value(), expectations.value(), command);
+    auto runs = write_new_runs(folders.value(),
+                               heads_of(job, request, expectations.value(), command), core);
     if (runs) {
-      inputs.runs = std::move(runs).value();
+      measurement.runs = std::move(runs).value();
     } else {
       status = runs.error();
     }
@@ -276,7 +260,7 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   if (!status) {
     return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
   }
-  const int exit_status = measure(job, guard, request, hog_bytes, std::move(inputs));
+  const int exit_status = measure(job, guard, request, std::move(measurement));
   if (exit_status == 0 && job.rank == 0) {
     guard.set_test_files({folders.value().test_directory, {}});
     if (Status removed = guard.remove_test_files(); !removed) {
@@ -306,28 +290,17 @@ int run(const std::vector<std::string>& arguments) {
     return print_plan(resolved.value().settings);
   }
 
-  prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  int status = exit_usage;
-  {
+  return run_under_mpi([&](int ranks) {
     int rank = 0;
-    int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const auto request = resolved ? request_of(std::move(resolved.value().settings), ranks)
                                   : Result<Request>(resolved.error());
-    if (!request) {
-      if (rank == 0) complain(request.error());
-    } else {
-      const Job job = Job::create(request.value().core.deadline_seconds);
-      std::vector<std::string> command{"weir-bench", "stream"};
-      command.insert(command.end(), arguments.begin(), arguments.end());
-      status = run_in_job(job, request.value(), command);
-    }
-  }
-  MPI_Finalize();
-  return status;
+    if (!request) return rank == 0 ? complain(request.error()) : exit_usage;
+    const Job job = Job::create(request.value().core.deadline_seconds);
+    std::vector<std::string> command{"weir-bench", "stream"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_in_job(job, request.value(), command);
+  });
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 // A rank whose operation failed goes on to the next meeting and tells it there.
 #include "workloads/stream/execute.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -496,16 +495,7 @@ Status Executor::agree_on_counts(const Phase& phase) {
 Error Executor::wrong_data(const PayloadMismatch& mismatch, const std::string& file,
                            std::int32_t repetition, const char* function) {
   faults_.push_back({mismatch, file, repetition, function});
-  Error error;
-  error.code = ErrorCode::corrupt;
-  error.operation = "verify";
-  error.rank = job_.rank;
-  error.file = file;
-  error.offset = static_cast<std::int64_t>(mismatch.first_byte);
-  error.message =
-      fmt::format("read wrong data after phase {}, repetition {}: {} ({}), {} bytes", function,
-                  repetition, name_of(mismatch.kind), mismatch.text, mismatch.bytes_wrong);
-  return error;
+  return wrong_data_error(faults_.back(), job_.rank);
 }
 
 Status Executor::check_buffers(Phase& phase, RepetitionRecord& record) {

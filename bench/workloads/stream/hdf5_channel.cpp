@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "measurement/mpi_hints.hpp"
 #include "workloads/stream/channel.hpp"
-#include "workloads/stream/hints.hpp"
 
 namespace weir::bench::stream {
 namespace {
@@ -44,7 +44,7 @@ class Hdf5Channel final : public Channel {
   // because closing the file is collective.
   ~Hdf5Channel() override = default;
 
-  Status open(const ChannelRequest& request, const Hints& hints) {
+  Status open(const ChannelRequest& request, const MpiHints& hints) {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors come back as values
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fapl_mpio(access, request.communicator(), hints.info());
@@ -131,7 +131,7 @@ class Hdf5Channel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_hdf5_channel(const ChannelRequest& request) {
-  const auto hints = Hints::read(request.options.hints_file);
+  const auto hints = MpiHints::read(request.options.hints_file);
   if (!hints) return hints.error();
   auto channel = std::make_unique<Hdf5Channel>(request);
   if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();

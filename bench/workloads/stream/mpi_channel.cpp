@@ -3,16 +3,16 @@
 
 #include <utility>
 
+#include "measurement/mpi_hints.hpp"
 #include "measurement/mpi_transfer.hpp"
 #include "workloads/stream/channel.hpp"
-#include "workloads/stream/hints.hpp"
 
 namespace weir::bench::stream {
 namespace {
 
 class MpiChannel final : public Channel {
  public:
-  MpiChannel(MpiFile file, Hints hints, const ChannelRequest& request)
+  MpiChannel(MpiFile file, MpiHints hints, const ChannelRequest& request)
       : file_(std::move(file)),
         hints_(std::move(hints)),
         collective_(request.variant.collective),
@@ -99,7 +99,7 @@ class MpiChannel final : public Channel {
   }
 
   MpiFile file_;
-  Hints hints_;
+  MpiHints hints_;
   MPI_Datatype file_type_ = MPI_DATATYPE_NULL;
   bool collective_;
   bool through_view_;
@@ -108,7 +108,7 @@ class MpiChannel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_mpi_channel(const ChannelRequest& request) {
-  auto hints = Hints::read(request.options.hints_file);
+  auto hints = MpiHints::read(request.options.hints_file);
   if (!hints) return hints.error();
   auto file = MpiFile::open(request.communicator(), request.path, request.write, request.write,
                             hints.value().info());

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "measurement/events.hpp"
-#include "workloads/stream/ring.hpp"
+#include "measurement/ring.hpp"
 
 namespace weir::bench::stream {
 namespace {

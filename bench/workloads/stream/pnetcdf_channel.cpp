@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "measurement/mpi_hints.hpp"
 #include "workloads/stream/channel.hpp"
-#include "workloads/stream/hints.hpp"
 
 namespace weir::bench::stream {
 namespace {
@@ -29,7 +29,7 @@ class PnetcdfChannel final : public Channel {
   explicit PnetcdfChannel(const ChannelRequest& request)
       : path_(request.path), collective_(request.variant.collective) {}
 
-  Status open(const ChannelRequest& request, const Hints& hints) {
+  Status open(const ChannelRequest& request, const MpiHints& hints) {
     int code = request.creates()
                    ? ncmpi_create(request.communicator(), path_.c_str(), NC_CLOBBER | NC_64BIT_DATA,
                                   hints.info(), &file_)
@@ -96,7 +96,7 @@ class PnetcdfChannel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_pnetcdf_channel(const ChannelRequest& request) {
-  const auto hints = Hints::read(request.options.hints_file);
+  const auto hints = MpiHints::read(request.options.hints_file);
   if (!hints) return hints.error();
   auto channel = std::make_unique<PnetcdfChannel>(request);
   if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();

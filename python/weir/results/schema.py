@@ -135,6 +135,32 @@ class CacheState(Record):
     evidence: list[Evidence]
 
 
+class ArrayCosts(Record):
+    """What a phase of the workload array cost besides its rate; null where it is not known.
+
+    Bytes are of all ranks, from opening to closing, as the kernel counts read and write calls:
+    whichever library makes them. What goes through sockets counts too.
+    """
+
+    bytes_written: Count | None
+    bytes_read: Count | None
+    moved_per_byte: NonNegative | None = Field(
+        description="bytes written and read together, over the bytes asked for"
+    )
+    movers: Count | None = Field(
+        description="ranks that moved data: at least a hundredth of what the busiest one moved"
+    )
+    balance: NonNegative | None = Field(
+        description="bytes of the busiest of them over their mean; 1 is even"
+    )
+    planning_seconds: Spread | None = Field(description="where the interface tells")
+    gathering_seconds: Spread | None = Field(description="where the interface tells")
+    storage_seconds: Spread | None = Field(
+        description="in calls that read and write files, where the interface tells"
+    )
+    waiting_seconds: Spread | None = Field(description="for other ranks, where the interface tells")
+
+
 class Phase(Record):
     """One function in one direction in one repetition."""
 
@@ -159,9 +185,15 @@ class Phase(Record):
     close_seconds: Spread | None = Field(
         default=None, description="closing the file, where it is timed; in no rate"
     )
+    total_seconds: NonNegative | None = Field(
+        default=None,
+        description="from the first rank that begins to open to the last that has closed, where "
+        "opening and closing are timed",
+    )
     stonewall: Stonewall | None = Field(
         default=None, description="with --stonewall; all other figures are of the whole phase"
     )
+    array: ArrayCosts | None = Field(default=None, description="of the workload array")
 
 
 class FunctionTimes(Record):
@@ -203,6 +235,16 @@ class Rate(Record):
     high_bytes_per_second: float
     confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
     converged: bool = Field(description="95 % interval within the asked fraction of the median")
+
+
+class PeakShare(Record):
+    """A rate held against that of contiguous pieces, measured in turn with it."""
+
+    direction: Direction
+    peak_bytes_per_second: NonNegative = Field(description="median over measured repetitions")
+    fraction: NonNegative = Field(
+        description="median over the rounds of the span rate over the peak of the same round"
+    )
 
 
 class EffectiveRate(Record):
@@ -441,6 +483,9 @@ class Run(Record):
     rates: list[Rate]
     effective: list[EffectiveRate] = Field(
         default_factory=list, description="of an ASYNC run; empty otherwise"
+    )
+    peaks: list[PeakShare] = Field(
+        default_factory=list, description="of the workload array with --peak; empty otherwise"
     )
     histograms: list[Histogram]
     nodes: list[Node]

@@ -1,4 +1,5 @@
-// What one configuration measured, from its repetitions' records to its run.json.
+// What one configuration measured, from its repetitions' records to its run.json, for workloads
+// whose repetition is a phase of writing and a phase of reading.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +11,37 @@
 #include "measurement/clock_offset.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/job.hpp"
+#include "measurement/phase_record.hpp"
+#include "measurement/record_figures.hpp"
 #include "measurement/result.hpp"
-#include "workloads/stream/execute.hpp"
-#include "workloads/stream/figures.hpp"
-#include "workloads/stream/ior_table.hpp"
+#include "measurement/swept_run.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 
-// What is the same for all configurations of a job.
-struct JobFacts {
-  const Job& job;
-  const CoreSettings& core;
-  const Options& options;
-  HostTable hosts = {};                 // on rank 0
-  ClockOffset offset = {};              // of this rank at the job's start
-  std::int64_t epoch_ns = 0;            // the job's start on rank 0's clock
-  double memory_rate = 0;               // memory copy by all ranks, bytes per second; on rank 0
-  std::string memory_file_system = {};  // its type when the files are kept in memory
+// What a workload says of a configuration beforehand.
+struct ResultSubject {
+  bool write = true;
+  bool read = true;
+  // The directories of its files; several: the ranks' files are dealt to them in turn.
+  std::vector<std::string> directories;
+  bool sync_each = false;      // every write is durable by itself
+  bool stonewalled = false;    // phases have a wall
+  bool traced = true;          // the trace is not switched off
+  double outlier_seconds = 0;  // 0: no warning
+  std::string how_verified;    // empty: as run.json has it already
 };
 
-// One repetition's place in the job. Times are of this process's clock.
-struct RepetitionPlace {
-  int index = 0;
-  bool counted = false;  // not a warm-up
-  int order = 0;         // among all repetitions of the job
-  std::int64_t started_ns = 0;
-  std::int64_t ended_ns = 0;
+// One phase of one counted repetition, on rank 0.
+struct CountedPhase {
+  storage::Direction direction = storage::Direction::write;
+  int iteration = 0;  // counted repetitions before it
+  RecordFigures figures;
 };
 
-class RunResults {
+class PhaseResults {
  public:
   // `run`: run.json so far, on rank 0.
-  RunResults(Configuration configuration, const Options& options, nlohmann::ordered_json run);
+  PhaseResults(ResultSubject subject, nlohmann::ordered_json run);
 
   // Collective.
   void add(const JobFacts& facts, const RepetitionRecord& record, const RepetitionPlace& place);
@@ -49,7 +49,6 @@ class RunResults {
   void finish(const JobFacts& facts, const nlohmann::ordered_json& environment,
               const nlohmann::ordered_json& clocks);
 
-  [[nodiscard]] const Configuration& configuration() const { return configuration_; }
   [[nodiscard]] std::span<const Event> events() const { return events_; }  // this rank's
   [[nodiscard]] int repetitions() const { return repetitions_; }           // warm-ups included
 
@@ -60,7 +59,9 @@ class RunResults {
   // The shortest time in which a phase ran, which is what clocks are compared over; infinite where
   // nothing was moved.
   [[nodiscard]] double shortest_span_seconds() const { return shortest_span_; }
-  [[nodiscard]] const std::vector<TableRow>& rows() const { return rows_; }  // counted repetitions
+  [[nodiscard]] const std::vector<CountedPhase>& counted_phases() const { return counted_phases_; }
+  // Over the counted repetitions, in their order; empty where the direction has no phase.
+  [[nodiscard]] std::vector<double> span_rates(storage::Direction direction) const;
 
  private:
   struct PhaseHistory {
@@ -78,12 +79,12 @@ class RunResults {
 
   void add_phase(const JobFacts& facts, const PhaseRecord& record, const RepetitionPlace& place,
                  PhaseHistory& history, nlohmann::ordered_json& phases);
-  void warn_of_outlier(const JobFacts& facts, const StreamFigures& figures, int repetition);
+  void warn_of_outlier(const JobFacts& facts, const RecordFigures& figures, int repetition);
   [[nodiscard]] nlohmann::ordered_json nodes_json(std::span<const NodeReport> nodes) const;
   [[nodiscard]] nlohmann::ordered_json targets_json(std::int64_t ranks) const;
   void say_how_verified(const JobFacts& facts, std::int64_t bytes);
 
-  Configuration configuration_;
+  ResultSubject subject_;
   std::vector<PhaseHistory> phases_;
   std::vector<Event> events_;
   std::int64_t bytes_verified_ = 0;
@@ -92,8 +93,8 @@ class RunResults {
   // On rank 0.
   nlohmann::ordered_json run_;
   std::vector<double> seconds_;
-  std::vector<TableRow> rows_;
+  std::vector<CountedPhase> counted_phases_;
   double shortest_span_;
 };
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

@@ -1,4 +1,4 @@
-#include "workloads/stream/ring.hpp"
+#include "measurement/ring.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 #include "common/checked.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 namespace {
 constexpr std::int64_t page_bytes = 4096;
 constexpr std::int64_t cached_bytes = std::int64_t{1} << 20;
@@ -56,4 +56,4 @@ Ring::~Ring() {
   if (base_ != nullptr) munmap(base_, static_cast<std::size_t>(stride_ * buffers_));
 }
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

@@ -1,4 +1,4 @@
-// The buffers of a stream: page-aligned, prefaulted, used over and over.
+// Buffers of a workload: page-aligned, prefaulted, used over and over.
 //
 // Few enough to stay in the processor's cache, as an application's would; at least one for each
 // transfer in flight.
@@ -9,7 +9,7 @@
 
 #include "common/status.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 
 class Ring {
  public:
@@ -36,4 +36,4 @@ class Ring {
   std::int64_t buffers_ = 0;
 };
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

@@ -8,9 +8,9 @@
 #include "measurement/aggregate.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/job.hpp"
-#include "workloads/stream/execute.hpp"
+#include "measurement/phase_record.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 
 // What --stonewall found, over all ranks.
 struct WallFigures {
@@ -24,7 +24,7 @@ struct WallFigures {
   }
 };
 
-struct StreamFigures {
+struct RecordFigures {
   // As every phase has them. The span is from the first rank's first transfer to the last rank's
   // last one with its sync: nothing holds the ranks together in between.
   PhaseFigures phase;
@@ -36,7 +36,7 @@ struct StreamFigures {
   WallFigures wall;
 };
 
-[[nodiscard]] StreamFigures stream_figures(const Job& job, const PhaseRecord& record,
+[[nodiscard]] RecordFigures record_figures(const Job& job, const PhaseRecord& record,
                                            const ClockOffset& offset);
 
 // By target: bytes of its ranks, and the I/O time of the slowest. On rank 0.
@@ -50,4 +50,4 @@ struct TargetFigures {
 // By node, as aggregate.hpp has it: every node leader gets its node's figures.
 [[nodiscard]] NodePhase node_figures(const Job& job, const PhaseRecord& record);
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

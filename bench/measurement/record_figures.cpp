@@ -1,17 +1,17 @@
-#include "workloads/stream/figures.hpp"
+#include "measurement/record_figures.hpp"
 
 #include <array>
 
 #include "common/clock.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 namespace {
 
 double rate(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }
 
 }  // namespace
 
-StreamFigures stream_figures(const Job& job, const PhaseRecord& record, const ClockOffset& offset) {
+RecordFigures record_figures(const Job& job, const PhaseRecord& record, const ClockOffset& offset) {
   const auto on_clock = [&](std::int64_t local_ns) { return local_ns + offset.offset_ns; };
   // The latest of each by maximum; the earliest by the maximum of its negative.
   const std::array<std::int64_t, 9> mine{on_clock(record.end_ns),
@@ -36,7 +36,7 @@ StreamFigures stream_figures(const Job& job, const PhaseRecord& record, const Cl
       static_cast<double>(record.wall.bytes), record.wall.reached ? 1.0 : 0.0};
   const std::vector<double> sums = sum_over_ranks(job, counts);
 
-  StreamFigures figures;
+  RecordFigures figures;
   PhaseFigures& phase = figures.phase;
   const bool reading = record.direction == storage::Direction::read;
   phase.key = {reading ? function_read : function_write, record.direction};
@@ -88,4 +88,4 @@ NodePhase node_figures(const Job& job, const PhaseRecord& record) {
   return node;
 }
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

@@ -6,6 +6,7 @@
 // one counted repetition.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,31 +16,29 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/run_folder.hpp"
-#include "workloads/stream/execute.hpp"
-#include "workloads/stream/run_results.hpp"
+#include "measurement/swept_run.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 
 struct SweepInputs {
   const Job& job;
   FailureGuard& guard;
   const CoreSettings& core;
-  const Options& options;
   const JobFolders& folders;
-  std::vector<Configuration> configurations;
-  std::vector<nlohmann::ordered_json> runs;  // run.json of each so far; on rank 0
+  std::string directory;  // whose file system the results describe
   std::vector<std::string> command;
 };
 
 class Sweep {
  public:
-  Sweep(SweepInputs inputs, Executor& executor);
+  // The order of `runs` is that of the results. At least one.
+  Sweep(SweepInputs inputs, std::vector<std::unique_ptr<SweptRun>> runs);
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
   ~Sweep() = default;
 
-  // Collective. Runs everything, writes the results, prints the tables on rank 0. On a failure
-  // every rank gets an error, and `failed_rank()` is the lowest rank that has the cause.
+  // Collective. Runs everything and writes the results. On a failure every rank gets an error, and
+  // `failed_rank()` is the lowest rank that has the cause.
   Status run();
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   // After a failure, on rank 0: writes what was measured until then, still with status "running";
@@ -49,24 +48,22 @@ class Sweep {
  private:
   Status run_round(int round);
   Status run_once(std::size_t index, int round);
-  [[nodiscard]] bool is_finished(RunResults& results) const;
+  [[nodiscard]] bool is_finished(SweptRun& run) const;
   Status write_results(const nlohmann::json& quiet);
-  [[nodiscard]] Status write_run(RunResults& results) const;
-  [[nodiscard]] nlohmann::ordered_json clocks_json(const RunResults& results,
+  [[nodiscard]] Status write_run(SweptRun& run) const;
+  [[nodiscard]] nlohmann::ordered_json clocks_json(const SweptRun& run,
                                                    const ClockOffset& end) const;
-  void report_progress(std::size_t index, int round, bool warmup) const;
-  [[nodiscard]] Status print_summary() const;
+  void report_progress(const SweptRun& run, int round, bool warmup) const;
   [[nodiscard]] double elapsed_seconds() const;
 
   SweepInputs in_;
-  Executor& executor_;
   JobFacts facts_;
-  std::vector<RunResults> results_;
+  std::vector<std::unique_ptr<SweptRun>> runs_;
   std::vector<bool> finished_;  // by configuration
   std::int64_t local_start_ns_ = 0;
   int executed_ = 0;  // repetitions so far, over all configurations
   int failed_rank_ = none_failed;
-  const RunResults* failed_ = nullptr;
+  const SweptRun* failed_ = nullptr;
 };
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

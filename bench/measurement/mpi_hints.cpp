@@ -1,4 +1,4 @@
-#include "workloads/stream/hints.hpp"
+#include "measurement/mpi_hints.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace weir::bench::stream {
+namespace weir::bench {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -17,11 +17,11 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-Result<Hints> Hints::read(const std::string& path) {
-  Hints hints;
+Result<MpiHints> MpiHints::read(const std::string& path) {
+  MpiHints hints;
   if (path.empty()) return hints;
   std::ifstream file(path);
-  if (!file) return invalid_argument(fmt::format("stream: --hints {}: cannot be read", path));
+  if (!file) return invalid_argument(fmt::format("--hints {}: cannot be read", path));
   MPI_Info_create(&hints.info_);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -35,18 +35,23 @@ Result<Hints> Hints::read(const std::string& path) {
                                                              : trimmed(text.substr(equals + 1)));
     if (name.empty() || value.empty() || name.size() > MPI_MAX_INFO_KEY ||
         value.size() > MPI_MAX_INFO_VAL) {
-      return invalid_argument(
-          fmt::format("stream: --hints {}: line {} is not NAME = VALUE", path, number));
+      return invalid_argument(fmt::format("--hints {}: line {} is not NAME = VALUE", path, number));
     }
     MPI_Info_set(hints.info_, name.c_str(), value.c_str());
   }
   return hints;
 }
 
-Hints::Hints(Hints&& other) noexcept : info_(std::exchange(other.info_, MPI_INFO_NULL)) {}
+MpiHints::MpiHints(MpiHints&& other) noexcept : info_(std::exchange(other.info_, MPI_INFO_NULL)) {}
 
-Hints::~Hints() {
+void MpiHints::set(const char* name, std::int64_t value) {
+  if (value == 0) return;
+  if (info_ == MPI_INFO_NULL) MPI_Info_create(&info_);
+  MPI_Info_set(info_, name, fmt::format("{}", value).c_str());
+}
+
+MpiHints::~MpiHints() {
   if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
 }
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

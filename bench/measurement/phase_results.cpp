@@ -1,4 +1,4 @@
-#include "workloads/stream/run_results.hpp"
+#include "measurement/phase_results.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "common/clock.hpp"
-#include "workloads/stream/plan.hpp"
 
-namespace weir::bench::stream {
+namespace weir::bench {
 namespace {
 
 using nlohmann::ordered_json;
@@ -19,7 +18,7 @@ const char* function_of(storage::Direction direction) { return bench::name_of(di
 
 // Collective: every rank adds what it saw.
 CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figures,
-                                const PhaseRecord& record) {
+                                const PhaseRecord& record, bool sync_each) {
   const bool reading = record.direction == storage::Direction::read;
   // Device bytes, leaders, leaders that know, resident shares summed, how many.
   const std::array<double, 5> mine{
@@ -32,8 +31,7 @@ CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figur
   seen.bytes = figures.bytes;
   seen.memory_file_system = facts.memory_file_system;
   seen.direct_io = facts.core.direct;
-  seen.durable_sync =
-      !reading && (facts.core.durability != storage::Durability::none || facts.options.sync_each);
+  seen.durable_sync = !reading && (facts.core.durability != storage::Durability::none || sync_each);
   if (reading && sums[4] > 0) seen.resident_fraction_before = sums[3] / sums[4];
   if (sums[1] > 0 && sums[1] == sums[2]) {
     seen.device_bytes = static_cast<std::int64_t>(sums[0]);
@@ -53,32 +51,29 @@ ordered_json wall_json(const WallFigures& wall) {
           {"operations_most", wall.operations_most}};
 }
 
-TableRow row_of(const StreamFigures& figures, storage::Direction direction, int iteration) {
-  TableRow row;
-  row.direction = direction;
-  row.iteration = iteration;
-  row.bytes = figures.phase.bytes;
-  row.operations = figures.phase.operations;
-  row.open_seconds = figures.opening_seconds;
-  row.transfer_seconds = figures.phase.span_seconds;
-  row.close_seconds = figures.closing_seconds;
-  row.total_seconds = figures.total_seconds;
-  row.wall = figures.wall;
-  return row;
+// The ranks whose files lie in a directory: dealt in turn.
+std::vector<std::int64_t> ranks_of(std::size_t directory, std::size_t directories,
+                                   std::int64_t ranks) {
+  std::vector<std::int64_t> mine;
+  for (auto rank = static_cast<std::int64_t>(directory); rank < ranks;
+       rank += static_cast<std::int64_t>(directories)) {
+    mine.push_back(rank);
+  }
+  return mine;
 }
 
 }  // namespace
 
-RunResults::RunResults(Configuration configuration, const Options& options, ordered_json run)
-    : configuration_(std::move(configuration)),
+PhaseResults::PhaseResults(ResultSubject subject, ordered_json run)
+    : subject_(std::move(subject)),
       run_(std::move(run)),
       shortest_span_(std::numeric_limits<double>::infinity()) {
-  if (options.write) phases_.emplace_back(storage::Direction::write);
-  if (options.read) phases_.emplace_back(storage::Direction::read);
+  if (subject_.write) phases_.emplace_back(storage::Direction::write);
+  if (subject_.read) phases_.emplace_back(storage::Direction::read);
 }
 
-void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
-                     const RepetitionPlace& place) {
+void PhaseResults::add(const JobFacts& facts, const RepetitionRecord& record,
+                       const RepetitionPlace& place) {
   ++repetitions_;
   bytes_verified_ += record.bytes_verified;
   events_.insert(events_.end(), record.events.begin(), record.events.end());
@@ -101,17 +96,18 @@ void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
   run_["repetitions"].push_back(std::move(entry));
 }
 
-void RunResults::add_phase(const JobFacts& facts, const PhaseRecord& record,
-                           const RepetitionPlace& place, PhaseHistory& history,
-                           ordered_json& phases) {
+void PhaseResults::add_phase(const JobFacts& facts, const PhaseRecord& record,
+                             const RepetitionPlace& place, PhaseHistory& history,
+                             ordered_json& phases) {
   const Job& job = facts.job;
   trace_step_ = std::max(trace_step_, record.trace_step);
-  const StreamFigures figures = stream_figures(job, record, facts.offset);
-  const CacheState cache = judge_cache(observe_cache(facts, figures.phase, record));
+  const RecordFigures figures = record_figures(job, record, facts.offset);
+  const CacheState cache =
+      judge_cache(observe_cache(facts, figures.phase, record, subject_.sync_each));
   const NodePhase node = node_figures(job, record);
-  const std::size_t targets = configuration_.files.directories().size();
+  const std::size_t targets = subject_.directories.size();
   const auto by_target =
-      target_figures(job, record, configuration_.files.target_of(job.rank), targets);
+      target_figures(job, record, static_cast<std::size_t>(job.rank) % targets, targets);
   if (place.counted) {
     history.latencies.merge(record.latencies);
     if (job.node_rank == 0) {
@@ -126,7 +122,8 @@ void RunResults::add_phase(const JobFacts& facts, const PhaseRecord& record,
       bench::phase_json(figures.phase, function_of(record.direction), cache, facts.hosts);
   phase["open_seconds"] = spread_json(figures.open_seconds, facts.hosts);
   phase["close_seconds"] = spread_json(figures.close_seconds, facts.hosts);
-  if (facts.options.stonewall_seconds > 0) phase["stonewall"] = wall_json(figures.wall);
+  phase["total_seconds"] = figures.total_seconds;
+  if (subject_.stonewalled) phase["stonewall"] = wall_json(figures.wall);
   phases.push_back(std::move(phase));
   warn_of_outlier(facts, figures, place.index);
   if (!place.counted) return;
@@ -145,13 +142,13 @@ void RunResults::add_phase(const JobFacts& facts, const PhaseRecord& record,
   if (figures.phase.span_seconds > 0) {
     shortest_span_ = std::min(shortest_span_, figures.phase.span_seconds);
   }
-  rows_.push_back(row_of(figures, record.direction, counted()));
+  counted_phases_.push_back({record.direction, counted(), figures});
 }
 
-void RunResults::warn_of_outlier(const JobFacts& facts, const StreamFigures& figures,
-                                 int repetition) {
+void PhaseResults::warn_of_outlier(const JobFacts& facts, const RecordFigures& figures,
+                                   int repetition) {
   const Spread& io = figures.phase.io_seconds;
-  if (facts.options.outlier_seconds <= 0 || io.max - io.mean <= facts.options.outlier_seconds) {
+  if (subject_.outlier_seconds <= 0 || io.max - io.mean <= subject_.outlier_seconds) {
     return;
   }
   run_["warnings"].push_back(fmt::format(
@@ -160,7 +157,7 @@ void RunResults::warn_of_outlier(const JobFacts& facts, const StreamFigures& fig
       facts.hosts.host_of(io.max_rank), io.max, io.mean));
 }
 
-bool RunResults::settled(const RepetitionPolicy& policy) const {
+bool PhaseResults::settled(const RepetitionPolicy& policy) const {
   for (const PhaseHistory& phase : phases_) {
     std::vector<double> headline;
     for (const DirectionRates& rate : phase.rates) headline.push_back(rate.span);
@@ -169,7 +166,7 @@ bool RunResults::settled(const RepetitionPolicy& policy) const {
   return counted() >= policy.minimum;
 }
 
-ordered_json RunResults::nodes_json(std::span<const NodeReport> nodes) const {
+ordered_json PhaseResults::nodes_json(std::span<const NodeReport> nodes) const {
   ordered_json all = ordered_json::array();
   for (const NodeReport& node : nodes) {
     ordered_json entry = {
@@ -188,13 +185,13 @@ ordered_json RunResults::nodes_json(std::span<const NodeReport> nodes) const {
   return all;
 }
 
-ordered_json RunResults::targets_json(std::int64_t ranks) const {
+ordered_json PhaseResults::targets_json(std::int64_t ranks) const {
   ordered_json all = ordered_json::array();
-  const std::vector<std::string> directories = configuration_.files.directories();
+  const std::vector<std::string>& directories = subject_.directories;
   if (directories.size() < 2) return all;
   for (std::size_t i = 0; i < directories.size(); ++i) {
     ordered_json entry = {{"directory", directories[i]},
-                          {"ranks", ranks_of_target(i, directories.size(), ranks)},
+                          {"ranks", ranks_of(i, directories.size(), ranks)},
                           {"phases", ordered_json::array()}};
     for (const PhaseHistory& phase : phases_) {
       if (phase.targets.empty()) continue;
@@ -211,24 +208,25 @@ ordered_json RunResults::targets_json(std::int64_t ranks) const {
   return all;
 }
 
-void RunResults::say_how_verified(const JobFacts& facts, std::int64_t bytes) {
+std::vector<double> PhaseResults::span_rates(storage::Direction direction) const {
+  std::vector<double> rates;
+  for (const PhaseHistory& phase : phases_) {
+    if (phase.direction != direction) continue;
+    for (const DirectionRates& one : phase.rates) rates.push_back(one.span);
+  }
+  return rates;
+}
+
+void PhaseResults::say_how_verified(const JobFacts& facts, std::int64_t bytes) {
   ordered_json& verification = run_["verification"];
   verification["bytes_verified"] = bytes;
-  if (!facts.core.verify) return;
-  verification["how"] =
-      "in the timed reads, the stamp of every page and transfer; then, untimed, every byte: of "
-      "what "
-      "the buffers still held, and where that is not all, of a further reading. Stamps are a "
-      "function of seed, file, generation and place; the rest of a page of seed and place in the "
-      "transfer";
-  if (!facts.options.read) {
-    verification["how"] =
-        "nothing was read in timed phases: after writing, every byte was read back, untimed";
+  if (facts.core.verify && !subject_.how_verified.empty()) {
+    verification["how"] = subject_.how_verified;
   }
 }
 
-void RunResults::finish(const JobFacts& facts, const ordered_json& environment,
-                        const ordered_json& clocks) {
+void PhaseResults::finish(const JobFacts& facts, const ordered_json& environment,
+                          const ordered_json& clocks) {
   const Job& job = facts.job;
   ordered_json histograms = ordered_json::array();
   std::vector<double> node_numbers;
@@ -269,14 +267,14 @@ void RunResults::finish(const JobFacts& facts, const ordered_json& environment,
   say_how_verified(facts, static_cast<std::int64_t>(verified_sum[0]));
   run_["clocks"] = clocks;
   run_["environment"] = environment;
-  if (facts.options.trace_events == 0) {
+  if (!subject_.traced) {
     run_["warnings"].push_back(
         "the trace is switched off (--trace-events 0); all other figures are of every operation");
   } else if (trace_step > 1) {
     run_["warnings"].push_back(fmt::format(
-        "the trace has every {}th operation (--trace-events {}); all other figures, the latencies "
+        "the trace has every {}th operation (--trace-events); all other figures, the latencies "
         "among them, are of every one",
-        trace_step, facts.options.trace_events));
+        trace_step));
   }
   if (clocks["flagged"].get<bool>()) {
     run_["warnings"].push_back(fmt::format(
@@ -289,4 +287,4 @@ void RunResults::finish(const JobFacts& facts, const ordered_json& environment,
   run_["finished_utc"] = utc_now();
 }
 
-}  // namespace weir::bench::stream
+}  // namespace weir::bench

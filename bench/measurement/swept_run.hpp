@@ -1,0 +1,70 @@
+// One configuration of a job, as the sweep over all of them (sweep.hpp) sees it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "common/status.hpp"
+#include "measurement/clock_offset.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/events.hpp"
+#include "measurement/job.hpp"
+#include "measurement/repetition.hpp"
+#include "measurement/result.hpp"
+
+namespace weir::bench {
+
+// What is the same for all configurations of a job.
+struct JobFacts {
+  const Job& job;
+  const CoreSettings& core;
+  HostTable hosts = {};                 // on rank 0
+  ClockOffset offset = {};              // of this rank at the job's start
+  std::int64_t epoch_ns = 0;            // the job's start on rank 0's clock
+  double memory_rate = 0;               // memory copy by all ranks, bytes per second; on rank 0
+  std::string memory_file_system = {};  // its type when the files are kept in memory
+};
+
+// One repetition's place in the job. Times are of this process's clock.
+struct RepetitionPlace {
+  int index = 0;
+  bool counted = false;  // not a warm-up
+  int order = 0;         // among all repetitions of the job
+  std::int64_t started_ns = 0;
+  std::int64_t ended_ns = 0;
+};
+
+class SweptRun {
+ public:
+  SweptRun() = default;
+  SweptRun(const SweptRun&) = delete;
+  SweptRun& operator=(const SweptRun&) = delete;
+  virtual ~SweptRun() = default;
+
+  [[nodiscard]] virtual const std::string& label() const = 0;
+  [[nodiscard]] virtual const std::string& slug() const = 0;
+
+  // Collective: carries out one repetition. Fails on every rank when it fails on one;
+  // `failed_rank()` is then the lowest one that has the cause.
+  virtual Status repeat(std::int32_t repetition) = 0;
+  [[nodiscard]] virtual int failed_rank() const = 0;
+  // Collective: the figures of the repetition that repeat() carried out.
+  virtual void add(const JobFacts& facts, const RepetitionPlace& place) = 0;
+  // Collective: completes run().
+  virtual void finish(const JobFacts& facts, const nlohmann::ordered_json& environment,
+                      const nlohmann::ordered_json& clocks) = 0;
+
+  [[nodiscard]] virtual std::span<const Event> events() const = 0;  // this rank's
+  [[nodiscard]] virtual int repetitions() const = 0;                // warm-ups included
+
+  // On rank 0.
+  virtual nlohmann::ordered_json& run() = 0;      // run.json so far
+  [[nodiscard]] virtual int counted() const = 0;  // repetitions
+  [[nodiscard]] virtual bool settled(const RepetitionPolicy& policy) const = 0;
+  // The shortest time that clocks are compared over; infinite where nothing was moved.
+  [[nodiscard]] virtual double shortest_seconds() const = 0;
+};
+
+}  // namespace weir::bench

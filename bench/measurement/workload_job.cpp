@@ -1,0 +1,65 @@
+#include "measurement/workload_job.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "measurement/result.hpp"
+
+namespace weir::bench {
+
+using nlohmann::ordered_json;
+
+int complain(Error error) {
+  error.rank = -1;
+  fmt::print(stderr, "weir-bench: {}\n", error.text());
+  return exit_usage;
+}
+
+ordered_json result_parameters(const Settings& settings, const std::vector<std::string>& sizes) {
+  // Where the program reads and writes its own files says nothing of the measurement.
+  constexpr std::array<std::string_view, 6> own{"expectation", "output", "plan",
+                                                "progress",    "ranks",  "summary-file"};
+  ordered_json parameters;
+  const ordered_json all = parameters_json(settings);
+  for (const auto& [name, entry] : all.items()) {
+    if (std::find(own.begin(), own.end(), name) != own.end()) continue;
+    const bool is_size = std::find(sizes.begin(), sizes.end(), name) != sizes.end();
+    std::string key = is_size ? name + "_bytes" : name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    parameters[key] = entry;
+  }
+  return parameters;
+}
+
+Result<std::vector<ordered_json>> write_new_runs(const JobFolders& folders,
+                                                 const std::vector<RunHead>& heads,
+                                                 const CoreSettings& core) {
+  std::vector<ordered_json> runs;
+  for (const RunHead& head : heads) {
+    runs.push_back(new_run(folders, head, core));
+    if (Status status = write_file_atomically(
+            fmt::format("{}/{}/run.json", folders.root, head.slug), runs.back().dump(1) + "\n");
+        !status) {
+      return status.error();
+    }
+  }
+  return runs;
+}
+
+int run_under_mpi(const std::function<int(int ranks)>& run) {
+  prepare_signals();
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int status = run(ranks);
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,179 @@
+#include "workloads/array/array_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "measurement/repetition.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+using nlohmann::ordered_json;
+using storage::Direction;
+
+constexpr double mebibyte = 1048576;
+// A rank that moved less than this share of the busiest moved headers, not the array.
+constexpr double least_share_of_a_mover = 0.01;
+
+constexpr const char* how_verified =
+    "every byte of what was read in the timed phase, untimed; and of the whole array, read back "
+    "untimed, where a section was written or nothing was read. Elements are a function of seed, "
+    "generation and global index";
+
+double median(const std::vector<double>& values) {
+  return values.empty() ? 0 : median_interval(values).median;
+}
+
+}  // namespace
+
+ArrayRun::ArrayRun(Configuration configuration, const Options& options, Executor& executor,
+                   std::string directory, ordered_json run)
+    : PhasedRun(configuration.variant.label, configuration.variant.slug,
+                {.write = options.write,
+                 .read = options.read,
+                 .directories = {std::move(directory)},
+                 .how_verified = how_verified},
+                std::move(run)),
+      configuration_(std::move(configuration)),
+      executor_(executor) {}
+
+Status ArrayRun::repeat(std::int32_t repetition) {
+  auto record = executor_.run(configuration_, repetition);
+  if (!record) return record.error();
+  record_ = std::move(record.value().repetition);
+  phases_ = std::move(record.value().phases);
+  return {};
+}
+
+void ArrayRun::add(const JobFacts& facts, const RepetitionPlace& place) {
+  PhasedRun::add(facts, place);
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    ordered_json costs = costs_json(facts, phases_[i], record_.phases[i].bytes, place.counted);
+    if (facts.job.rank != 0) continue;
+    run()["repetitions"].back()["phases"][i]["array"] = std::move(costs);
+  }
+}
+
+ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord& costs,
+                                  std::int64_t bytes, bool counted) {
+  const Job& job = facts.job;
+  const bool writing = costs.direction == Direction::write;
+  const auto moved = static_cast<double>(writing ? costs.bytes_written : costs.bytes_read);
+  double busiest = 0;
+  MPI_Allreduce(&moved, &busiest, 1, MPI_DOUBLE, MPI_MAX, job.world);
+  const bool mover = moved > 0 && moved >= least_share_of_a_mover * busiest;
+  const std::array<double, 7> mine{static_cast<double>(costs.bytes_written),
+                                   static_cast<double>(costs.bytes_read),
+                                   static_cast<double>(bytes),
+                                   mover ? 1.0 : 0.0,
+                                   mover ? moved : 0.0,
+                                   costs.io_known ? 1.0 : 0.0,
+                                   costs.stages ? 1.0 : 0.0};
+  const std::vector<double> sums = sum_over_ranks(job, mine);
+  const StageTimes stages = costs.stages.value_or(StageTimes{});
+  const std::array<double, 4> times{seconds_of(stages.planning_ns), seconds_of(stages.gathering_ns),
+                                    seconds_of(stages.storage_ns), seconds_of(stages.waiting_ns)};
+  const std::vector<Spread> spreads = spread_over_ranks(job, times);
+  if (job.rank != 0) return nullptr;
+  ordered_json json = {{"bytes_written", nullptr},     {"bytes_read", nullptr},
+                       {"moved_per_byte", nullptr},    {"movers", nullptr},
+                       {"balance", nullptr},           {"planning_seconds", nullptr},
+                       {"gathering_seconds", nullptr}, {"storage_seconds", nullptr},
+                       {"waiting_seconds", nullptr}};
+  if (sums[5] == job.size) {
+    const double per_byte = sums[2] > 0 ? (sums[0] + sums[1]) / sums[2] : 0;
+    const double balance = sums[4] > 0 ? busiest * sums[3] / sums[4] : 0;
+    json["bytes_written"] = static_cast<std::int64_t>(sums[0]);
+    json["bytes_read"] = static_cast<std::int64_t>(sums[1]);
+    json["moved_per_byte"] = per_byte;
+    json["movers"] = static_cast<std::int64_t>(sums[3]);
+    if (balance > 0) json["balance"] = balance;
+    History& history = writing ? writing_ : reading_;
+    if (counted) {
+      history.moved_per_byte.push_back(per_byte);
+      if (balance > 0) history.balance.push_back(balance);
+      history.movers = static_cast<std::int64_t>(sums[3]);
+    }
+  }
+  if (sums[6] == job.size) {
+    json["planning_seconds"] = spread_json(spreads[0], facts.hosts);
+    json["gathering_seconds"] = spread_json(spreads[1], facts.hosts);
+    json["storage_seconds"] = spread_json(spreads[2], facts.hosts);
+    json["waiting_seconds"] = spread_json(spreads[3], facts.hosts);
+  }
+  return json;
+}
+
+// Repetitions of one round stand side by side in time: their ratios are compared, not their means.
+double ArrayRun::share_of_peak(Direction direction) const {
+  if (peak_ == nullptr) return 0;
+  const std::vector<double> mine = results_.span_rates(direction);
+  const std::vector<double> peak = peak_->results_.span_rates(direction);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(mine.size(), peak.size()); ++i) {
+    if (peak[i] > 0) ratios.push_back(mine[i] / peak[i]);
+  }
+  return median(ratios);
+}
+
+ordered_json ArrayRun::peaks_json() const {
+  ordered_json peaks = ordered_json::array();
+  if (peak_ == nullptr) return peaks;
+  for (const Direction direction : {Direction::write, Direction::read}) {
+    const std::vector<double> rates = peak_->results_.span_rates(direction);
+    if (rates.empty()) continue;
+    peaks.push_back({{"direction", bench::name_of(direction)},
+                     {"peak_bytes_per_second", median(rates)},
+                     {"fraction", share_of_peak(direction)}});
+  }
+  return peaks;
+}
+
+void ArrayRun::finish(const JobFacts& facts, const ordered_json& environment,
+                      const ordered_json& clocks) {
+  PhasedRun::finish(facts, environment, clocks);
+  if (facts.job.rank == 0) run()["peaks"] = peaks_json();
+}
+
+ArrayRun::Line ArrayRun::line(Direction direction) const {
+  const History& seen = history(direction);
+  return {.rate = median(results_.span_rates(direction)),
+          .share_of_peak = share_of_peak(direction),
+          .moved_per_byte = median(seen.moved_per_byte),
+          .balance = median(seen.balance),
+          .movers = seen.movers};
+}
+
+std::string table(const Geometry& geometry, const std::vector<const ArrayRun*>& runs) {
+  std::string text =
+      fmt::format("array {} of {}, {:.4g} MiB; {}\n", geometry.shape.text(), geometry.type.name(),
+                  static_cast<double>(geometry.array_bytes()) / mebibyte, geometry.writing.text());
+  if (geometry.is_section()) {
+    text += fmt::format("section of {} from {}, {:.4g} MiB\n",
+                        array::extents_text(geometry.asked.extent),
+                        array::extents_text(geometry.asked.lower),
+                        static_cast<double>(geometry.asked_bytes()) / mebibyte);
+  }
+  text += fmt::format("{:<18} {:<6} {:>10} {:>8} {:>14} {:>7} {:>8}\n", "api", "", "MiB/s",
+                      "of peak", "moved per byte", "movers", "balance");
+  const auto figure = [](double value, const char* form) {
+    return value > 0 ? fmt::format(fmt::runtime(form), value) : std::string("-");
+  };
+  for (const ArrayRun* run : runs) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+      const ArrayRun::Line line = run->line(direction);
+      if (line.rate <= 0) continue;
+      text += fmt::format(
+          "{:<18} {:<6} {:>10.1f} {:>8} {:>14} {:>7} {:>8}\n", run->label(),
+          bench::name_of(direction), line.rate / mebibyte, figure(line.share_of_peak, "{:.3f}"),
+          figure(line.moved_per_byte, "{:.3f}"), line.movers, figure(line.balance, "{:.2f}"));
+    }
+  }
+  return text;
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,146 @@
+// The settings of `weir-bench array`.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "workloads/array/parameters.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+using Kind = SettingKind;
+
+std::vector<Setting> array_settings() {
+  return {
+      {.name = "api",
+       .kind = Kind::choices,
+       .default_value = "mpiio",
+       .metavar = "LIST",
+       .help = "interface; several make several configurations, interleaved",
+       .choices = {"weir", "mpiio", "mpiio-independent", "hdf5", "pnetcdf", "posix"},
+       .letter = "a"},
+      {.name = "shape",
+       .default_value = "1024x1024",
+       .metavar = "NxMx...",
+       .help = "extents of the array, the slowest first; suffixes k, m, g"},
+      {.name = "type",
+       .default_value = "float64",
+       .metavar = "TYPE",
+       .help = "of an element, by NumPy's name, or record[BYTES]"},
+      {.name = "distribution",
+       .default_value = "BLOCK",
+       .metavar = "LIST",
+       .help = "BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per dimension, or one for all"},
+      {.name = "grid",
+       .metavar = "NxMx...",
+       .help = "processes per dimension, 0: as MPI_Dims_create [as MPI_Dims_create]"},
+      {.name = "read-distribution",
+       .metavar = "LIST",
+       .help = "how ranks hold the array when it is read [as when it is written]"},
+      {.name = "read-grid",
+       .metavar = "NxMx...",
+       .help = "processes when it is read; a product below the ranks reads with fewer"},
+      {.name = "section",
+       .metavar = "A:B,C:D,...",
+       .help = "write and read these indices, from A to before B, of an array that is there"},
+      {.name = "half-section",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "a section that covers half of the array and begins on no boundary"},
+  };
+}
+
+std::vector<Setting> phase_settings() {
+  return {
+      {.name = "write",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "write, timed; without -w and -r both",
+       .letter = "w"},
+      {.name = "read",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "read, timed",
+       .letter = "r"},
+      {.name = "existing",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "write over the file of the repetition before instead of making it anew"},
+      {.name = "peak",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "also write and read as many bytes in one piece per rank, interleaved; rates are "
+               "then given as a share of it"},
+  };
+}
+
+std::vector<Setting> file_settings() {
+  return {
+      {.name = "chunk",
+       .default_value = "none",
+       .metavar = "NxM...|natural|none",
+       .help = "extents of the chunks on disk (weir, hdf5); natural: the blocks of --distribution"},
+      {.name = "chunk-counts",
+       .metavar = "NxMx...",
+       .help = "instead: chunks per dimension, of equal extents"},
+      {.name = "layout",
+       .kind = Kind::choice,
+       .default_value = "shared",
+       .metavar = "FILES",
+       .help = "weir: one file, one per aggregator, or one per rank",
+       .choices = {"shared", "per-aggregator", "per-rank"}},
+      {.name = "file-order",
+       .kind = Kind::choice,
+       .default_value = "row-major",
+       .metavar = "ORDER",
+       .help = "weir: order of the elements on disk",
+       .choices = {"row-major", "column-major"}},
+      {.name = "strategy",
+       .kind = Kind::choice,
+       .default_value = "automatic",
+       .metavar = "HOW",
+       .help = "weir: who writes what",
+       .choices = {"automatic", "direct", "node", "two-phase"}},
+      {.name = "aggregators",
+       .kind = Kind::integer,
+       .default_value = "0",
+       .metavar = "N",
+       .help = "weir: per node; MPI-IO: the hint cb_nodes, of the job; 0: chosen there"},
+      {.name = "buffer",
+       .kind = Kind::bytes,
+       .default_value = "0",
+       .metavar = "BYTES",
+       .help = "of an aggregator (weir; MPI-IO: the hint cb_buffer_size); 0: chosen there"},
+      {.name = "buffers",
+       .kind = Kind::integer,
+       .default_value = "0",
+       .metavar = "N",
+       .help = "weir: per aggregator; 0: chosen there"},
+      {.name = "hints",
+       .metavar = "FILE",
+       .help = "MPI-IO hints, one NAME = VALUE a line",
+       .letter = "U"},
+  };
+}
+
+}  // namespace
+
+std::vector<Setting> declarations() {
+  std::vector<Setting> all;
+  for (auto part : {array_settings(), phase_settings(), file_settings(), core_declarations()}) {
+    std::move(part.begin(), part.end(), std::back_inserter(all));
+  }
+  const auto takes_no_part = [](const Setting& setting) {
+    return setting.name == "direct" || setting.name == "rank-shift";
+  };
+  for (Setting& setting : all) {
+    if (setting.name == "sync") {
+      setting.help = "makes all that was written durable at the end of the write phase, timed";
+    } else if (takes_no_part(setting)) {
+      setting.help = "not for arrays: refused";
+    }
+  }
+  return all;
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,347 @@
+#include "workloads/array/execute.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "measurement/process_io.hpp"
+#include "storage/engines/file.hpp"
+#include "storage/page_cache.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+constexpr std::int64_t resident_sample_pages = 256;
+
+const char* function_name(storage::Direction direction) {
+  return direction == storage::Direction::write ? "write" : "read";
+}
+
+// Every repetition has two generations of content: what was there before, and what a timed phase
+// wrote.
+std::uint32_t generation_before(std::int32_t repetition) {
+  return 2 * static_cast<std::uint32_t>(repetition) + 1;
+}
+std::uint32_t generation_written(std::int32_t repetition) {
+  return generation_before(repetition) + 1;
+}
+
+std::optional<storage::DeviceCounters> counters_of(const std::string& directory) {
+  const auto opened = storage::File::open(directory, {});
+  if (!opened) return std::nullopt;
+  const auto counters = storage::device_counters(opened.value());
+  if (!counters) return std::nullopt;
+  return counters.value();
+}
+
+std::int64_t moved(const storage::DeviceCounters& counters, storage::Direction direction) {
+  return direction == storage::Direction::read ? counters.bytes_read : counters.bytes_written;
+}
+
+}  // namespace
+
+// One opening of the file, one transfer, one closing.
+struct Executor::Attempt {
+  const Configuration& configuration;
+  const Access& access;
+  storage::Direction direction;
+  bool create;
+  std::int32_t repetition;
+
+  [[nodiscard]] bool writing() const { return direction == storage::Direction::write; }
+};
+
+Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
+                   const Geometry& geometry, const Options& options, std::string test_directory)
+    : job_(job),
+      guard_(guard),
+      core_(core),
+      geometry_(geometry),
+      options_(options),
+      test_directory_(std::move(test_directory)) {}
+
+Executor::~Executor() = default;
+
+Status Executor::meet(Status mine, std::int64_t* wait_ns) {
+  if (!mine && mine.error().rank < 0) mine.error().rank = job_.rank;
+  auto agreed = agree(job_.world, mine.ok() ? none_failed : job_.rank, job_.deadline_ns());
+  if (!agreed) {
+    failed_rank_ = job_.rank;
+    return agreed.error();
+  }
+  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
+  if (agreed.value().failed_rank == none_failed) return {};
+  failed_rank_ = agreed.value().failed_rank;
+  return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
+}
+
+ElementPayload Executor::payload(const Configuration& configuration,
+                                 std::uint32_t generation) const {
+  return {{.seed = configuration.payload_seed,
+           .file = 0,
+           .generation = generation,
+           .compressible_percent = core_.compressible_percent},
+          geometry_.type,
+          geometry_.array_bytes()};
+}
+
+// Takes the memory and clears the way for the file.
+Status Executor::prepare(const Configuration& configuration, std::int32_t repetition) {
+  guard_.set_test_files({test_directory_, {configuration.path}});
+  if (!memory_) {
+    const std::int64_t bytes = std::max(
+        {geometry_.type.bytes(), Part(geometry_, geometry_.writing, job_.rank).held_bytes(),
+         Part(geometry_, geometry_.reading, job_.rank).held_bytes()});
+    auto ring = Ring::create(1, bytes);
+    if (!ring) return ring.error();
+    memory_ = std::make_unique<Ring>(std::move(ring).value());
+  }
+  const bool keeps = options_.existing && repetition > 0;
+  if (keeps || job_.rank != 0) return {};
+  if (unlink(configuration.path.c_str()) == 0 || errno == ENOENT) return {};
+  return system_failure("unlink", configuration.path, -1, errno);
+}
+
+Result<Executor::Access> Executor::access(const Configuration& configuration,
+                                          const array::RegularDistribution& by, bool whole) {
+  const Part asked(geometry_, by, job_.rank);
+  Access access{whole ? asked.whole() : asked, {}};
+  if (configuration.variant.api != Api::contiguous) {
+    access.runs = access.part.runs();
+    return access;
+  }
+  // One piece per rank, in the order of the ranks.
+  const std::int64_t bytes = access.part.asked_bytes();
+  std::int64_t before = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iexscan(&bytes, &before, 1, MPI_INT64_T, MPI_SUM, job_.world, &request);
+  if (Status status = wait_for(request, job_.deadline_ns(), "the sizes of the pieces"); !status) {
+    return status.error();
+  }
+  if (job_.rank == 0) before = 0;  // MPI leaves it undefined
+  access.runs.push_back({.from_offset = 0, .to_offset = before, .bytes = bytes, .levels = {}});
+  return access;
+}
+
+Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32_t repetition) {
+  ArrayRecord record;
+  std::int64_t& verified = record.repetition.bytes_verified;
+  if (Status status = meet(prepare(configuration, repetition)); !status) return status.error();
+  // What the others are held against has neither sections nor another distribution for reading.
+  const bool plain = configuration.variant.api == Api::contiguous;
+  const bool section = geometry_.is_section() && !plain;
+  const auto& reading = plain ? geometry_.writing : geometry_.reading;
+  bool create = !options_.existing || repetition == 0;
+
+  if (section || !options_.write) {
+    auto before = access(configuration, geometry_.writing, section);
+    if (!before) return before.error();
+    payload(configuration, generation_before(repetition)).fill(before.value().runs, memory_->at(0));
+    if (Status status =
+            untimed(configuration, before.value(), storage::Direction::write, create, repetition);
+        !status) {
+      return status.error();
+    }
+    create = false;
+  }
+  if (options_.write) {
+    auto written = access(configuration, geometry_.writing, false);
+    if (!written) return written.error();
+    payload(configuration, generation_written(repetition))
+        .fill(written.value().runs, memory_->at(0));
+    Attempt attempt{configuration, written.value(), storage::Direction::write, create, repetition};
+    if (Status status = timed_phase(attempt, record); !status) return status.error();
+  }
+  const std::uint32_t generation =
+      options_.write ? generation_written(repetition) : generation_before(repetition);
+  if (options_.read) {
+    auto wanted = access(configuration, reading, false);
+    if (!wanted) return wanted.error();
+    std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(wanted.value().part.held_bytes()));
+    Attempt attempt{configuration, wanted.value(), storage::Direction::read, false, repetition};
+    if (Status status = timed_phase(attempt, record); !status) return status.error();
+    if (core_.verify) {
+      Status status =
+          compare(configuration, wanted.value(), generation, repetition, "read", &verified);
+      if (!status) return status.error();
+    }
+  }
+  if (core_.verify && (section || !options_.read)) {
+    Status status = check_whole(configuration, repetition, &verified);
+    if (!status) return status.error();
+  }
+  if (options_.existing) return record;
+  Status removed;
+  if (job_.rank == 0 && unlink(configuration.path.c_str()) != 0) {
+    removed = system_failure("unlink", configuration.path, -1, errno);
+  }
+  if (removed = meet(std::move(removed)); !removed) return removed.error();
+  return record;
+}
+
+Status Executor::untimed(const Configuration& configuration, const Access& access,
+                         storage::Direction direction, bool create, std::int32_t repetition) {
+  PhaseRecord figures;
+  ArrayPhaseRecord costs;
+  Attempt attempt{configuration, access, direction, create, repetition};
+  return transfer(attempt, &figures, &costs);
+}
+
+Status Executor::compare(const Configuration& configuration, const Access& access,
+                         std::uint32_t generation, std::int32_t repetition, const char* function,
+                         std::int64_t* verified) {
+  const ElementPayload expected = payload(configuration, generation);
+  std::vector<PayloadStream> earlier;
+  for (std::uint32_t g = generation; g-- > 0 && earlier.size() < 4;) {
+    earlier.push_back({configuration.payload_seed, 0, g, core_.compressible_percent});
+  }
+  Status status;
+  if (const auto wrong = expected.check(access.runs, memory_->at(0), earlier)) {
+    faults_.push_back({*wrong, configuration.path, repetition, function});
+    status = wrong_data_error(faults_.back(), job_.rank);
+  }
+  *verified += access.part.asked_bytes();
+  return meet(std::move(status));
+}
+
+// Reads the whole array. Inside the section it has what was written last, outside what was there
+// before; after the first comparison the section in memory is made to look like the rest.
+Status Executor::check_whole(const Configuration& configuration, std::int32_t repetition,
+                             std::int64_t* verified) {
+  const char* function = options_.write ? "write" : "read";
+  const bool plain = configuration.variant.api == Api::contiguous;
+  const bool section = geometry_.is_section() && !plain;
+  auto all = access(configuration, geometry_.writing, section);
+  if (!all) return all.error();
+  std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(all.value().part.held_bytes()));
+  Status status = untimed(configuration, all.value(), storage::Direction::read, false, repetition);
+  if (!status) return status;
+  const std::uint32_t before = generation_before(repetition);
+  const std::uint32_t last = options_.write ? generation_written(repetition) : before;
+  if (!section) return compare(configuration, all.value(), last, repetition, function, verified);
+  auto asked = access(configuration, geometry_.writing, false);
+  if (!asked) return asked.error();
+  std::int64_t counted_with_the_rest = 0;
+  status =
+      compare(configuration, asked.value(), last, repetition, function, &counted_with_the_rest);
+  if (!status) return status;
+  payload(configuration, before).fill(asked.value().runs, memory_->at(0));
+  return compare(configuration, all.value(), before, repetition, function, verified);
+}
+
+Status Executor::look_at_cache(const Attempt& attempt, PhaseRecord& figures) const {
+  if (attempt.writing()) return {};
+  const auto observer = storage::File::open(attempt.configuration.path, {});
+  if (!observer) return observer.error();
+  struct stat status {};
+  if (fstat(observer.value().descriptor(), &status) != 0) {
+    return system_failure("stat", attempt.configuration.path, -1, errno);
+  }
+  if (status.st_size == 0) return {};
+  if (core_.drop_cache) {
+    Status dropped = storage::drop_cached_pages(observer.value(), 0, status.st_size);
+    if (!dropped) return dropped;
+  }
+  const auto resident =
+      storage::resident_fraction(observer.value(), 0, status.st_size, resident_sample_pages);
+  if (resident) figures.resident_before = resident.value();
+  return {};
+}
+
+Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
+  PhaseRecord figures;
+  figures.direction = attempt.direction;
+  ArrayPhaseRecord costs;
+  costs.direction = attempt.direction;
+  if (Status status = meet(look_at_cache(attempt, figures)); !status) return status;
+  const bool asks_devices = job_.node_rank == 0;
+  const auto before = asks_devices ? counters_of(test_directory_) : std::nullopt;
+  if (Status status = meet({}); !status) return status;
+  // Asking is a read itself.
+  const auto io_first = process_io();
+  const auto io_before = process_io();
+  if (Status status = transfer(attempt, &figures, &costs); !status) return status;
+  const auto io_after = process_io();
+  if (io_first && io_before && io_after) {
+    const std::int64_t asking = io_before->bytes_read - io_first->bytes_read;
+    costs.io_known = true;
+    costs.bytes_written = io_after->bytes_written - io_before->bytes_written;
+    costs.bytes_read =
+        std::max<std::int64_t>(0, io_after->bytes_read - io_before->bytes_read - asking);
+  }
+  if (asks_devices && before) {
+    const auto after = counters_of(test_directory_);
+    figures.device_known = after.has_value();
+    if (after)
+      figures.device_bytes = moved(*after, attempt.direction) - moved(*before, attempt.direction);
+  }
+  figures.operations = 1;
+  figures.bytes = attempt.access.part.asked_bytes();
+  figures.io_ns = figures.end_ns - figures.start_ns;
+  figures.latencies.record(figures.io_ns);
+  record.repetition.events.push_back(
+      {.repetition = attempt.repetition,
+       .function = attempt.writing() ? function_write : function_read,
+       .operation = attempt.writing() ? Operation::write : Operation::read,
+       .start_ns = figures.start_ns,
+       .end_ns = figures.end_ns,
+       .foreground_ns = figures.io_ns,
+       .bytes = figures.bytes,
+       .barrier_wait_ns = figures.wait_ns});
+  record.repetition.phases.push_back(std::move(figures));
+  record.phases.push_back(costs);
+  return {};
+}
+
+Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseRecord* costs) {
+  const std::string& path = attempt.configuration.path;
+  const char* operation = function_name(attempt.direction);
+  figures->opening_ns = monotonic_ns();
+  guard_.entering("open", &path, -1);
+  auto opened = open_channel({.job = job_,
+                              .geometry = geometry_,
+                              .options = options_,
+                              .api = attempt.configuration.variant.api,
+                              .part = attempt.access.part,
+                              .runs = attempt.access.runs,
+                              .path = path,
+                              .write = attempt.writing(),
+                              .create = attempt.create,
+                              .durability = core_.durability});
+  guard_.left();
+  figures->open_ns = monotonic_ns() - figures->opening_ns;
+  if (Status status = meet(opened ? Status() : opened.error()); !status) return status;
+  const std::unique_ptr<Channel> channel = std::move(opened).value();
+
+  guard_.entering(operation, &path, -1);
+  figures->start_ns = monotonic_ns();
+  Status status =
+      attempt.writing() ? channel->write(memory_->at(0)) : channel->read(memory_->at(0));
+  const std::int64_t transferred = monotonic_ns();
+  costs->stages = channel->stages();
+  if (attempt.writing() && core_.durability != storage::Durability::none) {
+    // Collective: also by a rank that has failed.
+    guard_.entering("fsync", &path, -1);
+    Status synced = channel->sync();
+    if (status.ok()) status = std::move(synced);
+  }
+  figures->end_ns = monotonic_ns();
+  figures->sync_ns = figures->end_ns - transferred;
+  guard_.left();
+  if (status = meet(std::move(status), &figures->wait_ns); !status) return status;
+
+  const std::int64_t closing = monotonic_ns();
+  guard_.entering("close", &path, -1);
+  status = channel->close();
+  guard_.left();
+  figures->closed_ns = monotonic_ns();
+  figures->close_ns = figures->closed_ns - closing;
+  return meet(std::move(status));
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,87 @@
+// Which elements of the array each rank holds, which of them are asked for, and where they lie:
+// arithmetic on the array library's values. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "array/box.hpp"
+#include "array/copy.hpp"
+#include "array/element_type.hpp"
+#include "array/regular_distribution.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+
+namespace weir::bench::array_io {
+
+struct Geometry {
+  array::Shape shape;
+  array::ElementType type;
+  array::RegularDistribution writing;  // how ranks hold the array when it is written
+  array::RegularDistribution reading;  // and when it is read
+  array::Box asked;                    // what is written and read in timed phases
+
+  [[nodiscard]] bool is_section() const { return asked != shape.box(); }
+  [[nodiscard]] std::int64_t array_bytes() const { return shape.elements() * type.bytes(); }
+  [[nodiscard]] std::int64_t asked_bytes() const { return asked.elements() * type.bytes(); }
+};
+
+// What one rank holds of the array, in its memory as a dense array in row-major order, and what of
+// it is asked for. Without elements for ranks beyond the process grid.
+class Part {
+ public:
+  Part(const Geometry& geometry, const array::RegularDistribution& distribution, std::int64_t rank);
+
+  // The part as it is when the whole array is asked for.
+  [[nodiscard]] Part whole() const;
+
+  [[nodiscard]] const array::Region& held() const { return held_; }
+  [[nodiscard]] const array::Region& asked() const { return asked_; }
+  [[nodiscard]] const array::Indices& local_extents() const { return local_extents_; }
+  // The asked elements in the rank's memory: always a box. Empty when there are none.
+  [[nodiscard]] const array::Box& local_box() const { return local_box_; }
+  [[nodiscard]] std::int64_t held_bytes() const { return held_.elements() * type_.bytes(); }
+  [[nodiscard]] std::int64_t asked_bytes() const { return asked_.elements() * type_.bytes(); }
+  [[nodiscard]] const array::Shape& shape() const { return shape_; }
+  [[nodiscard]] const array::ElementType& type() const { return type_; }
+  [[nodiscard]] const array::RegularDistribution& distribution() const { return distribution_; }
+  [[nodiscard]] std::int64_t rank() const { return rank_; }
+
+  // The asked elements as runs from the rank's memory to a file of the whole array in row-major
+  // order: copies that together have each element once.
+  [[nodiscard]] std::vector<array::StridedCopy> runs() const;
+
+ private:
+  array::Shape shape_;
+  array::ElementType type_;
+  array::RegularDistribution distribution_;
+  std::int64_t rank_;
+  array::Region held_;
+  array::Region asked_;
+  array::Indices local_extents_;
+  array::Box local_box_;
+};
+
+// "512x512x64": extents that multiply, each with an optional suffix k, m, g, t. `setting` names the
+// option in errors.
+[[nodiscard]] Result<array::Indices> parse_extents(std::string_view setting, std::string_view text);
+// "BLOCK,CYCLIC(32),*": one format per dimension; one for all is allowed.
+[[nodiscard]] Result<std::vector<array::DistributionFormat>> parse_formats(std::string_view setting,
+                                                                           std::string_view text,
+                                                                           int dimensions);
+// "0:100,8:512": first index and the one after the last, per dimension.
+[[nodiscard]] Result<array::Box> parse_section(std::string_view text, const array::Shape& shape);
+
+// A section that covers half of the array, as nearly as its extents allow, and begins at odd
+// indices: on no boundary of a chunk or block.
+[[nodiscard]] array::Box half_section(const array::Shape& shape);
+
+// As many processes as there are ranks, as evenly as MPI_Dims_create shares them out, over the
+// dimensions that are distributed and of which `given` has 0.
+[[nodiscard]] Result<array::Indices> process_grid(
+    std::string_view setting, std::int64_t ranks,
+    const std::vector<array::DistributionFormat>& formats, array::Indices given);
+
+}  // namespace weir::bench::array_io

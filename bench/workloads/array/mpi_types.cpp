@@ -1,0 +1,115 @@
+#include "workloads/array/mpi_types.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+namespace weir::bench::array_io {
+namespace {
+
+std::vector<int> as_ints(const array::Indices& values) {
+  std::vector<int> ints;
+  for (const std::int64_t value : values) ints.push_back(static_cast<int>(value));
+  return ints;
+}
+
+// The type as a program would name it, where MPI has it.
+int element_type(const array::ElementType& type, MPI_Datatype* made) {
+  switch (type.kind()) {
+    case array::ElementKind::float64:
+      return MPI_Type_dup(MPI_DOUBLE, made);
+    case array::ElementKind::float32:
+      return MPI_Type_dup(MPI_FLOAT, made);
+    case array::ElementKind::int64:
+    case array::ElementKind::uint64:
+      return MPI_Type_dup(MPI_LONG_LONG, made);
+    case array::ElementKind::int32:
+    case array::ElementKind::uint32:
+      return MPI_Type_dup(MPI_INT, made);
+    default:
+      return MPI_Type_contiguous(static_cast<int>(type.bytes()), MPI_UNSIGNED_CHAR, made);
+  }
+}
+
+int subarray(const array::Indices& extents, const array::Box& box, MPI_Datatype element,
+             MPI_Datatype* type) {
+  const std::vector<int> sizes = as_ints(extents);
+  const std::vector<int> counts = as_ints(box.extent);
+  const std::vector<int> starts = as_ints(box.lower);
+  return MPI_Type_create_subarray(extents.size(), sizes.data(), counts.data(), starts.data(),
+                                  MPI_ORDER_C, element, type);
+}
+
+// The whole part of a rank as MPI deals it: what HPF's formats are in MPI's words.
+int dealt_array(const Part& part, MPI_Datatype element, MPI_Datatype* type) {
+  const array::RegularDistribution& distribution = part.distribution();
+  const int dimensions = part.shape().dimensions();
+  std::vector<int> kinds;
+  std::vector<int> blocks;
+  for (int d = 0; d < dimensions; ++d) {
+    const array::DealtDimension& along = distribution.along(d);
+    const bool whole = along.processes() == 1;
+    kinds.push_back(whole ? MPI_DISTRIBUTE_NONE : MPI_DISTRIBUTE_CYCLIC);
+    blocks.push_back(whole ? MPI_DISTRIBUTE_DFLT_DARG : static_cast<int>(along.block()));
+  }
+  const std::vector<int> sizes = as_ints(part.shape().extents());
+  const std::vector<int> grid = as_ints(distribution.grid().extents);
+  return MPI_Type_create_darray(
+      static_cast<int>(distribution.ranks()), static_cast<int>(part.rank()), dimensions,
+      sizes.data(), kinds.data(), blocks.data(), grid.data(), MPI_ORDER_C, element, type);
+}
+
+}  // namespace
+
+Result<TransferTypes> TransferTypes::create(const Part& part) {
+  TransferTypes types;
+  int code = element_type(part.type(), &types.element_);
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.element_);
+  if (code == MPI_SUCCESS && part.asked().empty()) {
+    code = MPI_Type_dup(types.element_, &types.file_);
+    if (code == MPI_SUCCESS) code = MPI_Type_dup(types.element_, &types.memory_);
+  } else if (code == MPI_SUCCESS) {
+    code = part.asked().is_box() ? subarray(part.shape().extents(), part.asked().bounding_box(),
+                                            types.element_, &types.file_)
+                                 : dealt_array(part, types.element_, &types.file_);
+    if (code == MPI_SUCCESS) {
+      // Contiguous memory as such: some implementations take a slower way for any other type.
+      code = part.local_box().extent == part.local_extents()
+                 ? MPI_Type_contiguous(static_cast<int>(part.local_box().elements()),
+                                       types.element_, &types.memory_)
+                 : subarray(part.local_extents(), part.local_box(), types.element_, &types.memory_);
+    }
+  }
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.file_);
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.memory_);
+  if (code == MPI_SUCCESS) return types;
+  Error error;
+  error.operation = "MPI_Type_create";
+  error.message = fmt::format("MPI made no datatype of the rank's part (code {})", code);
+  return error;
+}
+
+TransferTypes::TransferTypes(TransferTypes&& other) noexcept
+    : element_(std::exchange(other.element_, MPI_DATATYPE_NULL)),
+      file_(std::exchange(other.file_, MPI_DATATYPE_NULL)),
+      memory_(std::exchange(other.memory_, MPI_DATATYPE_NULL)) {}
+
+TransferTypes& TransferTypes::operator=(TransferTypes&& other) noexcept {
+  if (this == &other) return *this;
+  free();
+  element_ = std::exchange(other.element_, MPI_DATATYPE_NULL);
+  file_ = std::exchange(other.file_, MPI_DATATYPE_NULL);
+  memory_ = std::exchange(other.memory_, MPI_DATATYPE_NULL);
+  return *this;
+}
+
+TransferTypes::~TransferTypes() { free(); }
+
+void TransferTypes::free() {
+  for (MPI_Datatype* type : {&element_, &file_, &memory_}) {
+    if (*type != MPI_DATATYPE_NULL) MPI_Type_free(type);
+  }
+}
+
+}  // namespace weir::bench::array_io

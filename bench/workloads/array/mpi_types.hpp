@@ -1,0 +1,36 @@
+// MPI datatypes of a rank's part: of one element, of the asked elements in the file, and in memory.
+#pragma once
+
+#include <mpi.h>
+
+#include "common/status.hpp"
+#include "workloads/array/geometry.hpp"
+
+namespace weir::bench::array_io {
+
+// Freed at its end.
+class TransferTypes {
+ public:
+  TransferTypes() = default;
+  // Parts of one box, or without a section: checked with the settings. Where the rank has no
+  // element, types of one element.
+  static Result<TransferTypes> create(const Part& part);
+  TransferTypes(TransferTypes&& other) noexcept;
+  TransferTypes& operator=(TransferTypes&& other) noexcept;
+  TransferTypes(const TransferTypes&) = delete;
+  TransferTypes& operator=(const TransferTypes&) = delete;
+  ~TransferTypes();
+
+  [[nodiscard]] MPI_Datatype element() const { return element_; }
+  [[nodiscard]] MPI_Datatype file() const { return file_; }
+  [[nodiscard]] MPI_Datatype memory() const { return memory_; }
+
+ private:
+  void free();
+
+  MPI_Datatype element_ = MPI_DATATYPE_NULL;
+  MPI_Datatype file_ = MPI_DATATYPE_NULL;
+  MPI_Datatype memory_ = MPI_DATATYPE_NULL;
+};
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,247 @@
+#include "workloads/array/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "array/chunk_grid.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+constexpr std::int64_t most_count = 2147483647;  // of MPI's and the other libraries' int
+
+Error refuse(const std::string& rule) { return invalid_argument("array: " + rule); }
+
+Api api_of(const std::string& name) {
+  for (const Api api : {Api::weir, Api::mpiio_independent, Api::hdf5, Api::pnetcdf, Api::posix}) {
+    if (name == name_of(api)) return api;
+  }
+  return Api::mpiio;
+}
+
+bool uses_mpi_io(Api api) {
+  return api == Api::mpiio || api == Api::mpiio_independent || api == Api::hdf5 ||
+         api == Api::pnetcdf;
+}
+
+Result<array::RegularDistribution> distribution_of(const Settings& settings,
+                                                   const std::string& formats_name,
+                                                   const std::string& grid_name,
+                                                   const array::Shape& shape, std::int64_t ranks) {
+  const auto formats = parse_formats(formats_name, settings.text(formats_name), shape.dimensions());
+  if (!formats) return formats.error();
+  array::Indices given;
+  if (settings.has(grid_name)) {
+    const auto extents = parse_extents(grid_name, settings.text(grid_name));
+    if (!extents) return extents.error();
+    given = extents.value();
+  }
+  const auto grid = process_grid(grid_name, ranks, formats.value(), given);
+  if (!grid) return grid.error();
+  auto made = array::RegularDistribution::create(shape, formats.value(), {.extents = grid.value()});
+  if (made) return made;
+  return refuse(fmt::format("--{} {} over {} ranks: {}", formats_name, settings.text(formats_name),
+                            ranks, made.error().message));
+}
+
+Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const Geometry& geometry) {
+  std::optional<array::Indices> chunk;
+  const array::Shape& shape = geometry.shape;
+  const std::string& text = settings.text("chunk");
+  if (settings.has("chunk-counts")) {
+    if (text != "none") return refuse("--chunk and --chunk-counts: give one of them");
+    auto counts = parse_extents("chunk-counts", settings.text("chunk-counts"));
+    if (!counts) return counts.error();
+    chunk = counts.value();
+    for (int d = 0; d < std::min(chunk->size(), shape.dimensions()); ++d) {
+      const std::int64_t count = (*chunk)[d];
+      if (count < 1) return refuse("--chunk-counts: at least 1 along each dimension");
+      (*chunk)[d] = std::max<std::int64_t>(1, (shape.extent(d) + count - 1) / count);
+    }
+  } else if (text == "natural") {
+    chunk = array::ChunkGrid::natural(geometry.writing).chunk_extents();
+  } else if (text != "none") {
+    auto extents = parse_extents("chunk", text);
+    if (!extents) return extents.error();
+    chunk = extents.value();
+  }
+  if (!chunk) return chunk;
+  const auto grid = array::ChunkGrid::create(shape, *chunk);
+  if (!grid) return refuse(fmt::format("--chunk {}: {}", text, grid.error().message));
+  return std::optional(grid.value().chunk_extents());
+}
+
+// Whether a rank may hold more than one box. Rank 0 holds as many blocks as any.
+bool is_cyclic(const array::RegularDistribution& distribution) {
+  for (int d = 0; d < distribution.shape().dimensions(); ++d) {
+    const array::DealtDimension& along = distribution.along(d);
+    const std::int64_t blocks = (along.extent() + along.block() - 1) / along.block();
+    if (blocks > along.processes()) return true;
+  }
+  return false;
+}
+
+// What an interface cannot do, it says: nothing is ignored.
+Status check_api(const Geometry& geometry, const Options& options, Api api) {
+  const char* name = name_of(api);
+  const auto only_weir = [&](const char* option) {
+    return refuse(fmt::format("{} is for weir; given: {}", option, name));
+  };
+  if (api != Api::weir) {
+    if (options.strategy != "automatic") return only_weir("--strategy");
+    if (options.layout != "shared") return only_weir("--layout");
+    if (options.column_major) return only_weir("--file-order");
+    if (options.buffers != 0) return only_weir("--buffers");
+  }
+  if (api != Api::weir && api != Api::hdf5 && options.chunk) {
+    return refuse(fmt::format("--chunk: {} stores no chunks; take weir or hdf5", name));
+  }
+  if (!uses_mpi_io(api)) {
+    if (!options.hints_file.empty()) {
+      return refuse(fmt::format("--hints is for mpiio, hdf5 and pnetcdf; given: {}", name));
+    }
+    if (api == Api::posix && (options.aggregators != 0 || options.buffer_bytes != 0)) {
+      return refuse("--aggregators and --buffer: posix has neither");
+    }
+  }
+  const bool cyclic = is_cyclic(geometry.writing) || is_cyclic(geometry.reading);
+  if (api == Api::pnetcdf && cyclic) {
+    return refuse(
+        "--distribution: pnetcdf takes one box of each rank (put_vara); CYCLIC with another API");
+  }
+  const bool mpiio = api == Api::mpiio || api == Api::mpiio_independent;
+  if (mpiio && cyclic && geometry.is_section()) {
+    return refuse(fmt::format(
+        "--section: {} has no datatype for a section of a CYCLIC array; take weir, hdf5 or posix",
+        name));
+  }
+  if (!uses_mpi_io(api)) return {};
+  for (const array::RegularDistribution* one : {&geometry.writing, &geometry.reading}) {
+    if (one->elements(0) > most_count) {
+      return refuse(fmt::format("--shape: {} elements on a rank; {} counts to {}", one->elements(0),
+                                name, most_count));
+    }
+  }
+  if (mpiio || api == Api::pnetcdf) {
+    const auto& extents = geometry.shape.extents();
+    if (mpiio && *std::max_element(extents.begin(), extents.end()) > most_count) {
+      return refuse(fmt::format("--shape {}: MPI's datatypes count to {}", geometry.shape.text(),
+                                most_count));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* name_of(Api api) {
+  switch (api) {
+    case Api::weir:
+      return "weir";
+    case Api::mpiio_independent:
+      return "mpiio-independent";
+    case Api::hdf5:
+      return "hdf5";
+    case Api::pnetcdf:
+      return "pnetcdf";
+    case Api::posix:
+      return "posix";
+    case Api::contiguous:
+      return "contiguous";
+    case Api::mpiio:
+      break;
+  }
+  return "mpiio";
+}
+
+Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {
+  const auto extents = parse_extents("shape", settings.text("shape"));
+  if (!extents) return extents.error();
+  const auto shape = array::Shape::create(extents.value());
+  if (!shape) {
+    return refuse(fmt::format("--shape {}: {}", settings.text("shape"), shape.error().message));
+  }
+  const auto type = array::ElementType::parse(settings.text("type"));
+  if (!type) {
+    return refuse(fmt::format("--type {}: {}", settings.text("type"), type.error().message));
+  }
+  if (const auto bytes = shape.value().bytes(type.value()); !bytes) {
+    return refuse(fmt::format("--shape {}: {}", settings.text("shape"), bytes.error().message));
+  }
+  if (shape.value().elements() == 0) {
+    return refuse(fmt::format("--shape {}: there is no element", settings.text("shape")));
+  }
+  const auto writing = distribution_of(settings, "distribution", "grid", shape.value(), ranks);
+  if (!writing) return writing.error();
+  const std::string formats =
+      settings.has("read-distribution") ? "read-distribution" : "distribution";
+  const bool own_grid = settings.has("read-grid") || settings.has("read-distribution");
+  const auto reading =
+      distribution_of(settings, formats, own_grid ? "read-grid" : "grid", shape.value(), ranks);
+  if (!reading) return reading.error();
+  array::Box asked = shape.value().box();
+  if (settings.has("section")) {
+    if (settings.flag("half-section")) return refuse("--section and --half-section: give one");
+    const auto box = parse_section(settings.text("section"), shape.value());
+    if (!box) return box.error();
+    asked = box.value();
+  } else if (settings.flag("half-section")) {
+    asked = half_section(shape.value());
+  }
+  return Geometry{shape.value(), type.value(), writing.value(), reading.value(), asked};
+}
+
+Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
+  Options options;
+  const bool write = settings.flag("write");
+  const bool read = settings.flag("read");
+  options.write = write || !read;
+  options.read = read || !write;
+  options.existing = settings.flag("existing");
+  options.peak = settings.flag("peak");
+  options.aggregators = settings.integer("aggregators");
+  options.buffer_bytes = settings.integer("buffer");
+  options.buffers = settings.integer("buffers");
+  options.strategy = settings.text("strategy");
+  options.layout = settings.text("layout");
+  options.column_major = settings.text("file-order") == "column-major";
+  if (settings.has("hints")) options.hints_file = settings.text("hints");
+  auto chunk = chunk_of(settings, geometry);
+  if (!chunk) return chunk.error();
+  options.chunk = chunk.value();
+  return options;
+}
+
+Result<std::vector<Variant>> variants_of(const Settings& settings) {
+  std::vector<Variant> variants;
+  std::set<std::string> seen;
+  for (const std::string& name : settings.list("api")) {
+    if (!seen.insert(name).second) {
+      return refuse(fmt::format("--api: '{}' is asked for twice", name));
+    }
+    variants.push_back({.api = api_of(name), .label = name, .slug = name});
+  }
+  if (settings.flag("peak")) {
+    const char* name = name_of(Api::contiguous);
+    variants.push_back({.api = Api::contiguous, .label = name, .slug = name});
+  }
+  return variants;
+}
+
+Status check_combination(const Geometry& geometry, const Options& options, const CoreSettings& core,
+                         const std::vector<Variant>& variants) {
+  if (core.direct) return refuse("--direct: arrays go through the page cache");
+  if (core.rank_shift != 0) {
+    return refuse("--rank-shift: who reads what is said by --read-distribution");
+  }
+  for (const Variant& variant : variants) {
+    if (variant.api == Api::contiguous) continue;
+    if (Status status = check_api(geometry, options, variant.api); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,63 @@
+#include "workloads/array/plan.hpp"
+
+#include <algorithm>
+
+namespace weir::bench::array_io {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Calls of rank 0 that move its part: its rows where every rank moves those itself.
+std::int64_t operations_of(const Geometry& geometry, const array::RegularDistribution& distribution,
+                           Api api) {
+  if (api != Api::posix) return 1;
+  std::int64_t runs = 0;
+  for (const array::StridedCopy& copy : Part(geometry, distribution, 0).runs()) runs += copy.runs();
+  return std::max<std::int64_t>(runs, 1);
+}
+
+ordered_json phase_json(const char* direction, const Geometry& geometry, std::int64_t operations,
+                        std::int64_t ranks) {
+  ordered_json phase;
+  phase["function"] = direction;
+  phase["direction"] = direction;
+  phase["operations_per_rank"] = operations;
+  phase["bytes_per_operation"] = geometry.asked_bytes() / ranks / operations;
+  phase["bytes_total"] = geometry.asked_bytes();
+  phase["computations_per_operation"] = 0.0;
+  phase["exposed_operations_per_rank"] = operations;
+  return phase;
+}
+
+}  // namespace
+
+std::int64_t memory_bytes_per_rank(const Geometry& geometry) {
+  const std::int64_t elements =
+      std::max(geometry.writing.elements(0), geometry.reading.elements(0));
+  return elements * geometry.type.bytes();
+}
+
+ordered_json plan_json(const Geometry& geometry, const Options& options, const Variant& variant,
+                       std::int64_t ranks) {
+  const std::int64_t memory = memory_bytes_per_rank(geometry);
+  const Api api = variant.api;
+  ordered_json plan;
+  plan["ranks"] = ranks;
+  plan["files"] = 1;
+  plan["memory_bytes_per_rank"] = memory;
+  plan["memory_bytes_total"] = memory * ranks;
+  plan["disk_bytes_total"] = geometry.array_bytes();
+  plan["phases"] = ordered_json::array();
+  if (options.write) {
+    plan["phases"].push_back(
+        phase_json("write", geometry, operations_of(geometry, geometry.writing, api), ranks));
+  }
+  if (options.read) {
+    plan["phases"].push_back(
+        phase_json("read", geometry, operations_of(geometry, geometry.reading, api), ranks));
+  }
+  plan["targets"] = ordered_json::array();
+  return plan;
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,157 @@
+// PnetCDF: one variable of the array's shape in CDF-5, transferred collectively by put_vara and
+// get_vara. Elements that NetCDF has no type for are bytes along one dimension more.
+#include <fmt/format.h>
+#include <pnetcdf.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "measurement/mpi_hints.hpp"
+#include "workloads/array/channel.hpp"
+#include "workloads/array/mpi_types.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+constexpr const char* variable_name = "array";
+
+Error failure(const char* operation, const std::string& path, int code) {
+  Error error;
+  error.operation = operation;
+  error.file = path;
+  error.system_error = code == NC_ENO_SPACE ? ENOSPC : code == NC_EQUOTA ? EDQUOT : 0;
+  error.message = fmt::format("{} failed: {}", operation, ncmpi_strerror(code));
+  return error;
+}
+
+struct NetcdfType {
+  nc_type type = NC_BYTE;
+  MPI_Datatype memory = MPI_BYTE;
+};
+
+NetcdfType netcdf_type(const array::ElementType& type) {
+  switch (type.kind()) {
+    case array::ElementKind::float64:
+      return {NC_DOUBLE, MPI_DOUBLE};
+    case array::ElementKind::float32:
+      return {NC_FLOAT, MPI_FLOAT};
+    case array::ElementKind::int64:
+      return {NC_INT64, MPI_LONG_LONG};
+    case array::ElementKind::int32:
+      return {NC_INT, MPI_INT};
+    default:
+      return {NC_UBYTE, MPI_UNSIGNED_CHAR};
+  }
+}
+
+class PnetcdfChannel final : public Channel {
+ public:
+  explicit PnetcdfChannel(const ChannelRequest& request)
+      : path_(request.path), type_(netcdf_type(request.geometry.type)) {
+    const Part& part = request.part;
+    const bool as_bytes = type_.type == NC_UBYTE;
+    const std::int64_t element_bytes = part.type().bytes();
+    const array::Box box = part.asked().empty()
+                               ? array::Box{array::Indices(part.shape().dimensions()),
+                                            array::Indices(part.shape().dimensions())}
+                               : part.asked().bounding_box();
+    for (int d = 0; d < part.shape().dimensions(); ++d) {
+      extents_.push_back(part.shape().extent(d));
+      start_.push_back(box.lower[d]);
+      count_.push_back(box.extent[d]);
+    }
+    if (as_bytes) {
+      extents_.push_back(element_bytes);
+      start_.push_back(0);
+      count_.push_back(element_bytes);
+    }
+    packed_ = part.asked().empty() || part.local_box().extent == part.local_extents();
+    elements_ = box.elements() * (as_bytes ? element_bytes : 1);
+  }
+
+  Status open(const ChannelRequest& request, const MpiHints& hints) {
+    int code = request.create
+                   ? ncmpi_create(request.job.world, path_.c_str(), NC_CLOBBER | NC_64BIT_DATA,
+                                  hints.info(), &file_)
+                   : ncmpi_open(request.job.world, path_.c_str(),
+                                request.write ? NC_WRITE : NC_NOWRITE, hints.info(), &file_);
+    if (code != NC_NOERR) {
+      return failure(request.create ? "ncmpi_create" : "ncmpi_open", path_, code);
+    }
+    code = request.create ? define() : ncmpi_inq_varid(file_, variable_name, &variable_);
+    if (code != NC_NOERR) return failure("ncmpi_def_var", path_, code);
+    if (packed_) return {};
+    auto types = TransferTypes::create(request.part);
+    if (!types) return types.error();
+    types_ = std::move(types).value();
+    return {};
+  }
+
+  Status write(const std::byte* memory) override {
+    const int code = ncmpi_put_vara_all(file_, variable_, start_.data(), count_.data(), memory,
+                                        count_in_memory(), type_in_memory());
+    return code == NC_NOERR ? Status() : failure("ncmpi_put_vara_all", path_, code);
+  }
+
+  Status read(std::byte* memory) override {
+    const int code = ncmpi_get_vara_all(file_, variable_, start_.data(), count_.data(), memory,
+                                        count_in_memory(), type_in_memory());
+    return code == NC_NOERR ? Status() : failure("ncmpi_get_vara_all", path_, code);
+  }
+
+  Status sync() override {
+    const int code = ncmpi_sync(file_);
+    return code == NC_NOERR ? Status() : failure("ncmpi_sync", path_, code);
+  }
+
+  Status close() override {
+    const int code = ncmpi_close(file_);
+    return code == NC_NOERR ? Status() : failure("ncmpi_close", path_, code);
+  }
+
+ private:
+  int define() {
+    std::vector<int> dimensions(extents_.size());
+    int code = NC_NOERR;
+    for (std::size_t d = 0; d < extents_.size() && code == NC_NOERR; ++d) {
+      code =
+          ncmpi_def_dim(file_, fmt::format("dimension{}", d).c_str(), extents_[d], &dimensions[d]);
+    }
+    if (code == NC_NOERR) {
+      code = ncmpi_def_var(file_, variable_name, type_.type, static_cast<int>(dimensions.size()),
+                           dimensions.data(), &variable_);
+    }
+    return code == NC_NOERR ? ncmpi_enddef(file_) : code;
+  }
+
+  [[nodiscard]] MPI_Offset count_in_memory() const { return packed_ ? elements_ : 1; }
+  [[nodiscard]] MPI_Datatype type_in_memory() const {
+    return packed_ ? type_.memory : types_.memory();
+  }
+
+  std::string path_;
+  NetcdfType type_;
+  std::vector<MPI_Offset> extents_;
+  std::vector<MPI_Offset> start_;
+  std::vector<MPI_Offset> count_;
+  MPI_Offset elements_ = 0;
+  bool packed_ = true;  // the asked elements are all that memory holds
+  TransferTypes types_;
+  int file_ = -1;
+  int variable_ = -1;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> open_pnetcdf_channel(const ChannelRequest& request) {
+  auto hints = MpiHints::read(request.options.hints_file);
+  if (!hints) return hints.error();
+  hints.value().set("cb_nodes", request.options.aggregators);
+  hints.value().set("cb_buffer_size", request.options.buffer_bytes);
+  auto channel = std::make_unique<PnetcdfChannel>(request);
+  if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();
+  return std::unique_ptr<Channel>(std::move(channel));
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,78 @@
+// POSIX: every rank moves its runs itself, one call each. Also what the others are held against,
+// where the runs are one piece per rank.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "storage/engines/file.hpp"
+#include "workloads/array/channel.hpp"
+#include "workloads/array/element_payload.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30;  // of one call
+
+class PosixChannel final : public Channel {
+ public:
+  PosixChannel(storage::File file, const ChannelRequest& request)
+      : file_(std::move(file)), runs_(request.runs), durability_(request.durability) {
+    transfer_ = storage::make_posix_transfer(file_);
+  }
+
+  Status write(const std::byte* memory) override {
+    // A transfer has one kind of buffer for both directions; writing does not change it.
+    return move(storage::Direction::write, const_cast<std::byte*>(memory));
+  }
+  Status read(std::byte* memory) override { return move(storage::Direction::read, memory); }
+
+  Status sync() override {
+    const bool data = durability_ == storage::Durability::data;
+    int failed = 0;
+    do {
+      failed = data ? fdatasync(file_.descriptor()) : fsync(file_.descriptor());
+    } while (failed != 0 && errno == EINTR);
+    if (failed == 0) return {};
+    return system_failure(data ? "fdatasync" : "fsync", file_.path(), -1, errno);
+  }
+
+  Status close() override {
+    transfer_.reset();
+    return file_.close();
+  }
+
+ private:
+  Status move(storage::Direction direction, std::byte* memory) {
+    Status status;
+    for_each_run(runs_, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
+      for (std::int64_t done = 0; done < bytes && status.ok(); done += most_bytes) {
+        status = transfer_->start({.direction = direction,
+                                   .buffer = memory + from + done,
+                                   .bytes = std::min(bytes - done, most_bytes),
+                                   .offset = to + done});
+        if (status.ok()) status = transfer_->wait(0);  // everything happens inside start()
+      }
+      return status.ok();
+    });
+    return status;
+  }
+
+  storage::File file_;
+  const std::vector<array::StridedCopy>& runs_;
+  storage::Durability durability_;
+  std::unique_ptr<storage::Transfer> transfer_;  // refers to file_
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> open_posix_channel(const ChannelRequest& request) {
+  auto file = storage::File::open(request.path,
+                                  {.read = true, .write = request.write, .create = request.create});
+  if (!file) return file.error();
+  return std::unique_ptr<Channel>(std::make_unique<PosixChannel>(std::move(file).value(), request));
+}
+
+}  // namespace weir::bench::array_io

@@ -1,0 +1,123 @@
+"""``weir-bench array`` when storage fails or lies, and command lines that it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from failing_runs import (
+    BRIEF,
+    WEIR_BENCH,
+    Ended,
+    assert_ended_cleanly,
+    environment,
+    launcher,
+    run,
+)
+
+from weir.results.schema import PayloadError
+
+# 2 x 2 blocks of 64 x 64: rows of 512 bytes.
+ARRAY = ("array", "--api", "posix", "--shape", "128x128", *BRIEF)
+
+
+def array(tmp_path: Path, *arguments: str, fault: str) -> Ended:
+    return run(tmp_path, *arguments, workload=ARRAY, fault=fault)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "operation"),
+    [("pwrite", "ENOSPC", "write"), ("pread", "EIO", "read"), ("fsync", "EIO", "fsync")],
+)
+def test_an_error_of_a_call_is_named_with_rank_and_file(
+    tmp_path: Path, call: str, error: str, operation: str
+) -> None:
+    ended = array(tmp_path, fault=f"rank=2,call={call},nth=1,error={error}")
+    failure = assert_ended_cleanly(ended).failure
+    assert failure is not None
+    assert (failure.rank, failure.cause, failure.operation) == (2, error, operation)
+    assert failure.file is not None
+    assert Path(failure.file).is_relative_to(ended.directory)
+
+
+def only_error(ended: Ended) -> PayloadError:
+    record = assert_ended_cleanly(ended)
+    assert record.failure is not None
+    assert record.failure.cause == "corrupt_data"
+    return record.verification.errors[0]
+
+
+def test_a_row_that_was_not_written_is_found_and_named(tmp_path: Path) -> None:
+    """Rank 1 holds columns 64 to 127 of rows 0 to 63; its third row is lost."""
+    error = only_error(array(tmp_path, fault="rank=1,call=pwrite,nth=3,effect=drop"))
+    assert (error.kind, error.rank, error.function) == ("zeros", 1, "read")
+    assert error.offset_bytes == (2 * 128 + 64) * 8
+
+
+def test_a_bit_that_flips_on_the_way_back_is_found(tmp_path: Path) -> None:
+    error = only_error(array(tmp_path, fault="rank=3,call=pread,nth=5,effect=flip"))
+    assert (error.kind, error.rank) == ("flipped_bit", 3)
+
+
+def test_what_lies_outside_of_a_section_is_checked_too(tmp_path: Path) -> None:
+    """Rank 0 writes 64 rows beforehand; the section leaves the first of them alone."""
+    fault = "rank=0,call=pwrite,nth=1,effect=flip"
+    error = only_error(array(tmp_path, "--section", "64:128,64:128", "-w", fault=fault))
+    assert (error.kind, error.function) == ("flipped_bit", "write")
+    assert error.offset_bytes < 512
+
+
+def test_collective_interfaces_find_wrong_data(tmp_path: Path) -> None:
+    workload = ("array", "--api", "mpiio", "--shape", "128x128", *BRIEF)
+    ended = run(tmp_path, workload=workload, fault="rank=0,call=pwrite,nth=1,effect=flip")
+    assert only_error(ended).kind in {"flipped_bit", "foreign"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--shape", "10xx"), "--shape: '10xx' is not a list of extents"),
+        (("--api", "adios"), "'adios' is not a list of weir"),
+        (("--distribution", "BLOK"), "--distribution BLOK"),
+        (("--grid", "3x1"), "--grid 3 x 1: more processes than the 2 ranks"),
+        (("--section", "0:10"), "--section 0:10: give FIRST:END"),
+        (("--chunk", "8x8"), "mpiio stores no chunks; take weir or hdf5"),
+        (("--shape", "1tx1t"), "more than 2^62"),
+        (("--shape", "1gx1k", "--api", "posix"), "another --directory"),
+        (("--direct",), "--direct"),
+    ],
+)
+def test_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    """As a plan without MPI: the same function refuses it under MPI."""
+    command = [str(WEIR_BENCH), "array", "--plan", "--ranks", "2", *arguments]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("weir-bench: ")
+    assert says in line
+    assert done.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_request_is_refused_once_by_all_ranks(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*launcher(), "-n", "2", str(WEIR_BENCH), "array", "--grid", "3x1"],
+        cwd=tmp_path,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("weir-bench: ")]
+    assert len(lines) == 1, done.stderr
+    assert done.returncode == 2
+    assert list(tmp_path.iterdir()) == []

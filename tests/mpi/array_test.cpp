@@ -1,0 +1,194 @@
+// Every interface stores the same array for the same elements: each combination of interface,
+// distribution, section and element type is written, read under another distribution, and verified
+// by the run itself, which knows every element by its global index. What interfaces without a
+// header leave on disk is compared byte for byte.
+//
+//   array_test DIRECTORY      under an MPI launcher
+//
+// Exit status 0 when all is right. Arrays have a few thousand elements.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "workloads/array/channel.hpp"
+#include "workloads/array/execute.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+constexpr std::uint64_t payload_seed = 7;
+constexpr double deadline_seconds = 60;
+
+// Counts what was wrong on this rank.
+class Expectations {
+ public:
+  void expect(bool holds, const std::string& what) {
+    if (holds) return;
+    ++failures_;
+    fmt::print(stderr, "WRONG: {}\n", what);
+  }
+  [[nodiscard]] int failures() const { return failures_; }
+
+ private:
+  int failures_ = 0;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class Cases {
+ public:
+  Cases(const Job& job, FailureGuard& guard, Expectations& expected, std::string directory)
+      : job_(job), guard_(guard), expected_(expected), directory_(std::move(directory)) {
+    core_.deadline_seconds = deadline_seconds;
+    core_.durability = storage::Durability::none;
+  }
+
+  // The settings as on the command line, through each interface that they name.
+  void run(const std::vector<std::string>& arguments) {
+    const auto none = [](const std::string&) { return std::optional<std::string>(); };
+    const auto resolved = resolve_settings("test", "", declarations(), arguments, none);
+    const std::string what = fmt::format("{}", fmt::join(arguments, " "));
+    expected_.expect(resolved.ok(), what + " is understood");
+    if (!resolved) return;
+    const Settings& settings = resolved.value().settings;
+    const auto geometry = geometry_of(settings, job_.size);
+    expected_.expect(geometry.ok(), what + ": geometry");
+    if (!geometry) return;
+    Options options = options_of(settings, geometry.value()).value();
+    options.existing = true;  // the file stays, to be looked at
+    const auto variants = variants_of(settings).value();
+    const Status fits = check_combination(geometry.value(), options, core_, variants);
+    expected_.expect(fits.ok(), what + ": " + (fits ? "" : fits.error().text()));
+    if (!fits) return;
+    std::string reference;
+    for (const Variant& variant : variants) {
+      if (!check_available(variant.api)) continue;
+      run_one(geometry.value(), options, variant, what + " by " + variant.label, reference);
+    }
+  }
+
+  [[nodiscard]] int runs() const { return runs_; }
+
+ private:
+  void run_one(const Geometry& geometry, const Options& options, const Variant& variant,
+               const std::string& what, std::string& reference) {
+    const std::string path = directory_ + "/weir-" + variant.slug;
+    const Configuration configuration{
+        .variant = variant, .path = path, .payload_seed = payload_seed};
+    Executor executor(job_, guard_, core_, geometry, options, directory_);
+    // Twice: the second time over the file that is there.
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      const auto record = executor.run(configuration, repetition);
+      expected_.expect(record.ok(), what + ": " + (record ? "" : record.error().text()));
+      if (!record) MPI_Abort(job_.world, 1);  // the others may be anywhere
+      check_record(record.value(), geometry, options, what);
+    }
+    const bool has_header = variant.api == Api::hdf5 || variant.api == Api::pnetcdf;
+    const bool in_pieces = variant.api == Api::contiguous || variant.api == Api::weir;
+    if (job_.rank == 0 && !has_header && !in_pieces) {
+      const std::string bytes = content(path);
+      expected_.expect(static_cast<std::int64_t>(bytes.size()) == geometry.array_bytes(),
+                       what + ": size of the file");
+      if (reference.empty()) reference = bytes;
+      expected_.expect(bytes == reference, what + ": other bytes on disk than the first");
+    }
+    MPI_Barrier(job_.world);
+    if (job_.rank == 0) std::filesystem::remove(path);
+    MPI_Barrier(job_.world);
+    ++runs_;
+  }
+
+  void check_record(const ArrayRecord& record, const Geometry& geometry, const Options& options,
+                    const std::string& what) {
+    const std::size_t phases = (options.write ? 1U : 0U) + (options.read ? 1U : 0U);
+    expected_.expect(record.phases.size() == phases, what + ": phases");
+    for (const PhaseRecord& phase : record.repetition.phases) {
+      std::int64_t bytes = 0;
+      MPI_Allreduce(&phase.bytes, &bytes, 1, MPI_INT64_T, MPI_SUM, job_.world);
+      expected_.expect(bytes == geometry.asked_bytes(), what + ": bytes of a phase");
+      expected_.expect(phase.end_ns >= phase.start_ns, what + ": times");
+    }
+    std::int64_t verified = 0;
+    MPI_Allreduce(&record.repetition.bytes_verified, &verified, 1, MPI_INT64_T, MPI_SUM,
+                  job_.world);
+    expected_.expect(verified >= geometry.asked_bytes(), what + ": verified");
+  }
+
+  const Job& job_;
+  FailureGuard& guard_;
+  Expectations& expected_;
+  std::string directory_;
+  CoreSettings core_;
+  int runs_ = 0;
+};
+
+void run_all(Cases& cases) {
+  const std::string all = "posix,mpiio,mpiio-independent,hdf5,pnetcdf";
+  // Blocks that are cut at the edges, and on six ranks one that is empty.
+  cases.run({"--api", all, "--shape", "13x10x7", "--read-distribution", "*,BLOCK,*", "--peak"});
+  cases.run({"--api", all, "--shape", "5x40", "--distribution", "BLOCK,*", "--type", "int32"});
+  cases.run({"--api", all, "--shape", "64x48", "--half-section", "--peak"});
+  cases.run({"--api", all, "--shape", "31x17x3", "--section", "0:31,3:9,1:2", "--type", "int16",
+             "--read-distribution", "BLOCK,*,*"});
+  cases.run({"--api", "posix,mpiio,mpiio-independent,hdf5", "--shape", "50x44", "--distribution",
+             "CYCLIC(8)", "--read-distribution", "CYCLIC(3),BLOCK"});
+  cases.run(
+      {"--api", "posix,hdf5", "--shape", "50x44", "--distribution", "CYCLIC(8)", "--half-section"});
+  cases.run({"--api", all, "--shape", "300", "--type", "record[24]", "--write"});
+  cases.run({"--api", all, "--shape", "33x5", "--type", "bool", "--read"});
+  cases.run({"--api", "hdf5", "--shape", "50x44", "--chunk", "7x11", "--half-section"});
+  cases.run({"--api", "hdf5", "--shape", "50x44", "--chunk", "natural"});
+  cases.run({"--api", all, "--shape", "16x16", "--read-grid", "1x1"});
+}
+
+// Returns how much was wrong on all ranks.
+int test_in(const std::string& parent) {
+  const Job job = Job::create(deadline_seconds);
+  const std::string directory = fmt::format("{}/weir-array-test-{}", parent, job.size);
+  if (job.rank == 0) {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+  }
+  MPI_Barrier(job.world);
+  Expectations expected;
+  int runs = 0;
+  {
+    FailureGuard guard(job, directory, {});
+    Cases cases(job, guard, expected, directory);
+    run_all(cases);
+    runs = cases.runs();
+  }
+  expected.expect(runs > 0, "nothing was run");
+  MPI_Barrier(job.world);
+  if (job.rank == 0) std::filesystem::remove_all(directory);
+  const int mine = expected.failures();
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
+  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
+  return all;
+}
+
+}  // namespace
+}  // namespace weir::bench::array_io
+
+int main(int argc, char** argv) {
+  weir::bench::prepare_signals();
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const int wrong = weir::bench::array_io::test_in(argc > 1 ? argv[1] : ".");
+  MPI_Finalize();
+  return wrong == 0 ? 0 : 1;
+}
