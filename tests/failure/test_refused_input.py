@@ -132,7 +132,7 @@ def test_more_memory_than_there_is(tmp_path: Path) -> None:
 def test_more_disk_than_there_is(tmp_path: Path) -> None:
     message = refused(tmp_path, with_argument(1, "1000000000"))
     assert "of disk and" in message
-    assert "take fewer pixels or bins" in message
+    assert "move less, or take another" in message
 
 
 def test_the_plan_refuses_as_the_run_does(tmp_path: Path) -> None:
