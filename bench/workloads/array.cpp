@@ -187,10 +187,15 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, Measure
                .command = measurement.command},
               std::move(swept));
   status = sweep.run();
+  failed_rank = sweep.failed_rank();
+  if (status.ok()) {
+    status = executor.close();
+    failed_rank = executor.failed_rank();
+  }
   if (!status) {
     return end_after_failure(
         job, guard,
-        {status.error(), sweep.failed_rank(), payload_errors(executor.payload_faults(), job.rank)},
+        {status.error(), failed_rank, payload_errors(executor.payload_faults(), job.rank)},
         [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
   }
   if (job.rank == 0) {
@@ -236,11 +241,8 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   }
   const int exit_status = measure(job, guard, request, std::move(measurement));
   if (exit_status == 0 && job.rank == 0) {
-    TestFiles files{folders.value().test_directory, {}};
-    for (const std::string& slug : slugs) {
-      files.paths.push_back(fmt::format("{}/weir-{}", files.directory, slug));
-    }
-    guard.set_test_files(std::move(files));
+    // With --existing the files of the last repetition are still there.
+    guard.set_test_files({folders.value().test_directory, {}});
     if (Status removed = guard.remove_test_files(); !removed) {
       fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
     }

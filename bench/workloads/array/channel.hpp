@@ -17,6 +17,18 @@
 
 namespace weir::bench::array_io {
 
+// What an interface keeps from one opening to the next, such as its plans.
+class Kept {
+ public:
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  // After a failure the other ranks may be anywhere: nothing collective.
+  virtual ~Kept() = default;
+  // Collective.
+  virtual Status close() = 0;
+};
+
 struct ChannelRequest {
   const Job& job;
   const Geometry& geometry;
@@ -25,10 +37,12 @@ struct ChannelRequest {
   Part part;  // this rank's, of which the asked elements are moved
   // The same as runs from memory to the file, where an interface moves those.
   const std::vector<array::StridedCopy>& runs;
+  bool whole = false;  // the whole array, whatever the geometry asks for
   std::string path;
   bool write = false;
   bool create = false;  // the file anew, with `write`
   storage::Durability durability = storage::Durability::none;
+  std::unique_ptr<Kept>* kept = nullptr;  // of the configuration; null until it keeps something
 };
 
 // Where the time of a transfer went on this rank, where an interface tells.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -41,6 +42,29 @@ std::optional<storage::DeviceCounters> counters_of(const std::string& directory)
 
 std::int64_t moved(const storage::DeviceCounters& counters, storage::Direction direction) {
   return direction == storage::Direction::read ? counters.bytes_read : counters.bytes_written;
+}
+
+// The files of the array at `path`: itself, or what begins with its name and a dot.
+std::vector<std::string> files_of(const std::string& path) {
+  const std::filesystem::path whole(path);
+  const std::string name = whole.filename().string();
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), error)) {
+    const std::string other = entry.path().filename().string();
+    if (other == name || other.starts_with(name + ".")) files.push_back(entry.path().string());
+  }
+  return files;
+}
+
+Status remove_files(const std::string& path) {
+  Status status;
+  for (const std::string& file : files_of(path)) {
+    if (unlink(file.c_str()) != 0 && errno != ENOENT && status.ok()) {
+      status = system_failure("unlink", file, -1, errno);
+    }
+  }
+  return status;
 }
 
 }  // namespace
@@ -103,14 +127,13 @@ Status Executor::prepare(const Configuration& configuration, std::int32_t repeti
   }
   const bool keeps = options_.existing && repetition > 0;
   if (keeps || job_.rank != 0) return {};
-  if (unlink(configuration.path.c_str()) == 0 || errno == ENOENT) return {};
-  return system_failure("unlink", configuration.path, -1, errno);
+  return remove_files(configuration.path);
 }
 
 Result<Executor::Access> Executor::access(const Configuration& configuration,
                                           const array::RegularDistribution& by, bool whole) {
   const Part asked(geometry_, by, job_.rank);
-  Access access{whole ? asked.whole() : asked, {}};
+  Access access{whole ? asked.whole() : asked, {}, whole};
   if (configuration.variant.api != Api::contiguous) {
     access.runs = access.part.runs();
     return access;
@@ -176,12 +199,20 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
     if (!status) return status.error();
   }
   if (options_.existing) return record;
-  Status removed;
-  if (job_.rank == 0 && unlink(configuration.path.c_str()) != 0) {
-    removed = system_failure("unlink", configuration.path, -1, errno);
-  }
+  Status removed = job_.rank == 0 ? remove_files(configuration.path) : Status();
   if (removed = meet(std::move(removed)); !removed) return removed.error();
   return record;
+}
+
+Status Executor::close() {
+  Status status;
+  for (auto& [api, kept] : kept_) {
+    if (kept == nullptr) continue;
+    Status closed = kept->close();
+    if (status.ok()) status = std::move(closed);
+  }
+  kept_.clear();
+  return meet(std::move(status));
 }
 
 Status Executor::untimed(const Configuration& configuration, const Access& access,
@@ -236,20 +267,27 @@ Status Executor::check_whole(const Configuration& configuration, std::int32_t re
 
 Status Executor::look_at_cache(const Attempt& attempt, PhaseRecord& figures) const {
   if (attempt.writing()) return {};
-  const auto observer = storage::File::open(attempt.configuration.path, {});
-  if (!observer) return observer.error();
-  struct stat status {};
-  if (fstat(observer.value().descriptor(), &status) != 0) {
-    return system_failure("stat", attempt.configuration.path, -1, errno);
+  double resident = 0;
+  std::int64_t known = 0;  // bytes of the files whose pages could be looked at
+  for (const std::string& path : files_of(attempt.configuration.path)) {
+    const auto observer = storage::File::open(path, {});
+    if (!observer) return observer.error();
+    struct stat status {};
+    if (fstat(observer.value().descriptor(), &status) != 0) {
+      return system_failure("stat", path, -1, errno);
+    }
+    if (status.st_size == 0) continue;
+    if (core_.drop_cache) {
+      Status dropped = storage::drop_cached_pages(observer.value(), 0, status.st_size);
+      if (!dropped) return dropped;
+    }
+    const auto fraction =
+        storage::resident_fraction(observer.value(), 0, status.st_size, resident_sample_pages);
+    if (!fraction) continue;
+    resident += fraction.value() * static_cast<double>(status.st_size);
+    known += status.st_size;
   }
-  if (status.st_size == 0) return {};
-  if (core_.drop_cache) {
-    Status dropped = storage::drop_cached_pages(observer.value(), 0, status.st_size);
-    if (!dropped) return dropped;
-  }
-  const auto resident =
-      storage::resident_fraction(observer.value(), 0, status.st_size, resident_sample_pages);
-  if (resident) figures.resident_before = resident.value();
+  if (known > 0) figures.resident_before = resident / static_cast<double>(known);
   return {};
 }
 
@@ -309,10 +347,12 @@ Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseReco
                               .api = attempt.configuration.variant.api,
                               .part = attempt.access.part,
                               .runs = attempt.access.runs,
+                              .whole = attempt.access.whole,
                               .path = path,
                               .write = attempt.writing(),
                               .create = attempt.create,
-                              .durability = core_.durability});
+                              .durability = core_.durability,
+                              .kept = &kept_[attempt.configuration.variant.api]});
   guard_.left();
   figures->open_ns = monotonic_ns() - figures->opening_ns;
   if (Status status = meet(opened ? Status() : opened.error()); !status) return status;

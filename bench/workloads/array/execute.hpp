@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,9 @@ class Executor {
   // unless --existing keeps it for the next repetition.
   Result<ArrayRecord> run(const Configuration& configuration, std::int32_t repetition);
 
+  // Collective: ends what interfaces keep between repetitions. Call when all have succeeded.
+  Status close();
+
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
 
@@ -71,6 +75,7 @@ class Executor {
   struct Access {
     Part part;
     std::vector<array::StridedCopy> runs;  // from memory to the file and the payload stream
+    bool whole = false;
   };
   struct Attempt;
 
@@ -97,6 +102,7 @@ class Executor {
   const Options& options_;
   std::string test_directory_;
   std::unique_ptr<Ring> memory_;  // one buffer: the rank's part, whichever phase needs it
+  std::map<Api, std::unique_ptr<Kept>> kept_;  // of each interface
   int failed_rank_ = none_failed;
   std::vector<PayloadFault> faults_;
 };

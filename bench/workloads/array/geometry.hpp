@@ -22,8 +22,14 @@ struct Geometry {
   array::RegularDistribution writing;  // how ranks hold the array when it is written
   array::RegularDistribution reading;  // and when it is read
   array::Box asked;                    // what is written and read in timed phases
+  std::string writing_formats = {};    // the formats of both in HPF's words
+  std::string reading_formats = {};
 
   [[nodiscard]] bool is_section() const { return asked != shape.box(); }
+  // Of `reading` when `by` is that one, otherwise of `writing`.
+  [[nodiscard]] const std::string& formats_of(const array::RegularDistribution& by) const {
+    return by.text() == reading.text() ? reading_formats : writing_formats;
+  }
   [[nodiscard]] std::int64_t array_bytes() const { return shape.elements() * type.bytes(); }
   [[nodiscard]] std::int64_t asked_bytes() const { return asked.elements() * type.bytes(); }
 };

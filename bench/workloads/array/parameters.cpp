@@ -191,7 +191,14 @@ Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {
   } else if (settings.flag("half-section")) {
     asked = half_section(shape.value());
   }
-  return Geometry{shape.value(), type.value(), writing.value(), reading.value(), asked};
+  const auto words = [&](const std::string& name) {
+    std::string text;
+    const auto parsed = parse_formats(name, settings.text(name), shape.value().dimensions());
+    for (const auto& format : parsed.value()) text += (text.empty() ? "" : ",") + format.text();
+    return text;
+  };
+  return Geometry{shape.value(), type.value(),          writing.value(), reading.value(),
+                  asked,         words("distribution"), words(formats)};
 }
 
 Result<Options> options_of(const Settings& settings, const Geometry& geometry) {

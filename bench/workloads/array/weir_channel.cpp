@@ -1,0 +1,170 @@
+// Weir's own interface, through its public header. One session serves all repetitions, as it would
+// the steps of an application: what it keeps of a plan is used again.
+#include <weir/weir.h>
+
+#include <utility>
+
+#include "workloads/array/channel.hpp"
+
+namespace weir::bench::array_io {
+namespace {
+
+Error failure(const char* operation, const std::string& path, int code) {
+  Error error;
+  error.code = code == WEIR_E_DEADLINE || code == WEIR_E_BROKEN ? ErrorCode::deadline
+               : code == WEIR_E_ARGUMENT                        ? ErrorCode::invalid_argument
+               : code == WEIR_E_MEMORY                          ? ErrorCode::insufficient
+                                                                : ErrorCode::io;
+  error.operation = operation;
+  error.file = path;
+  error.message = weir_last_error();
+  return error;
+}
+
+class Session final : public Kept {
+ public:
+  Session() = default;
+  // The other ranks may be anywhere.
+  ~Session() override {
+    if (session_ != nullptr) weir_session_abandon(&session_);
+  }
+
+  Status open(const ChannelRequest& request) {
+    weir_session_options options = {};
+    options.deadline_seconds = request.job.deadline_seconds;
+    options.strategy = request.options.strategy.c_str();
+    options.aggregators = request.options.aggregators;
+    options.buffer_bytes = request.options.buffer_bytes;
+    options.buffers = request.options.buffers;
+    const int code = weir_session_open(request.job.world, &options, &session_);
+    return code < 0 ? Status(failure("weir_session_open", request.path, code)) : Status();
+  }
+
+  Status close() override {
+    const int code = weir_session_close(&session_);
+    return code < 0 ? Status(failure("weir_session_close", "", code)) : Status();
+  }
+
+  [[nodiscard]] weir_session* handle() const { return session_; }
+
+ private:
+  weir_session* session_ = nullptr;
+};
+
+class WeirChannel final : public Channel {
+ public:
+  WeirChannel(const ChannelRequest& request, weir_session* session)
+      : path_(request.path),
+        session_(session),
+        section_(!request.whole && request.geometry.is_section()) {
+    const array::Box& asked = request.geometry.asked;
+    start_ = asked.lower;
+    count_ = asked.extent;
+  }
+  WeirChannel(const WeirChannel&) = delete;
+  WeirChannel& operator=(const WeirChannel&) = delete;
+  // The array is closed with the session where close() was not called.
+  ~WeirChannel() override { weir_distribution_free(&distribution_); }
+
+  Status open(const ChannelRequest& request) {
+    const Geometry& geometry = request.geometry;
+    Status status = make_distribution(request, geometry.formats_of(request.part.distribution()),
+                                      request.part.distribution());
+    if (status.ok()) status = request.create ? create(request) : open_existing(request);
+    return status;
+  }
+
+  Status write(const std::byte* memory) override {
+    // Only read from when writing.
+    return transfer(true, const_cast<std::byte*>(memory));
+  }
+  Status read(std::byte* memory) override { return transfer(false, memory); }
+
+  Status sync() override {
+    const int code = weir_array_sync(array_);
+    return code < 0 ? Status(failure("weir_array_sync", path_, code)) : Status();
+  }
+
+  Status close() override {
+    const int code = weir_array_close(&array_);
+    return code < 0 ? Status(failure("weir_array_close", path_, code)) : Status();
+  }
+
+  [[nodiscard]] std::optional<StageTimes> stages() const override {
+    weir_figures figures = {};
+    if (weir_session_figures(session_, &figures) < 0) return std::nullopt;
+    return StageTimes{.planning_ns = figures.plan_ns,
+                      .gathering_ns = figures.gather_ns,
+                      .storage_ns = figures.storage_ns,
+                      .waiting_ns = figures.wait_ns};
+  }
+
+ private:
+  Status make_distribution(const ChannelRequest& request, const std::string& formats,
+                           const array::RegularDistribution& dealt) {
+    const array::Indices& shape = request.geometry.shape.extents();
+    weir_distribution_options options = {};
+    options.grid = dealt.grid().extents.begin();
+    const int code = weir_distribution_create(session_, shape.size(), shape.begin(),
+                                              formats.c_str(), &options, &distribution_);
+    return code < 0 ? Status(failure("weir_distribution_create", path_, code)) : Status();
+  }
+
+  Status create(const ChannelRequest& request) {
+    const array::Indices& shape = request.geometry.shape.extents();
+    weir_array_options options = {};
+    options.order = request.options.column_major ? WEIR_COLUMN_MAJOR : WEIR_ROW_MAJOR;
+    options.files = request.options.layout == "per-aggregator" ? WEIR_FILE_PER_AGGREGATOR
+                    : request.options.layout == "per-rank"     ? WEIR_FILE_PER_RANK
+                                                               : WEIR_SHARED_FILE;
+    if (request.options.chunk) options.chunks = request.options.chunk->begin();
+    const int code = weir_array_create(session_, path_.c_str(), shape.size(), shape.begin(),
+                                       request.geometry.type.name().c_str(), &options, &array_);
+    return code < 0 ? Status(failure("weir_array_create", path_, code)) : Status();
+  }
+
+  Status open_existing(const ChannelRequest& request) {
+    weir_open_options options = {};
+    options.read_only = request.write ? 0 : 1;
+    const int code = weir_array_open(session_, path_.c_str(), &options, &array_);
+    return code < 0 ? Status(failure("weir_array_open", path_, code)) : Status();
+  }
+
+  Status transfer(bool writing, std::byte* memory) {
+    const weir_section section = {
+        .start = start_.begin(), .count = count_.begin(), .stride = nullptr};
+    weir_transfer one = {};
+    one.array = array_;
+    one.distribution = distribution_;
+    one.section = section_ ? &section : nullptr;
+    one.data = memory;
+    const int code =
+        writing ? weir_write_many(session_, 1, &one) : weir_read_many(session_, 1, &one);
+    if (code >= 0) return {};
+    return failure(writing ? "weir_write_many" : "weir_read_many", path_, code);
+  }
+
+  std::string path_;
+  weir_session* session_;
+  bool section_;
+  array::Indices start_;
+  array::Indices count_;
+  weir_distribution* distribution_ = nullptr;
+  weir_array* array_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> open_weir_channel(const ChannelRequest& request) {
+  if (*request.kept == nullptr) {
+    auto session = std::make_unique<Session>();
+    if (Status opened = session->open(request); !opened) return opened.error();
+    *request.kept = std::move(session);
+  }
+  weir_session* session = static_cast<const Session&>(**request.kept).handle();
+  auto channel = std::make_unique<WeirChannel>(request, session);
+  if (Status opened = channel->open(request); !opened) return opened.error();
+  return std::unique_ptr<Channel>(std::move(channel));
+}
+
+}  // namespace weir::bench::array_io
