@@ -39,6 +39,8 @@ class ChunkGrid {
   // after the other without gaps. `chunk` may be chunks().
   [[nodiscard]] std::int64_t elements_before(std::int64_t chunk) const;
 
+  friend bool operator==(const ChunkGrid&, const ChunkGrid&) = default;
+
  private:
   ChunkGrid(const Shape& shape, const Indices& chunk_extents);
 

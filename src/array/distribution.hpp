@@ -53,6 +53,8 @@ class Distribution {
   // answer (to the boxes that meet the bounding box of `region`, where boxes are explicit).
   [[nodiscard]] std::vector<Piece> pieces_meeting(const Region& region) const;
 
+  friend bool operator==(const Distribution&, const Distribution&) = default;
+
  private:
   std::variant<RegularDistribution, ExplicitDistribution> kind_;
 };

@@ -73,6 +73,8 @@ class DealtDimension {
   // `indices` or to the processes, whichever are fewer.
   [[nodiscard]] std::vector<std::int64_t> holders(const IndexBlocks& indices) const;
 
+  friend bool operator==(const DealtDimension&, const DealtDimension&) = default;
+
  private:
   std::int64_t extent_ = 0;
   std::int64_t processes_ = 1;

@@ -48,6 +48,12 @@ class ExplicitDistribution {
   // Whether every element of the array is held, provided that the boxes are disjoint.
   [[nodiscard]] bool covers_array() const;
 
+  // Whether each rank has the same boxes in the same order.
+  friend bool operator==(const ExplicitDistribution& a, const ExplicitDistribution& b) {
+    return a.shape_ == b.shape_ && a.first_box_ == b.first_box_ &&
+           a.boxes_.numbers() == b.boxes_.numbers();
+  }
+
  private:
   ExplicitDistribution(const Shape& shape, std::vector<std::int64_t> first_box, BoxList boxes);
 

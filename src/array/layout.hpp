@@ -45,11 +45,15 @@ class Layout {
   struct Bounds {
     std::int64_t lower = 0;
     std::int64_t upper = 0;
+
+    friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   [[nodiscard]] Bounds bounds() const { return bounds_; }
   // Whether it is certain that no two elements share a byte: when each dimension, by ascending
   // stride, steps over all of those before it. Memory that is read into must be so.
   [[nodiscard]] bool elements_are_apart() const;
+
+  friend bool operator==(const Layout&, const Layout&) = default;
 
  private:
   Layout(const Indices& extents, std::int64_t element_bytes, const Indices& strides,

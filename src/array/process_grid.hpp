@@ -37,6 +37,8 @@ struct ProcessGrid {
     }
     return number;
   }
+
+  friend bool operator==(const ProcessGrid&, const ProcessGrid&) = default;
 };
 
 }  // namespace weir::array

@@ -39,6 +39,11 @@ class RegularDistribution {
   // "BLOCK, CYCLIC(32) over 4 x 2, row-major"
   [[nodiscard]] std::string text() const;
 
+  // Whether each rank holds the same, however the formats were spelled.
+  friend bool operator==(const RegularDistribution& a, const RegularDistribution& b) {
+    return a.shape_ == b.shape_ && a.grid_ == b.grid_ && a.along_ == b.along_;
+  }
+
  private:
   RegularDistribution(const Shape& shape, const ProcessGrid& grid) : shape_(shape), grid_(grid) {}
 
