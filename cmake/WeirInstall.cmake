@@ -1,12 +1,13 @@
 # What other projects find Weir by: a CMake package (find_package(weir), targets weir::common,
-# weir::array, weir::plan and weir::storage) and a pkg-config file (pkg-config --cflags --libs weir).
-# Both name exactly the libraries that the installed ones are linked with. Include after the folders.
+# weir::array, weir::topology, weir::plan and weir::storage) and a pkg-config file (pkg-config
+# --cflags --libs weir). Both name exactly the libraries that the installed ones are linked with.
+# Include after the folders.
 include(CMakePackageConfigHelpers)
 
 set(weir_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
 set(weir_archives "")       # in link order: who needs comes before who is needed
 set(weir_linked "")
-foreach(library IN ITEMS storage plan array common)
+foreach(library IN ITEMS storage plan topology array common)
   string(APPEND weir_archives " -lweir_${library}")
   get_target_property(links weir_${library} INTERFACE_LINK_LIBRARIES)
   list(APPEND weir_linked ${links})
