@@ -41,6 +41,8 @@ class FileImage {
   // last element plus 1.
   [[nodiscard]] std::int64_t element_from(std::int64_t byte) const;
 
+  friend bool operator==(const FileImage&, const FileImage&) = default;
+
  private:
   FileImage(const array::Shape& shape, const array::Layout& layout, array::Order order,
             std::int64_t offset)

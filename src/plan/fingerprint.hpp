@@ -1,0 +1,33 @@
+// A 64-bit number of a request's parts, for looking it up: equal values have equal ones. Whether
+// two values are equal is always settled by comparing them.
+#pragma once
+
+#include <cstdint>
+
+#include "array/distribution.hpp"
+#include "array/per_dimension.hpp"
+
+namespace weir::plan {
+
+class Fingerprint {
+ public:
+  void add(std::int64_t number) {
+    // The mixing step of SplitMix64 (Steele, Lea, Flood 2014).
+    std::uint64_t mixed = value_ ^ static_cast<std::uint64_t>(number);
+    mixed += 0x9E3779B97F4A7C15U;
+    mixed = (mixed ^ (mixed >> 30U)) * 0xBF58476D1CE4E5B9U;
+    mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
+    value_ = mixed ^ (mixed >> 31U);
+  }
+  void add(const array::Indices& indices) {
+    add(indices.size());
+    for (const std::int64_t index : indices) add(index);
+  }
+  void add(const array::Distribution& distribution);
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace weir::plan

@@ -1,0 +1,117 @@
+#include "plan/piece_extents.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/meeting_blocks.hpp"
+
+namespace weir::plan {
+namespace {
+
+array::Odometer<array::max_levels>::Counts counts_of(const array::StridedCopy& copy) {
+  array::Odometer<array::max_levels>::Counts counts;
+  for (const array::CopyLevel& level : copy.levels) counts.push_back(level.count);
+  return counts;
+}
+
+}  // namespace
+
+CopyRuns::CopyRuns(const array::StridedCopy& copy)
+    : copy_(copy), place_(counts_of(copy)), from_(copy.from_offset), to_(copy.to_offset) {}
+
+bool CopyRuns::next(std::int64_t& from, std::int64_t& to) {
+  if (copy_.bytes == 0 || !place_.valid()) return false;
+  from = from_;
+  to = to_;
+  const int changed = place_.advance();
+  if (changed < 0) return true;
+  // One step at the level that changed; those inside it start again.
+  from_ += copy_.levels[changed].from_stride;
+  to_ += copy_.levels[changed].to_stride;
+  for (int level = changed + 1; level < copy_.levels.size(); ++level) {
+    from_ -= copy_.levels[level].from_stride * (copy_.levels[level].count - 1);
+    to_ -= copy_.levels[level].to_stride * (copy_.levels[level].count - 1);
+  }
+  return true;
+}
+
+PieceExtents::PieceExtents(const Piece& piece) {
+  for (std::size_t slab = 0; slab < piece.slabs.size(); ++slab) {
+    copies_.push_back({piece.slabs[slab].file, slab, buffer_to_file(piece.slabs[slab])});
+  }
+}
+
+PieceExtents::PieceExtents(const Plan& plan, const Piece& piece,
+                           const std::vector<Contributor>& contributors) {
+  // Holders of a regular distribution are disjoint, so their bytes tell whether there are holes.
+  const auto array = static_cast<std::size_t>(piece.id.array);
+  std::int64_t held = 0;
+  for (const Contributor& one : contributors) held += one.bytes;
+  if (held == piece.bytes && plan.request().arrays[array].memory->regular() != nullptr) {
+    *this = PieceExtents(piece);
+    return;
+  }
+  for (const Contributor& one : contributors) {
+    MeetingBlocks blocks(plan, piece, one.rank);
+    for (MeetingBlock block; blocks.next(block);) {
+      const Slab& slab = piece.slabs[block.slab];
+      copies_.push_back({slab.file, block.slab, buffer_to_file(block, slab)});
+    }
+  }
+  std::stable_sort(copies_.begin(), copies_.end(),
+                   [](const Copy& a, const Copy& b) { return a.slab < b.slab; });
+}
+
+void PieceExtents::begin_slab() {
+  sources_.clear();
+  const std::size_t slab = copies_[next_copy_].slab;
+  for (; next_copy_ < copies_.size() && copies_[next_copy_].slab == slab; ++next_copy_) {
+    Source source{CopyRuns(copies_[next_copy_].copy), {copies_[next_copy_].file, 0, 0, 0}};
+    source.next.bytes = source.runs.bytes();
+    if (source.runs.next(source.next.buffer_offset, source.next.offset)) {
+      order_.emplace(source.next.offset, sources_.size());
+      sources_.push_back(source);
+    }
+  }
+}
+
+bool PieceExtents::next_run(FileExtent& run) {
+  while (order_.empty()) {
+    if (next_copy_ >= copies_.size()) return false;
+    begin_slab();
+  }
+  const std::size_t number = order_.top().second;
+  order_.pop();
+  Source& source = sources_[number];
+  run = source.next;
+  if (source.runs.next(source.next.buffer_offset, source.next.offset)) {
+    order_.emplace(source.next.offset, number);
+  }
+  return true;
+}
+
+bool PieceExtents::next(FileExtent& extent) {
+  FileExtent run;
+  while (next_run(run)) {
+    if (!has_waiting_) {
+      waiting_ = run;
+      has_waiting_ = true;
+      continue;
+    }
+    // Buffer and file go together within a slab, so what overlaps in one does in the other.
+    const std::int64_t ahead = run.offset - waiting_.offset;
+    if (run.file == waiting_.file && ahead >= 0 && ahead <= waiting_.bytes &&
+        run.buffer_offset - waiting_.buffer_offset == ahead) {
+      waiting_.bytes = std::max(waiting_.bytes, ahead + run.bytes);
+      continue;
+    }
+    extent = std::exchange(waiting_, run);
+    return true;
+  }
+  if (!has_waiting_) return false;
+  extent = waiting_;
+  has_waiting_ = false;
+  return true;
+}
+
+}  // namespace weir::plan

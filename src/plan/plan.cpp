@@ -1,0 +1,237 @@
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "array/linear_range.hpp"
+
+namespace weir::plan {
+namespace {
+
+// Groups of at most so many ranks are asked rank by rank who contributes; in larger ones, and where
+// all ranks are one group, those who hold the elements are looked up and those of other groups
+// left.
+constexpr std::int64_t few_ranks = 256;
+constexpr std::int64_t unlimited = std::int64_t{1} << 62;
+
+Status check(const Parameters& parameters, const Request& request) {
+  if (parameters.aggregators < 1 || parameters.alignment < 1) {
+    return invalid_argument(
+        fmt::format("{} aggregators, file domains aligned to {} bytes: give at "
+                    "least 1 of each",
+                    parameters.aggregators, parameters.alignment));
+  }
+  for (const ArrayRequest& one : request.arrays) {
+    if (parameters.buffer_bytes < one.image.element_bytes()) {
+      return invalid_argument(
+          fmt::format("a buffer of {} bytes for elements of {}: give room for at least one",
+                      parameters.buffer_bytes, one.image.element_bytes()));
+    }
+  }
+  return {};
+}
+
+// Elements [first, last) of a section, numbered in `order`, as sections in that order.
+template <typename Visit>
+void cut(const array::Section& section, array::Order order, std::int64_t first, std::int64_t last,
+         Visit visit) {
+  const array::Shape counts = array::Shape::create(section.count).value();
+  array::RangeBoxes boxes(counts, order, first, last);
+  for (array::Box box; boxes.next(box);) {
+    array::Section inside{section.start, box.extent, section.stride};
+    for (int d = 0; d < section.dimensions(); ++d) {
+      inside.start[d] += box.lower[d] * section.stride[d];
+    }
+    visit(inside);
+  }
+}
+
+}  // namespace
+
+Plan::Plan(Request request, const Parameters& parameters, topology::AggregatorPlacement placement,
+           std::int64_t group)
+    : request_(std::move(request)),
+      parameters_(parameters),
+      placement_(std::move(placement)),
+      group_(group) {}
+
+Result<std::shared_ptr<const Plan>> Plan::create(Request request,
+                                                 const topology::Topology& topology,
+                                                 const Parameters& parameters, std::int64_t group) {
+  if (Status status = request.check(); !status) return status.error();
+  if (Status status = check(parameters, request); !status) return status.error();
+  if (request.ranks() > topology.ranks()) {
+    return invalid_argument(fmt::format("arrays distributed over {} ranks in a job of {}",
+                                        request.ranks(), topology.ranks()));
+  }
+  auto placement = topology::AggregatorPlacement::create(
+      topology, gathers_within(parameters.strategy), parameters.aggregators);
+  if (!placement) return placement.error();
+  const std::shared_ptr<Plan> plan(
+      new Plan(std::move(request), parameters, std::move(placement).value(), group));
+  const bool direct = parameters.strategy == Strategy::direct;
+  plan->aggregators_ = direct ? 0 : plan->placement_.aggregators_in(group);
+  Parameters used = parameters;
+  if (direct) {
+    // One unit of everything, or one per chunk: nothing is buffered, nothing shared out.
+    used.buffer_bytes = unlimited;
+    used.dealing = DomainDealing::contiguous;
+  }
+  const std::int64_t holders = std::max<std::int64_t>(1, plan->aggregators_);
+  std::int64_t steps = 0;
+  std::int64_t small = 0;
+  for (const ArrayRequest& one : plan->request_.arrays) {
+    const bool cut_to_group = !direct && !plan->all_ranks();
+    Units units(one.image, cut_to_group ? plan->held_by_group(one) : one.section, holders, used);
+    const bool takes_turns = one.image.dense() != nullptr && units.count() < holders;
+    const std::int64_t rotation = takes_turns ? small % holders : 0;
+    if (takes_turns) small += units.count();
+    plan->schedules_.push_back({std::move(units), steps, rotation});
+    steps += plan->schedules_.back().units.steps();
+  }
+  return std::shared_ptr<const Plan>(plan);
+}
+
+std::int64_t Plan::groups(const topology::Topology& topology, Strategy strategy) {
+  return gathers_within(strategy) == topology::GatherWithin::node ? topology.nodes()
+                                                                  : topology.io_groups();
+}
+
+std::int64_t Plan::group_of(const topology::Topology& topology, Strategy strategy,
+                            std::int64_t rank) {
+  const std::int64_t node = topology.node_of(rank);
+  return gathers_within(strategy) == topology::GatherWithin::node ? node
+                                                                  : topology.io_group_of_node(node);
+}
+
+array::Section Plan::held_by_group(const ArrayRequest& request) const {
+  const int dimensions = request.shape().dimensions();
+  array::Indices lower(dimensions, std::numeric_limits<std::int64_t>::max());
+  array::Indices upper(dimensions, 0);
+  for (std::int64_t i = 0; i < placement_.ranks_in(group_); ++i) {
+    const std::int64_t rank = placement_.rank_in(group_, i);
+    if (rank >= request.memory->ranks()) continue;
+    for (std::int64_t number = 0; number < request.memory->pieces(rank); ++number) {
+      const array::Box box = request.memory->piece(rank, number).bounding_box();
+      if (box.empty()) continue;
+      for (int d = 0; d < dimensions; ++d) {
+        lower[d] = std::min(lower[d], box.lower[d]);
+        upper[d] = std::max(upper[d], box.upper(d));
+      }
+    }
+  }
+  array::Box held{lower, upper};
+  for (int d = 0; d < dimensions; ++d) {
+    held.lower[d] = std::min(lower[d], upper[d]);
+    held.extent[d] = upper[d] - held.lower[d];
+  }
+  return array::intersect(request.section, held);
+}
+
+std::optional<std::int64_t> Plan::aggregator_at(std::int64_t rank) const {
+  if (aggregators_ == 0 || placement_.group_of_rank(rank) != group_) return std::nullopt;
+  const std::int64_t number = placement_.aggregator_at(rank);
+  return number < 0 ? std::nullopt : std::optional(number);
+}
+
+PieceId Plan::id_of(int array, std::int64_t unit) const {
+  const Schedule& schedule = schedules_[static_cast<std::size_t>(array)];
+  const std::int64_t holders = std::max<std::int64_t>(1, aggregators_);
+  return {schedule.first_step + schedule.units.step_of(unit),
+          (schedule.units.aggregator_of(unit) + schedule.rotation) % holders, array, unit, 0};
+}
+
+std::optional<std::int64_t> Plan::unit_at(std::int64_t aggregator, int array,
+                                          std::int64_t step) const {
+  const Schedule& schedule = schedules_[static_cast<std::size_t>(array)];
+  const std::int64_t holders = std::max<std::int64_t>(1, aggregators_);
+  return schedule.units.unit_at((aggregator - schedule.rotation + holders) % holders, step);
+}
+
+Piece Plan::piece(const PieceId& id) const {
+  Piece piece{id, {}, 0};
+  const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(id.array)];
+  const Units& units = this->units(id.array);
+  // The part is elements [first, last) of the unit's, `before` of which are in earlier contents.
+  const std::int64_t first = id.part * units.elements_per_part();
+  const std::int64_t last = first + units.elements_per_part();
+  std::int64_t before = 0;
+  const auto add = [&](const Units::Content& content) {
+    std::int64_t file = 0;
+    array::Layout in_file = units.layout(content, file);
+    array::Layout in_buffer =
+        array::Layout::packed(content.section.count, request.image.element_bytes(),
+                              request.image.order(), piece.bytes)
+            .value();
+    piece.slabs.push_back({id.array, content.section, request.first_file + file, std::move(in_file),
+                           std::move(in_buffer)});
+    piece.bytes += piece.slabs.back().bytes();
+  };
+  for (const Units::Content& content : units.contents(id.unit)) {
+    const std::int64_t elements = content.section.elements();
+    const std::int64_t from = std::clamp<std::int64_t>(first - before, 0, elements);
+    const std::int64_t to = std::clamp<std::int64_t>(last - before, 0, elements);
+    if (from == 0 && to == elements) {
+      add(content);
+    } else if (from < to) {
+      cut(content.section, request.image.order(), from, to, [&](const array::Section& section) {
+        add({section, content.chunk});
+      });
+    }
+    before += elements;
+  }
+  return piece;
+}
+
+std::int64_t Plan::parts(int array, std::int64_t rank) const {
+  const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(array)].memory;
+  return rank < memory->ranks() ? memory->pieces(rank) : 0;
+}
+
+array::Region Plan::part(int array, std::int64_t rank, std::int64_t number) const {
+  return request_.arrays[static_cast<std::size_t>(array)].memory->piece(rank, number);
+}
+
+void Plan::add_contributions(const Slab& slab, std::vector<Contributor>& found) const {
+  const array::Region wanted(slab.section);
+  const std::int64_t element_bytes = slab.in_buffer.element_bytes();
+  if (!all_ranks() && placement_.ranks_in(group_) <= few_ranks) {
+    for (std::int64_t i = 0; i < placement_.ranks_in(group_); ++i) {
+      const std::int64_t rank = placement_.rank_in(group_, i);
+      for (std::int64_t number = 0; number < parts(slab.array, rank); ++number) {
+        const std::int64_t elements =
+            array::common_elements(part(slab.array, rank, number), wanted);
+        if (elements > 0) found.push_back({rank, elements * element_bytes});
+      }
+    }
+    return;
+  }
+  const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(slab.array)].memory;
+  for (const array::Distribution::Piece& held : memory->pieces_meeting(wanted)) {
+    if (!all_ranks() && placement_.group_of_rank(held.rank) != group_) continue;
+    const std::int64_t elements =
+        array::common_elements(memory->piece(held.rank, held.number), wanted);
+    found.push_back({held.rank, elements * element_bytes});
+  }
+}
+
+std::vector<Contributor> Plan::contributors(const Piece& piece) const {
+  std::vector<Contributor> found;
+  for (const Slab& slab : piece.slabs) add_contributions(slab, found);
+  std::sort(found.begin(), found.end(),
+            [](const Contributor& a, const Contributor& b) { return a.rank < b.rank; });
+  std::vector<Contributor> merged;
+  for (const Contributor& one : found) {
+    if (!merged.empty() && merged.back().rank == one.rank) {
+      merged.back().bytes += one.bytes;
+    } else {
+      merged.push_back(one);
+    }
+  }
+  return merged;
+}
+
+}  // namespace weir::plan

@@ -1,0 +1,160 @@
+#include "plan/rank_pieces.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "array/linear_range.hpp"
+#include "array/number_theory.hpp"
+
+namespace weir::plan {
+namespace {
+
+int arrays(const Plan& plan) { return static_cast<int>(plan.request().arrays.size()); }
+
+const ArrayRequest& request_of(const Plan& plan, int array) {
+  return plan.request().arrays[static_cast<std::size_t>(array)];
+}
+
+std::int64_t elements_in(const std::vector<Units::Content>& contents) {
+  std::int64_t elements = 0;
+  for (const Units::Content& content : contents) elements += content.section.elements();
+  return elements;
+}
+
+}  // namespace
+
+AggregatorPieces::AggregatorPieces(std::shared_ptr<const Plan> plan, std::int64_t aggregator)
+    : plan_(std::move(plan)), aggregator_(aggregator) {}
+
+bool AggregatorPieces::find_unit() {
+  const Units& units = plan_->units(array_);
+  const array::Region asked(units.asked());
+  while (const auto own = plan_->unit_at(aggregator_, array_, step_)) {
+    // Units are in the order of steps, so the next one asked for, whose ever it is, tells how many
+    // of the own ones can be passed over.
+    const auto unit = units.next(asked, *own);
+    if (!unit) return false;
+    if (*unit == *own) {
+      ++step_;
+      next_ = plan_->id_of(array_, *own);
+      parts_ = array::divide_up(elements_in(units.contents(*own)), units.elements_per_part());
+      if (parts_ > 0) return true;
+      continue;
+    }
+    if (*unit > units.last_in_order(*own)) return false;
+    step_ = std::max(step_ + 1, units.step_of(*unit));
+  }
+  return false;
+}
+
+bool AggregatorPieces::next(Piece& piece) {
+  while (next_.part >= parts_) {
+    if (array_ >= arrays(*plan_)) return false;
+    if (!find_unit()) {
+      ++array_;
+      step_ = 0;
+      parts_ = 0;
+      next_ = {};
+      if (array_ >= arrays(*plan_)) return false;
+    }
+  }
+  piece = plan_->piece(next_);
+  ++next_.part;
+  return true;
+}
+
+RankPieces::RankPieces(std::shared_ptr<const Plan> plan, std::int64_t rank)
+    : plan_(std::move(plan)), rank_(rank) {}
+
+void RankPieces::begin_array() {
+  const Units& units = plan_->units(array_);
+  regions_.clear();
+  if (units.count() == 0) return;
+  const array::Box around = units.asked().bounding_box();
+  for (std::int64_t number = 0; number < plan_->parts(array_, rank_); ++number) {
+    const array::Region region = plan_->part(array_, rank_, number).clipped(around);
+    if (region.empty()) continue;
+    // One cursor in each domain where domains are contiguous, otherwise one.
+    auto unit = units.next(region, 0);
+    while (unit) {
+      cursors_.push({plan_->id_of(array_, *unit), regions_.size()});
+      unit = units.next(region, units.last_in_order(*unit) + 1);
+    }
+    regions_.push_back(region);
+  }
+}
+
+bool RankPieces::next(PieceId& id) {
+  std::vector<std::size_t> meeting;
+  while (found_.empty()) {
+    if (cursors_.empty()) {
+      if (++array_ >= arrays(*plan_)) {
+        --array_;
+        return false;
+      }
+      begin_array();
+      continue;
+    }
+    const PieceId first = cursors_.top().id;
+    const Units& units = plan_->units(array_);
+    meeting.clear();
+    while (!cursors_.empty() && cursors_.top().id == first) {
+      const std::size_t region = cursors_.top().region;
+      cursors_.pop();
+      meeting.push_back(region);
+      const auto unit = units.next(regions_[region], first.unit + 1);
+      if (unit && *unit <= units.last_in_order(first.unit)) {
+        cursors_.push({plan_->id_of(array_, *unit), region});
+      }
+    }
+    find_parts(first, meeting);
+  }
+  id = found_.back();
+  found_.pop_back();
+  return true;
+}
+
+void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>& regions) {
+  const Units& units = plan_->units(array_);
+  const array::Order order = request_of(*plan_, array_).image.order();
+  const std::vector<Units::Content> contents = units.contents(first.unit);
+  std::int64_t before = 0;
+  for (const Units::Content& content : contents) {
+    const array::Section& section = content.section;
+    const array::Region asked(section);
+    for (const std::size_t number : regions) {
+      const array::Region inside = regions_[number].clipped(section.bounding_box());
+      if (inside.empty() || !array::meet(inside, asked)) continue;
+      // The first and the last element of the section that the region can have.
+      array::Indices low;
+      array::Indices high;
+      for (int d = 0; d < section.dimensions(); ++d) {
+        low.push_back(asked.along(d).position(inside.along(d).lower()));
+        high.push_back(asked.along(d).position(inside.along(d).upper()) - 1);
+      }
+      const array::Shape counts = array::Shape::create(section.count).value();
+      const std::int64_t in_part = units.elements_per_part();
+      const std::int64_t last = (before + array::linear_number(counts, order, high)) / in_part;
+      for (std::int64_t part = (before + array::linear_number(counts, order, low)) / in_part;
+           part <= last; ++part) {
+        found_.push_back(first);
+        found_.back().part = part;
+      }
+    }
+    before += section.elements();
+  }
+  std::sort(found_.begin(), found_.end(), std::greater<>());
+  found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+  if (before <= units.elements_per_part()) return;
+  // Between the first and the last part there may be some that no region has a share of.
+  std::erase_if(found_, [&](const PieceId& id) {
+    const Piece piece = plan_->piece(id);
+    return std::none_of(piece.slabs.begin(), piece.slabs.end(), [&](const Slab& slab) {
+      const array::Region asked(slab.section);
+      return std::any_of(regions.begin(), regions.end(),
+                         [&](std::size_t number) { return array::meet(regions_[number], asked); });
+    });
+  });
+}
+
+}  // namespace weir::plan

@@ -1,0 +1,71 @@
+// The order of a schedule, from either side: an aggregator's pieces, and those that a rank
+// contributes to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "array/region.hpp"
+#include "plan/plan.hpp"
+
+namespace weir::plan {
+
+// The pieces of one aggregator in which something is asked for, in order. (Where ranks leave holes,
+// a piece may have no contributor.)
+class AggregatorPieces {
+ public:
+  AggregatorPieces(std::shared_ptr<const Plan> plan, std::int64_t aggregator);
+  // False when there is none left.
+  bool next(Piece& piece);
+
+ private:
+  // Goes to the aggregator's next unit, from step `step_` of the array on, with anything asked for.
+  bool find_unit();
+
+  std::shared_ptr<const Plan> plan_;
+  std::int64_t aggregator_;
+  int array_ = 0;
+  std::int64_t step_ = 0;   // of the array: of the next unit to look at
+  PieceId next_;            // of the next part
+  std::int64_t parts_ = 0;  // of the current unit
+};
+
+// The pieces that hold elements of a rank's part, by ascending step; pieces of one aggregator come
+// in the same order as AggregatorPieces has them. Work in proportion to the pieces that the rank's
+// part meets; memory to its boxes, times the contiguous domains that they meet.
+class RankPieces {
+ public:
+  RankPieces(std::shared_ptr<const Plan> plan, std::int64_t rank);
+  // False when there is none left.
+  bool next(PieceId& id);
+
+ private:
+  // The next unit of one domain, or of all, that a region meets.
+  struct Cursor {
+    PieceId id;
+    std::size_t region = 0;
+
+    // By step, then unit: the order in which each cursor goes on, so that those at the same unit
+    // are there at the same time.
+    friend bool operator>(const Cursor& a, const Cursor& b) {
+      return std::pair(a.id.step, a.id.unit) > std::pair(b.id.step, b.id.unit);
+    }
+  };
+
+  void begin_array();
+  // Puts into found_ the parts of a unit that any of the regions meets.
+  void find_parts(const PieceId& first, const std::vector<std::size_t>& regions);
+
+  std::shared_ptr<const Plan> plan_;
+  std::int64_t rank_;
+  int array_ = -1;
+  std::vector<array::Region> regions_;  // the rank's part of the array, around what is asked for
+  std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors_;
+  std::vector<PieceId> found_;  // the last one comes next
+};
+
+}  // namespace weir::plan

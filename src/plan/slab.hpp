@@ -1,0 +1,54 @@
+// The unit of a schedule: a section of one array that is packed in an aggregator's buffer and has
+// one layout in one file. And pieces: the slabs that are in a buffer together.
+//
+//     array         rows asked for, of one chunk or one range of the file
+//       │ section
+//     slab index    0 <= i[d] < section.count[d]
+//       │ in_buffer: packed, in the order of the file        │ in_file: at strides
+//     buffer  [slab|slab|slab]                             file  ..[row]..[row]..[row]..
+//
+// Buffers hold what was asked for and nothing else, so holes of a section cost no memory and no
+// messages; they appear only between the extents of the file.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "array/layout.hpp"
+#include "array/section.hpp"
+
+namespace weir::plan {
+
+struct Slab {
+  int array = 0;            // in the request
+  array::Section section;   // its elements; never empty
+  std::int64_t file = 0;    // in the caller's list of files
+  array::Layout in_file;    // bytes of the file, by slab index
+  array::Layout in_buffer;  // bytes of the piece's buffer, by slab index
+
+  [[nodiscard]] std::int64_t bytes() const {
+    return section.elements() * in_buffer.element_bytes();
+  }
+};
+
+// Names a piece; all ranks number alike. Pieces of one aggregator are worked on in ascending order
+// of (array, unit, part), which for each array is the order of the disk; `step` ascends with it and
+// tells which pieces of different aggregators are worked on at about the same time.
+struct PieceId {
+  std::int64_t step = 0;
+  std::int64_t aggregator = 0;  // 0 <= aggregator < Plan::aggregators()
+  int array = 0;
+  std::int64_t unit = 0;  // of the array's file or chunks
+  std::int64_t part = 0;  // of the unit, where it does not fit into a buffer
+
+  friend auto operator<=>(const PieceId&, const PieceId&) = default;
+};
+
+struct Piece {
+  PieceId id;
+  std::vector<Slab> slabs;  // in the order of the buffer and of the file
+  std::int64_t bytes = 0;   // of the buffer: at most Parameters::buffer_bytes, but under direct
+};
+
+}  // namespace weir::plan

@@ -1,0 +1,48 @@
+// Deals chunks (or groups of chunks of consecutive numbers) to K holders (aggregators, files) such
+// that any section of an array spreads over all of them, not only the whole array.
+//
+// Dealing in turn, n mod K, puts a column of chunks on one holder whenever K divides the chunks of
+// a row. Here each group of K consecutive numbers is still dealt one to each holder, but the order
+// turns from group to group by an irrational part of a whole turn:
+//
+//     holder(n) = (n + ⌊K · frac(α ⌊n / K⌋)⌋) mod K
+//
+// so that whatever steps a line takes through the numbers, it comes around evenly (declustering by
+// golden ratio sequences: Chen, Bhatia, Sinha, IEEE TKDE 2003). Which of a few α does best depends
+// on the grid: for_grid() tries them on its lines and squares. Every group being a permutation,
+// each holder has one of each group, and both ways are in closed form.
+#pragma once
+
+#include <cstdint>
+
+#include "array/chunk_grid.hpp"
+
+namespace weir::plan {
+
+class SpreadDealing {
+ public:
+  // For numbers of which nothing is known; holders >= 1.
+  explicit SpreadDealing(std::int64_t holders);
+  // For the chunks of a grid, `together` (>= 1) of consecutive numbers dealt as one.
+  static SpreadDealing for_grid(const array::ChunkGrid& grid, std::int64_t together,
+                                std::int64_t holders);
+  // Number n to holder n mod K, as files may have been written.
+  static SpreadDealing in_turn(std::int64_t holders) { return {holders, 0}; }
+
+  [[nodiscard]] std::int64_t holders() const { return holders_; }
+  [[nodiscard]] std::int64_t holder(std::int64_t number) const;
+  // The one thing that a holder has of group `group`: number / holders() == group.
+  [[nodiscard]] std::int64_t number(std::int64_t holder, std::int64_t group) const;
+
+  friend bool operator==(const SpreadDealing&, const SpreadDealing&) = default;
+
+ private:
+  SpreadDealing(std::int64_t holders, std::uint64_t turn_per_group)
+      : holders_(holders), turn_per_group_(turn_per_group) {}
+  [[nodiscard]] std::int64_t turn(std::int64_t group) const;
+
+  std::int64_t holders_;
+  std::uint64_t turn_per_group_;  // α as a fraction of 2^64
+};
+
+}  // namespace weir::plan

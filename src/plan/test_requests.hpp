@@ -1,0 +1,121 @@
+// Random requests, topologies and parameters for property tests of plans, and files in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "array/test_random.hpp"
+#include "plan/plan.hpp"
+
+namespace weir::plan {
+
+class RandomRequests : public array::Random {
+ public:
+  using Random::Random;
+
+  // Boxes of any size that do not overlap: cells of a coarse grid, some left out, dealt at random.
+  array::ExplicitDistribution boxes(const array::Shape& shape) {
+    array::Indices cell;
+    for (const std::int64_t extent : shape.extents()) cell.push_back(between(1, extent + 1));
+    const auto grid = array::ChunkGrid::create(shape, cell).value();
+    const std::int64_t ranks = between(1, 9);
+    std::vector<std::vector<array::Box>> of_rank(static_cast<std::size_t>(ranks));
+    for (std::int64_t number = 0; number < grid.chunks(); ++number) {
+      if (chance(20)) continue;
+      of_rank[static_cast<std::size_t>(between(0, ranks - 1))].push_back(grid.box(number));
+    }
+    array::BoxList list(shape.dimensions());
+    std::vector<std::int64_t> counts;
+    for (const auto& held : of_rank) {
+      counts.push_back(static_cast<std::int64_t>(held.size()));
+      for (const array::Box& box : held) list.push_back(box);
+    }
+    return array::ExplicitDistribution::create(shape, counts, list).value();
+  }
+  array::Distribution distribution(const array::Shape& shape) {
+    if (chance(30)) return boxes(shape);
+    return regular(shape);
+  }
+  Image image(const array::Shape& shape, const array::ElementType& type) {
+    if (chance(50)) {
+      return FileImage::create(shape, type, order(), between(0, 50)).value();
+    }
+    if (chance(30)) {
+      return ChunkedImage::per_rank(regular(shape), type, order(), between(0, 20), between(1, 30))
+          .value();
+    }
+    array::Indices extents;
+    for (int d = 0; d < shape.dimensions(); ++d) extents.push_back(between(1, 9));
+    return ChunkedImage::create(array::ChunkGrid::create(shape, extents).value(), type, order(),
+                                {between(0, 20), between(1, 30), between(1, 4), chance(30)})
+        .value();
+  }
+  topology::Topology topology(std::int64_t at_least) {
+    const std::int64_t ranks = at_least + between(0, 3);
+    const auto nodes = chance(50) ? topology::Topology::filled(ranks, between(1, ranks)).value()
+                                  : topology::Topology::dealt(ranks, between(1, ranks)).value();
+    return nodes.with_io_groups(between(1, nodes.nodes())).value();
+  }
+  Parameters parameters(std::int64_t element_bytes) {
+    return {all_strategies.at(static_cast<std::size_t>(between(0, 3))), between(1, 5),
+            chance(80) ? between(element_bytes, 400) : 1 << 20, between(1, 100),
+            chance(50) ? DomainDealing::contiguous : DomainDealing::striped};
+  }
+  // Elements are numbers of 8 bytes. Files of different arrays are apart.
+  Request request(Direction direction) {
+    Request made{direction, {}};
+    std::int64_t files = 0;
+    for (std::int64_t arrays = between(1, 3); arrays > 0; --arrays) {
+      const array::Shape shape = this->shape();
+      const Image in_files = image(shape, array::ElementKind::int64);
+      made.arrays.push_back({in_files, distribution(shape),
+                             chance(50) ? section(shape) : array::Section::of(shape.box()), files});
+      files += in_files.files();
+    }
+    return made;
+  }
+};
+
+// Where an element lies, from the definition of an image.
+inline ChunkedImage::Place place_of(const Image& image, const array::Indices& index) {
+  if (image.dense() != nullptr) return {0, image.dense()->layout().offset_of(index)};
+  const ChunkedImage& chunked = *image.chunked();
+  const std::int64_t chunk = chunked.grid().chunk_of(index);
+  const array::Box box = chunked.grid().box(chunk);
+  array::Indices inside;
+  for (int d = 0; d < box.dimensions(); ++d) inside.push_back(index[d] - box.lower[d]);
+  ChunkedImage::Place place = chunked.place_of(chunk);
+  place.offset +=
+      chunked.element_bytes() *
+      array::linear_number(array::Shape::create(box.extent).value(), image.order(), inside);
+  return place;
+}
+
+// Files that count how often each byte was written.
+struct MemoryFile {
+  std::vector<std::byte> bytes;
+  std::vector<std::uint8_t> times;
+
+  void grow(std::int64_t size) {
+    if (static_cast<std::size_t>(size) <= bytes.size()) return;
+    bytes.resize(static_cast<std::size_t>(size));
+    times.resize(static_cast<std::size_t>(size));
+  }
+  void write(std::int64_t offset, const std::byte* from, std::int64_t count) {
+    grow(offset + count);
+    std::copy_n(from, count, bytes.begin() + offset);
+    for (std::int64_t i = offset; i < offset + count; ++i) ++times[static_cast<std::size_t>(i)];
+  }
+};
+using MemoryFiles = std::map<std::int64_t, MemoryFile>;
+
+// What each rank has in memory: per array and part, packed. Each element is a number of its own.
+inline std::int64_t value_of(int array, const array::Shape& shape, const array::Indices& index) {
+  return (std::int64_t{array} << 32) + 1 +
+         array::linear_number(shape, array::Order::row_major, index);
+}
+
+}  // namespace weir::plan

@@ -1,0 +1,217 @@
+#include "plan/units.hpp"
+
+#include <algorithm>
+
+#include "array/chunk_grid.hpp"
+#include "array/linear_range.hpp"
+#include "array/number_theory.hpp"
+#include "common/checked.hpp"
+
+namespace weir::plan {
+namespace {
+
+// Every aggregator gets this many units of small chunks, if there are so many.
+constexpr std::int64_t fewest_units_each = 4;
+
+array::Indices last_index(const array::Section& section) {
+  array::Indices last;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    last.push_back(section.start[d] + (section.count[d] - 1) * section.stride[d]);
+  }
+  return last;
+}
+
+// The byte strides of a section's own indices in a layout of the array's.
+array::Layout seen_by(const array::Section& section, const array::Layout& layout,
+                      const array::Indices& origin) {
+  array::Indices first;
+  array::Indices strides;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    first.push_back(section.start[d] - origin[d]);
+    strides.push_back(layout.stride(d) * section.stride[d]);
+  }
+  // In range, being elements of `layout`.
+  return array::Layout::strided(section.count, layout.element_bytes(),
+                                {strides.begin(), strides.end()}, layout.offset_of(first))
+      .value();
+}
+
+}  // namespace
+
+Units::Units(const Image& image, const array::Section& asked, std::int64_t aggregators,
+             const Parameters& parameters)
+    : image_(image),
+      asked_(asked),
+      aggregators_(aggregators),
+      elements_per_part_(
+          std::max<std::int64_t>(1, parameters.buffer_bytes / image.element_bytes())),
+      dealing_(parameters.dealing) {
+  if (asked.empty()) return;
+  if (image.dense() != nullptr) {
+    cut_file(*image.dense(), parameters);
+  } else {
+    group_chunks(*image.chunked(), parameters);
+  }
+}
+
+void Units::cut_file(const FileImage& dense, const Parameters& parameters) {
+  first_covered_ = array::linear_number(dense.shape(), dense.order(), asked_.start);
+  end_covered_ = array::linear_number(dense.shape(), dense.order(), last_index(asked_)) + 1;
+  const std::int64_t alignment = parameters.alignment;
+  const std::int64_t start = dense.byte_of(first_covered_);
+  base_ = start - start % alignment;
+  const std::int64_t span = dense.byte_of(end_covered_) - base_;
+  const std::int64_t asked_bytes = asked_.elements() * dense.element_bytes();
+  // Units of a stripe; or as many units for each aggregator as it has buffers to fill. Rounding up
+  // to the alignment must not make them longer than a buffer where that holds several alignments.
+  unit_bytes_ = alignment;
+  if (dealing_ == DomainDealing::contiguous) {
+    std::int64_t filled = parameters.buffer_bytes;
+    if (filled > 2 * alignment) filled -= alignment;
+    const std::int64_t for_all = array::divide_up(asked_bytes, aggregators_);
+    const std::int64_t units_each = array::divide_up(for_all, filled);
+    const std::int64_t bytes = array::divide_up(array::divide_up(span, aggregators_), units_each);
+    // No longer than the whole, so that rounding up cannot overflow.
+    unit_bytes_ = std::min(checked_round_up(bytes, alignment).value_or(span), span);
+  } else {
+    // By the stripe's number in the file, so that the same aggregator has it in every request.
+    phase_ = base_ / alignment % aggregators_;
+  }
+  count_ = array::divide_up(span, unit_bytes_);
+  per_aggregator_ = array::divide_up(count_, aggregators_);
+}
+
+void Units::group_chunks(const ChunkedImage& chunked, const Parameters& parameters) {
+  const std::int64_t chunks = chunked.grid().chunks();
+  if (chunked.files() == 1 && parameters.strategy != Strategy::direct) {
+    chunks_per_unit_ = std::clamp<std::int64_t>(
+        chunks / (aggregators_ * fewest_units_each), 1,
+        std::max<std::int64_t>(1, parameters.buffer_bytes / chunked.slot_bytes()));
+  }
+  count_ = array::divide_up(chunks, chunks_per_unit_);
+  spread_ = SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
+}
+
+std::int64_t Units::steps() const {
+  if (count_ == 0) return 0;
+  if (image_.dense() != nullptr && dealing_ == DomainDealing::contiguous) return per_aggregator_;
+  return array::divide_up(count_, aggregators_);
+}
+
+std::int64_t Units::aggregator_of(std::int64_t unit) const {
+  if (image_.dense() == nullptr) return spread_.holder(unit);
+  return dealing_ == DomainDealing::contiguous ? unit / per_aggregator_
+                                               : (unit + phase_) % aggregators_;
+}
+
+std::int64_t Units::step_of(std::int64_t unit) const {
+  if (image_.dense() != nullptr && dealing_ == DomainDealing::contiguous) {
+    return unit % per_aggregator_;
+  }
+  return unit / aggregators_;
+}
+
+std::optional<std::int64_t> Units::unit_at(std::int64_t aggregator, std::int64_t step) const {
+  if (step >= steps()) return std::nullopt;
+  std::int64_t unit = 0;
+  if (image_.dense() == nullptr) {
+    unit = spread_.number(aggregator, step);
+  } else if (dealing_ == DomainDealing::contiguous) {
+    unit = aggregator * per_aggregator_ + step;
+  } else {
+    unit = step * aggregators_ + (aggregator - phase_ + aggregators_) % aggregators_;
+  }
+  return unit < count_ ? std::optional(unit) : std::nullopt;
+}
+
+std::int64_t Units::last_in_order(std::int64_t unit) const {
+  if (image_.dense() == nullptr || dealing_ == DomainDealing::striped) return count_ - 1;
+  return std::min(count_, (unit / per_aggregator_ + 1) * per_aggregator_) - 1;
+}
+
+std::int64_t Units::first_element(const FileImage& dense, std::int64_t unit) const {
+  if (unit <= 0) return first_covered_;
+  if (unit >= count_) return end_covered_;
+  return std::clamp(dense.element_from(base_ + unit * unit_bytes_), first_covered_, end_covered_);
+}
+
+std::optional<std::int64_t> Units::next(const array::Region& region, std::int64_t from) const {
+  if (from >= count_) return std::nullopt;
+  if (const FileImage* const dense = image_.dense()) {
+    const auto element =
+        array::next_number(region, dense->shape(), dense->order(), first_element(*dense, from));
+    if (!element || *element >= end_covered_) return std::nullopt;
+    return (dense->byte_of(*element) - base_) / unit_bytes_;
+  }
+  const auto chunk = next_chunk(image_.chunked()->grid(), region, from * chunks_per_unit_);
+  if (!chunk) return std::nullopt;
+  return *chunk / chunks_per_unit_;
+}
+
+std::vector<Units::Content> Units::contents(std::int64_t unit) const {
+  std::vector<Content> found;
+  const auto add = [&](const array::Box& box, std::int64_t chunk) {
+    const array::Section section = array::intersect(asked_, box);
+    if (!section.empty()) found.push_back({section, chunk});
+  };
+  if (const FileImage* const dense = image_.dense()) {
+    array::RangeBoxes boxes(dense->shape(), dense->order(), first_element(*dense, unit),
+                            first_element(*dense, unit + 1));
+    for (array::Box box; boxes.next(box);) add(box, -1);
+    return found;
+  }
+  const array::ChunkGrid& grid = image_.chunked()->grid();
+  const std::int64_t end = std::min(grid.chunks(), (unit + 1) * chunks_per_unit_);
+  for (std::int64_t chunk = unit * chunks_per_unit_; chunk < end; ++chunk) {
+    add(grid.box(chunk), chunk);
+  }
+  return found;
+}
+
+array::Layout Units::layout(const Content& content, std::int64_t& file) const {
+  const int dimensions = content.section.dimensions();
+  if (const FileImage* const dense = image_.dense()) {
+    file = 0;
+    return seen_by(content.section, dense->layout(), array::Indices(dimensions));
+  }
+  const ChunkedImage& chunked = *image_.chunked();
+  const array::Box box = chunked.grid().box(content.chunk);
+  const ChunkedImage::Place place = chunked.place_of(content.chunk);
+  file = place.file;
+  // Inside the slot, so in range.
+  const auto inside =
+      array::Layout::packed(box.extent, chunked.element_bytes(), chunked.order(), place.offset)
+          .value();
+  return seen_by(content.section, inside, box.lower);
+}
+
+std::optional<std::int64_t> next_chunk(const array::ChunkGrid& grid, const array::Region& region,
+                                       std::int64_t from) {
+  if (region.empty() || from >= grid.chunks()) return std::nullopt;
+  const int dimensions = grid.shape().dimensions();
+  array::Indices place = grid.coordinates(from);
+  // The first place along a dimension, at or after `at`, of a chunk with an index of the region.
+  const auto place_from = [&](int d, std::int64_t at) -> std::optional<std::int64_t> {
+    const std::int64_t extent = grid.chunk_extents()[d];
+    const array::IndexBlocks& indices = region.along(d);
+    const std::int64_t position =
+        at < grid.counts()[d] ? indices.position(at * extent) : indices.size();
+    if (position >= indices.size()) return std::nullopt;
+    return indices.at(position) / extent;
+  };
+  // As in next_number(): keep the places that the region has, from the slowest dimension on; where
+  // one is missing take the next, and the first ones inside of it.
+  int d = 0;
+  while (d < dimensions && place_from(d, place[d]) == place[d]) ++d;
+  if (d == dimensions) return from;
+  auto next = place_from(d, place[d]);
+  while (!next) {
+    if (--d < 0) return std::nullopt;
+    next = place_from(d, place[d] + 1);
+  }
+  place[d] = *next;
+  for (int inside = d + 1; inside < dimensions; ++inside) place[inside] = *place_from(inside, 0);
+  return grid.number(place);
+}
+
+}  // namespace weir::plan
