@@ -1,0 +1,42 @@
+// Which way to carry out a request: the cheapest by price, unless a setting says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "plan/price.hpp"
+
+namespace weir::plan {
+
+// What settings fix; the rest is chosen.
+struct Overrides {
+  std::optional<Strategy> strategy;
+  std::optional<std::int64_t> aggregators;  // per group: node or I/O group
+  std::optional<std::int64_t> buffer_bytes;
+  std::optional<std::int64_t> alignment;
+  std::optional<DomainDealing> dealing;
+
+  friend bool operator==(const Overrides&, const Overrides&) = default;
+};
+
+struct Choice {
+  Price chosen;
+  std::vector<Price> prices;  // of each strategy, with its best number of aggregators; the cheapest
+                              // first
+  bool forced = false;        // the strategy was given
+
+  [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
+  // Prices and reason, for people: several lines, without a newline at the end.
+  [[nodiscard]] std::string explain() const;
+};
+
+// The same on every rank that is given the same. Fails where Plan::create does for every strategy
+// that may be chosen; the first error is reported.
+[[nodiscard]] Result<Choice> choose(const Request& request, const topology::Topology& topology,
+                                    const topology::FileTargets& targets,
+                                    const PlatformRates& rates, const Overrides& overrides);
+
+}  // namespace weir::plan

@@ -1,0 +1,112 @@
+#include "plan/choice.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace weir::plan {
+namespace {
+
+using array::DistributionFormat;
+
+// 256 MiB of float64 on 2 x 2 x ranks / 4 ranks, each row of `row_bytes` in the file.
+Request cube(std::int64_t row_bytes, std::int64_t ranks, Direction direction = Direction::write) {
+  const std::int64_t last = row_bytes / 8 * (ranks / 4);
+  const std::int64_t side = (256 << 20) / 8 / last / 64;
+  const auto shape = array::Shape::create({side, 64, last}).value();
+  const std::vector<DistributionFormat> formats(3, DistributionFormat::block_of());
+  const auto held = array::RegularDistribution::create(shape, formats, {{2, 2, ranks / 4}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  return {direction, {{image, {held}, array::Section::of(shape.box()), 0}}};
+}
+
+Choice choose_for(const Request& request, const topology::Topology& topology,
+                  const topology::FileTargets& targets = {}, const Overrides& overrides = {}) {
+  return choose(request, topology, targets, {}, overrides).value();
+}
+
+TEST(Choice, LongRowsAreWrittenDirectlyAndShortOnesGathered) {
+  const auto one_node = topology::Topology::single_node(8).value();
+  EXPECT_EQ(choose_for(cube(1 << 20, 8), one_node).parameters().strategy, Strategy::direct);
+  for (const std::int64_t row : {64, 512, 2048}) {
+    const Choice choice = choose_for(cube(row, 8), one_node);
+    EXPECT_EQ(choice.parameters().strategy, Strategy::node_aggregation) << row;
+    EXPECT_EQ(choice.chosen.bytes_per_run, row);
+    EXPECT_GE(choice.chosen.bytes_per_call, 1 << 20);
+  }
+}
+
+TEST(Choice, PricesOfDirectWritesFollowCalls) {
+  const auto one_node = topology::Topology::single_node(8).value();
+  Parameters direct;
+  direct.strategy = Strategy::direct;
+  const auto price = price_of(cube(512, 8), one_node, {}, {}, direct).value();
+  EXPECT_EQ(price.calls, (256 << 20) / 512);
+  EXPECT_NEAR(price.call_seconds, 524288 * 5e-6, 1e-6);
+  // Reads of one file do not wait for each other.
+  const auto read = price_of(cube(512, 8, Direction::read), one_node, {}, {}, direct).value();
+  EXPECT_LT(read.call_seconds, price.call_seconds);
+}
+
+TEST(Choice, BetweenNodesLocksDecide) {
+  const auto nodes = topology::Topology::filled(64, 8).value();
+  const topology::FileTargets locked{4, 1 << 20, 1 << 20};
+  const Choice choice = choose_for(cube(512, 64), nodes, locked);
+  EXPECT_THAT(choice.parameters().strategy,
+              testing::AnyOf(Strategy::two_phase, Strategy::server_directed));
+  EXPECT_EQ(choice.parameters().alignment % (1 << 20), 0);
+  // Each of the four targets is served by as many.
+  EXPECT_EQ(choice.parameters().aggregators % 4, 0);
+  EXPECT_EQ(choice.parameters().dealing, DomainDealing::striped);
+}
+
+TEST(Choice, SettingsOverride) {
+  const auto nodes = topology::Topology::filled(8, 4).value();
+  for (const Strategy strategy : all_strategies) {
+    Overrides overrides;
+    overrides.strategy = strategy;
+    overrides.aggregators = 2;
+    overrides.buffer_bytes = 512 << 10;
+    const Choice choice = choose_for(cube(512, 8), nodes, {}, overrides);
+    EXPECT_EQ(choice.parameters().strategy, strategy);
+    EXPECT_EQ(choice.parameters().aggregators, 2);
+    EXPECT_EQ(choice.parameters().buffer_bytes, 512 << 10);
+    EXPECT_THAT(choice.explain(), testing::HasSubstr("because a setting says so"));
+  }
+}
+
+TEST(Choice, ExplainsWithPricesAndReason) {
+  const Choice choice = choose_for(cube(512, 8), topology::Topology::single_node(8).value());
+  const std::string text = choice.explain();
+  for (const Strategy strategy : all_strategies) {
+    EXPECT_THAT(text, testing::HasSubstr("\n" + std::string(name_of(strategy))));
+  }
+  EXPECT_THAT(text, testing::StartsWith("node with "));
+  EXPECT_THAT(text, testing::HasSubstr("rows are 512 B long"));
+  EXPECT_THAT(text, testing::HasSubstr("524288 calls alone would take 2.62 s"));
+  for (std::size_t i = 1; i < choice.prices.size(); ++i) {
+    EXPECT_LE(choice.prices[i - 1].seconds, choice.prices[i].seconds);
+  }
+}
+
+TEST(Choice, OfNothingAskedForIsFree) {
+  Request nothing = cube(512, 8);
+  nothing.arrays[0].section.count[1] = 0;
+  EXPECT_EQ(choose_for(nothing, topology::Topology::single_node(8).value()).chosen.seconds, 0);
+}
+
+TEST(Choice, RefusesWhatPlansRefuse) {
+  EXPECT_FALSE(choose(cube(512, 8), topology::Topology::single_node(4).value(), {}, {}, {}).ok());
+}
+
+TEST(Strategy, NamesAreReadBack) {
+  for (const Strategy strategy : all_strategies) {
+    EXPECT_EQ(parse_strategy(name_of(strategy)).value(), strategy);
+  }
+  EXPECT_FALSE(parse_strategy("three-phase").ok());
+}
+
+}  // namespace
+}  // namespace weir::plan

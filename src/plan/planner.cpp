@@ -1,0 +1,101 @@
+#include "plan/planner.hpp"
+
+#include <utility>
+
+#include "plan/fingerprint.hpp"
+
+namespace weir::plan {
+namespace {
+
+void add(Fingerprint& fingerprint, const Image& image) {
+  fingerprint.add(image.shape().extents());
+  fingerprint.add(static_cast<std::int64_t>(image.order()));
+  fingerprint.add(image.element_bytes());
+  fingerprint.add(image.files());
+  if (const FileImage* const dense = image.dense()) {
+    fingerprint.add(dense->offset());
+    return;
+  }
+  fingerprint.add(image.chunked()->grid().chunk_extents());
+  fingerprint.add(image.chunked()->offset());
+  fingerprint.add(image.chunked()->slot_bytes());
+}
+
+template <typename Number>
+void add(Fingerprint& fingerprint, const std::optional<Number>& number) {
+  fingerprint.add(number ? static_cast<std::int64_t>(*number) : -1);
+}
+
+std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides) {
+  Fingerprint fingerprint;
+  fingerprint.add(static_cast<std::int64_t>(request.direction));
+  for (const ArrayRequest& one : request.arrays) {
+    add(fingerprint, one.image);
+    fingerprint.add(static_cast<std::int64_t>(one.memory.fingerprint()));
+    fingerprint.add(one.section.start);
+    fingerprint.add(one.section.count);
+    fingerprint.add(one.section.stride);
+    fingerprint.add(one.first_file);
+  }
+  add(fingerprint, overrides.strategy);
+  add(fingerprint, overrides.aggregators);
+  add(fingerprint, overrides.buffer_bytes);
+  add(fingerprint, overrides.alignment);
+  add(fingerprint, overrides.dealing);
+  return fingerprint.value();
+}
+
+}  // namespace
+
+std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Overrides& overrides) {
+  const auto found = by_fingerprint_.find(fingerprint_of(request, overrides));
+  if (found == by_fingerprint_.end() || found->second->overrides != overrides ||
+      found->second->request != request) {
+    ++misses_;
+    return nullptr;
+  }
+  ++hits_;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->planned;
+}
+
+void PlanCache::insert(const Request& request, const Overrides& overrides,
+                       std::shared_ptr<const Planned> planned) {
+  const std::uint64_t fingerprint = fingerprint_of(request, overrides);
+  // Of two requests with the same fingerprint the newer one stays.
+  if (const auto same = by_fingerprint_.find(fingerprint); same != by_fingerprint_.end()) {
+    entries_.erase(same->second);
+    by_fingerprint_.erase(same);
+  }
+  entries_.push_front({fingerprint, overrides, request, std::move(planned)});
+  by_fingerprint_[fingerprint] = entries_.begin();
+  if (entries_.size() > capacity_) {
+    by_fingerprint_.erase(entries_.back().fingerprint);
+    entries_.pop_back();
+  }
+}
+
+Planner::Planner(topology::Topology topology, const topology::FileTargets& targets,
+                 const PlatformRates& rates, std::int64_t rank, std::size_t cached_plans)
+    : topology_(std::move(topology)),
+      targets_(targets),
+      rates_(rates),
+      rank_(rank),
+      cache_(cached_plans) {}
+
+Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
+                                                     const Overrides& overrides) {
+  if (auto known = cache_.find(request, overrides)) return known;
+  auto choice = choose(request, topology_, targets_, rates_, overrides);
+  if (!choice) return choice.error();
+  const Parameters& parameters = choice.value().parameters();
+  auto plan = Plan::create(request, topology_, parameters,
+                           Plan::group_of(topology_, parameters.strategy, rank_));
+  if (!plan) return plan.error();
+  const auto planned =
+      std::make_shared<const Planned>(Planned{std::move(choice).value(), std::move(plan).value()});
+  cache_.insert(request, overrides, planned);
+  return planned;
+}
+
+}  // namespace weir::plan

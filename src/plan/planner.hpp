@@ -1,0 +1,74 @@
+// Planning for one rank of a job: chooses by price, makes the plan of the rank's group, and keeps
+// both, so that a request that is made again plans nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "common/status.hpp"
+#include "plan/choice.hpp"
+#include "plan/plan.hpp"
+
+namespace weir::plan {
+
+struct Planned {
+  Choice choice;
+  std::shared_ptr<const Plan> plan;  // of the rank's group
+};
+
+// Plans by what they were made for: looked up by fingerprint, compared in full. Keeps at most
+// `capacity` of them (at least 1), those used last. Plans are small whatever the size of arrays and
+// job, but for explicit boxes, which they share with the request.
+class PlanCache {
+ public:
+  explicit PlanCache(std::size_t capacity) : capacity_(capacity > 0 ? capacity : 1) {}
+
+  // Null when it is not there.
+  [[nodiscard]] std::shared_ptr<const Planned> find(const Request& request,
+                                                    const Overrides& overrides);
+  void insert(const Request& request, const Overrides& overrides,
+              std::shared_ptr<const Planned> planned);
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] std::int64_t hits() const { return hits_; }
+  [[nodiscard]] std::int64_t misses() const { return misses_; }
+
+ private:
+  struct Entry {
+    std::uint64_t fingerprint = 0;
+    Overrides overrides;
+    Request request;
+    std::shared_ptr<const Planned> planned;
+  };
+
+  std::size_t capacity_;
+  std::list<Entry> entries_;  // the one used last comes first
+  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_fingerprint_;
+  std::int64_t hits_ = 0;
+  std::int64_t misses_ = 0;
+};
+
+class Planner {
+ public:
+  // What stays the same over a job's requests. `rank` is whose plans these are.
+  Planner(topology::Topology topology, const topology::FileTargets& targets,
+          const PlatformRates& rates, std::int64_t rank, std::size_t cached_plans = 64);
+
+  // Every rank that asks for the same gets the plan of its group and the same choice. Fails as
+  // choose() does.
+  [[nodiscard]] Result<std::shared_ptr<const Planned>> plan(const Request& request,
+                                                            const Overrides& overrides);
+  [[nodiscard]] const PlanCache& cache() const { return cache_; }
+
+ private:
+  topology::Topology topology_;
+  topology::FileTargets targets_;
+  PlatformRates rates_;
+  std::int64_t rank_;
+  PlanCache cache_;
+};
+
+}  // namespace weir::plan

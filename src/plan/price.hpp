@@ -1,0 +1,43 @@
+// What a way of carrying out a request costs, in seconds, from a platform's rates.
+//
+// A price is a sum of operations and bytes over rates; the numbers of both come from the plan
+// itself, by looking at a few of its pieces, not from formulas of their own. It says which way is
+// cheapest; what a run should reach is the path model's business.
+//
+//     direct       calls and bytes of the rows, as many nodes side by side, blocks that nodes share
+//     aggregated   gathering (copies in the node; packing, link, unpacking between nodes), and
+//                  writing pieces; the longer of both hides a part of the shorter
+#pragma once
+
+#include <cstdint>
+
+#include "common/status.hpp"
+#include "plan/parameters.hpp"
+#include "plan/plan.hpp"
+#include "plan/platform_rates.hpp"
+#include "plan/request.hpp"
+#include "topology/topology.hpp"
+
+namespace weir::plan {
+
+struct Price {
+  Parameters parameters;
+  double seconds = 0;           // of the whole request
+  double gather_seconds = 0;    // copies inside nodes
+  double exchange_seconds = 0;  // messages between nodes
+  double call_seconds = 0;      // calls on files
+  double file_seconds = 0;      // bytes of files
+  double lock_seconds = 0;      // blocks that change between nodes
+  // What they rest on.
+  std::int64_t aggregators = 0;  // of all groups; ranks under direct
+  std::int64_t calls = 0;        // on files, of all who call
+  std::int64_t bytes_per_call = 0;
+  std::int64_t bytes_per_run = 0;  // contiguous in a rank's part and in the file: a row
+};
+
+// Fails where Plan::create does.
+[[nodiscard]] Result<Price> price_of(const Request& request, const topology::Topology& topology,
+                                     const topology::FileTargets& targets,
+                                     const PlatformRates& rates, const Parameters& parameters);
+
+}  // namespace weir::plan
