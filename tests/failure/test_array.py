@@ -121,3 +121,12 @@ def test_a_wrong_request_is_refused_once_by_all_ranks(tmp_path: Path) -> None:
     assert len(lines) == 1, done.stderr
     assert done.returncode == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_is_as_it_was() -> None:
+    """The options of a released program are what its users' scripts rest on."""
+    command = [str(WEIR_BENCH), "array", "--help"]
+    done = subprocess.run(
+        command, env=environment({}), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == (Path(__file__).parent / "array_help.txt").read_text()

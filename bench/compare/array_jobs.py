@@ -1,0 +1,120 @@
+"""Jobs of weir-bench array whose interfaces are compared: run one with a deadline, read its rates.
+
+All interfaces of a job are interleaved, repetition by repetition, with contiguous pieces of the
+same bytes by the same ranks (--peak), so that every figure has an R of its own moment. MPI-IO has
+one implementation a job: ROMIO and OMPIO are compared by their shares of R.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from programs import AS_ROOT
+
+LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
+IMPLEMENTATIONS = {"ROMIO": "romio321", "OMPIO": "ompio"}
+MEBIBYTE = 1 << 20
+PEAK = "contiguous"
+
+Rates = dict[str, dict[str, list[float]]]
+"""By interface and direction: bytes per second of each counted repetition, in their order."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One weir-bench array, and how long it may take."""
+
+    weir_bench: Path
+    directory: Path
+    ranks: int
+    apis: Sequence[str]
+    arguments: Sequence[str]
+    repetitions: int
+    implementation: str
+    seconds: float
+
+    def command(self, output: Path, directory: Path) -> list[str]:
+        return [
+            *LAUNCHER.split(),
+            *("--mca", "io", IMPLEMENTATIONS[self.implementation], "-n", str(self.ranks)),
+            *(str(self.weir_bench), "array", "--api", ",".join(self.apis), "--peak", "--existing"),
+            *("--sync", "none", "--warmups", "1", "--repetitions", str(self.repetitions)),
+            *("--max-repetitions", str(self.repetitions), "--time-limit", str(self.seconds)),
+            *("--directory", str(directory), "--output", str(output), *self.arguments),
+        ]
+
+
+def run_job(job: Job) -> Rates | str:
+    """The rates, or one line that says why there are none."""
+    with tempfile.TemporaryDirectory(dir=job.directory, prefix="compare-") as name:
+        output = Path(name) / "run"
+        with subprocess.Popen(
+            job.command(output, Path(name)),
+            env={**os.environ, **AS_ROOT},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                _, complaint = process.communicate(timeout=job.seconds)
+            except BaseException as error:
+                # A launcher takes its ranks along on SIGTERM; SIGKILL would leave them.
+                process.terminate()
+                process.communicate()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    return f"nothing within {job.seconds:.0f} s"
+                raise
+        if process.returncode != 0:
+            return complaint.strip().splitlines()[0] if complaint.strip() else "failed"
+        records = [json.loads(file.read_text()) for file in output.glob("*/run.json")]
+    return {
+        record["label"]: {
+            rate["direction"]: [float(value) for value in rate["values_bytes_per_second"]]
+            for rate in record["rates"]
+            if rate["metric"] == "span"
+        }
+        for record in records
+    }
+
+
+def has_weir(weir_bench: Path) -> bool:
+    """Whether this weir-bench has Weir's own arrays."""
+    command = [str(weir_bench), "array", "--plan", "--ranks", "1", "--api", "weir"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@dataclass(frozen=True)
+class Share:
+    """One interface over another in one direction, round by round."""
+
+    ratios: list[float]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.ratios)
+
+    def text(self) -> str:
+        return f"{self.median:.3f} [{min(self.ratios):.3f}, {max(self.ratios):.3f}]"
+
+
+def share(rates: Rates, api: str, other: str, direction: str) -> Share:
+    pairs = zip(rates[api][direction], rates[other][direction], strict=False)
+    return Share([a / b for a, b in pairs])
+
+
+def lines(rates: Rates, name: str, api: str) -> list[str]:
+    """Median rate, R and share of it, for each direction."""
+    told = []
+    for direction, values in rates[api].items():
+        rate = statistics.median(values) / MEBIBYTE
+        peak = statistics.median(rates[PEAK][direction]) / MEBIBYTE
+        shared = share(rates, api, PEAK, direction).text()
+        told.append(f"{name:<18} {direction:<6} {rate:>9.1f} {peak:>9.1f} MiB/s  {shared}")
+    return told
