@@ -72,6 +72,8 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
                       const Overrides& overrides) {
   Choice choice;
   choice.forced = overrides.strategy.has_value();
+  const auto pricing = Pricing::create(request, topology, targets, rates);
+  if (!pricing) return pricing.error();
   std::optional<Error> refused;
   for (const Strategy strategy : all_strategies) {
     std::set<std::int64_t> counts = candidates(topology, strategy, targets);
@@ -86,7 +88,7 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
       parameters.buffer_bytes =
           overrides.buffer_bytes.value_or(std::max(usual_buffer, parameters.alignment));
       parameters.dealing = overrides.dealing.value_or(dealing_for(targets, aggregators));
-      const auto price = price_of(request, topology, targets, rates, parameters);
+      const auto price = pricing.value().price(parameters);
       if (!price) {
         if (!refused) refused = price.error();
         continue;

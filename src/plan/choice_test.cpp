@@ -42,11 +42,16 @@ TEST(Choice, PricesOfDirectWritesFollowCalls) {
   const auto one_node = topology::Topology::single_node(8).value();
   Parameters direct;
   direct.strategy = Strategy::direct;
-  const auto price = price_of(cube(512, 8), one_node, {}, {}, direct).value();
+  const topology::FileTargets targets;
+  const PlatformRates rates;
+  const auto price_for = [&](const Request& request) {
+    return Pricing::create(request, one_node, targets, rates).value().price(direct).value();
+  };
+  const Price price = price_for(cube(512, 8));
   EXPECT_EQ(price.calls, (256 << 20) / 512);
   EXPECT_NEAR(price.call_seconds, 524288 * 5e-6, 1e-6);
   // Reads of one file do not wait for each other.
-  const auto read = price_of(cube(512, 8, Direction::read), one_node, {}, {}, direct).value();
+  const Price read = price_for(cube(512, 8, Direction::read));
   EXPECT_LT(read.call_seconds, price.call_seconds);
 }
 

@@ -1,5 +1,7 @@
 #include "plan/meeting_blocks.hpp"
 
+#include <algorithm>
+
 namespace weir::plan {
 namespace {
 
@@ -10,6 +12,15 @@ array::UniformRegion packed(const array::UniformRegion& uniform) {
     dense.push_back({0, blocks.length, blocks.length, blocks.count});
   }
   return dense;
+}
+
+// Whether already the bounding boxes have nothing in common, or one is empty.
+bool apart(const array::Region& a, const array::Region& b) {
+  for (int d = 0; d < a.dimensions(); ++d) {
+    const std::int64_t upper = std::min(a.along(d).upper(), b.along(d).upper());
+    if (std::max(a.along(d).lower(), b.along(d).lower()) >= upper) return true;
+  }
+  return false;
 }
 
 array::Layout message_layout(const MeetingBlock& block, std::int64_t element_bytes,
@@ -33,7 +44,7 @@ bool MeetingBlocks::next_pair() {
     if (next_part_ == 0) slab_region_ = array::Region(slab.section);
     while (next_part_ < plan_.parts(slab.array, rank_)) {
       part_ = plan_.part(slab.array, rank_, next_part_++);
-      if (part_.clipped(slab.section.bounding_box()).empty()) continue;
+      if (apart(part_, slab_region_)) continue;
       common_ = array::CommonRegions(part_, slab_region_);
       return true;
     }

@@ -16,6 +16,7 @@ namespace {
 constexpr int sampled_ranks = 3;
 constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
+constexpr double sampled_messages = 200;  // enough, however few the pieces
 
 struct Sample {
   double bytes = 0;
@@ -90,7 +91,9 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan) {
   for (const std::int64_t aggregator : looked_at) {
     AggregatorPieces pieces(plan, aggregator);
     Piece piece;
-    for (int looked = 0; looked < sampled_pieces && pieces.next(piece); ++looked) {
+    for (int looked = 0;
+         looked < sampled_pieces && sample.messages < sampled_messages && pieces.next(piece);
+         ++looked) {
       add_piece(*plan, piece, sample);
     }
   }
@@ -103,115 +106,125 @@ std::set<std::int64_t> some_ranks(std::int64_t ranks) {
   return some;
 }
 
-double or_infinite(double rate) { return rate > 0 ? rate : HUGE_VAL; }
-
-// Calls and bytes of files: `callers` on each of `nodes` nodes.
-void price_files(const Request& request, const PlatformRates& rates, double bytes, double nodes,
-                 double callers, Price& price) {
-  const double at_once = std::min(callers, static_cast<double>(rates.cores_per_node));
-  const auto calls = static_cast<double>(price.calls);
-  price.call_seconds = request.direction == Direction::write
-                           ? calls / nodes * rates.write_call_seconds
-                           : calls / nodes * rates.read_call_seconds / at_once;
-  const double node_rate =
-      std::min(at_once * rates.core_file_bytes_per_second, rates.node_file_bytes_per_second);
-  price.file_seconds = bytes / nodes / node_rate;
-}
-
-double storage_seconds(const PlatformRates& rates, double bytes) {
-  return bytes / or_infinite(rates.storage_bytes_per_second);
-}
-
 }  // namespace
 
-Result<Price> price_of(const Request& request, const topology::Topology& topology,
-                       const topology::FileTargets& targets, const PlatformRates& rates,
-                       const Parameters& parameters) {
-  Parameters direct = parameters;
+Result<Pricing> Pricing::create(const Request& request, const topology::Topology& topology,
+                                const topology::FileTargets& targets, const PlatformRates& rates) {
+  Parameters direct;
   direct.strategy = Strategy::direct;
-  const auto by_rank = Plan::create(request, topology, direct);
-  if (!by_rank) return by_rank.error();
-  const Sample rows = sample_rows(by_rank.value(), some_ranks(request.ranks()));
-  const auto bytes = static_cast<double>(request.bytes());
+  for (const ArrayRequest& one : request.arrays) {
+    direct.buffer_bytes = std::max(direct.buffer_bytes, one.image.element_bytes());
+  }
+  const auto plan = Plan::create(request, topology, direct);
+  if (!plan) return plan.error();
+  const Sample rows = sample_rows(plan.value(), some_ranks(request.ranks()));
+  return Pricing(request, topology, targets, rates, rows.calls > 0 ? rows.bytes / rows.calls : 0);
+}
+
+Result<Price> Pricing::price(const Parameters& parameters) const {
   Price price;
   price.parameters = parameters;
-  if (rows.bytes == 0) return price;  // nobody has anything to transfer, as far as seen
-  const double row = rows.bytes / rows.calls;
-  price.bytes_per_run = static_cast<std::int64_t>(row);
-
-  const auto nodes = static_cast<double>(topology.nodes());
-  const double ranks_per_node = static_cast<double>(topology.ranks()) / nodes;
-  const auto lock = static_cast<double>(targets.lock_bytes);
+  price.bytes_per_run = static_cast<std::int64_t>(bytes_per_run_);
   if (parameters.strategy == Strategy::direct) {
-    price.aggregators = request.ranks();
-    price.calls = static_cast<std::int64_t>(bytes / row);
-    price.bytes_per_call = price.bytes_per_run;
-    price_files(request, rates, bytes, nodes, ranks_per_node, price);
-    if (lock > 0 && nodes > 1 && request.direction == Direction::write) {
-      // Each block goes from writer to writer, as many as have rows in it; different blocks side by
-      // side.
-      const double writers = std::clamp(lock / row, 1.0, nodes);
-      price.lock_seconds = bytes / lock * writers * rates.shared_block_seconds / nodes;
-    }
-    price.seconds =
-        std::max(price.call_seconds + price.file_seconds, storage_seconds(rates, bytes)) +
-        price.lock_seconds;
+    // Planned for its errors alone.
+    const auto plan = Plan::create(*request_, *topology_, parameters);
+    if (!plan) return plan.error();
+    if (bytes_per_run_ > 0) price_direct(price);
     return price;
   }
+  if (Status status = price_aggregated(price); !status) return status.error();
+  return price;
+}
 
-  const std::int64_t groups = Plan::groups(topology, parameters.strategy);
-  const auto grouped = Plan::create(request, topology, parameters, groups / 2);
-  if (!grouped) return grouped.error();
-  const Sample pieces = sample_pieces(grouped.value());
-  if (pieces.pieces == 0) return price;
-  price.aggregators = grouped.value()->aggregators() * groups;
-  const auto aggregators = static_cast<double>(price.aggregators);
+double Pricing::storage_seconds() const {
+  if (rates_->storage_bytes_per_second <= 0) return 0;
+  return static_cast<double>(request_->bytes()) / rates_->storage_bytes_per_second;
+}
+
+// Calls and bytes of files: `callers` on each of `nodes` nodes.
+void Pricing::price_files(double nodes, double callers, Price& price) const {
+  const double at_once = std::min(callers, static_cast<double>(rates_->cores_per_node));
+  const double calls = static_cast<double>(price.calls) / nodes;
+  price.call_seconds = request_->direction == Direction::write
+                           ? calls * rates_->write_call_seconds
+                           : calls * rates_->read_call_seconds / at_once;
+  const double node_rate =
+      std::min(at_once * rates_->core_file_bytes_per_second, rates_->node_file_bytes_per_second);
+  price.file_seconds = static_cast<double>(request_->bytes()) / nodes / node_rate;
+}
+
+void Pricing::price_direct(Price& price) const {
+  const auto bytes = static_cast<double>(request_->bytes());
+  const auto nodes = static_cast<double>(topology_->nodes());
+  price.aggregators = request_->ranks();
+  price.calls = static_cast<std::int64_t>(bytes / bytes_per_run_);
+  price.bytes_per_call = price.bytes_per_run;
+  price_files(nodes, static_cast<double>(topology_->ranks()) / nodes, price);
+  const auto lock = static_cast<double>(targets_->lock_bytes);
+  if (lock > 0 && nodes > 1 && request_->direction == Direction::write) {
+    // Each block goes from writer to writer, as many as have rows in it; different blocks side by
+    // side.
+    const double writers = std::clamp(lock / bytes_per_run_, 1.0, nodes);
+    price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / nodes;
+  }
+  price.seconds =
+      std::max(price.call_seconds + price.file_seconds, storage_seconds()) + price.lock_seconds;
+}
+
+Status Pricing::price_aggregated(Price& price) const {
+  const Strategy strategy = price.parameters.strategy;
+  const std::int64_t groups = Plan::groups(*topology_, strategy);
+  const auto plan = Plan::create(*request_, *topology_, price.parameters, groups / 2);
+  if (!plan) return plan.error();
+  const Sample pieces = sample_pieces(plan.value());
+  if (pieces.pieces == 0 || bytes_per_run_ == 0) return {};
+
+  const auto bytes = static_cast<double>(request_->bytes());
+  const auto nodes = static_cast<double>(topology_->nodes());
+  price.aggregators = plan.value()->aggregators() * groups;
   const double all_pieces = bytes / (pieces.bytes / pieces.pieces);
   const double messages = all_pieces * pieces.messages / pieces.pieces;
   price.calls = static_cast<std::int64_t>(std::ceil(all_pieces * pieces.calls / pieces.pieces));
   price.bytes_per_call = static_cast<std::int64_t>(pieces.bytes / std::max(1.0, pieces.calls));
-  const double writing_nodes = std::min(nodes, aggregators);
   // As many aggregators work at the same time as have something to do.
-  const double busy = std::max(1.0, std::min(aggregators, all_pieces));
-  const double per_node = std::max(1.0, busy / writing_nodes);
-  price_files(request, rates, bytes, std::min(writing_nodes, busy), per_node, price);
+  const double busy = std::max(1.0, std::min(static_cast<double>(price.aggregators), all_pieces));
+  const double busy_nodes = std::min(nodes, busy);
+  const double per_node = busy / busy_nodes;
+  price_files(busy_nodes, per_node, price);
 
-  // Copies: one inside a node; between nodes one on each side.
-  const bool by_message = parameters.strategy != Strategy::node_aggregation;
-  const double in_group = nodes / static_cast<double>(topology.io_groups());
-  const double leaving = by_message ? 1 - 1 / std::max(1.0, in_group) : 0;
+  // Copies: one inside a node; with messages one on each side.
+  const bool by_message = strategy != Strategy::node_aggregation;
   double copies = by_message ? 2 : 1;
-  if (parameters.strategy == Strategy::two_phase) copies += rates.early_arrivals;
-  const double copying = std::min(per_node, static_cast<double>(rates.cores_per_node));
+  if (strategy == Strategy::two_phase) copies += rates_->early_arrivals;
+  const double copying = std::min(per_node, static_cast<double>(rates_->cores_per_node));
   const double copy_rate =
-      std::min(copying * rates.core_copy_bytes_per_second, rates.node_copy_bytes_per_second);
+      std::min(copying * rates_->core_copy_bytes_per_second, rates_->node_copy_bytes_per_second);
   price.gather_seconds =
-      bytes / std::min(writing_nodes, busy) *
-      (copies / copy_rate + rates.copy_run_seconds / row / std::max(1.0, copying));
+      bytes / busy_nodes *
+      (copies / copy_rate + rates_->copy_run_seconds / bytes_per_run_ / std::max(1.0, copying));
   if (by_message) {
-    // A receiver's link carries what its aggregators gather.
-    const double handled = parameters.strategy == Strategy::server_directed ? 2 : 1;
-    price.exchange_seconds =
-        leaving * bytes / std::min(writing_nodes, busy) / rates.link_bytes_per_second +
-        handled * messages / busy * rates.message_seconds;
-    if (parameters.strategy == Strategy::server_directed) {
-      price.exchange_seconds += 2 * rates.message_seconds * all_pieces / busy;
-    }
+    // A receiver's link carries what its aggregators gather from other nodes.
+    const double in_group = nodes / static_cast<double>(topology_->io_groups());
+    const double leaving = 1 - 1 / std::max(1.0, in_group);
+    const bool asked = strategy == Strategy::server_directed;
+    price.exchange_seconds = leaving * bytes / busy_nodes / rates_->link_bytes_per_second +
+                             ((asked ? 2 * messages : messages) + (asked ? 2 * all_pieces : 0)) /
+                                 busy * rates_->message_seconds;
   }
-  if (lock > 0 && groups > 1 && request.direction == Direction::write) {
+  const auto lock = static_cast<double>(targets_->lock_bytes);
+  if (lock > 0 && groups > 1 && request_->direction == Direction::write) {
     // Groups write between each other's rows.
     const double extent = std::max(1.0, static_cast<double>(price.bytes_per_call));
     const double writers = std::clamp(lock / extent, 1.0, static_cast<double>(groups));
-    price.lock_seconds = bytes / lock * writers * rates.shared_block_seconds / writing_nodes;
+    price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / busy_nodes;
   }
   const double gathering = price.gather_seconds + price.exchange_seconds;
   const double writing =
-      std::max(price.call_seconds + price.file_seconds, storage_seconds(rates, bytes)) +
-      price.lock_seconds;
+      std::max(price.call_seconds + price.file_seconds, storage_seconds()) + price.lock_seconds;
   price.seconds = std::max(gathering, writing) +
-                  (1 - rates.overlap) * std::min(gathering, writing) +
-                  all_pieces / busy * rates.piece_seconds;
-  return price;
+                  (1 - rates_->overlap) * std::min(gathering, writing) +
+                  all_pieces / busy * rates_->piece_seconds;
+  return {};
 }
 
 }  // namespace weir::plan

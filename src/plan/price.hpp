@@ -35,9 +35,34 @@ struct Price {
   std::int64_t bytes_per_run = 0;  // contiguous in a rank's part and in the file: a row
 };
 
-// Fails where Plan::create does.
-[[nodiscard]] Result<Price> price_of(const Request& request, const topology::Topology& topology,
-                                     const topology::FileTargets& targets,
-                                     const PlatformRates& rates, const Parameters& parameters);
+// Prices of one request; what they have in common is looked at once. The arguments of create()
+// outlive this.
+class Pricing {
+ public:
+  // Fails where Plan::create does.
+  static Result<Pricing> create(const Request& request, const topology::Topology& topology,
+                                const topology::FileTargets& targets, const PlatformRates& rates);
+  // Fails where Plan::create does for these parameters.
+  [[nodiscard]] Result<Price> price(const Parameters& parameters) const;
+
+ private:
+  Pricing(const Request& request, const topology::Topology& topology,
+          const topology::FileTargets& targets, const PlatformRates& rates, double bytes_per_run)
+      : request_(&request),
+        topology_(&topology),
+        targets_(&targets),
+        rates_(&rates),
+        bytes_per_run_(bytes_per_run) {}
+  void price_direct(Price& price) const;
+  Status price_aggregated(Price& price) const;
+  void price_files(double nodes, double callers, Price& price) const;
+  [[nodiscard]] double storage_seconds() const;
+
+  const Request* request_;
+  const topology::Topology* topology_;
+  const topology::FileTargets* targets_;
+  const PlatformRates* rates_;
+  double bytes_per_run_;  // 0 when nobody has anything to transfer, as far as seen
+};
 
 }  // namespace weir::plan

@@ -71,6 +71,7 @@ void RankPieces::begin_array() {
   regions_.clear();
   if (units.count() == 0) return;
   const array::Box around = units.asked().bounding_box();
+  all_asked_for_ = around.extent == units.asked().count;
   for (std::int64_t number = 0; number < plan_->parts(array_, rank_); ++number) {
     const array::Region region = plan_->part(array_, rank_, number).clipped(around);
     if (region.empty()) continue;
@@ -116,6 +117,10 @@ bool RankPieces::next(PieceId& id) {
 
 void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>& regions) {
   const Units& units = plan_->units(array_);
+  if (units.one_part_each() && all_asked_for_) {
+    found_.push_back(first);
+    return;
+  }
   const array::Order order = request_of(*plan_, array_).image.order();
   const std::vector<Units::Content> contents = units.contents(first.unit);
   std::int64_t before = 0;

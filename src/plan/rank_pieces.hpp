@@ -64,6 +64,7 @@ class RankPieces {
   std::int64_t rank_;
   int array_ = -1;
   std::vector<array::Region> regions_;  // the rank's part of the array, around what is asked for
+  bool all_asked_for_ = false;          // that lies around it: no strides
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors_;
   std::vector<PieceId> found_;  // the last one comes next
 };

@@ -78,6 +78,7 @@ void Units::cut_file(const FileImage& dense, const Parameters& parameters) {
     phase_ = base_ / alignment % aggregators_;
   }
   count_ = array::divide_up(span, unit_bytes_);
+  one_part_each_ = array::divide_up(unit_bytes_, dense.element_bytes()) <= elements_per_part_;
   per_aggregator_ = array::divide_up(count_, aggregators_);
 }
 
@@ -89,6 +90,7 @@ void Units::group_chunks(const ChunkedImage& chunked, const Parameters& paramete
         std::max<std::int64_t>(1, parameters.buffer_bytes / chunked.slot_bytes()));
   }
   count_ = array::divide_up(chunks, chunks_per_unit_);
+  one_part_each_ = chunked.slot_bytes() <= parameters.buffer_bytes / chunks_per_unit_;
   spread_ = SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
 }
 

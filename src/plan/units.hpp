@@ -60,6 +60,8 @@ class Units {
   [[nodiscard]] std::vector<Content> contents(std::int64_t unit) const;
   // Parts of at most this many elements.
   [[nodiscard]] std::int64_t elements_per_part() const { return elements_per_part_; }
+  // Whether it is certain that every unit is one part.
+  [[nodiscard]] bool one_part_each() const { return one_part_each_; }
   // Where the elements of a section of one content lie in the file, by its own indices; and the
   // number of the file in the image.
   [[nodiscard]] array::Layout layout(const Content& content, std::int64_t& file) const;
@@ -74,6 +76,7 @@ class Units {
   std::int64_t aggregators_;
   std::int64_t elements_per_part_;
   std::int64_t count_ = 0;
+  bool one_part_each_ = false;
   // Dense.
   DomainDealing dealing_;
   std::int64_t base_ = 0;
