@@ -1,0 +1,29 @@
+// Moving a contiguous range of a file from or to slices of memory, blocking: one system call where
+// the memory is in several places, many slices per call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/status.hpp"
+#include "storage/engines/file.hpp"
+
+namespace weir::storage {
+
+struct Slice {
+  std::byte* data = nullptr;  // not changed by writing
+  std::int64_t bytes = 0;     // > 0
+};
+
+// Writes the slices one after the other from `offset` of the file on. Goes on after partial writes;
+// the error that stops it tells file and offset. `calls` counts the system calls made.
+Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
+                    std::int64_t& calls);
+
+// Fills the slices with what the file holds from `offset` on. Sets `bytes` to what was read: less
+// than asked for only where the file ends.
+Status read_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
+                   std::int64_t& bytes, std::int64_t& calls);
+
+}  // namespace weir::storage

@@ -1,0 +1,244 @@
+#include "storage/formats/raw_array.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "common/checked.hpp"
+
+namespace weir::storage {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t version = 1;
+constexpr std::int64_t most_files = std::int64_t{1} << 20;
+// No description needs more; a parser should not be made to read gigabytes.
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+
+constexpr std::array<std::pair<FileLayout, const char*>, 3> layouts = {
+    {{FileLayout::shared, "shared"},
+     {FileLayout::per_aggregator, "per-aggregator"},
+     {FileLayout::per_rank, "per-rank"}}};
+
+std::vector<std::int64_t> list_of(const array::Indices& indices) {
+  return {indices.begin(), indices.end()};
+}
+
+// Reads the members of one document; the first thing found wrong stays its error.
+class Reader {
+ public:
+  Reader(const Json& document, const std::string& source) : document_(document), source_(source) {}
+
+  [[nodiscard]] Error error(const std::string& what) const {
+    Error error = invalid_argument(what);
+    error.code = ErrorCode::corrupt;
+    error.file = source_;
+    return error;
+  }
+  void refuse(const std::string& what) {
+    if (status_.ok()) status_ = error(what);
+  }
+  [[nodiscard]] const Status& status() const { return status_; }
+
+  std::string text(const char* name) {
+    const Json* const value = member(name);
+    if (value == nullptr) return {};
+    if (!value->is_string()) {
+      refuse(fmt::format("\"{}\" is no text", name));
+      return {};
+    }
+    return value->get<std::string>();
+  }
+  std::int64_t whole(const char* name) {
+    const Json* const value = member(name);
+    return value == nullptr ? 0 : whole_of(*value, name);
+  }
+  array::Indices list(const Json& value, const char* name) {
+    array::Indices numbers;
+    if (!value.is_array()) {
+      refuse(fmt::format("\"{}\" is no list of numbers", name));
+    } else if (value.size() > array::max_dimensions) {
+      refuse(fmt::format("\"{}\" has {} numbers; arrays have at most {} dimensions", name,
+                         value.size(), array::max_dimensions));
+    } else {
+      for (const Json& one : value) numbers.push_back(whole_of(one, name));
+    }
+    return numbers;
+  }
+  const Json* member(const char* name) {
+    const auto found = document_.find(name);
+    if (found != document_.end()) return &*found;
+    refuse(fmt::format("\"{}\" is missing", name));
+    return nullptr;
+  }
+
+ private:
+  std::int64_t whole_of(const Json& value, const char* name) {
+    const bool fits =
+        value.is_number_integer() &&
+        (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
+        value.get<std::int64_t>() >= 0;
+    if (!fits) {
+      refuse(fmt::format("\"{}\" holds what is no whole number from 0 to 2^63 - 1", name));
+      return 0;
+    }
+    return value.get<std::int64_t>();
+  }
+
+  const Json& document_;
+  const std::string& source_;
+  Status status_;
+};
+
+// One line, without control characters, so that a document cannot forge a terminal's output.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  constexpr std::size_t most = 512;
+  if (text.size() > most) text.resize(most);
+  return text;
+}
+
+}  // namespace
+
+Result<array::ChunkGrid> RawArray::grid() const {
+  return array::ChunkGrid::create(shape, chunk_extents.value_or([&] {
+    array::Indices whole = shape.extents();
+    for (std::int64_t& extent : whole) extent = std::max<std::int64_t>(1, extent);
+    return whole;
+  }()));
+}
+
+Status RawArray::check() const {
+  if (offset < 0) return invalid_argument(fmt::format("offset {}: give 0 or more", offset));
+  if (files < 1 || files > most_files) {
+    return invalid_argument(fmt::format("{} files: give 1 to {}", files, most_files));
+  }
+  if (files > 1 && (layout == FileLayout::shared || !chunk_extents)) {
+    return invalid_argument(fmt::format(
+        "{} files: only chunks are spread over files, in the layout per-aggregator or per-rank",
+        files));
+  }
+  const auto chunks = grid();
+  if (!chunks) return chunks.error();
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : chunks.value().chunk_extents()) elements *= extent;
+  const std::int64_t slots = chunks.value().chunks() / files + 1;
+  const auto slot_bytes = checked_multiply(elements, type.bytes());
+  const auto bytes =
+      slot_bytes && chunk_extents ? checked_multiply(*slot_bytes, slots) : slot_bytes;
+  if (!bytes || !checked_add(*bytes, offset)) {
+    return invalid_argument(fmt::format("an array of {} {} in {} file(s) ends beyond 2^63 bytes",
+                                        shape.text(), type.name(), files));
+  }
+  return {};
+}
+
+std::string raw_array_json(const RawArray& array) {
+  Json document;
+  document["format"] = "weir-raw";
+  document["version"] = version;
+  document["shape"] = list_of(array.shape.extents());
+  document["type"] = array.type.name();
+  document["order"] = array.order == array::Order::row_major ? "row-major" : "column-major";
+  document["byte_order"] = "little";
+  document["offset"] = array.offset;
+  if (array.chunk_extents) {
+    document["chunk_shape"] = list_of(*array.chunk_extents);
+    document["chunk_reason"] = printable(array.chunk_reason);
+  }
+  for (const auto& [layout, name] : layouts) {
+    if (layout == array.layout) document["layout"] = name;
+  }
+  document["files"] = array.files;
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<RawArray> parse_raw_array(std::string_view text, const std::string& source) {
+  const Json nothing = Json::object();
+  if (text.size() > most_bytes) {
+    return Reader(nothing, source).error("is too long for the description of an array");
+  }
+  const Json document = Json::parse(text, nullptr, false);
+  Reader reader(document, source);
+  if (document.is_discarded() || !document.is_object()) {
+    return Reader(nothing, source).error("is no JSON document of one object");
+  }
+  const std::string format = reader.text("format");
+  if (reader.status().ok() && format != "weir-raw") {
+    reader.refuse(fmt::format("is of format \"{}\", not \"weir-raw\"", printable(format)));
+  }
+  const std::int64_t found_version = reader.whole("version");
+  if (reader.status().ok() && found_version != version) {
+    reader.refuse(
+        fmt::format("is of version {}; this Weir reads version {}", found_version, version));
+  }
+  if (!reader.status().ok()) return reader.status().error();
+
+  for (const auto& [key, value] : document.items()) {
+    constexpr std::array known = {"format", "version",    "shape",       "type",
+                                  "order",  "byte_order", "offset",      "chunk_shape",
+                                  "layout", "files",      "chunk_reason"};
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      reader.refuse(fmt::format("holds the unknown \"{}\"", printable(key)));
+    }
+  }
+  const Json* const shape_list = reader.member("shape");
+  const auto extents = shape_list != nullptr ? reader.list(*shape_list, "shape") : array::Indices();
+  const std::string type_name = reader.text("type");
+  const std::string order = reader.text("order");
+  if (order != "row-major" && order != "column-major") {
+    reader.refuse(fmt::format("\"order\" is \"{}\", not \"row-major\" or \"column-major\"",
+                              printable(order)));
+  }
+  if (const std::string bytes = reader.text("byte_order"); bytes != "little") {
+    reader.refuse(
+        fmt::format("\"byte_order\" is \"{}\"; only \"little\" is read", printable(bytes)));
+  }
+  const std::int64_t offset = reader.whole("offset");
+  const std::string layout_name = reader.text("layout");
+  const auto* const layout = std::find_if(
+      layouts.begin(), layouts.end(), [&](const auto& one) { return one.second == layout_name; });
+  if (layout == layouts.end()) {
+    reader.refuse(fmt::format("\"layout\" is \"{}\", not shared, per-aggregator or per-rank",
+                              printable(layout_name)));
+  }
+  const std::int64_t files = reader.whole("files");
+  std::optional<array::Indices> chunks;
+  std::string reason;
+  if (const auto found = document.find("chunk_shape"); found != document.end()) {
+    chunks = reader.list(*found, "chunk_shape");
+    if (document.contains("chunk_reason")) reason = printable(reader.text("chunk_reason"));
+  }
+  if (!reader.status().ok()) return reader.status().error();
+
+  const auto shape = array::Shape::create(extents);
+  if (!shape) return reader.error("\"shape\": " + shape.error().message);
+  const auto type = array::ElementType::parse(type_name);
+  if (!type) return reader.error("\"type\": " + printable(type.error().message));
+  RawArray array{shape.value(),
+                 type.value(),
+                 order == "row-major" ? array::Order::row_major : array::Order::column_major,
+                 offset,
+                 chunks,
+                 reason,
+                 layout->first,
+                 files};
+  if (const Status possible = array.check(); !possible.ok()) {
+    return reader.error(possible.error().message);
+  }
+  return array;
+}
+
+std::string sidecar_path(const std::string& path) { return path + ".json"; }
+
+std::string data_path(const RawArray& array, const std::string& path, std::int64_t number) {
+  return array.layout == FileLayout::shared ? path : fmt::format("{}.{}", path, number);
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,175 @@
+#include "storage/formats/raw_files.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace weir::storage {
+namespace {
+
+// A process that has all files of a large set open would meet its limit of descriptors.
+constexpr std::size_t most_open = 128;
+
+std::int64_t bytes_per_slot(const RawArray& array) {
+  if (!array.chunk_extents) return array.shape.elements() * array.type.bytes();
+  std::int64_t bytes = array.type.bytes();
+  const auto grid = array.grid();
+  for (const std::int64_t extent : grid.value().chunk_extents()) bytes *= extent;
+  return bytes;
+}
+
+// What a data file holds when it is complete.
+std::int64_t bytes_of_file(const RawArray& array, std::int64_t number) {
+  if (!array.chunk_extents) return array.offset + bytes_per_slot(array);
+  const std::int64_t chunks = array.grid().value().chunks();
+  const std::int64_t slots = number < chunks ? (chunks - 1 - number) / array.files + 1 : 0;
+  return array.offset + slots * bytes_per_slot(array);
+}
+
+Status write_document(const RawArray& array, const std::string& path) {
+  auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
+  if (!file) return file.error();
+  std::string text = raw_array_json(array);
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  if (Status written = write_slices(file.value(), {&slice, 1}, 0, calls); !written.ok()) {
+    return written;
+  }
+  return file.value().close();
+}
+
+}  // namespace
+
+Status create_raw_files(const RawArray& array, const std::string& path) {
+  if (Status possible = array.check(); !possible.ok()) return possible;
+  const std::string document = sidecar_path(path);
+  if (::unlink(document.c_str()) != 0 && errno != ENOENT) {
+    return system_failure("unlink", document, -1, errno);
+  }
+  for (std::int64_t number = 0; number < array.files; ++number) {
+    const std::string name = data_path(array, path, number);
+    auto file = File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
+    if (!file) return file.error();
+    if (::ftruncate(file.value().descriptor(), bytes_of_file(array, number)) != 0) {
+      return system_failure("ftruncate", name, bytes_of_file(array, number), errno);
+    }
+    if (Status closed = file.value().close(); !closed.ok()) return closed;
+  }
+  return write_document(array, document);
+}
+
+Result<RawArray> open_raw_files(const std::string& path) {
+  const std::string document = sidecar_path(path);
+  auto file = File::open(document, {});
+  if (!file) return file.error();
+  // One byte more than parse_raw_array() takes, so that it refuses what is too long.
+  std::vector<std::byte> text((std::size_t{1} << 20) + 1);
+  const Slice slice{text.data(), static_cast<std::int64_t>(text.size())};
+  std::int64_t bytes = 0;
+  std::int64_t calls = 0;
+  if (Status read = read_slices(file.value(), {&slice, 1}, 0, bytes, calls); !read.ok()) {
+    return read.error();
+  }
+  auto array = parse_raw_array(
+      {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(bytes)}, document);
+  if (!array) return array;
+  for (const std::int64_t number : {std::int64_t{0}, array.value().files - 1}) {
+    const std::string name = data_path(array.value(), path, number);
+    struct stat information {};
+    if (::stat(name.c_str(), &information) != 0) return system_failure("stat", name, -1, errno);
+    const std::int64_t expected = bytes_of_file(array.value(), number);
+    if (information.st_size < expected) {
+      Error error;
+      error.code = ErrorCode::corrupt;
+      error.file = name;
+      error.message = fmt::format("the file has {} bytes, its document tells of {}",
+                                  std::int64_t{information.st_size}, expected);
+      return error;
+    }
+  }
+  return array;
+}
+
+RawFiles::RawFiles(RawArray array, std::string path, bool writable)
+    : array_(std::move(array)),
+      path_(std::move(path)),
+      writable_(writable),
+      slot_bytes_(bytes_per_slot(array_)) {}
+
+RawFiles::Place RawFiles::place_of_chunk(std::int64_t chunk) const {
+  return {chunk % array_.files, array_.offset + chunk / array_.files * slot_bytes_};
+}
+
+Result<const File*> RawFiles::file(std::int64_t number) {
+  const auto found = open_.find(number);
+  if (found != open_.end()) return &found->second;
+  if (open_.size() >= most_open) {
+    if (Status closed = close(); !closed.ok()) return closed.error();
+  }
+  auto opened = File::open(data_path(array_, path_, number), {.read = true, .write = writable_});
+  if (!opened) return opened.error();
+  return &open_.emplace(number, std::move(opened).value()).first->second;
+}
+
+Status RawFiles::write(std::int64_t number, std::span<const Slice> slices, std::int64_t offset,
+                       FileTraffic& traffic) {
+  const auto open = file(number);
+  if (!open) return open.error();
+  written_.insert(number);
+  for (const Slice& slice : slices) traffic.written += slice.bytes;
+  return write_slices(*open.value(), slices, offset, traffic.calls);
+}
+
+Status RawFiles::read(std::int64_t number, std::span<const Slice> slices, std::int64_t offset,
+                      FileTraffic& traffic) {
+  const auto open = file(number);
+  if (!open) return open.error();
+  std::int64_t wanted = 0;
+  for (const Slice& slice : slices) wanted += slice.bytes;
+  std::int64_t bytes = 0;
+  Status status = read_slices(*open.value(), slices, offset, bytes, traffic.calls);
+  traffic.read += bytes;
+  if (status.ok() && bytes < wanted) {
+    Error error;
+    error.code = ErrorCode::short_transfer;
+    error.operation = "read";
+    error.file = open.value()->path();
+    error.offset = offset + bytes;
+    error.message = fmt::format("short read: the file ends after {} of {} bytes", bytes, wanted);
+    return error;
+  }
+  return status;
+}
+
+Status RawFiles::sync() {
+  // A file that was closed meanwhile is opened again: what is made durable is the file's.
+  for (const std::int64_t number : written_) {
+    const auto open = file(number);
+    if (!open) return open.error();
+    int failed = 0;
+    do {
+      failed = ::fdatasync(open.value()->descriptor());
+    } while (failed != 0 && errno == EINTR);
+    if (failed != 0) return system_failure("fdatasync", open.value()->path(), -1, errno);
+  }
+  written_.clear();
+  return {};
+}
+
+Status RawFiles::close() {
+  Status first;
+  for (auto& [number, file] : open_) {
+    Status closed = file.close();
+    if (first.ok()) first = std::move(closed);
+  }
+  open_.clear();
+  return first;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,104 @@
+#include "storage/formats/raw_files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+RawArray chunks_in(std::int64_t files) {
+  return {array::Shape::create({10, 10}).value(),
+          array::ElementKind::int8,
+          array::Order::row_major,
+          16,
+          array::Indices({4, 4}),
+          "",
+          files == 1 ? FileLayout::shared : FileLayout::per_aggregator,
+          files};
+}
+
+TEST(RawFiles, ChunksLieInTurnInTheFiles) {
+  TestFolder folder;
+  const std::string path = folder.path("a");
+  ASSERT_TRUE(create_raw_files(chunks_in(2), path).ok());
+  // 9 chunks of 16 bytes: 5 in the first file, 4 in the second.
+  EXPECT_EQ(std::filesystem::file_size(path + ".0"), 16U + 5 * 16);
+  EXPECT_EQ(std::filesystem::file_size(path + ".1"), 16U + 4 * 16);
+  auto opened = open_raw_files(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  RawFiles files(opened.value(), path, true);
+  EXPECT_EQ(files.open_files(), 0);
+  const auto place = files.place_of_chunk(5);
+  EXPECT_EQ(place.file, 1);
+  EXPECT_EQ(place.offset, 16 + 2 * 16);
+
+  std::array<std::byte, 16> data{};
+  for (std::size_t i = 0; i < data.size(); ++i) data.at(i) = static_cast<std::byte>(i + 1);
+  const std::array<Slice, 2> halves = {{{data.data(), 5}, {data.data() + 5, 11}}};
+  FileTraffic traffic;
+  ASSERT_TRUE(files.write(place.file, halves, place.offset, traffic).ok());
+  EXPECT_EQ(files.open_files(), 1);
+  EXPECT_EQ(traffic.written, 16);
+  EXPECT_EQ(traffic.calls, 1);
+  std::array<std::byte, 16> again{};
+  const Slice whole{again.data(), 16};
+  ASSERT_TRUE(files.read(place.file, {&whole, 1}, place.offset, traffic).ok());
+  EXPECT_EQ(again, data);
+  EXPECT_TRUE(files.sync().ok());
+  EXPECT_TRUE(files.close().ok());
+  EXPECT_TRUE(files.sync().ok());
+}
+
+TEST(RawFiles, TellWhereAFileEnds) {
+  TestFolder folder;
+  const std::string path = folder.path("a");
+  ASSERT_TRUE(create_raw_files(chunks_in(1), path).ok());
+  std::filesystem::resize_file(path, 100);
+  const auto opened = open_raw_files(path);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
+  RawFiles files(chunks_in(1), path, false);
+  std::array<std::byte, 32> data{};
+  const Slice slice{data.data(), 32};
+  FileTraffic traffic;
+  const Status read = files.read(0, {&slice, 1}, 96, traffic);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().offset, 100);
+  EXPECT_FALSE(files.write(0, {&slice, 1}, 0, traffic).ok());
+}
+
+TEST(RawFiles, MoreSlicesThanOneCallTakes) {
+  TestFolder folder;
+  const std::string path = folder.path("a");
+  const RawArray array{array::Shape::create({5000}).value(), array::ElementKind::int8};
+  ASSERT_TRUE(create_raw_files(array, path).ok());
+  std::vector<std::byte> data(5000);
+  std::vector<Slice> slices;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    data[i] = static_cast<std::byte>(i * 7);
+    slices.push_back({&data[i], 1});
+  }
+  RawFiles files(array, path, true);
+  FileTraffic traffic;
+  ASSERT_TRUE(files.write(0, slices, 0, traffic).ok());
+  EXPECT_EQ(traffic.calls, 5);
+  std::vector<std::byte> again(5000);
+  const Slice whole{again.data(), 5000};
+  ASSERT_TRUE(files.read(0, {&whole, 1}, 0, traffic).ok());
+  EXPECT_EQ(again, data);
+}
+
+TEST(RawFiles, NeedAFolderAndADocument) {
+  TestFolder folder;
+  EXPECT_FALSE(create_raw_files(chunks_in(1), folder.path("none/a")).ok());
+  EXPECT_FALSE(open_raw_files(folder.path("a")).ok());
+}
+
+}  // namespace
+}  // namespace weir::storage
