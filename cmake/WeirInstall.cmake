@@ -1,13 +1,18 @@
 # What other projects find Weir by: a CMake package (find_package(weir), targets weir::common,
-# weir::array, weir::topology, weir::plan and weir::storage) and a pkg-config file (pkg-config
-# --cflags --libs weir). Both name exactly the libraries that the installed ones are linked with.
-# Include after the folders.
+# weir::array, weir::topology, weir::plan, weir::storage and, with MPI, weir::aggregation) and a
+# pkg-config file (pkg-config --cflags --libs weir; who uses weir::aggregation links by MPI's
+# compiler). Both name exactly the libraries that the installed ones are linked with. Include after
+# the folders.
 include(CMakePackageConfigHelpers)
 
 set(weir_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
 set(weir_archives "")       # in link order: who needs comes before who is needed
 set(weir_linked "")
-foreach(library IN ITEMS storage plan topology array common)
+set(weir_libraries storage plan topology array common)
+if(TARGET weir_aggregation)
+  list(PREPEND weir_libraries aggregation)
+endif()
+foreach(library IN LISTS weir_libraries)
   string(APPEND weir_archives " -lweir_${library}")
   get_target_property(links weir_${library} INTERFACE_LINK_LIBRARIES)
   list(APPEND weir_linked ${links})
@@ -26,6 +31,8 @@ macro(weir_requires target find pkg_config)
 endmacro()
 weir_requires(Threads::Threads "find_dependency(Threads)" "")
 weir_requires(CLI11::CLI11 "find_dependency(CLI11)" CLI11)
+weir_requires(MPI::MPI_CXX "set(MPI_CXX_SKIP_MPICXX ON)
+find_dependency(MPI COMPONENTS CXX)" "")
 weir_requires(fmt::fmt "find_dependency(fmt)" fmt)
 weir_requires(tomlplusplus::tomlplusplus "find_dependency(tomlplusplus)" tomlplusplus)
 weir_requires(nlohmann_json::nlohmann_json "find_dependency(nlohmann_json)" nlohmann_json)

@@ -55,13 +55,13 @@ struct CollectiveFigures {
   Strategy strategy = Strategy::automatic;  // the one that was taken
   std::int64_t aggregators = 0;             // over all nodes; for direct, the ranks
   std::int64_t plan_ns = 0;
-  std::int64_t gather_ns = 0;         // copying between the rank's memory and buffers
-  std::int64_t storage_ns = 0;        // in system calls on files
-  std::int64_t wait_ns = 0;           // for other ranks
-  std::int64_t bytes_asked = 0;       // of this rank's memory
-  std::int64_t bytes_stored = 0;      // written to files by this rank
-  std::int64_t bytes_fetched = 0;     // read from files by this rank
-  std::int64_t bytes_sent = 0;        // in messages by this rank
+  std::int64_t gather_ns = 0;      // copying between the rank's memory and buffers
+  std::int64_t storage_ns = 0;     // in system calls on files
+  std::int64_t wait_ns = 0;        // for other ranks
+  std::int64_t bytes_asked = 0;    // of this rank's memory
+  std::int64_t bytes_stored = 0;   // written to files by this rank
+  std::int64_t bytes_fetched = 0;  // read from files by this rank
+  std::int64_t bytes_sent = 0;     // in messages by this rank
   std::int64_t storage_calls = 0;
 };
 
@@ -142,8 +142,9 @@ class Collective {
   virtual Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) = 0;
 
   // Collective. Writes or reads all parts as one request. When one rank fails, every rank returns
-  // its error; what was written until then stays, in no particular order. Where two ranks hold the
-  // same element, which of them is written is not defined.
+  // its error; what was written until then stays, in no particular order. Writing refuses explicit
+  // boxes that overlap, and one request should not write an element twice: which of the values
+  // stays is not defined.
   virtual Status write(std::span<const ArrayPart> parts) = 0;
   virtual Status read(std::span<const ArrayPart> parts) = 0;
   // The same without waiting; a request that is still under way is waited for first. An error in

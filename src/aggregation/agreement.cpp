@@ -1,0 +1,99 @@
+#include "aggregation/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "aggregation/waiting.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+template <std::size_t size>
+void put(std::array<char, size>& field, const std::string& text) {
+  field.fill('\0');
+  std::copy_n(text.begin(), std::min(text.size(), size - 1), field.begin());
+}
+
+}  // namespace
+
+void Agreement::start(MPI_Comm communicator, const Status& mine, const Fingerprint& fingerprint) {
+  communicator_ = communicator;
+  broadcasting_ = false;
+  mine_ = mine;
+  outcome_ = {};
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  given_[0] = mine.ok() ? none_failed : rank;
+  for (std::size_t kind = 0; kind < argument_kinds; ++kind) {
+    given_.at(1 + 2 * kind) = fingerprint.of(kind);
+    given_.at(2 + 2 * kind) = -fingerprint.of(kind);
+  }
+  MPI_Iallreduce(given_.data(), least_.data(), static_cast<int>(given_.size()), MPI_INT64_T,
+                 MPI_MIN, communicator, &request_);
+}
+
+bool Agreement::test() {
+  int done = 0;
+  MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+  if (done == 0) return false;
+  if (broadcasting_) {
+    outcome_ = unpack(failed_);
+    return true;
+  }
+  if (least_[0] == none_failed) {
+    for (std::size_t kind = 0; kind < argument_kinds && outcome_.ok(); ++kind) {
+      if (least_.at(1 + 2 * kind) == -least_.at(2 + 2 * kind)) continue;
+      outcome_ =
+          invalid_argument(fmt::format("the ranks do not agree on {}: pass the same on all of them",
+                                       name_of(static_cast<Argument>(kind))));
+    }
+    return true;
+  }
+  failed_ = static_cast<int>(least_[0]);
+  int rank = 0;
+  MPI_Comm_rank(communicator_, &rank);
+  if (rank == failed_) pack(mine_.error());
+  broadcasting_ = true;
+  MPI_Ibcast(&message_, sizeof(Message), MPI_BYTE, failed_, communicator_, &request_);
+  return test();
+}
+
+void Agreement::pack(const Error& error) {
+  message_.offset = error.offset;
+  message_.code = static_cast<std::int32_t>(error.code);
+  message_.system_error = error.system_error;
+  put(message_.operation, error.operation);
+  put(message_.file, error.file);
+  put(message_.text, error.message);
+}
+
+Error Agreement::unpack(int rank) const {
+  Error error;
+  error.code = static_cast<ErrorCode>(message_.code);
+  error.message = message_.text.data();
+  error.operation = message_.operation.data();
+  error.file = message_.file.data();
+  error.offset = message_.offset;
+  error.system_error = message_.system_error;
+  error.rank = rank;
+  return error;
+}
+
+Status agree(MPI_Comm communicator, const Status& mine, const Fingerprint& fingerprint,
+             double deadline_seconds) {
+  auto agreement = std::make_unique<Agreement>();
+  agreement->start(communicator, mine, fingerprint);
+  Patience patience(deadline_seconds);
+  while (!agreement->test()) {
+    if (patience.look_again()) continue;
+    // The reduction may still write into the object, so it is never freed.
+    (void)agreement.release();
+    return deadline_passed("the other ranks", deadline_seconds);
+  }
+  return agreement->outcome();
+}
+
+}  // namespace weir::aggregation

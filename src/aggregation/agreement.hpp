@@ -1,0 +1,57 @@
+// The ranks tell each other whether a call may begin, or how it ended.
+//
+// 1. One reduction of a few numbers finds the lowest rank that failed, and whether the ranks'
+//    fingerprints agree: the minimum of each hash and of its negative.
+// 2. Only when a rank failed: it broadcasts its error, and all ranks return that.
+// Both are nonblocking, so that a request can be tested and a missing rank is noticed.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+
+#include "aggregation/fingerprint.hpp"
+#include "common/status.hpp"
+
+namespace weir::aggregation {
+
+class Agreement {
+ public:
+  // One at a time per communicator. Ends before the communicator does.
+  void start(MPI_Comm communicator, const Status& mine, const Fingerprint& fingerprint);
+  // True when the ranks have agreed; outcome() is then the same on every rank.
+  [[nodiscard]] bool test();
+  [[nodiscard]] const Status& outcome() const { return outcome_; }
+
+ private:
+  static constexpr std::int64_t none_failed = std::int64_t{1} << 40;
+
+  // An error as it is sent.
+  struct Message {
+    std::int64_t offset;
+    std::int32_t code;
+    std::int32_t system_error;
+    std::array<char, 64> operation;
+    std::array<char, 1024> file;
+    std::array<char, 1024> text;
+  };
+  void pack(const Error& error);
+  [[nodiscard]] Error unpack(int rank) const;
+
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  bool broadcasting_ = false;
+  int failed_ = -1;
+  Status mine_;
+  Status outcome_;
+  Message message_{};
+  std::array<std::int64_t, 1 + 2 * argument_kinds> given_{};
+  std::array<std::int64_t, 1 + 2 * argument_kinds> least_{};
+};
+
+// start() and test() until the deadline.
+[[nodiscard]] Status agree(MPI_Comm communicator, const Status& mine,
+                           const Fingerprint& fingerprint, double deadline_seconds);
+
+}  // namespace weir::aggregation

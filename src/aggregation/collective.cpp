@@ -1,0 +1,251 @@
+#include "aggregation/collective.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregation/array_file.hpp"
+#include "aggregation/request.hpp"
+#include "aggregation/waiting.hpp"
+#include "storage/formats/raw_files.hpp"
+
+namespace weir::aggregation {
+
+const char* name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::automatic:
+      return "automatic";
+    case Strategy::direct:
+      return "direct";
+    case Strategy::node:
+      return "node";
+    case Strategy::two_phase:
+      return "two-phase";
+  }
+  return "";
+}
+
+namespace {
+
+constexpr std::int64_t default_buffer_bytes = 512 << 10;
+constexpr std::int64_t default_buffers = 2;
+constexpr double default_deadline_seconds = 600;
+// Of one buffer: a message of that size is counted by an int.
+constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t most_buffers = 64;
+constexpr std::int64_t most_aggregators = 4096;
+
+Status check(const CollectiveSettings& settings) {
+  const auto within = [](std::int64_t value, std::int64_t most, const char* name) -> Status {
+    if (value >= 0 && value <= most) return {};
+    return invalid_argument(
+        fmt::format("{} {}: give 1 to {}, or 0 to leave it open", name, value, most));
+  };
+  for (const Status& status :
+       {within(settings.aggregators, most_aggregators, "aggregators"),
+        within(settings.buffer_bytes, most_buffer_bytes, "buffer_bytes"),
+        within(settings.buffers, most_buffers, "buffers"),
+        within(settings.ranks_per_node, std::int64_t{1} << 30, "ranks_per_node")}) {
+    if (!status.ok()) return status;
+  }
+  if (settings.buffers == 1) {
+    return invalid_argument("buffers 1: give at least 2, so that one fills while another is moved");
+  }
+  if (!(settings.deadline_seconds >= 0 && settings.deadline_seconds <= 1e9)) {
+    return invalid_argument(
+        fmt::format("deadline_seconds {:g}: give 0 or more, up to 1e9", settings.deadline_seconds));
+  }
+  return {};
+}
+
+class Implementation final : public Collective {
+ public:
+  explicit Implementation(CollectiveState state) : state_(std::move(state)) {}
+  ~Implementation() override {
+    if (state_.broken) {
+      if (state_.group != nullptr) state_.group->abandon();
+      return;
+    }
+    if (state_.current != nullptr) (void)state_.current->wait();
+    state_.group.reset();
+    MPI_Comm_free(&state_.communicator);
+  }
+
+  [[nodiscard]] int rank() const override { return state_.rank; }
+  [[nodiscard]] int ranks() const override { return state_.ranks; }
+  [[nodiscard]] int nodes() const override { return state_.group->nodes(); }
+  [[nodiscard]] const CollectiveSettings& settings() const override { return state_.settings; }
+  [[nodiscard]] const CollectiveFigures& figures() const override { return state_.figures; }
+
+  Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
+                                                  const storage::RawArray& array) override;
+  Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) override;
+  Status sync(ArrayFile& file) override;
+  Status close(ArrayFile& file) override;
+
+  Status write(std::span<const ArrayPart> parts) override { return begin_write(parts)->wait(); }
+  Status read(std::span<const ArrayPart> parts) override { return begin_read(parts)->wait(); }
+  [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) override {
+    return begin(parts, Way::write);
+  }
+  [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) override {
+    return begin(parts, Way::read);
+  }
+
+ private:
+  std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, Way way) {
+    end_current();
+    return std::make_unique<CollectiveRequest>(state_, parts, way);
+  }
+  void end_current() {
+    if (state_.current != nullptr) (void)state_.current->wait();
+  }
+  Status agree_on(const Status& mine, const Fingerprint& fingerprint) {
+    if (state_.broken) return broken_collective();
+    Status agreed = agree(state_.communicator, mine, fingerprint, state_.settings.deadline_seconds);
+    if (!agreed.ok() && agreed.error().code == ErrorCode::deadline) state_.broken = true;
+    return agreed;
+  }
+  // Rank 0's text to all.
+  Status share(std::string& text);
+  Result<std::unique_ptr<ArrayFile>> made(const storage::RawArray& array, const std::string& path,
+                                          bool writable) {
+    std::unique_ptr<ArrayFile> file = std::make_unique<OpenArray>(array, path, writable, ++arrays_);
+    return file;
+  }
+
+  CollectiveState state_;
+  std::uint64_t arrays_ = 0;
+};
+
+Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::string& path,
+                                                                const storage::RawArray& asked) {
+  end_current();
+  storage::RawArray array = asked;
+  if (array.files == 0) {
+    array.files = array.layout == storage::FileLayout::shared ? 1
+                  : array.layout == storage::FileLayout::per_aggregator
+                      ? state_.group->aggregators()
+                      : state_.ranks;
+  }
+  Status possible = array.check();
+  if (!possible.ok()) possible.error().file = path;
+  Fingerprint fingerprint;
+  fingerprint.add(Argument::call, "create");
+  fingerprint.add(Argument::files, path);
+  if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(array));
+  if (Status agreed = agree_on(possible, fingerprint); !agreed.ok()) return agreed.error();
+  Status created;
+  if (state_.rank == 0) created = storage::create_raw_files(array, path);
+  if (Status agreed = agree_on(created, fingerprint); !agreed.ok()) return agreed.error();
+  return made(array, path, true);
+}
+
+Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
+                                                              bool writable) {
+  end_current();
+  Fingerprint fingerprint;
+  fingerprint.add(Argument::call, writable ? "open for writing" : "open");
+  fingerprint.add(Argument::files, path);
+  if (Status agreed = agree_on({}, fingerprint); !agreed.ok()) return agreed.error();
+  Status opened;
+  std::string document;
+  if (state_.rank == 0) {
+    const auto array = storage::open_raw_files(path);
+    if (array) {
+      document = storage::raw_array_json(array.value());
+    } else {
+      opened = array.error();
+    }
+  }
+  if (Status agreed = agree_on(opened, fingerprint); !agreed.ok()) return agreed.error();
+  if (Status shared = share(document); !shared.ok()) return shared.error();
+  const auto array = storage::parse_raw_array(document, storage::sidecar_path(path));
+  if (!array) return array.error();
+  return made(array.value(), path, writable);
+}
+
+Status Implementation::share(std::string& text) {
+  auto bytes = static_cast<std::int64_t>(text.size());
+  const auto broadcast = [&](void* data, int count, MPI_Datatype type) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibcast(data, count, type, 0, state_.communicator, &request);
+    Status done = wait_for(request, state_.settings.deadline_seconds, "the array's document");
+    if (!done.ok()) state_.broken = true;
+    return done;
+  };
+  if (Status done = broadcast(&bytes, 1, MPI_INT64_T); !done.ok()) return done;
+  text.resize(static_cast<std::size_t>(bytes));
+  return broadcast(text.data(), static_cast<int>(bytes), MPI_CHAR);
+}
+
+Status Implementation::sync(ArrayFile& file) {
+  end_current();
+  auto& open = dynamic_cast<OpenArray&>(file);
+  Fingerprint fingerprint;
+  fingerprint.add(Argument::call, "sync");
+  fingerprint.add(Argument::files, open.number());
+  return agree_on(open.files().sync(), fingerprint);
+}
+
+Status Implementation::close(ArrayFile& file) {
+  end_current();
+  auto& open = dynamic_cast<OpenArray&>(file);
+  Fingerprint fingerprint;
+  fingerprint.add(Argument::call, "close");
+  fingerprint.add(Argument::files, open.number());
+  open.set_closed();
+  return agree_on(open.files().close(), fingerprint);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
+                                                       const CollectiveSettings& settings) {
+  CollectiveState state;
+  state.settings = settings;
+  CollectiveSettings& chosen = state.settings;
+  if (chosen.deadline_seconds == 0) chosen.deadline_seconds = default_deadline_seconds;
+  if (chosen.buffer_bytes == 0) chosen.buffer_bytes = default_buffer_bytes;
+  if (chosen.buffers == 0) chosen.buffers = default_buffers;
+  MPI_Comm_dup(communicator, &state.communicator);
+  MPI_Comm_rank(state.communicator, &state.rank);
+  MPI_Comm_size(state.communicator, &state.ranks);
+
+  Fingerprint fingerprint;
+  fingerprint.add(Argument::call, "create a Collective");
+  fingerprint.add(Argument::settings,
+                  fmt::format("{} {} {} {} {} {}", name_of(settings.strategy), settings.aggregators,
+                              settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
+                              settings.ranks_per_node));
+  Status possible = check(settings);
+  const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
+  Status agreed = agree(state.communicator, possible, fingerprint, deadline);
+  if (agreed.ok()) {
+    state.group = std::make_unique<NodeGroup>();
+    Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
+                                      chosen.buffers, chosen.buffer_bytes);
+    if (made.ok() && chosen.strategy == Strategy::node && state.group->nodes() > 1) {
+      made = invalid_argument(
+          fmt::format("strategy node on {} nodes: it is for one; two-phase goes between nodes",
+                      state.group->nodes()));
+    }
+    agreed = agree(state.communicator, made, fingerprint, deadline);
+  }
+  if (!agreed.ok()) {
+    if (agreed.error().code == ErrorCode::deadline) {
+      if (state.group != nullptr) state.group->abandon();
+    } else {
+      state.group.reset();
+      MPI_Comm_free(&state.communicator);
+    }
+    return agreed.error();
+  }
+  chosen.aggregators = state.group->aggregators_per_node();
+  std::unique_ptr<Collective> collective = std::make_unique<Implementation>(std::move(state));
+  return collective;
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,246 @@
+#include "aggregation/request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "aggregation/choice.hpp"
+#include "aggregation/direct_move.hpp"
+#include "aggregation/exchange.hpp"
+#include "aggregation/waiting.hpp"
+#include "common/clock.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+Status prefixed(Status status, std::size_t number, std::size_t count) {
+  if (!status.ok() && count > 1) {
+    status.error().message = fmt::format("array {}: {}", number, status.error().message);
+  }
+  return status;
+}
+
+}  // namespace
+
+Error broken_collective() {
+  Error error;
+  error.code = ErrorCode::deadline;
+  error.message = "an earlier collective call missed its deadline: nothing more can be done here";
+  return error;
+}
+
+CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
+                                     Way way)
+    : state_(state), parts_(parts.begin(), parts.end()), way_(way) {
+  if (state.broken) {
+    end(broken_collective());
+    return;
+  }
+  const std::int64_t began = monotonic_ns();
+  Status possible;
+  for (std::size_t number = 0; number < parts_.size() && possible.ok(); ++number) {
+    possible = prefixed(check_part(number), number, parts_.size());
+  }
+  figures_.plan_ns = monotonic_ns() - began;
+  state_.current = this;
+  agreement_ = std::make_unique<Agreement>();
+  agreement_->start(state_.communicator, possible, fingerprint());
+}
+
+CollectiveRequest::~CollectiveRequest() { (void)wait(); }
+
+Fingerprint CollectiveRequest::fingerprint() const {
+  Fingerprint fingerprint;
+  fingerprint.add(Argument::call, way_ == Way::write ? "write" : "read");
+  fingerprint.add(Argument::call, std::uint64_t{parts_.size()});
+  for (const ArrayPart& part : parts_) {
+    const auto* const file = dynamic_cast<const OpenArray*>(part.file);
+    fingerprint.add(Argument::files, file != nullptr ? file->number() : 0);
+    if (part.memory != nullptr) fingerprint.add(*part.memory);
+    fingerprint.add(part.section);
+  }
+  return fingerprint;
+}
+
+Status CollectiveRequest::check_part(std::size_t number) {
+  const ArrayPart& part = parts_[number];
+  auto* const file = dynamic_cast<OpenArray*>(part.file);
+  if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
+  const auto refuse = [&](const std::string& message) {
+    Error error = invalid_argument(message);
+    error.file = file->path();
+    return error;
+  };
+  if (way_ == Way::write && !file->writable()) return refuse("the array is open for reading only");
+  if (part.memory == nullptr) return refuse("there is no distribution in memory");
+  const array::Shape& shape = file->array().shape;
+  if (part.memory->shape() != shape) {
+    return refuse(fmt::format("memory holds an array of {}, the file one of {}",
+                              part.memory->shape().text(), shape.text()));
+  }
+  if (part.memory->ranks() > state_.ranks) {
+    return refuse(fmt::format("a distribution over {} ranks on a communicator of {}",
+                              part.memory->ranks(), state_.ranks));
+  }
+  if (part.section.dimensions() != shape.dimensions()) {
+    return refuse(fmt::format("a section of {} dimensions of an array of {}",
+                              part.section.dimensions(), shape.dimensions()));
+  }
+  if (!part.section.empty()) {
+    if (Status inside = array::check_inside(part.section.bounding_box(), shape); !inside.ok()) {
+      inside.error().file = file->path();
+      return inside;
+    }
+  }
+  if (Status memory = check_memory(part); !memory.ok()) {
+    memory.error().file = file->path();
+    return memory;
+  }
+  if (const auto* const boxes = part.memory->explicit_boxes();
+      boxes != nullptr && way_ == Way::write) {
+    Fingerprint hash;
+    hash.add(*part.memory);
+    const std::int64_t known = hash.of(static_cast<std::size_t>(Argument::distributions));
+    if (!state_.disjoint.contains(known)) {
+      if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
+      state_.disjoint.insert(known);
+    }
+  }
+  checked_.push_back({&part, file});
+  return {};
+}
+
+Status CollectiveRequest::check_memory(const ArrayPart& part) const {
+  const array::Distribution& memory = *part.memory;
+  const std::int64_t expected = state_.rank < memory.ranks() ? memory.pieces(state_.rank) : 0;
+  if (static_cast<std::int64_t>(part.pieces.size()) != expected) {
+    return invalid_argument(fmt::format("{} pieces of memory where the distribution has {}",
+                                        part.pieces.size(), expected));
+  }
+  const std::int64_t element_bytes = part.file->array().type.bytes();
+  for (std::size_t number = 0; number < part.pieces.size(); ++number) {
+    const MemoryPiece& piece = part.pieces[number];
+    const array::Region held = memory.piece(state_.rank, static_cast<std::int64_t>(number));
+    if (piece.layout.extents() != held.local_extents()) {
+      return invalid_argument(fmt::format("memory piece {} of {} where the distribution has {}",
+                                          number, array::extents_text(piece.layout.extents()),
+                                          array::extents_text(held.local_extents())));
+    }
+    if (piece.layout.element_bytes() != element_bytes) {
+      return invalid_argument(
+          fmt::format("memory piece {} of elements of {} bytes; the array's have {}", number,
+                      piece.layout.element_bytes(), element_bytes));
+    }
+    if (piece.data == nullptr && !held.empty()) {
+      return invalid_argument(fmt::format("memory piece {} has no address", number));
+    }
+    if (way_ == Way::read && !piece.layout.elements_are_apart()) {
+      return invalid_argument(
+          fmt::format("memory piece {}: elements overlap, so they cannot be read into", number));
+    }
+  }
+  return {};
+}
+
+void CollectiveRequest::start_moving() {
+  // Counted only now: a call that the ranks did not agree on may be none on some of them.
+  number_ = ++state_.requests;
+  moving_since_ns_ = monotonic_ns();
+  figures_.strategy = state_.settings.strategy == Strategy::automatic
+                          ? choose_strategy(checked_, state_.group->nodes())
+                          : state_.settings.strategy;
+  figures_.aggregators =
+      figures_.strategy == Strategy::direct ? state_.ranks : state_.group->aggregators();
+  for (const RequestedPart& one : checked_) {
+    for (std::size_t number = 0; number < one.part->pieces.size(); ++number) {
+      figures_.bytes_asked +=
+          array::common_elements(
+              one.part->memory->piece(state_.rank, static_cast<std::int64_t>(number)),
+              one.part->section) *
+          one.file->array().type.bytes();
+    }
+  }
+  if (figures_.strategy == Strategy::direct) {
+    move_ = std::make_unique<DirectMove>(checked_, way_, state_.rank, figures_);
+    return;
+  }
+  std::vector<PlannedPart> planned;
+  for (const RequestedPart& one : checked_) {
+    const auto grid =
+        plan::PieceGrid::create(one.file->grid(), one.file->array().type.bytes(),
+                                one.file->array().order, state_.settings.buffer_bytes);
+    if (!grid) {  // the same on every rank
+      end(grid.error());
+      return;
+    }
+    planned.push_back(
+        {one, plan::PieceDomains(grid.value(), one.part->section, state_.group->aggregators())});
+  }
+  move_ = std::make_unique<Exchange>(state_.communicator, *state_.group, std::move(planned), way_,
+                                     number_, state_.settings.buffers, figures_);
+}
+
+bool CollectiveRequest::advance() {
+  switch (step_) {
+    case Step::agreeing:
+      if (!agreement_->test()) return false;
+      if (!agreement_->outcome().ok()) {
+        end(agreement_->outcome());
+      } else {
+        step_ = Step::moving;
+        start_moving();
+      }
+      return true;
+    case Step::moving: {
+      bool moved = false;
+      while (move_->step()) moved = true;
+      if (!move_->done()) return moved;
+      const std::int64_t spent = monotonic_ns() - moving_since_ns_;
+      figures_.wait_ns = std::max<std::int64_t>(
+          0, spent - figures_.plan_ns - figures_.gather_ns - figures_.storage_ns);
+      agreement_->start(state_.communicator, move_->status(), fingerprint());
+      step_ = Step::ending;
+      return true;
+    }
+    case Step::ending:
+      if (!agreement_->test()) return false;
+      end(agreement_->outcome());
+      return true;
+    case Step::ended:
+      break;
+  }
+  return false;
+}
+
+void CollectiveRequest::end(const Status& outcome) {
+  outcome_ = outcome;
+  step_ = Step::ended;
+  if (state_.current == this) state_.current = nullptr;
+  state_.figures = figures_;
+  move_.reset();
+}
+
+bool CollectiveRequest::test() {
+  while (step_ != Step::ended && advance()) {
+  }
+  return step_ == Step::ended;
+}
+
+Status CollectiveRequest::wait() {
+  Patience patience(state_.settings.deadline_seconds);
+  while (step_ != Step::ended) {
+    if (advance()) {
+      patience.reset();
+    } else if (!patience.look_again()) {
+      state_.broken = true;
+      // Other ranks or MPI may still use what these hold, so they are never freed.
+      (void)agreement_.release();
+      (void)move_.release();
+      end(deadline_passed("the other ranks", state_.settings.deadline_seconds));
+    }
+  }
+  return outcome_;
+}
+
+}  // namespace weir::aggregation

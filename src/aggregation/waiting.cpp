@@ -1,0 +1,52 @@
+#include "aggregation/waiting.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <ctime>
+
+#include "common/clock.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+// Yields until a wait counts as long: milliseconds when all cores are busy with other ranks.
+constexpr std::int64_t short_wait_looks = 20'000;
+constexpr std::int64_t looks_per_clock = 64;
+constexpr long sleep_ns = 50'000;
+
+}  // namespace
+
+bool Patience::look_again() {
+  ++looks_;
+  if (looks_ < short_wait_looks) {
+    ::sched_yield();
+  } else {
+    const timespec moment{0, sleep_ns};
+    ::nanosleep(&moment, nullptr);
+  }
+  if (looks_ % looks_per_clock != 0) return true;
+  const std::int64_t now = monotonic_ns();
+  if (looks_ == looks_per_clock) began_ns_ = now;
+  return seconds_of(now - began_ns_) < deadline_seconds_;
+}
+
+Error deadline_passed(const char* what, double deadline_seconds) {
+  Error error;
+  error.code = ErrorCode::deadline;
+  error.message = fmt::format(
+      "waited {:g} s for {}: a rank is missing or hangs; nothing more can be done collectively",
+      deadline_seconds, what);
+  return error;
+}
+
+Status wait_for(MPI_Request& request, double deadline_seconds, const char* what) {
+  Patience patience(deadline_seconds);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0 && !patience.look_again()) return deadline_passed(what, deadline_seconds);
+  }
+  return {};
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,444 @@
+// Collective writing and reading: every strategy, distributions and memory layouts of all kinds,
+// sections, tiny buffers. Each element of the files is compared with what it must be, so all
+// strategies give the same bytes; each element read back, too, and memory around it is untouched.
+//
+//   collective_mpi_test DIRECTORY                     all of it
+//   collective_mpi_test DIRECTORY --expect-failure STRATEGY
+//                                                     a fault is injected: every rank must return
+//                                                     the same error, and the next call must work
+#include "aggregation/collective.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "array/linear_range.hpp"
+#include "array/test_random.hpp"
+
+namespace {
+
+namespace array = weir::array;
+using weir::aggregation::ArrayPart;
+using weir::aggregation::Collective;
+using weir::aggregation::CollectiveSettings;
+using weir::aggregation::MemoryPiece;
+using weir::aggregation::Strategy;
+using weir::storage::RawArray;
+
+int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int ranks = 1;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int failures = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+constexpr std::int64_t element_bytes = 8;
+constexpr std::int64_t untouched = -77;
+
+void expect(bool right, const std::string& what) {
+  if (right) return;
+  if (++failures <= 5) fmt::print(stderr, "rank {}: {}\n", rank, what);
+}
+
+// Whether all ranks have the same text.
+void expect_same(const std::string& text, const std::string& what) {
+  std::vector<char> first(4096, '\0');
+  std::strncpy(first.data(), text.c_str(), first.size() - 1);
+  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  expect(text == first.data(),
+         fmt::format("{}: '{}' here, '{}' on rank 0", what, text, std::string(first.data())));
+}
+
+std::int64_t value_of(const array::Shape& shape, const array::Indices& index, std::int64_t step) {
+  return 1000000 * step + 1 + array::linear_number(shape, array::Order::row_major, index);
+}
+
+// A rank's part in memory of a random layout: packed in either order, with ghost cells, strided.
+struct Memory {
+  std::vector<std::vector<std::int64_t>> data;
+  std::vector<MemoryPiece> pieces;
+
+  Memory(array::Random& random, const array::Distribution& distribution) {
+    const std::int64_t kind = random.between(0, 2);
+    const array::Order order = random.order();
+    if (rank >= distribution.ranks()) return;
+    for (std::int64_t number = 0; number < distribution.pieces(rank); ++number) {
+      const array::Indices extents = distribution.piece(rank, number).local_extents();
+      auto layout = array::Layout::packed(extents, element_bytes, order).value();
+      if (kind == 1) {
+        const array::GhostCells ghosts{array::Indices(extents.size(), 1),
+                                       array::Indices(extents.size(), 2)};
+        layout = array::Layout::with_ghosts(extents, element_bytes, order, ghosts).value();
+      } else if (kind == 2) {  // every other element
+        std::vector<std::int64_t> strides;
+        for (int d = 0; d < extents.size(); ++d) strides.push_back(2 * layout.stride(d));
+        layout = array::Layout::strided(extents, element_bytes, strides, element_bytes).value();
+      }
+      std::int64_t elements = layout.bounds().upper / element_bytes;
+      if (kind == 1) {
+        elements = 1;
+        for (const std::int64_t extent : extents) elements *= extent + 3;
+      }
+      data.emplace_back(static_cast<std::size_t>(elements), untouched);
+      pieces.push_back({layout, reinterpret_cast<std::byte*>(data.back().data())});
+    }
+  }
+
+  // Calls visit(global index, value) for each element of the rank's part.
+  void visit(const array::Distribution& distribution,
+             const std::function<void(const array::Indices&, std::int64_t&)>& visit) {
+    for (std::size_t number = 0; number < pieces.size(); ++number) {
+      const array::Region part = distribution.piece(rank, static_cast<std::int64_t>(number));
+      const auto extents = array::Shape::create(part.local_extents()).value();
+      for (const array::Indices& local : array::all_elements(extents)) {
+        const std::int64_t at = pieces[number].layout.offset_of(local) / element_bytes;
+        visit(part.global_index(local), data[number][static_cast<std::size_t>(at)]);
+      }
+    }
+  }
+  [[nodiscard]] std::int64_t touched() const {
+    std::int64_t count = 0;
+    for (const auto& one : data) {
+      for (const std::int64_t value : one) count += value == untouched ? 0 : 1;
+    }
+    return count;
+  }
+};
+
+array::Distribution random_distribution(array::Random& random, const array::Shape& shape) {
+  if (random.chance(25)) {
+    // Some of the array's slabs along dimension 0, dealt to any ranks: holes, several boxes, none.
+    array::BoxList boxes(shape.dimensions());
+    std::vector<std::vector<array::Box>> held(static_cast<std::size_t>(ranks));
+    for (std::int64_t at = 0; at < shape.extent(0);) {
+      const std::int64_t thick = random.between(1, shape.extent(0) - at);
+      array::Box box = shape.box();
+      box.lower[0] = at;
+      box.extent[0] = thick;
+      const auto owner = static_cast<std::size_t>(random.between(0, ranks - 1));
+      if (random.chance(80)) held[owner].push_back(box);
+      at += thick;
+    }
+    std::vector<std::int64_t> counts;
+    for (const auto& of_rank : held) {
+      counts.push_back(static_cast<std::int64_t>(of_rank.size()));
+      for (const array::Box& box : of_rank) boxes.push_back(box);
+    }
+    return array::ExplicitDistribution::create(shape, counts, boxes).value();
+  }
+  for (int tries = 0; tries < 30; ++tries) {
+    const auto regular = random.regular(shape);
+    if (regular.ranks() <= ranks) return regular;
+  }
+  const std::vector<array::DistributionFormat> formats(static_cast<std::size_t>(shape.dimensions()),
+                                                       array::DistributionFormat::cyclic_of(2));
+  return array::RegularDistribution::create(
+             shape, formats, {array::Indices(shape.dimensions(), 1), array::Order::row_major})
+      .value();
+}
+
+RawArray random_array(array::Random& random, const array::Shape& shape) {
+  RawArray array{shape, array::ElementKind::int64};
+  array.order = random.order();
+  array.offset = random.between(0, 100);
+  if (random.chance(50)) {
+    array::Indices chunk = shape.extents();
+    for (std::int64_t& extent : chunk) extent = random.between(1, extent + 1);
+    array.chunk_extents = chunk;
+    if (random.chance(50)) {
+      array.layout = weir::storage::FileLayout::per_aggregator;
+      array.files = random.between(1, 3);
+    }
+  }
+  return array;
+}
+
+std::int64_t element_in_files(const RawArray& array, const std::string& path,
+                              const std::vector<std::vector<char>>& files,
+                              const array::Indices& index) {
+  (void)path;
+  const auto grid = array.grid().value();
+  const std::int64_t chunk = grid.chunk_of(index);
+  const array::Box box = grid.box(chunk);
+  std::int64_t slot = element_bytes;
+  for (const std::int64_t extent : grid.chunk_extents()) slot *= extent;
+  array::Indices inside = index;
+  for (int d = 0; d < inside.size(); ++d) inside[d] -= box.lower[d];
+  const auto extents = array::Shape::create(box.extent).value();
+  const std::int64_t at = array.offset + chunk / array.files * slot +
+                          element_bytes * array::linear_number(extents, array.order, inside);
+  const std::vector<char>& file = files[static_cast<std::size_t>(chunk % array.files)];
+  std::int64_t value = -1;
+  if (at + element_bytes <= static_cast<std::int64_t>(file.size())) {
+    std::memcpy(&value, file.data() + at, element_bytes);
+  }
+  return value;
+}
+
+// Two writes (the second of a section) and a read, compared with an array in memory.
+void round_trip(Collective& collective, const std::string& path, std::uint64_t seed) {
+  const std::string what =
+      fmt::format("round {} of {}", seed, name_of(collective.settings().strategy));
+  array::Random random(seed);
+  array::Shape shape = random.shape();
+  while (shape.elements() == 0) shape = random.shape();
+  const RawArray described = random_array(random, shape);
+  std::vector<std::int64_t> reference(static_cast<std::size_t>(shape.elements()));
+  const auto place = [&](const array::Indices& index) {
+    return static_cast<std::size_t>(array::linear_number(shape, array::Order::row_major, index));
+  };
+  auto created = collective.create_array(path, described);
+  expect(created.ok(), what + ": create: " + (created ? "" : created.error().text()));
+  if (!created) return;
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    const array::Distribution held = random_distribution(random, shape);
+    const array::Region section =
+        step == 1 ? array::Region(shape.box()) : array::Region(random.section(shape));
+    Memory memory(random, held);
+    memory.visit(held, [&](const array::Indices& index, std::int64_t& value) {
+      value = value_of(shape, index, step);
+    });
+    const ArrayPart part{created.value().get(), &held, memory.pieces, section};
+    const weir::Status written = collective.write({&part, 1});
+    expect(written.ok(), what + ": write: " + (written ? "" : written.error().text()));
+    for (std::int64_t owner = 0; owner < held.ranks(); ++owner) {
+      for (std::int64_t number = 0; number < held.pieces(owner); ++number) {
+        const array::Region region = held.piece(owner, number);
+        if (region.empty()) continue;
+        const auto extents = array::Shape::create(region.local_extents()).value();
+        for (const array::Indices& local : array::all_elements(extents)) {
+          const array::Indices index = region.global_index(local);
+          if (section.contains(index)) reference[place(index)] = value_of(shape, index, step);
+        }
+      }
+    }
+  }
+  expect(collective.sync(*created.value()).ok(), what + ": sync");
+  expect(collective.close(*created.value()).ok(), what + ": close");
+  if (rank == 0) {
+    std::vector<std::vector<char>> files;
+    for (std::int64_t number = 0; number < described.files; ++number) {
+      std::ifstream in(weir::storage::data_path(described, path, number), std::ios::binary);
+      files.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    }
+    for (const array::Indices& index : array::all_elements(shape)) {
+      expect(element_in_files(described, path, files, index) == reference[place(index)],
+             what + ": an element of the files");
+    }
+  }
+
+  auto opened = collective.open_array(path, false);
+  expect(opened.ok(), what + ": open: " + (opened ? "" : opened.error().text()));
+  if (!opened) return;
+  const array::Distribution wanted = random_distribution(random, shape);
+  const array::Region section =
+      random.chance(50) ? array::Region(shape.box()) : array::Region(random.section(shape));
+  Memory memory(random, wanted);
+  const ArrayPart part{opened.value().get(), &wanted, memory.pieces, section};
+  const weir::Status read = collective.read({&part, 1});
+  expect(read.ok(), what + ": read: " + (read ? "" : read.error().text()));
+  std::int64_t expected = 0;
+  memory.visit(wanted, [&](const array::Indices& index, std::int64_t& value) {
+    const bool asked = section.contains(index);
+    expected += asked ? 1 : 0;
+    expect(value == (asked ? reference[place(index)] : untouched), what + ": an element read");
+  });
+  expect(memory.touched() == expected, what + ": memory around the part");
+  expect(collective.close(*opened.value()).ok(), what + ": close");
+}
+
+// The parts of a request for a two-dimensional array dealt by rows.
+struct Rows {
+  array::Shape shape;
+  array::Distribution held;
+  std::vector<std::int64_t> data;
+  std::vector<MemoryPiece> pieces;
+
+  explicit Rows(std::int64_t columns)
+      : shape(array::Shape::create({std::int64_t{4} * ranks, columns}).value()),
+        held(array::RegularDistribution::create(shape,
+                                                std::vector<array::DistributionFormat>{
+                                                    array::DistributionFormat::block_of(),
+                                                    array::DistributionFormat::whole_dimension()},
+                                                {{ranks, 1}, array::Order::row_major})
+                 .value()),
+        data(static_cast<std::size_t>(4 * columns)) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data[i] = static_cast<std::int64_t>(i) + rank * std::int64_t{1000000};
+    }
+    pieces.push_back(
+        {array::Layout::packed({4, columns}, element_bytes, array::Order::row_major).value(),
+         reinterpret_cast<std::byte*>(data.data())});
+  }
+  [[nodiscard]] ArrayPart part(weir::aggregation::ArrayFile& file) const {
+    return {&file, &held, pieces, array::Region(shape.box())};
+  }
+};
+
+// Three arrays in one request under a handle, and read back.
+void several_arrays(Collective& collective, const std::string& path) {
+  std::vector<std::unique_ptr<weir::aggregation::ArrayFile>> files;
+  std::vector<Rows> rows;
+  for (const std::int64_t columns : {3, 50, 7}) {
+    rows.emplace_back(columns);
+    rows.back().pieces[0].data = reinterpret_cast<std::byte*>(rows.back().data.data());
+    RawArray described{rows.back().shape, array::ElementKind::int64};
+    auto made = collective.create_array(fmt::format("{}-{}", path, columns), described);
+    expect(made.ok(), "several arrays: create");
+    if (!made) return;
+    files.push_back(std::move(made).value());
+  }
+  std::vector<ArrayPart> parts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].pieces[0].data = reinterpret_cast<std::byte*>(rows[i].data.data());
+    parts.push_back(rows[i].part(*files[i]));
+  }
+  {
+    const auto request = collective.begin_write(parts);
+    while (!request->test()) {
+    }
+    expect(request->wait().ok(), "several arrays: write");
+    expect(request->figures().bytes_asked == 4 * 60 * element_bytes, "several arrays: figures");
+  }
+  std::vector<std::vector<std::int64_t>> before;
+  for (Rows& one : rows) {
+    before.push_back(one.data);
+    one.data.assign(one.data.size(), 0);
+  }
+  expect(collective.read(parts).ok(), "several arrays: read");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    expect(rows[i].data == before[i], "several arrays: data");
+  }
+  expect(collective.write({}).ok(), "no array at all");
+}
+
+// What one rank passes differently, or wrongly, is refused on all; the next call works.
+void refusals(Collective& collective, const std::string& path) {
+  Rows rows(10);
+  auto made = collective.create_array(path, {rows.shape, array::ElementKind::int64});
+  expect(made.ok(), "refusals: create");
+  if (!made) return;
+  const auto refused = [&](const ArrayPart& part, const std::string& named) {
+    const weir::Status status = collective.write({&part, 1});
+    expect(!status.ok(), "refusals: " + named + " was not refused");
+    if (status.ok()) return;
+    expect(status.error().text().find(named) != std::string::npos, status.error().text());
+    expect_same(status.error().text(), "refusals");
+  };
+  const ArrayPart good = rows.part(*made.value());
+  ArrayPart bad = good;
+  if (rank == ranks - 1) bad.pieces = {};
+  refused(bad, "0 pieces of memory");
+  bad = good;
+  if (ranks > 1) {
+    if (rank == 0) bad.section = array::Region(array::Box{{0, 0}, {1, 1}});
+    refused(bad, "section");
+    const weir::Status mixed =
+        rank == 0 ? collective.sync(*made.value()) : collective.write({&good, 1});
+    expect(!mixed.ok() && mixed.error().text().find("call") != std::string::npos,
+           "refusals: different calls");
+  }
+  bad = good;
+  bad.section = array::Region(array::Box{{0, 0}, {1, 100}});
+  refused(bad, "100");
+  auto missing = collective.open_array(path + "-missing", false);
+  expect(!missing.ok(), "refusals: open");
+  if (!missing) expect_same(missing.error().text(), "refusals: open");
+  expect(collective.write({&good, 1}).ok(), "refusals: the next call");
+  expect(collective.close(*made.value()).ok(), "refusals: close");
+  expect(!collective.write({&good, 1}).ok(), "refusals: closed");
+}
+
+CollectiveSettings settings_of(Strategy strategy, std::int64_t buffer_bytes,
+                               std::int64_t aggregators, std::int64_t ranks_per_node) {
+  CollectiveSettings settings;
+  settings.strategy = strategy;
+  settings.buffer_bytes = buffer_bytes;
+  settings.aggregators = aggregators;
+  settings.ranks_per_node = ranks_per_node;
+  settings.deadline_seconds = 60;
+  return settings;
+}
+
+void all_cases(const std::string& directory) {
+  const std::vector<CollectiveSettings> all = {
+      settings_of(Strategy::direct, 0, 0, 0),         settings_of(Strategy::node, 40, 1, 0),
+      settings_of(Strategy::node, 200, 3, 0),         settings_of(Strategy::node, 1 << 20, 0, 0),
+      settings_of(Strategy::two_phase, 72, 2, 2),     settings_of(Strategy::two_phase, 300, 1, 1),
+      settings_of(Strategy::two_phase, 1 << 20, 0, 3)};
+  const std::string path = directory + "/weir-collective";
+  std::uint64_t kind = 0;
+  for (const CollectiveSettings& settings : all) {
+    auto collective = Collective::create(MPI_COMM_WORLD, settings);
+    expect(collective.ok(), "create: " + (collective ? "" : collective.error().text()));
+    if (!collective) continue;
+    // The first seeds are the same for all, so that strategies meet the same requests.
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) round_trip(*collective.value(), path, seed);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      round_trip(*collective.value(), path, 100 + 10 * kind + seed);
+    }
+    several_arrays(*collective.value(), path);
+    refusals(*collective.value(), path);
+    ++kind;
+  }
+  auto odd =
+      Collective::create(MPI_COMM_WORLD, settings_of(Strategy::direct, rank == 0 ? 8 : 9, 0, 0));
+  expect(odd.ok() == (ranks == 1), "different settings");
+  expect(!Collective::create(MPI_COMM_WORLD, settings_of(Strategy::node, -1, 0, 0)).ok(),
+         "negative settings");
+}
+
+// Rank 1's first write fails by an injected fault.
+void expect_failure(const std::string& directory, const std::string& strategy) {
+  CollectiveSettings settings = settings_of(Strategy::direct, 0, 0, 0);
+  if (strategy == "node") settings = settings_of(Strategy::node, 64, ranks, 0);
+  if (strategy == "two-phase") settings = settings_of(Strategy::two_phase, 64, 1, 1);
+  auto collective = Collective::create(MPI_COMM_WORLD, settings);
+  expect(collective.ok(), "create");
+  if (!collective) return;
+  Rows rows(10);
+  auto made = collective.value()->create_array(directory + "/weir-fault",
+                                               {rows.shape, array::ElementKind::int64});
+  expect(made.ok(), "create");
+  if (!made) return;
+  const ArrayPart part = rows.part(*made.value());
+  const weir::Status written = collective.value()->write({&part, 1});
+  expect(!written.ok(), "the fault was not met");
+  const std::string text = written.ok() ? "" : written.error().text();
+  expect_same(text, "the error");
+  expect(text.find("rank 1: ") == 0, text);
+  expect(text.find("No space left on device") != std::string::npos, text);
+  expect(text.find("weir-fault, offset ") != std::string::npos, text);
+  expect(collective.value()->write({&part, 1}).ok(), "the next write");
+  const std::vector<std::int64_t> before = rows.data;
+  rows.data.assign(rows.data.size(), 0);
+  expect(collective.value()->read({&part, 1}).ok(), "the next read");
+  expect(rows.data == before, "what was read");
+  expect(collective.value()->close(*made.value()).ok(), "close");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::string base = argc > 1 ? argv[1] : ".";
+  const std::string directory =
+      fmt::format("{}/collective-{}-{}", base, ranks, argc > 3 ? argv[3] : "all");
+  if (rank == 0) std::filesystem::create_directories(directory);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (argc > 3 && std::string(argv[2]) == "--expect-failure") {
+    expect_failure(directory, argv[3]);
+  } else {
+    all_cases(directory);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) std::filesystem::remove_all(directory);
+  MPI_Finalize();
+  if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}
