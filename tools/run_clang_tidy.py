@@ -22,7 +22,7 @@ from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
 PASSED = CLONE / "build" / "cache" / "clang-tidy"
-CLANG_TIDY = "clang-tidy-14"
+CLANG_TIDY = Path(sys.executable).with_name("clang-tidy")  # of uv.lock
 DEADLINE_SECONDS = 600
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench")
@@ -84,7 +84,7 @@ def state_of(source: Source, version: bytes) -> str:
 
 def check(source: Source, build_folder: Path, state: str) -> bool:
     """Run clang-tidy on one source; print what it says. True when it says nothing."""
-    command = [CLANG_TIDY, "--quiet", "-p", str(build_folder), str(source.path)]
+    command = [str(CLANG_TIDY), "--quiet", "-p", str(build_folder), str(source.path)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False

@@ -37,8 +37,8 @@ static int pass(int writing, int file, char* buffers, long transfer, long operat
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   const int writing = strcmp(argv[1], "write") == 0;
-  const long transfer = atol(argv[3]);
-  const long operations = atol(argv[4]);
+  const long transfer = strtol(argv[3], NULL, 10);
+  const long operations = strtol(argv[4], NULL, 10);
   if (transfer < 1 || operations < 1) return 2;
   const long bytes = transfer > most ? transfer : most;
   char* buffers =

@@ -95,7 +95,7 @@ std::int64_t share_of(const std::shared_ptr<const Plan>& plan, std::int64_t rank
 void check(bool right, const char* what) {
   if (right) return;
   fmt::print(stderr, "planning: {}: the plan is wrong\n", what);
-  std::exit(1);
+  std::exit(1);  // NOLINT(concurrency-mt-unsafe): the only thread
 }
 
 void million_ranks() {

@@ -120,7 +120,7 @@ nlohmann::json describe_block_device(const std::filesystem::path& device, int de
 std::optional<std::filesystem::path> block_device_under(const std::string& directory) {
   const auto known = [](dev_t number) -> std::optional<std::filesystem::path> {
     std::error_code error;
-    const std::filesystem::path device = std::filesystem::canonical(
+    std::filesystem::path device = std::filesystem::canonical(
         fmt::format("/sys/dev/block/{}:{}", major(number), minor(number)), error);
     if (error) return std::nullopt;
     return device;

@@ -61,9 +61,9 @@ Status Channel::close() {
   Status status;
   if (mpi_file_) status = mpi_file_->close();
   if (file_) {
-    if (Status closed = file_->close(); !closed && status.ok()) status = closed;
+    if (Status closed = file_->close(); !closed && status.ok()) status = std::move(closed);
   }
-  if (Status closed = observer_->close(); !closed && status.ok()) status = closed;
+  if (Status closed = observer_->close(); !closed && status.ok()) status = std::move(closed);
   return status;
 }
 
