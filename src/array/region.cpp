@@ -92,6 +92,18 @@ Box Region::local_box(const Box& box) const {
   return local;
 }
 
+std::optional<Section> as_section(const Region& region) {
+  Section section;
+  for (int d = 0; d < region.dimensions(); ++d) {
+    const IndexBlocks& blocks = region.along(d);
+    if (!blocks.is_interval() && blocks.length() != 1) return std::nullopt;
+    section.start.push_back(blocks.lower());
+    section.count.push_back(blocks.size());
+    section.stride.push_back(blocks.is_interval() ? 1 : blocks.stride());
+  }
+  return section;
+}
+
 namespace {
 
 Odometer<>::Counts blocks_along(const Region& region) {

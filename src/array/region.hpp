@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "array/box.hpp"
 #include "array/common_blocks.hpp"
@@ -46,6 +47,10 @@ class Region {
  private:
   PerDimension<IndexBlocks> along_;
 };
+
+// The same elements as a section; nothing where a dimension has several blocks that are longer than
+// one index.
+[[nodiscard]] std::optional<Section> as_section(const Region& region);
 
 // The boxes of a region, disjoint, in row-major order of their lower corners.
 class RegionBoxes {

@@ -183,5 +183,24 @@ TEST(UniformRegions, HoldTheRegionsElementsOnceEachInPlaceAndInMemory) {
   }
 }
 
+TEST(Region, AsSectionIsTheSameElements) {
+  Random random(36);
+  int sections = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const Shape shape = random.shape();
+    const Region region =
+        random.chance(50) ? random_region(random, shape) : Region(random.section(shape));
+    const auto section = as_section(region);
+    if (!section) continue;
+    ++sections;
+    for (const Indices& index : all_elements(shape)) {
+      ASSERT_EQ(holds(*section, index), region.contains(index)) << "round " << round;
+    }
+  }
+  EXPECT_GT(sections, 500);
+  const auto cyclic = IndexBlocks::periodic(0, 2, 4, 20);
+  EXPECT_FALSE(as_section(Region(PerDimension<IndexBlocks>{cyclic})));
+}
+
 }  // namespace
 }  // namespace weir::array
