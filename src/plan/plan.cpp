@@ -89,7 +89,7 @@ Result<std::shared_ptr<const Plan>> Plan::create(Request request,
     const bool takes_turns = one.image.dense() != nullptr && units.count() < holders;
     const std::int64_t rotation = takes_turns ? small % holders : 0;
     if (takes_turns) small += units.count();
-    plan->schedules_.push_back({std::move(units), steps, rotation});
+    plan->schedules_.push_back({units, steps, rotation});
     steps += plan->schedules_.back().units.steps();
   }
   return std::shared_ptr<const Plan>(plan);
@@ -161,13 +161,13 @@ Piece Plan::piece(const PieceId& id) const {
   std::int64_t before = 0;
   const auto add = [&](const Units::Content& content) {
     std::int64_t file = 0;
-    array::Layout in_file = units.layout(content, file);
-    array::Layout in_buffer =
+    const array::Layout in_file = units.layout(content, file);
+    const array::Layout in_buffer =
         array::Layout::packed(content.section.count, request.image.element_bytes(),
                               request.image.order(), piece.bytes)
             .value();
-    piece.slabs.push_back({id.array, content.section, request.first_file + file, std::move(in_file),
-                           std::move(in_buffer)});
+    piece.slabs.push_back(
+        {id.array, content.section, request.first_file + file, in_file, in_buffer});
     piece.bytes += piece.slabs.back().bytes();
   };
   for (const Units::Content& content : units.contents(id.unit)) {

@@ -140,6 +140,7 @@ class Execution {
         ASSERT_LE(piece.bytes, parameters_.buffer_bytes);
         const auto contributors = plan->contributors(piece);
         std::vector<std::int64_t> ranks;
+        ranks.reserve(contributors.size());
         for (const Contributor& one : contributors) ranks.push_back(one.rank);
         ASSERT_EQ(ranks, expected[piece.id]);
         expected.erase(piece.id);

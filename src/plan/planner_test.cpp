@@ -45,6 +45,7 @@ TEST(Planner, TellsRequestsApart) {
   requests.push_back(requests[0]);
   requests.back().arrays.push_back(requests[0].arrays[0]);
   std::vector<std::shared_ptr<const Planned>> planned;
+  planned.reserve(requests.size() + 1);
   for (const Request& request : requests) planned.push_back(planning.plan(request, {}).value());
   Overrides direct;
   direct.strategy = Strategy::direct;

@@ -42,6 +42,7 @@ struct PieceId {
   std::int64_t unit = 0;  // of the array's file or chunks
   std::int64_t part = 0;  // of the unit, where it does not fit into a buffer
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison's 0 for a pointer
   friend auto operator<=>(const PieceId&, const PieceId&) = default;
 };
 
