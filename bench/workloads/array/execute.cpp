@@ -331,7 +331,7 @@ Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
        .foreground_ns = figures.io_ns,
        .bytes = figures.bytes,
        .barrier_wait_ns = figures.wait_ns});
-  record.repetition.phases.push_back(std::move(figures));
+  record.repetition.phases.push_back(figures);
   record.phases.push_back(costs);
   return {};
 }
