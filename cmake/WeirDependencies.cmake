@@ -20,7 +20,7 @@ endif()
 if(WEIR_BUILD_BENCH)
   # The C interface is what Weir calls; MPI's C++ bindings left the standard in 2012.
   set(MPI_CXX_SKIP_MPICXX ON)
-  find_package(MPI REQUIRED COMPONENTS CXX)
+  find_package(MPI REQUIRED COMPONENTS C CXX)
   pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc>=2.0)
   # Parallel HDF5 is a package of its own beside the serial one; both are optional.
   pkg_search_module(hdf5 IMPORTED_TARGET hdf5-openmpi hdf5-mpich hdf5-mpi)

@@ -1,7 +1,12 @@
-# What other projects find Weir by: a CMake package (find_package(weir), targets weir::common,
-# weir::array, weir::topology, weir::plan, weir::storage and, with MPI, weir::aggregation) and a
-# pkg-config file (pkg-config --cflags --libs weir; who uses weir::aggregation links by MPI's
-# compiler). Both name exactly the libraries that the installed ones are linked with. Include after
+# What other projects find Weir by: a CMake package and pkg-config files.
+#
+#   find_package(weir): weir::weir, which is libweir.so, for C and C++; with MPI. For C++ also the
+#       static libraries inside: weir::common, weir::array, weir::topology, weir::plan, weir::storage
+#       and, with MPI, weir::aggregation, weir::capi
+#   pkg-config weir: libweir.so; weir-parts: the static libraries (those with MPI are linked by
+#       MPI's compiler)
+#
+# The static ones name exactly the libraries that the installed ones are linked with. Include after
 # the folders.
 include(CMakePackageConfigHelpers)
 
@@ -10,7 +15,7 @@ set(weir_archives "")       # in link order: who needs comes before who is neede
 set(weir_linked "")
 set(weir_libraries storage plan topology array common)
 if(TARGET weir_aggregation)
-  list(PREPEND weir_libraries aggregation)
+  list(PREPEND weir_libraries capi aggregation)
 endif()
 foreach(library IN LISTS weir_libraries)
   string(APPEND weir_archives " -lweir_${library}")
@@ -48,10 +53,19 @@ install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake"
         DESTINATION "${weir_package_folder}" COMPONENT development)
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
         COMPONENT development)
+if(TARGET weir AND NOT DEFINED SKBUILD_PLATLIB_DIR)
+  install(EXPORT weirLibraryTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
+          COMPONENT development)
+endif()
 
-# The pkg-config file finds the prefix from where it lies, so the installed folder may be moved.
+# The pkg-config files find the prefix from where they lie, so the installed folder may be moved.
 file(RELATIVE_PATH weir_prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" weir_prefix_from_pc "${weir_prefix_from_pc}")
-configure_file(cmake/weir.pc.in weir.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+configure_file(cmake/weir-parts.pc.in weir-parts.pc @ONLY)
+set(weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-parts.pc")
+if(TARGET weir)
+  configure_file(cmake/weir.pc.in weir.pc @ONLY)
+  list(APPEND weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir.pc")
+endif()
+install(FILES ${weir_pkg_config_files} DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         COMPONENT development)

@@ -161,9 +161,9 @@ int weir_distribution_create(weir_session* session, int32_t dimensions, const in
 
 /* The same by explicit boxes: this rank holds `boxes` of them (0 or more), box b being the elements
  * lower[b * dimensions + d] and on along dimension d, extent[b * dimensions + d] of them. Boxes may
- * be unequal, empty, and leave holes; what two boxes share is read into both, and written from one
- * of them. `dimensions` and `shape` alike; the rest is each rank's own. Every rank keeps all ranks'
- * boxes. */
+ * be unequal, empty, and leave holes; when two have elements in common, arrays can be read by them
+ * but not written. `dimensions` and `shape` alike; the rest is each rank's own. Every rank keeps
+ * all ranks' boxes. */
 int weir_distribution_from_boxes(weir_session* session, int32_t dimensions, const int64_t* shape,
                                  int64_t boxes, const int64_t* lower, const int64_t* extent,
                                  weir_distribution** distribution);
@@ -189,15 +189,21 @@ enum { WEIR_SHARED_FILE = 0, WEIR_FILE_PER_AGGREGATOR = 1, WEIR_FILE_PER_RANK = 
 
 /* All fields alike. */
 typedef struct weir_array_options {
-  int32_t order;         /* of elements in the file, or in each chunk: WEIR_ROW_MAJOR (0) or
-                            WEIR_COLUMN_MAJOR */
-  int32_t files;         /* WEIR_SHARED_FILE (0); or, when there are chunks, as many files as there
-                            are aggregators or ranks. All are read alike, by any number of ranks. */
-  const int64_t* chunks; /* extents of a chunk in elements, one per dimension. Null: no chunks, the
-                            whole array in one order. */
-  const weir_distribution* natural_chunks; /* instead of `chunks`: chunks equal to the blocks of
-                                              this distribution by formats */
-  uint64_t reserved[12];
+  int32_t order; /* of elements in the file, or in each chunk: WEIR_ROW_MAJOR (0) or
+                    WEIR_COLUMN_MAJOR */
+  int32_t files; /* WEIR_SHARED_FILE (0); or, when there are chunks, as many files as there
+                    are aggregators or ranks. All are read alike, by any number of ranks. */
+  /* At most one of the next three says what chunks are; without any, the whole array lies in one
+   * order. */
+  const int64_t* chunks;                   /* extents of a chunk in elements, one per dimension */
+  const weir_distribution* natural_chunks; /* chunks equal to the blocks of this distribution, which
+                                              is one by formats */
+  const int64_t* typical_request; /* extents of what is commonly read or written at once, one per
+                                     dimension: chunks for which that takes the least time */
+  int64_t chunk_buffer_bytes;     /* with typical_request: a chunk is not larger; 0: 4 MiB */
+  int64_t chunk_block_bytes; /* with typical_request: what the file system writes at once; a chunk
+                                is not smaller; 0: 4096 */
+  uint64_t reserved[9];
 } weir_array_options;
 
 /* Creates an array of `dimensions` dimensions (1 to 16) and this shape (elements; an extent may be

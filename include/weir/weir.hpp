@@ -226,7 +226,7 @@ class Array {
   void read(const Distribution& distribution, Data&& data, const Memory& memory = {},
             const std::optional<Section>& section = {});
 
-  void sync() { detail::checked(weir_array_sync(get())); }
+  void sync() const { detail::checked(weir_array_sync(get())); }
   void close() { detail::checked(handle_.close()); }
   [[nodiscard]] weir_array* get() const { return handle_.get(); }
 
@@ -248,7 +248,7 @@ class Transfer {
            std::optional<Section> section = {})
       : memory_(std::move(memory)), section_(std::move(section)) {
     const std::span elements(data);
-    using Element = typename decltype(elements)::element_type;
+    using Element = decltype(elements)::element_type;
     static_assert(is_written || !std::is_const_v<Element>, "memory that is read into is not const");
     type_ = element_type_of<std::remove_cv_t<Element>>();
     transfer_.array = array.get();
@@ -298,12 +298,15 @@ using Incoming = Transfer<false>;
 // A write or read under way; waited for when destroyed.
 class Request {
  public:
-  // Throws what the blocking call would have thrown.
-  void wait() { detail::checked(handle_.close()); }
-  // Whether it has ended; throws when it failed.
+  // Throws what the blocking call would have thrown; once ended, does nothing.
+  void wait() {
+    if (handle_.get() != nullptr) detail::checked(handle_.close());
+  }
+  // Moves on without waiting; whether the request has ended. Throws when it failed.
   [[nodiscard]] bool test() {
-    std::int32_t complete = 0;
     weir_request* handle = handle_.get();
+    if (handle == nullptr) return true;
+    std::int32_t complete = 0;
     const int code = weir_test(&handle, &complete);
     if (handle == nullptr) handle_.forget();
     detail::checked(code);

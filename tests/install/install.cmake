@@ -27,16 +27,30 @@ endif()
 message("-- with CMake")
 run(${CMAKE_COMMAND} -S ${CONSUMER}/consumer -B ${FOLDER}/consumer -G Ninja
     -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX}
-    -D CMAKE_CXX_FLAGS=${sanitizer})
+    -D CMAKE_CXX_FLAGS=${sanitizer} -D CMAKE_C_FLAGS=${sanitizer} -D EXAMPLE=${EXAMPLE})
 run(${CMAKE_COMMAND} --build ${FOLDER}/consumer)
 run(${FOLDER}/consumer/consumer ${FOLDER}/consumer)
 expect_output("7 of 7 bytes through posix")
 
 message("-- with pkg-config")
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH}")
-run(${PKG_CONFIG} --cflags --libs weir)
+run(${PKG_CONFIG} --cflags --libs weir-parts)
 separate_arguments(flags UNIX_COMMAND "${output}")
 run(${CXX} -std=c++20 ${sanitizer} ${CONSUMER}/consumer/main.cpp
     -o ${FOLDER}/consumer/by_pkg_config ${flags})
 run(${FOLDER}/consumer/by_pkg_config ${FOLDER}/consumer)
 expect_output("7 of 7 bytes through posix")
+
+if(HAS_ARRAYS)
+  message("-- libweir.so, with CMake and with pkg-config, on one rank")
+  set(shown "written by rows, read by columns")
+  file(MAKE_DIRECTORY ${FOLDER}/arrays)
+  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${FOLDER}/consumer/arrays)
+  expect_output("${shown}")
+  run(${PKG_CONFIG} --cflags --libs weir)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${MPICC} ${sanitizer} ${EXAMPLE} -o ${FOLDER}/consumer/arrays_by_pkg_config ${flags}
+      -Wl,-rpath,${prefix}/${LIBDIR})
+  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${FOLDER}/consumer/arrays_by_pkg_config)
+  expect_output("${shown}")
+endif()

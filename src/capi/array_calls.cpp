@@ -1,0 +1,289 @@
+// Arrays: created, opened, synced and closed by all ranks, looked at by each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "capi/extents_argument.hpp"
+#include "capi/session.hpp"
+#include "plan/chunk_shape.hpp"
+#include "storage/formats/raw_array.hpp"
+
+namespace weir::capi {
+namespace {
+
+using storage::FileLayout;
+using storage::RawArray;
+
+Outcome read_order(std::int32_t order, array::Order& result) {
+  if (order != WEIR_ROW_MAJOR && order != WEIR_COLUMN_MAJOR) {
+    return bad_argument(fmt::format(
+        "options.order is {}: give WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR (1)", order));
+  }
+  result = order == WEIR_ROW_MAJOR ? array::Order::row_major : array::Order::column_major;
+  return {};
+}
+
+Outcome read_files(const weir_array_options& options, RawArray& array) {
+  switch (options.files) {
+    case WEIR_SHARED_FILE:
+      return {};
+    case WEIR_FILE_PER_AGGREGATOR:
+      array.layout = FileLayout::per_aggregator;
+      break;
+    case WEIR_FILE_PER_RANK:
+      array.layout = FileLayout::per_rank;
+      break;
+    default:
+      return bad_argument(fmt::format(
+          "options.files is {}: give WEIR_SHARED_FILE (0), WEIR_FILE_PER_AGGREGATOR (1) or "
+          "WEIR_FILE_PER_RANK (2)",
+          options.files));
+  }
+  if (!array.chunk_extents) {
+    return bad_argument(
+        fmt::format("options.files is {}, but there are no chunks to put into "
+                    "several files; give options.chunks, natural_chunks or typical_request",
+                    options.files));
+  }
+  array.files = 0;  // chosen by the collective
+  return {};
+}
+
+Outcome read_hints(const weir_array_options& options, RawArray& array) {
+  plan::ChunkHints hints;
+  hints.typical_request =
+      array::Indices(numbers_at(options.typical_request, array.shape.dimensions()));
+  if (options.chunk_buffer_bytes != 0) hints.buffer_bytes = options.chunk_buffer_bytes;
+  if (options.chunk_block_bytes != 0) hints.file_system_block_bytes = options.chunk_block_bytes;
+  auto chosen = plan::chunk_shape_for(array.shape, array.type, hints, plan::PlatformRates{});
+  if (!chosen) return outcome_of(chosen.error(), "options.typical_request");
+  array.chunk_extents = chosen.value().extents;
+  array.chunk_reason = std::move(chosen).value().reason;
+  return {};
+}
+
+Outcome read_chunks(const weir_session& session, const weir_array_options& options,
+                    RawArray& array) {
+  const int given = (options.chunks != nullptr ? 1 : 0) +
+                    (options.natural_chunks != nullptr ? 1 : 0) +
+                    (options.typical_request != nullptr ? 1 : 0);
+  if (given > 1) {
+    return bad_argument(
+        "more than one of options.chunks, natural_chunks and typical_request is given; give one");
+  }
+  if (options.typical_request != nullptr) return read_hints(options, array);
+  if (options.chunks != nullptr) {
+    array.chunk_extents = array::Indices(numbers_at(options.chunks, array.shape.dimensions()));
+    array.chunk_reason = "given";
+  }
+  if (options.natural_chunks != nullptr) {
+    if (!session.holds(options.natural_chunks)) {
+      return bad_argument("options.natural_chunks is no distribution of this session");
+    }
+    const array::Distribution& natural = *options.natural_chunks->distribution;
+    if (natural.regular() == nullptr) {
+      return bad_argument(
+          "options.natural_chunks is a distribution by boxes; chunks need one by formats");
+    }
+    if (!(natural.shape() == array.shape)) {
+      return bad_argument(fmt::format("options.natural_chunks is of {}, the array of {}",
+                                      natural.shape().text(), array.shape.text()));
+    }
+    array.chunk_extents = array::ChunkGrid::natural(*natural.regular()).chunk_extents();
+    array.chunk_reason = fmt::format("natural: {}", natural.regular()->text());
+  }
+  if (array.chunk_extents) {
+    auto grid = array.grid();
+    if (!grid) return outcome_of(grid.error(), "options.chunks");
+  }
+  return {};
+}
+
+struct Definition {
+  const char* path;
+  std::int32_t dimensions;
+  const std::int64_t* extents;
+  const char* element_type;
+  const weir_array_options* options;
+};
+
+Outcome read_definition(const weir_session& session, const Definition& given,
+                        std::optional<RawArray>& array) {
+  if (given.path == nullptr || *given.path == '\0') {
+    return bad_argument(given.path == nullptr ? "path is null" : "path is empty");
+  }
+  std::optional<array::Shape> shape;
+  if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) return read;
+  if (given.element_type == nullptr) return bad_argument("element_type is null");
+  auto type = array::ElementType::parse(given.element_type);
+  if (!type) return outcome_of(type.error(), "element_type");
+  auto bytes = shape->bytes(type.value());
+  if (!bytes) return outcome_of(bytes.error(), "shape");
+  array = RawArray{*shape, type.value()};
+  if (given.options == nullptr) return {};
+  auto outcome = check_reserved("weir_array_options", std::data(given.options->reserved),
+                                std::size(given.options->reserved));
+  if (outcome.ok()) outcome = read_order(given.options->order, array->order);
+  if (outcome.ok()) outcome = read_chunks(session, *given.options, *array);
+  if (outcome.ok()) outcome = read_files(*given.options, *array);
+  return outcome;
+}
+
+std::string options_text(const weir_session& session, const Definition& given) {
+  if (given.options == nullptr) return "none";
+  const weir_array_options& options = *given.options;
+  std::string natural = "none";
+  if (options.natural_chunks != nullptr && session.holds(options.natural_chunks)) {
+    natural = options.natural_chunks->text;
+  }
+  return fmt::format(
+      "order {}, files {}, chunks {}, natural_chunks {}, typical_request {}, chunk_buffer_bytes "
+      "{}, "
+      "chunk_block_bytes {}",
+      options.order, options.files, extents_text(given.dimensions, options.chunks), natural,
+      extents_text(given.dimensions, options.typical_request), options.chunk_buffer_bytes,
+      options.chunk_block_bytes);
+}
+
+// Enters an array that all ranks have opened.
+Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::ArrayFile>> opened,
+              const char* call, weir_array** result) {
+  if (!opened) return outcome_of(opened.error(), call);
+  auto handle = std::make_unique<weir_array>();
+  handle->session = &session;
+  handle->file = std::move(opened).value();
+  const RawArray& array = handle->file->array();
+  handle->type_name = array.type.name();
+  handle->text = fmt::format("array {} '{}' ({} {})", ++session.handles_made, handle->file->path(),
+                             array.shape.text(), handle->type_name);
+  *result = handle.get();
+  session.arrays.push_back(std::move(handle));
+  return {};
+}
+
+Outcome create(weir_session& session, const Definition& given, weir_array** result) {
+  std::optional<RawArray> array;
+  auto prepared = result == nullptr ? bad_argument("array is null") : outcome_without_throwing([&] {
+    return read_definition(session, given, array);
+  });
+  if (!prepared.ok()) prepared.text.insert(0, "weir_array_create: ");
+  return session.call(
+      fmt::format("weir_array_create(path {}, shape {}, element_type {}, options {})",
+                  quoted(given.path), extents_text(given.dimensions, given.extents),
+                  quoted(given.element_type), options_text(session, given)),
+      std::move(prepared), [&] {
+        return enter(session, session.collective->create_array(given.path, *array),
+                     "weir_array_create", result);
+      });
+}
+
+Outcome open(weir_session& session, const char* path, const weir_open_options* options,
+             weir_array** result) {
+  Outcome prepared;
+  bool writable = true;
+  if (options != nullptr) {
+    prepared = check_reserved("weir_open_options", std::data(options->reserved),
+                              std::size(options->reserved), options->reserved_flags);
+    writable = options->read_only == 0;
+  }
+  if (path == nullptr) prepared = bad_argument("path is null");
+  if (result == nullptr) prepared = bad_argument("array is null");
+  if (!prepared.ok()) prepared.text.insert(0, "weir_array_open: ");
+  return session.call(fmt::format("weir_array_open(path {}, {})", quoted(path),
+                                  writable ? "writable" : "read-only"),
+                      std::move(prepared), [&] {
+                        return enter(session, session.collective->open_array(path, writable),
+                                     "weir_array_open", result);
+                      });
+}
+
+Outcome sync(weir_array& array) {
+  weir_session& session = *array.session;
+  return session.call(fmt::format("weir_array_sync({})", array.text), {}, [&] {
+    return outcome_of(session.collective->sync(*array.file), "weir_array_sync");
+  });
+}
+
+Outcome close(weir_array& array) {
+  weir_session& session = *array.session;
+  auto outcome = session.call(fmt::format("weir_array_close({})", array.text), {}, [&] {
+    return outcome_of(session.collective->close(*array.file), "weir_array_close");
+  });
+  // Closed or not, the handle is gone; in a broken session its messages may be under way.
+  if (!session.ranks.broken()) session.remove(&array);
+  return outcome;
+}
+
+}  // namespace
+}  // namespace weir::capi
+
+extern "C" {
+
+int weir_array_create(weir_session* session, const char* path, std::int32_t dimensions,
+                      const std::int64_t* shape, const char* element_type,
+                      const weir_array_options* options, weir_array** array) {
+  if (array != nullptr) *array = nullptr;
+  return weir::capi::report_outcome_of([&] {
+    if (session == nullptr) return weir::capi::null_argument("weir_array_create", "session");
+    return weir::capi::create(*session, {path, dimensions, shape, element_type, options}, array);
+  });
+}
+
+int weir_array_open(weir_session* session, const char* path, const weir_open_options* options,
+                    weir_array** array) {
+  if (array != nullptr) *array = nullptr;
+  return weir::capi::report_outcome_of([&] {
+    if (session == nullptr) return weir::capi::null_argument("weir_array_open", "session");
+    return weir::capi::open(*session, path, options, array);
+  });
+}
+
+std::int32_t weir_array_dimensions(const weir_array* array) {
+  if (array == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_array_dimensions", "array"));
+  }
+  return array->file->array().shape.dimensions();
+}
+
+int weir_array_shape(const weir_array* array, std::int64_t* shape) {
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    if (array == nullptr) return weir::capi::null_argument("weir_array_shape", "array");
+    if (shape == nullptr) return weir::capi::null_argument("weir_array_shape", "shape");
+    const auto& extents = array->file->array().shape.extents();
+    std::copy(extents.begin(), extents.end(), shape);
+    return {};
+  });
+}
+
+const char* weir_array_element_type(const weir_array* array) {
+  if (array != nullptr) return array->type_name.c_str();
+  weir::capi::report(weir::capi::null_argument("weir_array_element_type", "array"));
+  return nullptr;
+}
+
+std::int64_t weir_array_element_bytes(const weir_array* array) {
+  if (array == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_array_element_bytes", "array"));
+  }
+  return array->file->array().type.bytes();
+}
+
+int weir_array_sync(weir_array* array) {
+  return weir::capi::report_outcome_of([&] {
+    if (array == nullptr) return weir::capi::null_argument("weir_array_sync", "array");
+    return weir::capi::sync(*array);
+  });
+}
+
+int weir_array_close(weir_array** array) {
+  return weir::capi::report_outcome_of([&] {
+    if (array == nullptr || *array == nullptr) {
+      return weir::capi::null_argument("weir_array_close", "array");
+    }
+    return weir::capi::close(*std::exchange(*array, nullptr));
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,114 @@
+#include "capi/operation.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace weir::capi {
+namespace {
+
+// FNV-1a: the texts that are compared differ by mistake, never on purpose.
+std::uint64_t digest_of(std::string_view text) {
+  std::uint64_t digest = 0xcbf29ce484222325U;
+  for (const char letter : text) {
+    digest = (digest ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  }
+  return digest;
+}
+
+Outcome broken_session() {
+  return failure(WEIR_E_BROKEN,
+                 "the session is broken, as an earlier call did not end before its deadline; close "
+                 "it and open another one");
+}
+
+// A reduction that is still under way writes to the operation, so it may never be freed.
+void keep_for_good(const std::shared_ptr<Operation>& operation) {
+  static_cast<void>(new std::shared_ptr<Operation>(operation));
+}
+
+}  // namespace
+
+void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
+  Operation& submitted = *operation;
+  if (ranks_.broken()) {
+    end(submitted, broken_session());
+    return;
+  }
+  auto begun =
+      ranks_.begin(submitted.comparison, !submitted.prepared.ok(), digest_of(submitted.call));
+  if (!begun.ok()) {
+    ranks_.mark_broken();
+    end(submitted, std::move(begun));
+    return;
+  }
+  waiting_.push_back(operation);
+}
+
+Outcome OperationQueue::complete(const Operation& operation) {
+  while (!operation.ended()) advance_first(true);
+  return operation.outcome;
+}
+
+void OperationQueue::progress() {
+  while (!waiting_.empty()) {
+    const auto first = waiting_.front();
+    advance_first(false);
+    if (!first->ended()) return;
+  }
+}
+
+void OperationQueue::advance_first(bool may_wait) {
+  const auto first = waiting_.front();
+  if (ranks_.broken()) {
+    end(*first, broken_session());
+  } else if (first->stage == Operation::Stage::comparing) {
+    compare(*first, may_wait);
+  } else if (may_wait || first->request->test()) {
+    end(*first, outcome_of(first->request->wait()));
+  }
+  if (!first->ended()) return;
+  if (ranks_.broken()) keep_for_good(first);
+  waiting_.pop_front();
+}
+
+void OperationQueue::compare(Operation& operation, bool may_wait) {
+  bool compared = may_wait;
+  auto outcome =
+      may_wait ? ranks_.wait(operation.comparison) : ranks_.test(operation.comparison, compared);
+  if (!outcome.ok()) {
+    end(operation, std::move(outcome));
+  } else if (compared) {
+    const std::int64_t failed = operation.comparison.lowest_failed_rank();
+    if (failed != no_rank) {
+      end(operation, ranks_.failure_of(failed, operation.prepared));
+    } else if (!operation.comparison.all_the_same()) {
+      end(operation, ranks_.difference(digest_of(operation.call), operation.call));
+    } else {
+      begin(operation);
+    }
+  }
+}
+
+void OperationQueue::begin(Operation& operation) {
+  if (operation.start) {
+    operation.request = operation.start();
+    operation.stage = Operation::Stage::running;
+  } else {
+    end(operation, outcome_without_throwing(operation.run));
+  }
+}
+
+void OperationQueue::end(Operation& operation, Outcome outcome) {
+  if (outcome.code == WEIR_E_DEADLINE) ranks_.mark_broken();
+  operation.outcome = std::move(outcome);
+  operation.stage = Operation::Stage::ended;
+  // What they own (the request's memory layouts, a distribution) is not needed any more; after a
+  // deadline it may be.
+  if (!ranks_.broken()) {
+    operation.request = nullptr;
+    operation.start = nullptr;
+    operation.run = nullptr;
+  }
+}
+
+}  // namespace weir::capi

@@ -1,0 +1,66 @@
+// Collective calls of a session, in the order in which they were made.
+//
+// A call goes through these steps on every rank:
+//   1. submit()   this rank has checked its own arguments; one reduction is begun that compares the
+//                 call's text on all ranks and carries the lowest rank that found something wrong
+//   2. comparing  until the reduction has ended. Every rank then knows the same: go on; or say what
+//                 is wrong, or how the ranks differ, with a few more messages
+//   3. running    what the call is for, by aggregation::Collective, which every rank enters
+//   4. ended      the outcome is the same on every rank
+// Only the first call of the queue is beyond step 1, so that all ranks go through steps 2 to 4 in
+// the same order, whatever the order in which they wait for requests.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "aggregation/collective.hpp"
+#include "capi/outcome.hpp"
+#include "capi/ranks.hpp"
+
+namespace weir::capi {
+
+struct Operation {
+  // Everything that must be alike on all ranks, as text: compared by its digest, shown when ranks
+  // differ.
+  std::string call;
+  // What this rank found wrong with its own arguments.
+  Outcome prepared;
+  // What the call is for: waits, and gives the same outcome on every rank; or begins a request.
+  // `call` is read when the steps before have ended well, so they may own what they need.
+  std::function<Outcome()> run;
+  std::function<std::unique_ptr<aggregation::Request>()> start;
+
+  [[nodiscard]] bool ended() const { return stage == Stage::ended; }
+
+  enum class Stage : std::uint8_t { comparing, running, ended };
+  Stage stage = Stage::comparing;
+  Outcome outcome = {};  // when ended
+  Comparison comparison = {};
+  std::unique_ptr<aggregation::Request> request = nullptr;
+};
+
+class OperationQueue {
+ public:
+  explicit OperationQueue(Ranks& ranks) : ranks_(ranks) {}
+
+  void submit(const std::shared_ptr<Operation>& operation);
+  // Waits until the operation, which was submitted, has ended.
+  Outcome complete(const Operation& operation);
+  // Moves on as far as possible without waiting for ranks that made the calls in the queue.
+  void progress();
+
+ private:
+  void advance_first(bool may_wait);
+  void compare(Operation& operation, bool may_wait);
+  void begin(Operation& operation);
+  void end(Operation& operation, Outcome outcome);
+
+  Ranks& ranks_;
+  std::deque<std::shared_ptr<Operation>> waiting_;
+};
+
+}  // namespace weir::capi

@@ -1,0 +1,219 @@
+#include "capi/ranks.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "common/clock.hpp"
+
+namespace weir::capi {
+namespace {
+
+constexpr std::size_t text_bytes = 2000;
+
+struct Message {
+  std::int64_t code = 0;
+  std::array<char, text_bytes> text{};
+};
+
+// Memory that MPI may still write to after a deadline: it then stays for good.
+template <typename T>
+class KeptUntilDone {
+ public:
+  T& operator*() { return *value_; }
+  T* operator->() { return value_.get(); }
+  void keep_for_good() {
+    static_cast<void>(value_.release());
+  }  // NOLINT(bugprone-unused-return-value)
+
+ private:
+  std::unique_ptr<T> value_ = std::make_unique<T>();
+};
+
+std::string mpi_text(int error) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(error, text.data(), &length);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+Outcome mpi_outcome(int error, const char* what) {
+  if (error == MPI_SUCCESS) return {};
+  return failure(WEIR_E_IO, fmt::format("{} failed: {}", what, mpi_text(error)));
+}
+
+}  // namespace
+
+Outcome Ranks::open(MPI_Comm communicator, double deadline_seconds) {
+  deadline_seconds_ = deadline_seconds;
+  for (auto [from, to] : {std::pair{&communicator, &calls_}, std::pair{&calls_, &details_}}) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (auto begun = mpi_outcome(MPI_Comm_idup(*from, to, &request), "MPI_Comm_idup");
+        !begun.ok()) {
+      return begun;
+    }
+    if (auto done = finish(request); !done.ok()) return done;
+    MPI_Comm_set_errhandler(*to, MPI_ERRORS_RETURN);
+  }
+  MPI_Comm_rank(calls_, &rank_);
+  MPI_Comm_size(calls_, &size_);
+  return {};
+}
+
+void Ranks::free() {
+  if (broken_) return;
+  for (MPI_Comm* communicator : {&details_, &calls_}) {
+    if (*communicator != MPI_COMM_NULL) MPI_Comm_free(communicator);
+  }
+}
+
+Outcome Ranks::finish(MPI_Request& request) {
+  const std::int64_t deadline = monotonic_ns() + static_cast<std::int64_t>(deadline_seconds_ * 1e9);
+  while (true) {
+    int done = 0;
+    if (auto tested = mpi_outcome(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        !tested.ok()) {
+      broken_ = true;
+      return tested;
+    }
+    if (done != 0) return {};
+    if (monotonic_ns() > deadline) {
+      broken_ = true;
+      return failure(WEIR_E_DEADLINE,
+                     fmt::format("rank {}: not all ranks made this call within {} s "
+                                 "(deadline_seconds): one is stuck, lost, or called nothing",
+                                 rank_, deadline_seconds_));
+    }
+    sched_yield();
+  }
+}
+
+Outcome Ranks::begin(Comparison& comparison, bool failed, std::uint64_t digest) {
+  const auto number = static_cast<std::int64_t>(digest);
+  comparison.mine = {failed ? rank_ : no_rank, number, ~number};
+  return mpi_outcome(MPI_Iallreduce(comparison.mine.data(), comparison.least.data(), 3, MPI_INT64_T,
+                                    MPI_MIN, calls_, &comparison.request),
+                     "MPI_Iallreduce");
+}
+
+Outcome Ranks::test(Comparison& comparison, bool& ended) {
+  int done = 0;
+  auto tested = mpi_outcome(MPI_Test(&comparison.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  ended = done != 0;
+  return tested;
+}
+
+Outcome Ranks::wait(Comparison& comparison) { return finish(comparison.request); }
+
+Outcome Ranks::least(std::int64_t mine, std::int64_t& result) {
+  KeptUntilDone<std::array<std::int64_t, 2>> numbers;
+  (*numbers)[0] = mine;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&(*numbers)[0], &(*numbers)[1], 1, MPI_INT64_T, MPI_MIN, details_, &request);
+  auto done = finish(request);
+  result = (*numbers)[1];
+  if (!done.ok()) numbers.keep_for_good();
+  return done;
+}
+
+Outcome Ranks::broadcast(int root, int& code, std::string& text) {
+  KeptUntilDone<Message> message;
+  if (rank_ == root) {
+    message->code = code;
+    std::memcpy(message->text.data(), text.data(), std::min(text.size(), text_bytes - 1));
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(&*message, sizeof(Message), MPI_BYTE, root, details_, &request);
+  auto done = finish(request);
+  if (!done.ok()) {
+    message.keep_for_good();
+    return done;
+  }
+  code = static_cast<int>(message->code);
+  text = message->text.data();
+  return {};
+}
+
+Outcome Ranks::common(const Outcome& mine) {
+  if (broken_) return mine;
+  std::int64_t lowest = no_rank;
+  if (auto known = least(mine.ok() ? no_rank : rank_, lowest); !known.ok()) return known;
+  return lowest == no_rank ? Outcome{} : failure_of(lowest, mine);
+}
+
+Outcome Ranks::failure_of(std::int64_t lowest_failed, const Outcome& mine) {
+  Outcome all = mine;
+  // Errors of the layers below may name their rank already.
+  const std::string name = fmt::format("rank {}: ", rank_);
+  if (all.text.find(name) == std::string::npos) all.text.insert(0, name);
+  auto told = broadcast(static_cast<int>(lowest_failed), all.code, all.text);
+  return told.ok() ? all : told;
+}
+
+Outcome Ranks::difference(std::uint64_t digest, const std::string& call) {
+  // Compare with rank 0, then let the lowest rank that differs say what it called.
+  int unused = 0;
+  std::string first = fmt::format("{:016x}", digest) + call;
+  if (auto told = broadcast(0, unused, first); !told.ok()) return told;
+  const bool differs = first.compare(0, 16, fmt::format("{:016x}", digest)) != 0;
+  std::int64_t lowest = no_rank;
+  if (auto known = least(differs ? rank_ : no_rank, lowest); !known.ok()) return known;
+  std::string other = call;
+  if (auto told = broadcast(static_cast<int>(lowest), unused, other); !told.ok()) return told;
+  return failure(WEIR_E_MISMATCH,
+                 fmt::format("ranks differ: rank 0 called {}, rank {} called {}; every rank makes "
+                             "the same calls in the same order with the same arguments",
+                             first.substr(16), lowest, other));
+}
+
+Outcome Ranks::gather(const std::vector<std::int64_t>& mine, std::vector<std::int64_t>& counts,
+                      std::vector<std::int64_t>& all) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  // Shared by both steps, and left alone after a deadline.
+  struct Buffers {
+    std::int64_t count = 0;
+    std::vector<std::int64_t> mine, counts, all;
+    std::vector<int> lengths, starts;
+  };
+  KeptUntilDone<Buffers> buffers;
+  buffers->mine = mine;
+  buffers->count = static_cast<std::int64_t>(mine.size());
+  buffers->counts.resize(ranks);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallgather(&buffers->count, 1, MPI_INT64_T, buffers->counts.data(), 1, MPI_INT64_T, details_,
+                 &request);
+  auto done = finish(request);
+  if (!done.ok()) {
+    buffers.keep_for_good();
+    return done;
+  }
+  std::int64_t total = 0;
+  for (const std::int64_t count : buffers->counts) {
+    if (count > std::numeric_limits<int>::max() - total) {
+      return failure(WEIR_E_UNSUPPORTED,
+                     fmt::format("the boxes of all ranks are more than 2^31 numbers: rank {} has "
+                                 "{}; give fewer, larger boxes",
+                                 buffers->lengths.size(), count));
+    }
+    buffers->starts.push_back(static_cast<int>(total));
+    buffers->lengths.push_back(static_cast<int>(count));
+    total += count;
+  }
+  buffers->all.resize(static_cast<std::size_t>(total));
+  MPI_Iallgatherv(buffers->mine.data(), static_cast<int>(buffers->count), MPI_INT64_T,
+                  buffers->all.data(), buffers->lengths.data(), buffers->starts.data(), MPI_INT64_T,
+                  details_, &request);
+  done = finish(request);
+  if (!done.ok()) {
+    buffers.keep_for_good();
+    return done;
+  }
+  counts = std::move(buffers->counts);
+  all = std::move(buffers->all);
+  return {};
+}
+
+}  // namespace weir::capi

@@ -1,0 +1,92 @@
+// The ranks of a session, and the few small messages by which they agree on calls and failures.
+//
+// Two communicators, so that a comparison that is begun early (weir_write_begin) never takes the
+// place of a message about an earlier call:
+//   calls     one reduction of three numbers per collective call, whichever call it is
+//   details   what follows when that shows a difference; how a call ended; boxes
+// Every rank uses each of them in the order of its collective calls. All waits end at the deadline;
+// one that does breaks the session, because its messages are then still under way.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capi/outcome.hpp"
+
+namespace weir::capi {
+
+// The lowest rank that failed, when none did.
+inline constexpr std::int64_t no_rank = std::numeric_limits<std::int64_t>::max();
+
+// One reduction by which all ranks compare what they call; its memory must outlive it.
+struct Comparison {
+  std::array<std::int64_t, 3> mine{};
+  std::array<std::int64_t, 3> least{};
+  MPI_Request request = MPI_REQUEST_NULL;
+
+  [[nodiscard]] std::int64_t lowest_failed_rank() const { return least[0]; }
+  // Least of the digests and of their complements: both from one digest when all are the same.
+  [[nodiscard]] bool all_the_same() const { return least[1] == ~least[2]; }
+};
+
+class Ranks {
+ public:
+  Ranks() = default;
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  ~Ranks() = default;  // without free(), the communicators stay: freeing them is collective
+
+  // Collective over `communicator`.
+  Outcome open(MPI_Comm communicator, double deadline_seconds);
+  // Collective; nothing after a deadline was missed.
+  void free();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
+  // The communicator for the data, used only between calls of this class.
+  [[nodiscard]] MPI_Comm details() const { return details_; }
+  [[nodiscard]] bool broken() const { return broken_; }
+  void mark_broken() { broken_ = true; }
+
+  // `failed`: this rank cannot do what it was asked for.
+  Outcome begin(Comparison& comparison, bool failed, std::uint64_t digest);
+  // Whether it has ended; false at once when it has not.
+  Outcome test(Comparison& comparison, bool& ended);
+  Outcome wait(Comparison& comparison);
+
+  // The outcome of all ranks: when any failed, the same code and text everywhere, those of the
+  // lowest rank that failed, which is named in it.
+  Outcome common(const Outcome& mine);
+  // The same when it is known already that `lowest_failed` is the lowest rank that failed.
+  Outcome failure_of(std::int64_t lowest_failed, const Outcome& mine);
+  // What ranks that differ called, as one failure for all of them.
+  Outcome difference(std::uint64_t digest, const std::string& call);
+
+  // All ranks' numbers in the order of ranks; `counts` gets how many each gave.
+  Outcome gather(const std::vector<std::int64_t>& mine, std::vector<std::int64_t>& counts,
+                 std::vector<std::int64_t>& all);
+
+  // Tests the request until it completes.
+  Outcome finish(MPI_Request& request);
+
+ private:
+  // Rank `root`'s text, cut to what fits into one small message; `code` likewise.
+  Outcome broadcast(int root, int& code, std::string& text);
+  Outcome least(std::int64_t mine, std::int64_t& result);
+
+  MPI_Comm calls_ = MPI_COMM_NULL;
+  MPI_Comm details_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  double deadline_seconds_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace weir::capi

@@ -1,0 +1,254 @@
+// Requests: from the caller's transfers to the parts that the collective layer takes.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "array/section.hpp"
+#include "capi/extents_argument.hpp"
+#include "capi/memory_argument.hpp"
+#include "capi/session.hpp"
+
+namespace weir::capi {
+namespace {
+
+enum class Direction { write, read };
+
+// What a request needs until it has ended, copied from the caller's structs.
+struct Content {
+  std::vector<aggregation::ArrayPart> parts;
+  std::vector<std::vector<aggregation::MemoryPiece>> memory;
+  std::vector<std::shared_ptr<const array::Distribution>> distributions;
+};
+
+struct Given {
+  const char* call;
+  Direction direction;
+  std::int32_t count;
+  const weir_transfer* transfers;
+};
+
+Outcome read_section(const weir_section* section, const array::Shape& shape,
+                     array::Region& region) {
+  if (section == nullptr) {
+    region = array::Region(shape.box());
+    return {};
+  }
+  if (section->start == nullptr) return bad_argument("section.start is null");
+  if (section->count == nullptr) return bad_argument("section.count is null");
+  const int dimensions = shape.dimensions();
+  const array::Indices ones(dimensions, 1);
+  auto made = array::Section::create(
+      shape, numbers_at(section->start, dimensions), numbers_at(section->count, dimensions),
+      numbers_at(section->stride == nullptr ? ones.begin() : section->stride, dimensions));
+  if (!made) return outcome_of(made.error(), "section");
+  region = array::Region(made.value());
+  return {};
+}
+
+Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
+                      Direction direction, Content& content) {
+  auto outcome = check_reserved("weir_transfer", std::data(transfer.reserved),
+                                std::size(transfer.reserved), transfer.reserved_flags);
+  if (!outcome.ok()) return outcome;
+  if (transfer.array == nullptr) return bad_argument("array is null");
+  if (!session.holds(transfer.array)) return bad_argument("array is not open in this session");
+  if (transfer.distribution == nullptr) return bad_argument("distribution is null");
+  if (!session.holds(transfer.distribution)) {
+    return bad_argument("distribution is none of this session");
+  }
+  const storage::RawArray& array = transfer.array->file->array();
+  const auto& distribution = transfer.distribution->distribution;
+  if (!(distribution->shape() == array.shape)) {
+    return bad_argument(
+        fmt::format("distribution is of shape {}, {}: give one of the array's shape",
+                    distribution->shape().text(), transfer.array->text));
+  }
+  if (direction == Direction::write && !transfer.array->file->writable()) {
+    return bad_argument(fmt::format("{} is open for reading only", transfer.array->text));
+  }
+  if (transfer.dimensions != 0 && transfer.dimensions != array.shape.dimensions()) {
+    return bad_argument(fmt::format("dimensions is {}: {} has {}", transfer.dimensions,
+                                    transfer.array->text, array.shape.dimensions()));
+  }
+  if (transfer.data_type != nullptr && transfer.data_type != transfer.array->type_name) {
+    return bad_argument(fmt::format("data_type is '{}': the elements of {} are {}",
+                                    transfer.data_type, transfer.array->text,
+                                    transfer.array->type_name));
+  }
+  aggregation::ArrayPart part;
+  part.file = transfer.array->file.get();
+  part.memory = distribution.get();
+  outcome = read_section(transfer.section, array.shape, part.section);
+  if (!outcome.ok()) return outcome;
+  content.memory.emplace_back();
+  outcome = read_memory(transfer, direction == Direction::read, *distribution, session.ranks.rank(),
+                        array.type, content.memory.back());
+  if (!outcome.ok()) return outcome;
+  part.pieces = content.memory.back();
+  content.parts.push_back(part);
+  content.distributions.push_back(distribution);
+  return {};
+}
+
+Outcome read_transfers(const weir_session& session, const Given& given, Content& content) {
+  if (given.count < 1) {
+    return bad_argument(fmt::format("{}: count is {}: give 1 or more", given.call, given.count));
+  }
+  if (given.transfers == nullptr) return null_argument(given.call, "transfers");
+  for (std::int32_t number = 0; number < given.count; ++number) {
+    auto read = read_transfer(session, given.transfers[number], given.direction, content);
+    if (read.ok()) continue;
+    const std::string which = given.count == 1 ? "" : fmt::format("transfers[{}]: ", number);
+    read.text.insert(0, fmt::format("{}: {}", given.call, which));
+    return read;
+  }
+  return {};
+}
+
+std::string section_text(const weir_section* section, int dimensions) {
+  if (section == nullptr || section->start == nullptr || section->count == nullptr) return "all";
+  std::string text;
+  for (int d = 0; d < dimensions; ++d) {
+    text += fmt::format("{}{}+{}", d == 0 ? "" : ", ", section->start[d], section->count[d]);
+    if (section->stride != nullptr && section->stride[d] != 1) {
+      text += fmt::format(" by {}", section->stride[d]);
+    }
+  }
+  return text;
+}
+
+// What must be alike on all ranks. Only transfers that were found well are looked into.
+std::string text_of(const Given& given, const Content& content) {
+  std::string text = fmt::format("{}({} transfers", given.call, given.count);
+  for (std::int32_t number = 0; given.transfers != nullptr && number < given.count; ++number) {
+    const weir_transfer& transfer = given.transfers[number];
+    // The others were refused already.
+    if (static_cast<std::size_t>(number) >= content.parts.size()) break;
+    text += fmt::format(
+        "; {} by {}, section {}", transfer.array->text, transfer.distribution->text,
+        section_text(transfer.section, transfer.array->file->array().shape.dimensions()));
+  }
+  return text + ")";
+}
+
+std::shared_ptr<Operation> submit(weir_session& session, const Given& given) {
+  const auto operation = std::make_shared<Operation>();
+  const auto content = std::make_shared<Content>();
+  operation->prepared =
+      outcome_without_throwing([&] { return read_transfers(session, given, *content); });
+  operation->call = text_of(given, *content);
+  operation->start = [&session, content, direction = given.direction] {
+    session.has_figures = true;
+    return direction == Direction::write ? session.collective->begin_write(content->parts)
+                                         : session.collective->begin_read(content->parts);
+  };
+  session.queue.submit(operation);
+  return operation;
+}
+
+int begin(weir_session* session, const Given& given, weir_request** request) {
+  if (request != nullptr) *request = nullptr;
+  return report_outcome_of([&]() -> Outcome {
+    if (session == nullptr) return null_argument(given.call, "session");
+    if (request == nullptr) return null_argument(given.call, "request");
+    auto handle = std::make_unique<weir_request>();
+    handle->session = session;
+    handle->operation = submit(*session, given);
+    *request = handle.get();
+    session->requests.push_back(std::move(handle));
+    return {};
+  });
+}
+
+int transfer_now(weir_session* session, const Given& given) {
+  return report_outcome_of([&]() -> Outcome {
+    if (session == nullptr) return null_argument(given.call, "session");
+    return session->queue.complete(*submit(*session, given));
+  });
+}
+
+int transfer_one(weir_array* array, const weir_distribution* distribution, void* data,
+                 const char* call, Direction direction) {
+  if (array == nullptr) return report(null_argument(call, "array"));
+  weir_transfer transfer = {};
+  transfer.array = array;
+  transfer.distribution = distribution;
+  transfer.data = data;
+  return transfer_now(array->session, {call, direction, 1, &transfer});
+}
+
+// Waits for the request, when it has not ended yet, frees its handle, and gives its outcome.
+Outcome take(weir_request** request) {
+  weir_request* const taken = std::exchange(*request, nullptr);
+  Outcome outcome = taken->session->queue.complete(*taken->operation);
+  taken->session->remove(taken);
+  return outcome;
+}
+
+}  // namespace
+}  // namespace weir::capi
+
+extern "C" {
+
+int weir_write(weir_array* array, const weir_distribution* distribution, const void* data) {
+  // Writing does not change the memory.
+  void* const memory = const_cast<void*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return weir::capi::transfer_one(array, distribution, memory, "weir_write",
+                                  weir::capi::Direction::write);
+}
+
+int weir_read(weir_array* array, const weir_distribution* distribution, void* data) {
+  return weir::capi::transfer_one(array, distribution, data, "weir_read",
+                                  weir::capi::Direction::read);
+}
+
+int weir_write_many(weir_session* session, std::int32_t count, const weir_transfer* transfers) {
+  return weir::capi::transfer_now(
+      session, {"weir_write_many", weir::capi::Direction::write, count, transfers});
+}
+
+int weir_read_many(weir_session* session, std::int32_t count, const weir_transfer* transfers) {
+  return weir::capi::transfer_now(
+      session, {"weir_read_many", weir::capi::Direction::read, count, transfers});
+}
+
+int weir_write_begin(weir_session* session, std::int32_t count, const weir_transfer* transfers,
+                     weir_request** request) {
+  return weir::capi::begin(
+      session, {"weir_write_begin", weir::capi::Direction::write, count, transfers}, request);
+}
+
+int weir_read_begin(weir_session* session, std::int32_t count, const weir_transfer* transfers,
+                    weir_request** request) {
+  return weir::capi::begin(
+      session, {"weir_read_begin", weir::capi::Direction::read, count, transfers}, request);
+}
+
+int weir_wait(weir_request** request) {
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    if (request == nullptr || *request == nullptr) {
+      return weir::capi::null_argument("weir_wait", "request");
+    }
+    return weir::capi::take(request);
+  });
+}
+
+int weir_test(weir_request** request, std::int32_t* complete) {
+  if (complete != nullptr) *complete = 0;
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    if (request == nullptr || *request == nullptr) {
+      return weir::capi::null_argument("weir_test", "request");
+    }
+    if (complete == nullptr) return weir::capi::null_argument("weir_test", "complete");
+    (*request)->session->queue.progress();
+    if (!(*request)->operation->ended()) return {};
+    *complete = 1;
+    return weir::capi::take(request);
+  });
+}
+
+}  // extern "C"

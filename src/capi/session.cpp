@@ -1,0 +1,57 @@
+#include "capi/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace {
+
+template <typename Handle>
+bool is_among(const std::vector<std::unique_ptr<Handle>>& handles, const Handle* wanted) {
+  return std::any_of(handles.begin(), handles.end(),
+                     [&](const auto& handle) { return handle.get() == wanted; });
+}
+
+template <typename Handle>
+void remove_from(std::vector<std::unique_ptr<Handle>>& handles, const Handle* wanted) {
+  std::erase_if(handles, [&](const auto& handle) { return handle.get() == wanted; });
+}
+
+}  // namespace
+
+weir::capi::Outcome weir_session::call(std::string text, weir::capi::Outcome prepared,
+                                       std::function<weir::capi::Outcome()> run) {
+  const auto operation = std::make_shared<weir::capi::Operation>();
+  operation->call = std::move(text);
+  operation->prepared = std::move(prepared);
+  operation->run = std::move(run);
+  queue.submit(operation);
+  return queue.complete(*operation);
+}
+
+bool weir_session::holds(const weir_array* array) const { return is_among(arrays, array); }
+bool weir_session::holds(const weir_distribution* distribution) const {
+  return is_among(distributions, distribution);
+}
+void weir_session::remove(const weir_array* array) { remove_from(arrays, array); }
+void weir_session::remove(const weir_distribution* distribution) {
+  remove_from(distributions, distribution);
+}
+void weir_session::remove(const weir_request* request) { remove_from(requests, request); }
+
+namespace weir::capi {
+
+Outcome null_argument(const char* call, const char* argument) {
+  return bad_argument(fmt::format("{}: {} is null", call, argument));
+}
+
+Outcome check_reserved(const char* options, const std::uint64_t* reserved, std::size_t count,
+                       std::int32_t flags) {
+  const bool zero = std::all_of(reserved, reserved + count, [](std::uint64_t n) { return n == 0; });
+  if (zero && flags == 0) return {};
+  return bad_argument(fmt::format(
+      "reserved fields of {} are not 0; begin with `{} options = {{0}};`", options, options));
+}
+
+}  // namespace weir::capi

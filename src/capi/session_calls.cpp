@@ -1,0 +1,198 @@
+// Opening and closing sessions, and what needs no session.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "capi/session.hpp"
+#include "capi/version.hpp"
+
+namespace weir::capi {
+namespace {
+
+using aggregation::CollectiveSettings;
+using aggregation::Strategy;
+
+constexpr double default_deadline_seconds = 600;
+constexpr double longest_deadline_seconds = 1e9;
+
+Outcome read_strategy(const char* name, Strategy& strategy) {
+  if (name == nullptr) return {};
+  std::string names;
+  for (const Strategy known :
+       {Strategy::automatic, Strategy::direct, Strategy::node, Strategy::two_phase}) {
+    if (std::string_view(name) == aggregation::name_of(known)) {
+      strategy = known;
+      return {};
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", aggregation::name_of(known));
+  }
+  return bad_argument(fmt::format("options.strategy is '{}': give one of {}", name, names));
+}
+
+Outcome read_options(const weir_session_options& options, CollectiveSettings& settings) {
+  auto outcome = check_reserved("weir_session_options", std::data(options.reserved),
+                                std::size(options.reserved));
+  if (!outcome.ok()) return outcome;
+  if (std::isnan(options.deadline_seconds) || options.deadline_seconds < 0 ||
+      options.deadline_seconds > longest_deadline_seconds) {
+    return bad_argument(fmt::format("options.deadline_seconds is {}: give 0 to {}",
+                                    options.deadline_seconds, longest_deadline_seconds));
+  }
+  if (options.deadline_seconds > 0) settings.deadline_seconds = options.deadline_seconds;
+  const struct {
+    const char* name;
+    std::int64_t value;
+    std::int64_t* setting;
+  } numbers[] = {{"aggregators", options.aggregators, &settings.aggregators},
+                 {"buffer_bytes", options.buffer_bytes, &settings.buffer_bytes},
+                 {"buffers", options.buffers, &settings.buffers},
+                 {"ranks_per_node", options.ranks_per_node, &settings.ranks_per_node}};
+  for (const auto& number : numbers) {
+    if (number.value < 0) {
+      return bad_argument(fmt::format("options.{} is {}: give 0 for what Weir chooses, or more",
+                                      number.name, number.value));
+    }
+    *number.setting = number.value;
+  }
+  if (options.buffers == 1) {
+    return bad_argument(
+        "options.buffers is 1: give at least 2, one to fill while another is "
+        "written");
+  }
+  return read_strategy(options.strategy, settings.strategy);
+}
+
+// MPI can be called, and the communicator be used for a session.
+Outcome check_communicator(MPI_Comm communicator) {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized == 0 || finalized != 0) {
+    return bad_argument(
+        "weir_session_open: MPI is not running; call between MPI_Init and "
+        "MPI_Finalize");
+  }
+  if (communicator == MPI_COMM_NULL) {
+    return bad_argument("weir_session_open: communicator is MPI_COMM_NULL");
+  }
+  int inter = 0;
+  MPI_Comm_test_inter(communicator, &inter);
+  if (inter != 0) return bad_argument("weir_session_open: communicator joins two groups of ranks");
+  return {};
+}
+
+Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
+                     weir_session** result) {
+  if (auto usable = check_communicator(communicator); !usable.ok()) return usable;
+  CollectiveSettings settings;
+  settings.deadline_seconds = default_deadline_seconds;
+  Outcome prepared = options == nullptr ? Outcome{} : read_options(*options, settings);
+  if (result == nullptr) prepared = bad_argument("session is null");
+
+  auto session = std::make_unique<weir_session>();
+  auto outcome = session->ranks.open(communicator, settings.deadline_seconds);
+  if (outcome.ok()) {
+    outcome = session->call(
+        fmt::format("weir_session_open(deadline_seconds {}, strategy {}, aggregators {}, "
+                    "buffer_bytes {}, buffers {}, ranks_per_node {})",
+                    settings.deadline_seconds, aggregation::name_of(settings.strategy),
+                    settings.aggregators, settings.buffer_bytes, settings.buffers,
+                    settings.ranks_per_node),
+        prepared, [&]() -> Outcome {
+          auto made = aggregation::Collective::create(session->ranks.details(), settings);
+          if (!made) return outcome_of(made.error(), "weir_session_open");
+          session->collective = std::move(made).value();
+          return {};
+        });
+  }
+  if (outcome.ok()) {
+    *result = session.release();
+  } else if (session->ranks.broken()) {
+    [[maybe_unused]] auto* const kept = session.release();  // its messages are still under way
+  } else {
+    session->ranks.free();
+  }
+  return outcome;
+}
+
+// Every array is closed, whatever happens to those before it; the first failure is told.
+Outcome close_arrays(weir_session& session) {
+  Outcome first;
+  for (const auto& array : session.arrays) {
+    auto closed = outcome_of(session.collective->close(*array->file), "weir_session_close");
+    if (first.ok()) first = std::move(closed);
+  }
+  return first;
+}
+
+Outcome close_session(weir_session* session) {
+  auto outcome =
+      session->call("weir_session_close()", {}, [session] { return close_arrays(*session); });
+  // It stays where its messages are still under way, and where other ranks go on with theirs:
+  // what follows needs all of them.
+  if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
+  session->arrays.clear();
+  session->collective = nullptr;
+  session->ranks.free();
+  delete session;
+  return outcome;
+}
+
+}  // namespace
+}  // namespace weir::capi
+
+extern "C" {
+
+const char* weir_version(void) { return WEIR_LIBRARY_VERSION; }
+
+const char* weir_last_error(void) { return weir::capi::last_text(); }
+
+int weir_session_open(MPI_Comm communicator, const weir_session_options* options,
+                      weir_session** session) {
+  if (session != nullptr) *session = nullptr;
+  return weir::capi::report_outcome_of(
+      [&] { return weir::capi::open_session(communicator, options, session); });
+}
+
+int weir_session_close(weir_session** session) {
+  return weir::capi::report_outcome_of([&] {
+    if (session == nullptr || *session == nullptr) {
+      return weir::capi::null_argument("weir_session_close", "session");
+    }
+    return weir::capi::close_session(std::exchange(*session, nullptr));
+  });
+}
+
+void weir_session_abandon(weir_session** session) {
+  if (session != nullptr) *session = nullptr;
+}
+
+int weir_session_figures(const weir_session* session, weir_figures* figures) {
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    if (session == nullptr) return weir::capi::null_argument("weir_session_figures", "session");
+    if (figures == nullptr) return weir::capi::null_argument("weir_session_figures", "figures");
+    if (!session->has_figures) {
+      return weir::capi::bad_argument("weir_session_figures: no request has ended yet");
+    }
+    const auto& measured = session->collective->figures();
+    *figures = weir_figures{};
+    figures->strategy = static_cast<std::int32_t>(measured.strategy);
+    figures->aggregators = measured.aggregators;
+    figures->plan_ns = measured.plan_ns;
+    figures->gather_ns = measured.gather_ns;
+    figures->storage_ns = measured.storage_ns;
+    figures->wait_ns = measured.wait_ns;
+    figures->bytes_asked = measured.bytes_asked;
+    figures->bytes_stored = measured.bytes_stored;
+    figures->bytes_fetched = measured.bytes_fetched;
+    figures->bytes_sent = measured.bytes_sent;
+    figures->storage_calls = measured.storage_calls;
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,172 @@
+// Ranks that make different calls, or pass different things, or fail alone: every rank gets the
+// same code and line, none waits for ever, and the session goes on.
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+class Agreement : public OnRanks {
+ protected:
+  // The same on all ranks?
+  static void expect_alike(int code, int expected) {
+    EXPECT_EQ(code, expected) << weir_last_error();
+    std::string first = weir_last_error();
+    first.resize(2000);
+    const std::string mine = first;
+    MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    EXPECT_EQ(mine, first);
+  }
+  static void expect_text(const std::string& part) {
+    EXPECT_NE(std::string(weir_last_error()).find(part), std::string::npos) << weir_last_error();
+  }
+  const bool odd_ = rank_of_world() == 1;
+  const Extents shape_ = {6, 4};
+};
+
+TEST_F(Agreement, ShapeTypeAndPathAreAlike) {
+  Session session(MPI_COMM_WORLD);
+  const Extents other = {6, 5};
+  weir_array* array = nullptr;
+  const auto create = [&](const char* name, const Extents& shape, const char* type) {
+    return weir_array_create(session.get(), path(name).c_str(), 2, shape.data(), type, nullptr,
+                             &array);
+  };
+  expect_alike(create("a", odd_ ? other : shape_, "int8"), WEIR_E_MISMATCH);
+  expect_text("rank 0 called weir_array_create");
+  expect_text("shape 6 x 4");
+  expect_text("rank 1 called weir_array_create");
+  expect_text("shape 6 x 5");
+  expect_alike(create("a", shape_, odd_ ? "int8" : "uint8"), WEIR_E_MISMATCH);
+  expect_text("'uint8'");
+  expect_alike(create(odd_ ? "a" : "b", shape_, "int8"), WEIR_E_MISMATCH);
+  EXPECT_EQ(array, nullptr);
+  EXPECT_EQ(create("a", shape_, "int8"), 0) << weir_last_error();
+}
+
+TEST_F(Agreement, SectionsAndDistributionsAreAlike) {
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape_, "BLOCK, *");
+  const auto columns = session.distribution(shape_, "*, BLOCK");
+  auto array = session.create<double>(path("a"), shape_);
+  std::vector<double> part(24, 1);
+  const auto& dealt = odd_ ? columns : rows;
+  expect_alike(weir_write(array.get(), dealt.get(), part.data()), WEIR_E_MISMATCH);
+  expect_text("distribution 2");
+  const Extents start = {odd_ ? 1 : 0, 0};
+  const Extents count = {3, 2};
+  const weir_section section = {start.data(), count.data(), nullptr};
+  weir_transfer transfer = {};
+  transfer.array = array.get();
+  transfer.distribution = rows.get();
+  transfer.data = part.data();
+  transfer.section = &section;
+  expect_alike(weir_write_many(session.get(), 1, &transfer), WEIR_E_MISMATCH);
+  expect_text("section 1+3, 0+2");
+}
+
+TEST_F(Agreement, CallsAreAlike) {
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape_, "BLOCK, *");
+  auto first = session.create<double>(path("first"), shape_);
+  auto second = session.create<double>(path("second"), shape_);
+  std::vector<double> part(24, 1);
+  // Two arrays in another order.
+  for (const bool now : {true, false}) {
+    auto& array = now != odd_ ? first : second;
+    expect_alike(weir_write(array.get(), rows.get(), part.data()), WEIR_E_MISMATCH);
+  }
+  // Another call altogether.
+  expect_alike(
+      odd_ ? weir_array_sync(first.get()) : weir_read(first.get(), rows.get(), part.data()),
+      WEIR_E_MISMATCH);
+  expect_text("weir_array_sync");
+  expect_text("weir_read");
+  EXPECT_EQ(weir_write(first.get(), rows.get(), part.data()), 0) << weir_last_error();
+}
+
+TEST_F(Agreement, SessionOptionsAreAlike) {
+  weir_session_options options = {};
+  options.deadline_seconds = 30;
+  options.aggregators = odd_ ? 2 : 1;
+  weir_session* session = nullptr;
+  expect_alike(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_E_MISMATCH);
+  EXPECT_EQ(session, nullptr);
+}
+
+TEST_F(Agreement, AFolderThatIsNotThere) {
+  Session session(MPI_COMM_WORLD);
+  weir_array* array = nullptr;
+  expect_alike(weir_array_create(session.get(), path("none/a").c_str(), 2, shape_.data(), "int8",
+                                 nullptr, &array),
+               WEIR_E_IO);
+  expect_text("none/a");
+  expect_alike(weir_array_open(session.get(), path("a").c_str(), nullptr, &array), WEIR_E_IO);
+}
+
+TEST_F(Agreement, ADescriptionThatIsNone) {
+  if (rank_of_world() == 0) {
+    std::ofstream(path("a")) << "data";
+    std::ofstream(path("a.json")) << "{\"shape\": ";
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  Session session(MPI_COMM_WORLD);
+  weir_array* array = nullptr;
+  const int code = weir_array_open(session.get(), path("a").c_str(), nullptr, &array);
+  expect_alike(code, code);
+  EXPECT_LT(code, 0);
+  expect_text("a.json");
+}
+
+// One rank may write files of 4 KiB only; every rank gets its failure, and the session goes on.
+TEST_F(Agreement, OneRankThatCannotWrite) {
+  weir_session_options options = {};
+  options.strategy = "direct";
+  Session session(MPI_COMM_WORLD, options);
+  const Extents shape = {3, 4096};
+  const auto rows = session.distribution(shape, "BLOCK, *");
+  auto array = session.create<double>(path("a"), shape);
+  std::vector<double> part(static_cast<std::size_t>(elements_of(shape)), 1);
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (odd_) {
+    const rlimit small = {4096, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  const int code = weir_write(array.get(), rows.get(), part.data());
+  setrlimit(RLIMIT_FSIZE, &before);
+  expect_alike(code, WEIR_E_IO);
+  expect_text("rank 1: ");
+  expect_text("File too large");
+  EXPECT_EQ(weir_write(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+}
+
+// The last test of the program: its messages stay under way.
+TEST_F(Agreement, ZARankThatDoesNotCome) {
+  weir_session_options options = {};
+  options.deadline_seconds = 0.5;
+  weir_session* session = nullptr;
+  ASSERT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), 0) << weir_last_error();
+  weir_distribution* rows = nullptr;
+  const auto create = [&] {
+    return weir_distribution_create(session, 2, shape_.data(), "BLOCK, *", nullptr, &rows);
+  };
+  if (!odd_) {
+    EXPECT_EQ(create(), WEIR_E_DEADLINE);
+    expect_text("deadline");
+    EXPECT_EQ(create(), WEIR_E_BROKEN);
+    expect_text("close it");
+    EXPECT_EQ(weir_session_close(&session), WEIR_E_BROKEN);
+    EXPECT_EQ(session, nullptr);
+  } else {
+    weir_session_abandon(&session);
+    EXPECT_EQ(session, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
