@@ -1,1 +1,42 @@
-"""Weir measures the I/O of parallel programs and says which part of the path limits it."""
+"""Weir measures the I/O of parallel programs, and writes and reads their arrays.
+
+The command line is ``weir``. Programs with arrays use ``weir.Session``, which is loaded when it is
+first asked for, so that the command line starts without it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weir._core.errors import (
+        ArgumentError,
+        DeadlineError,
+        Error,
+        MismatchError,
+        NotEnoughMemoryError,
+        StorageError,
+        UnsupportedError,
+    )
+    from weir._core.session import Array, Distribution, Request, Session
+
+__all__ = [
+    "ArgumentError",
+    "Array",
+    "DeadlineError",
+    "Distribution",
+    "Error",
+    "MismatchError",
+    "NotEnoughMemoryError",
+    "Request",
+    "Session",
+    "StorageError",
+    "UnsupportedError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        message = f"module 'weir' has no attribute {name!r}"
+        raise AttributeError(message)
+    module = "weir._core.errors" if name.endswith("Error") else "weir._core.session"
+    return getattr(import_module(module), name)

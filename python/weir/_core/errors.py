@@ -1,0 +1,52 @@
+"""What calls of Weir's library raise, on every rank alike."""
+
+from __future__ import annotations
+
+from weir._core.library import library
+
+
+class Error(Exception):
+    """A call failed. The text says on which rank, what, where, and what to do."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument cannot be; nothing was started."""
+
+
+class MismatchError(Error, ValueError):
+    """Ranks made different calls, or passed different things."""
+
+
+class StorageError(Error, OSError):
+    """The system refused to open, read or write; or a file is not what it should be."""
+
+
+class NotEnoughMemoryError(Error, MemoryError):
+    """There is not enough memory or disk."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Neither this system nor this version of Weir can do that."""
+
+
+class DeadlineError(Error, TimeoutError):
+    """A rank did not come in time; the session is broken and can only be closed."""
+
+
+CLASSES = {
+    -1: ArgumentError,
+    -2: MismatchError,
+    -3: StorageError,
+    -4: StorageError,
+    -5: NotEnoughMemoryError,
+    -6: UnsupportedError,
+    -7: DeadlineError,
+    -8: DeadlineError,
+}
+
+
+def checked(code: int) -> int:
+    """`code`, when it is none of a failure; otherwise raises the failure."""
+    if code >= 0:
+        return code
+    raise CLASSES.get(code, Error)(library().weir_last_error().decode(errors="replace"))

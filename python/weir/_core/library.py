@@ -1,0 +1,201 @@
+"""Finding, loading and declaring libweir.so."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from ctypes import CDLL, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+LIBRARY = "libweir.so.0"
+PATH_VARIABLE = "WEIR_LIBRARY"
+
+
+class SessionOptions(ctypes.Structure):
+    """``weir_session_options``."""
+
+    _fields_: ClassVar = [
+        ("deadline_seconds", c_double),
+        ("strategy", c_char_p),
+        ("aggregators", c_int64),
+        ("buffer_bytes", c_int64),
+        ("buffers", c_int64),
+        ("ranks_per_node", c_int64),
+        ("reserved", c_uint64 * 10),
+    ]
+
+
+class Figures(ctypes.Structure):
+    """``weir_figures``."""
+
+    _fields_: ClassVar = [
+        ("strategy", c_int32),
+        ("reserved_flags", c_int32),
+        ("aggregators", c_int64),
+        ("plan_ns", c_int64),
+        ("gather_ns", c_int64),
+        ("storage_ns", c_int64),
+        ("wait_ns", c_int64),
+        ("bytes_asked", c_int64),
+        ("bytes_stored", c_int64),
+        ("bytes_fetched", c_int64),
+        ("bytes_sent", c_int64),
+        ("storage_calls", c_int64),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class DistributionOptions(ctypes.Structure):
+    """``weir_distribution_options``."""
+
+    _fields_: ClassVar = [
+        ("grid", POINTER(c_int64)),
+        ("grid_order", c_int32),
+        ("reserved_flags", c_int32),
+        ("reserved", c_uint64 * 6),
+    ]
+
+
+class ArrayOptions(ctypes.Structure):
+    """``weir_array_options``."""
+
+    _fields_: ClassVar = [
+        ("order", c_int32),
+        ("files", c_int32),
+        ("chunks", POINTER(c_int64)),
+        ("natural_chunks", c_void_p),
+        ("typical_request", POINTER(c_int64)),
+        ("chunk_buffer_bytes", c_int64),
+        ("chunk_block_bytes", c_int64),
+        ("reserved", c_uint64 * 9),
+    ]
+
+
+class OpenOptions(ctypes.Structure):
+    """``weir_open_options``."""
+
+    _fields_: ClassVar = [
+        ("read_only", c_int32),
+        ("reserved_flags", c_int32),
+        ("reserved", c_uint64 * 7),
+    ]
+
+
+class Memory(ctypes.Structure):
+    """``weir_memory``."""
+
+    _fields_: ClassVar = [
+        ("order", c_int32),
+        ("reserved_flags", c_int32),
+        ("ghost_lower", POINTER(c_int64)),
+        ("ghost_upper", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class Section(ctypes.Structure):
+    """``weir_section``."""
+
+    _fields_: ClassVar = [
+        ("start", POINTER(c_int64)),
+        ("count", POINTER(c_int64)),
+        ("stride", POINTER(c_int64)),
+    ]
+
+
+class Transfer(ctypes.Structure):
+    """``weir_transfer``."""
+
+    _fields_: ClassVar = [
+        ("array", c_void_p),
+        ("distribution", c_void_p),
+        ("section", POINTER(Section)),
+        ("data", c_void_p),
+        ("piece_data", POINTER(c_void_p)),
+        ("memory", POINTER(Memory)),
+        ("data_bytes", c_int64),
+        ("data_shape", POINTER(c_int64)),
+        ("data_type", c_char_p),
+        ("dimensions", c_int32),
+        ("reserved_flags", c_int32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+NUMBERS = POINTER(c_int64)
+PLACE = POINTER(c_void_p)  # where a handle goes
+REQUEST = [c_void_p, c_int32, POINTER(Transfer)]
+
+# Result and arguments of each function; weir_session_open's depend on the MPI library.
+FUNCTIONS = {
+    "weir_version": (c_char_p, []),
+    "weir_last_error": (c_char_p, []),
+    "weir_session_close": (c_int, [PLACE]),
+    "weir_session_abandon": (None, [PLACE]),
+    "weir_session_figures": (c_int, [c_void_p, POINTER(Figures)]),
+    "weir_distribution_create": (
+        c_int,
+        [c_void_p, c_int32, NUMBERS, c_char_p, POINTER(DistributionOptions), PLACE],
+    ),
+    "weir_distribution_from_boxes": (
+        c_int,
+        [c_void_p, c_int32, NUMBERS, c_int64, NUMBERS, NUMBERS, PLACE],
+    ),
+    "weir_distribution_free": (None, [PLACE]),
+    "weir_distribution_elements": (c_int64, [c_void_p]),
+    "weir_distribution_pieces": (c_int64, [c_void_p]),
+    "weir_distribution_piece_shape": (c_int, [c_void_p, c_int64, NUMBERS]),
+    "weir_distribution_global_index": (c_int, [c_void_p, c_int64, NUMBERS, NUMBERS]),
+    "weir_array_create": (
+        c_int,
+        [c_void_p, c_char_p, c_int32, NUMBERS, c_char_p, POINTER(ArrayOptions), PLACE],
+    ),
+    "weir_array_open": (c_int, [c_void_p, c_char_p, POINTER(OpenOptions), PLACE]),
+    "weir_array_dimensions": (c_int32, [c_void_p]),
+    "weir_array_shape": (c_int, [c_void_p, NUMBERS]),
+    "weir_array_element_type": (c_char_p, [c_void_p]),
+    "weir_array_element_bytes": (c_int64, [c_void_p]),
+    "weir_array_sync": (c_int, [c_void_p]),
+    "weir_array_close": (c_int, [PLACE]),
+    "weir_write_many": (c_int, REQUEST),
+    "weir_read_many": (c_int, REQUEST),
+    "weir_write_begin": (c_int, [*REQUEST, PLACE]),
+    "weir_read_begin": (c_int, [*REQUEST, PLACE]),
+    "weir_wait": (c_int, [PLACE]),
+    "weir_test": (c_int, [PLACE, POINTER(c_int32)]),
+}
+
+
+def candidates() -> list[str]:
+    """Where libweir.so may be: as told; in the wheel; in the environment; where ld.so looks."""
+    told = os.environ.get(PATH_VARIABLE)
+    if told:
+        return [told]
+    places = [Path(__file__).parent / LIBRARY, Path(sys.prefix) / "lib" / LIBRARY]
+    return [str(place) for place in places if place.exists()] + [LIBRARY]
+
+
+@cache
+def library() -> CDLL:
+    """libweir.so, loaded and declared. Raises ImportError with a line that says what to do."""
+    reasons = []
+    for path in candidates():
+        try:
+            loaded = CDLL(path)
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(loaded, name)
+            function.restype = result
+            function.argtypes = arguments
+        return loaded
+    message = (
+        f"{LIBRARY} could not be loaded ({'; '.join(reasons)}): install Weir with its library, or "
+        f"set {PATH_VARIABLE} to the library's path"
+    )
+    raise ImportError(message)

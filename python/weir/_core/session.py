@@ -1,0 +1,394 @@
+"""Sessions, arrays, distributions and requests: what ``weir`` shows to a program.
+
+The names and the rules are those of ``weir.h``; what each call does, which arguments must be alike
+on all ranks, and what every rank gets when one fails stands there. Memory is never copied: NumPy's
+arrays are written from and read into where they are, contiguous or not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import byref, c_int, c_int32, c_int64, c_void_p
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from weir._core import library as c
+from weir._core.arguments import (
+    COLUMN_MAJOR,
+    ROW_MAJOR,
+    Data,
+    SectionLike,
+    TransferArguments,
+    dtype_of,
+    numbers,
+    transfer_structs,
+    type_name,
+)
+from weir._core.errors import checked
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+FILES = {"shared": 0, "per aggregator": 1, "per rank": 2}
+ORDERS = {"C": ROW_MAJOR, "F": COLUMN_MAJOR}
+STRATEGIES = {1: "direct", 2: "node", 3: "two-phase"}
+
+Order: TypeAlias = Literal["C", "F"]
+TransferLike: TypeAlias = (
+    "tuple[Array, Distribution, Data] | tuple[Array, Distribution, Data, SectionLike]"
+)
+"""Array, distribution, this rank's part in memory, and perhaps a section."""
+
+
+def communicator_for_c(communicator: MPI.Comm) -> Any:
+    """The MPI_Comm of an mpi4py communicator: a pointer in Open MPI, an integer in MPICH."""
+    from mpi4py import MPI  # noqa: PLC0415 (only programs with arrays have it)
+
+    kind = c_void_p if MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_void_p) else c_int
+    return kind.from_address(MPI._addressof(communicator))
+
+
+class Distribution:
+    """Which elements each rank holds in memory; made by `Session.distribution`."""
+
+    def __init__(self, session: Session, handle: c_void_p, dimensions: int) -> None:
+        self.session = session
+        self.dimensions = dimensions
+        self._handle = handle
+
+    def __del__(self) -> None:
+        # Freeing is local, so it does not matter when each rank comes to it.
+        if self.handle:
+            c.library().weir_distribution_free(byref(self._handle))
+
+    @property
+    def handle(self) -> c_void_p | None:
+        """The handle, or None after the session."""
+        return self._handle if self.session.handle else None
+
+    @property
+    def elements(self) -> int:
+        """How many elements this rank holds."""
+        return checked(c.library().weir_distribution_elements(self.handle))
+
+    @property
+    def pieces(self) -> int:
+        """1; of a distribution by boxes, how many of them this rank has."""
+        return checked(c.library().weir_distribution_pieces(self.handle))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of this rank's part, when it is one piece."""
+        return self.piece_shape(0)
+
+    def piece_shape(self, piece: int) -> tuple[int, ...]:
+        extents = (c_int64 * self.dimensions)()
+        checked(c.library().weir_distribution_piece_shape(self.handle, piece, extents))
+        return tuple(extents)
+
+    def global_index(self, local: Sequence[int], piece: int = 0) -> tuple[int, ...]:
+        """The index in the array of the element at index `local` of a piece."""
+        if len(local) != self.dimensions:
+            message = f"local is {tuple(local)}: give {self.dimensions} indices"
+            raise ValueError(message)
+        found = (c_int64 * self.dimensions)()
+        checked(
+            c.library().weir_distribution_global_index(self.handle, piece, numbers(local), found)
+        )
+        return tuple(found)
+
+
+class Array:
+    """A global array in files; made by `Session.create` and `Session.open`."""
+
+    def __init__(self, session: Session, handle: c_void_p) -> None:
+        self.session = session
+        self._handle = handle
+
+    @property
+    def handle(self) -> c_void_p | None:
+        """The handle, or None after the array or the session was closed."""
+        return self._handle if self.session.handle and self._handle else None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        extents = (c_int64 * checked(c.library().weir_array_dimensions(self.handle)))()
+        checked(c.library().weir_array_shape(self.handle, extents))
+        return tuple(extents)
+
+    @property
+    def element_type(self) -> str:
+        name = c.library().weir_array_element_type(self.handle)
+        if name is None:
+            checked(-1)
+        return str(name.decode())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type of the elements; of records, bytes that a view gives fields."""
+        return dtype_of(self.element_type)
+
+    def write(self, distribution: Distribution, data: Data, section: SectionLike = None) -> None:
+        """Writes the array, or a section of it, from this rank's part."""
+        self.session.write_many([(self, distribution, data, section)])
+
+    def read(self, distribution: Distribution, out: Any = None, section: SectionLike = None) -> Any:
+        """Reads the array, or a section of it, into this rank's part, which is returned.
+
+        Without `out` the part is new, and 0 where the section has no elements: one array, or a
+        list with one for each of the rank's boxes when they are not exactly one.
+        """
+        if out is None:
+            out = [
+                np.zeros(distribution.piece_shape(piece), self.dtype)
+                for piece in range(distribution.pieces)
+            ]
+            out = out[0] if len(out) == 1 else out
+        self.session.read_many([(self, distribution, out, section)])
+        return out
+
+    def sync(self) -> None:
+        """Makes durable what was written."""
+        checked(c.library().weir_array_sync(self.handle))
+
+    def close(self) -> None:
+        place = c_void_p(self.handle.value if self.handle else None)
+        self._handle = c_void_p()
+        checked(c.library().weir_array_close(byref(place)))
+
+
+class Request:
+    """A write or read under way; its memory must not be touched before it has ended."""
+
+    def __init__(self, session: Session, handle: c_void_p, kept: Any) -> None:
+        self.session = session
+        self._handle = handle
+        self._kept = kept
+
+    def wait(self) -> None:
+        """Waits until the request has ended; raises what the blocking call would have raised."""
+        if self.session.handle and self._handle:
+            code = c.library().weir_wait(byref(self._handle))
+            self._kept = None
+            checked(code)
+
+    def test(self) -> bool:
+        """Moves on without waiting; whether the request has ended. Raises when it failed."""
+        if not (self.session.handle and self._handle):
+            return True
+        complete = c_int32()
+        code = c.library().weir_test(byref(self._handle), byref(complete))
+        if complete.value:
+            self._kept = None
+        checked(code)
+        return bool(complete.value)
+
+
+class Session:
+    """The ranks of an mpi4py communicator that do I/O together; use it in a with statement.
+
+    Left by an exception, it is abandoned: other ranks may be elsewhere, and closing needs all.
+    """
+
+    def __init__(
+        self,
+        communicator: MPI.Comm,
+        *,
+        deadline_seconds: float = 0,
+        strategy: str | None = None,
+        aggregators: int = 0,
+        buffer_bytes: int = 0,
+        buffers: int = 0,
+        ranks_per_node: int = 0,
+    ) -> None:
+        options = c.SessionOptions(
+            deadline_seconds=deadline_seconds,
+            strategy=strategy.encode() if strategy is not None else None,
+            aggregators=aggregators,
+            buffer_bytes=buffer_bytes,
+            buffers=buffers,
+            ranks_per_node=ranks_per_node,
+        )
+        self.handle = c_void_p()
+        mpi_communicator = communicator_for_c(communicator)
+        # Its argument's type is the MPI library's.
+        opening = c.library().weir_session_open
+        opening.restype = c_int
+        opening.argtypes = [type(mpi_communicator), ctypes.POINTER(c.SessionOptions), c.PLACE]
+        checked(opening(mpi_communicator, byref(options), byref(self.handle)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    def close(self) -> None:
+        """Closes the session and what is open in it. A second time it does nothing."""
+        if self.handle:
+            checked(c.library().weir_session_close(byref(self.handle)))
+
+    def abandon(self) -> None:
+        """Gives the session up without waiting for any other rank."""
+        c.library().weir_session_abandon(byref(self.handle))
+
+    def distribution(
+        self,
+        shape: Sequence[int],
+        formats: str,
+        *,
+        grid: Sequence[int] | None = None,
+        grid_order: Order = "C",
+    ) -> Distribution:
+        """Deals an array by formats: ``"BLOCK, *"``."""
+        options = c.DistributionOptions(grid=numbers(grid), grid_order=ORDERS[grid_order])
+        # A grid of another number of dimensions is refused by all ranks alike.
+        dimensions = len(shape) if grid is None or len(grid) == len(shape) else 0
+        handle = c_void_p()
+        checked(
+            c.library().weir_distribution_create(
+                self.handle,
+                dimensions,
+                numbers(shape),
+                formats.encode(),
+                byref(options),
+                byref(handle),
+            )
+        )
+        return Distribution(self, handle, len(shape))
+
+    def distribution_from_boxes(
+        self, shape: Sequence[int], boxes: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> Distribution:
+        """Deals an array by boxes; `boxes` are this rank's, each its lower corner and extents."""
+        fits = all(len(lower) == len(extent) == len(shape) for lower, extent in boxes)
+        handle = c_void_p()
+        checked(
+            c.library().weir_distribution_from_boxes(
+                self.handle,
+                len(shape) if fits else 0,
+                numbers(shape),
+                len(boxes),
+                numbers([number for lower, _ in boxes for number in lower]),
+                numbers([number for _, extent in boxes for number in extent]),
+                byref(handle),
+            )
+        )
+        return Distribution(self, handle, len(shape))
+
+    def create(
+        self,
+        path: str,
+        shape: Sequence[int],
+        element_type: Any,
+        *,
+        order: Order = "C",
+        chunks: Sequence[int] | None = None,
+        natural_chunks: Distribution | None = None,
+        typical_request: Sequence[int] | None = None,
+        chunk_buffer_bytes: int = 0,
+        chunk_block_bytes: int = 0,
+        files: Literal["shared", "per aggregator", "per rank"] = "shared",
+    ) -> Array:
+        """Creates an array of an element type by Weir's name or NumPy's type."""
+        options = c.ArrayOptions(
+            order=ORDERS[order],
+            files=FILES[files],
+            chunks=numbers(chunks),
+            typical_request=numbers(typical_request),
+            chunk_buffer_bytes=chunk_buffer_bytes,
+            chunk_block_bytes=chunk_block_bytes,
+        )
+        if natural_chunks is not None:
+            options.natural_chunks = natural_chunks.handle
+        if isinstance(element_type, str) and element_type.startswith("record["):
+            name = element_type
+        else:
+            name = type_name(np.dtype(element_type))
+        # Extents of another number of dimensions are refused by all ranks alike.
+        sizes = {
+            len(extents) for extents in (shape, chunks, typical_request) if extents is not None
+        }
+        dimensions = len(shape) if len(sizes) == 1 else 0
+        handle = c_void_p()
+        checked(
+            c.library().weir_array_create(
+                self.handle,
+                str(path).encode(),
+                dimensions,
+                numbers(shape),
+                name.encode(),
+                byref(options),
+                byref(handle),
+            )
+        )
+        return Array(self, handle)
+
+    def open(self, path: str, *, read_only: bool = False) -> Array:
+        """Opens an array that any number of ranks created."""
+        options = c.OpenOptions(read_only=int(read_only))
+        handle = c_void_p()
+        checked(
+            c.library().weir_array_open(
+                self.handle, str(path).encode(), byref(options), byref(handle)
+            )
+        )
+        return Array(self, handle)
+
+    def write_many(self, transfers: Sequence[TransferLike]) -> None:
+        """Writes several arrays under one plan."""
+        given = transfer_arguments(transfers, is_read_into=False)
+        checked(c.library().weir_write_many(self.handle, len(given), transfer_structs(given)))
+
+    def read_many(self, transfers: Sequence[TransferLike]) -> None:
+        """Reads several arrays under one plan, into the memory given."""
+        given = transfer_arguments(transfers, is_read_into=True)
+        checked(c.library().weir_read_many(self.handle, len(given), transfer_structs(given)))
+
+    def write_begin(self, transfers: Sequence[TransferLike]) -> Request:
+        """Begins `write_many`."""
+        return self._begin(c.library().weir_write_begin, transfers, is_read_into=False)
+
+    def read_begin(self, transfers: Sequence[TransferLike]) -> Request:
+        """Begins `read_many`."""
+        return self._begin(c.library().weir_read_begin, transfers, is_read_into=True)
+
+    def _begin(
+        self, begin: Any, transfers: Sequence[TransferLike], *, is_read_into: bool
+    ) -> Request:
+        given = transfer_arguments(transfers, is_read_into=is_read_into)
+        handle = c_void_p()
+        checked(begin(self.handle, len(given), transfer_structs(given), byref(handle)))
+        return Request(self, handle, given)
+
+    def figures(self) -> dict[str, int | str]:
+        """Where the time of the latest request went on this rank, in ns, and what it moved."""
+        figures = c.Figures()
+        checked(c.library().weir_session_figures(self.handle, byref(figures)))
+        names = [field[0] for field in c.Figures._fields_ if not field[0].startswith("reserved")]
+        found: dict[str, int | str] = {name: getattr(figures, name) for name in names}
+        found["strategy"] = STRATEGIES.get(figures.strategy, "automatic")
+        return found
+
+
+def transfer_arguments(
+    transfers: Sequence[TransferLike], *, is_read_into: bool
+) -> list[TransferArguments]:
+    """The structs of a request's transfers."""
+    return [
+        TransferArguments(
+            array, distribution, data, section[0] if section else None, is_read_into=is_read_into
+        )
+        for array, distribution, data, *section in transfers
+    ]

@@ -1,0 +1,178 @@
+"""Round trips of NumPy arrays on the ranks of a launcher: array_program.py FOLDER CASE..."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+import weir
+
+COMM = MPI.COMM_WORLD
+LAST = COMM.size - 1
+
+
+def part_of(whole: np.ndarray, distribution: weir.Distribution) -> np.ndarray:
+    """This rank's part, by the index in the array of each of its elements."""
+    part = np.empty(distribution.shape, whole.dtype)
+    for local in np.ndindex(*distribution.shape):
+        part[local] = whole[distribution.global_index(local)]
+    return part
+
+
+def numbered(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return np.arange(1, 1 + np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
+
+
+def element_types(folder: Path) -> None:
+    names = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64"
+    with weir.Session(COMM) as session:
+        rows = session.distribution((7, 6), "BLOCK, *")
+        columns = session.distribution((7, 6), "*, CYCLIC(2)")
+        for name in [*names.split(), "complex128", "bool"]:
+            whole = numbered((7, 6), name)
+            array = session.create(str(folder / name), whole.shape, name)
+            assert array.dtype == whole.dtype
+            array.write(rows, part_of(whole, rows))
+            np.testing.assert_array_equal(array.read(columns), part_of(whole, columns))
+            array.close()
+            found = np.fromfile(folder / name, name).reshape(whole.shape)
+            np.testing.assert_array_equal(found, whole)
+
+
+def records(folder: Path) -> None:
+    kind = np.dtype([("place", "<f4", 3), ("kind", "<i4")])
+    with weir.Session(COMM) as session:
+        dealt = session.distribution((9,), "CYCLIC")
+        whole = np.zeros(9, kind)
+        whole["kind"] = np.arange(9)
+        array = session.create(str(folder / "records"), (9,), kind)
+        assert array.element_type == "record[16]"
+        array.write(dealt, part_of(whole, dealt))
+        read = array.read(dealt).view(kind)
+        np.testing.assert_array_equal(read, part_of(whole, dealt))
+
+
+def memory(folder: Path) -> None:
+    """Transposed, reversed and ghosted memory is written and read where it is."""
+    with weir.Session(COMM) as session:
+        whole = numbered((8, 10), "float64")
+        dealt = session.distribution(whole.shape, "BLOCK, BLOCK")
+        array = session.create(str(folder / "memory"), whole.shape, "float64", order="F")
+        part = part_of(whole, dealt)
+        ghosted = np.full((part.shape[0] + 2, part.shape[1] + 3), -1.0)
+        ghosted[1:-1, 1:-2] = part
+        for view in (
+            part,
+            np.asfortranarray(part),
+            np.ascontiguousarray(part[::-1, ::-1])[::-1, ::-1],
+            ghosted[1:-1, 1:-2],
+        ):
+            array.write(dealt, view)
+            np.testing.assert_array_equal(array.read(dealt), part)
+            kept = view.copy()
+            view[...] = 0
+            assert array.read(dealt, view) is view
+            np.testing.assert_array_equal(view, kept)
+        assert (ghosted[0] == -1).all()
+        assert (ghosted[:, -2:] == -1).all()
+        array.close()
+        found = np.fromfile(folder / "memory").reshape(whole.shape, order="F")
+        np.testing.assert_array_equal(found, whole)
+
+
+def sections(folder: Path) -> None:
+    with weir.Session(COMM) as session:
+        whole = numbered((9, 12), "int32")
+        dealt = session.distribution(whole.shape, "CYCLIC, BLOCK")
+        array = session.create(str(folder / "a"), whole.shape, "int32", chunks=(4, 5))
+        part = part_of(whole, dealt)
+        cut = (slice(1, None, 3), slice(2, -2, 2))
+        array.write(dealt, part, cut)
+        expected = np.zeros_like(whole)
+        expected[cut] = whole[cut]
+        np.testing.assert_array_equal(array.read(dealt), part_of(expected, dealt))
+        array.write(dealt, part)
+        np.testing.assert_array_equal(array.read(dealt, section=cut), part_of(expected, dealt))
+
+
+def boxes(folder: Path) -> None:
+    """Each rank has two boxes in arrays of their own."""
+    with weir.Session(COMM) as session:
+        whole = numbered((4 * COMM.size, 5), "uint16")
+        mine = [((4 * COMM.rank, 0), (1, 5)), ((4 * COMM.rank + 1, 1), (3, 4))]
+        held = session.distribution_from_boxes(whole.shape, mine)
+        parts = [
+            np.ascontiguousarray(whole[low[0] : low[0] + ext[0], low[1] : low[1] + ext[1]])
+            for low, ext in mine
+        ]
+        array = session.create(str(folder / "a"), whole.shape, "uint16")
+        array.write(held, parts)
+        for got, given in zip(array.read(held), parts, strict=True):
+            np.testing.assert_array_equal(got, given)
+
+
+def requests(folder: Path) -> None:
+    with weir.Session(COMM) as session:
+        whole = numbered((6, 6), "float32")
+        dealt = session.distribution(whole.shape, "BLOCK, *")
+        first = session.create(str(folder / "first"), whole.shape, "float32")
+        second = session.create(str(folder / "second"), whole.shape, "float32")
+        part = part_of(whole, dealt)
+        writing = session.write_begin([(first, dealt, part), (second, dealt, 2 * part)])
+        got = np.empty_like(part)
+        reading = session.read_begin([(second, dealt, got)])
+        while not reading.test():
+            pass
+        writing.wait()
+        np.testing.assert_array_equal(got, 2 * part)
+        assert session.figures()["bytes_asked"] == part.nbytes
+
+
+def refused(
+    kind: type[weir.Error], text: str, call: Callable[..., object], *arguments: object
+) -> None:
+    """Every rank gets the same exception with this in its text."""
+    line = ""
+    try:
+        call(*arguments)
+    except kind as error:
+        line = str(error)
+    assert text in line, line or f"not refused: {text}"
+    assert set(COMM.allgather(line)) == {line}
+
+
+def refusals(folder: Path) -> None:
+    """What is wrong on the last rank only is refused by all."""
+    odd = COMM.rank == LAST
+    with weir.Session(COMM) as session:
+        dealt = session.distribution((6, 4), "BLOCK, *")
+        array = session.create(str(folder / "a"), (6, 4), "float64")
+        good = np.ones(dealt.shape)
+        fixed = good.copy()
+        fixed.flags.writeable = False
+        wrong = [
+            (good.astype("int32"), "int32"),
+            (np.ones((dealt.shape[0], 7)), "data_shape[1] is 7"),
+            (np.ones(5), "dimensions is 1"),
+            (good.astype(">f8"), "byte order"),
+        ]
+        for data, text in wrong:
+            refused(weir.ArgumentError, text, array.write, dealt, data if odd else good)
+        refused(weir.ArgumentError, "read-only", array.read, dealt, fixed if odd else good)
+        backwards = (slice(None, None, -1 if odd else 1), slice(None))
+        refused(weir.ArgumentError, "stride -1", array.write, dealt, good, backwards)
+        cut = (slice(1 if odd else 0, 2), slice(None))
+        refused(weir.MismatchError, "section", array.write, dealt, good, cut)
+        refused(weir.StorageError, "nowhere", session.open, str(folder / "nowhere"))
+        array.write(dealt, good)
+    refused(weir.ArgumentError, "array is null", array.sync)
+
+
+if __name__ == "__main__":
+    for case in sys.argv[2:]:
+        globals()[case](Path(sys.argv[1]))
+        sys.stdout.write(f"{case} passed\n")

@@ -1,0 +1,88 @@
+"""The Python interface to arrays, and the examples, on the ranks of a launcher."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CLONE = Path(__file__).parent.parent.parent
+BUILD = CLONE / "build" / "release"
+LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
+PROGRAM = Path(__file__).parent / "array_program.py"
+LAUNCHER = ["mpiexec", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("mpiexec"), reason="there is no MPI launcher"),
+    pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built"),
+]
+
+
+def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
+    environment = os.environ | {
+        "WEIR_LIBRARY": str(LIBRARY),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    done = subprocess.run(
+        [*LAUNCHER, "--timeout", "60", "-n", str(ranks), *command],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=90, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cases"),
+    [
+        (1, ["memory", "sections"]),
+        (3, ["element_types", "sections", "boxes", "refusals"]),
+        (4, ["memory", "records", "requests"]),
+    ],
+)
+def test_numpy_arrays(ranks: int, cases: list[str], tmp_path: Path) -> None:
+    output = run_on_ranks(ranks, [sys.executable, str(PROGRAM), str(tmp_path), *cases], tmp_path)
+    for case in cases:
+        assert output.count(f"{case} passed") == ranks
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "py"])
+def test_examples_leave_each_row_where_it_belongs(language: str, tmp_path: Path) -> None:
+    (source,) = (CLONE / "examples").glob(f"*.{language}")
+    assert len(source.read_text().splitlines()) <= 20
+    program = BUILD / "examples" / f"example_{source.stem}"
+    command = [sys.executable, str(source)] if language == "py" else [str(program)]
+    run_on_ranks(4, command, tmp_path)
+    found = np.fromfile(tmp_path / "temperature").reshape(4, 100 * 300)
+    assert (found == np.arange(100 * 300)).all()
+
+
+def test_the_guide_shows_the_examples_as_they_are() -> None:
+    guide = (CLONE / "docs" / "library.md").read_text()
+    for source in (CLONE / "examples").glob("0*"):
+        assert source.read_text() in guide, f"docs/library.md has another text than {source.name}"
+
+
+def test_importing_weir_loads_no_library() -> None:
+    code = "import sys, weir; print([name for name in sys.modules if name.startswith('weir.')])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert shown.stdout.strip() == "[]"
+
+
+def test_a_missing_library_is_told_in_one_line(tmp_path: Path) -> None:
+    code = "import weir._core.library as c; c.library()"
+    environment = os.environ | {"WEIR_LIBRARY": str(tmp_path / "none.so")}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], env=environment,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "ImportError: libweir.so.0 could not be loaded" in shown.stderr
+    assert "WEIR_LIBRARY" in shown.stderr
