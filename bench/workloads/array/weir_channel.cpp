@@ -76,6 +76,7 @@ class WeirChannel final : public Channel {
 
   Status write(const std::byte* memory) override {
     // Only read from when writing.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     return transfer(true, const_cast<std::byte*>(memory));
   }
   Status read(std::byte* memory) override { return transfer(false, memory); }

@@ -453,7 +453,7 @@ Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
   for (int slot = static_cast<int>(ring_->buffers()) - 1; slot >= 0; --slot) free.push_back(slot);
   std::int64_t now = monotonic_ns();
   while (true) {
-    while (!free.empty() && phase.position < limit && !(walled && now >= phase.wall_ns)) {
+    while (!free.empty() && phase.position < limit && (!walled || now < phase.wall_ns)) {
       const int number = free.back();
       free.pop_back();
       Slot& slot = slots[static_cast<std::size_t>(number)];
