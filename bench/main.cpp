@@ -28,7 +28,7 @@ constexpr Workload workloads[] = {
      weir::bench::run_madcap},
     {"stream", "IOR's patterns through POSIX, io_uring, MPI-IO, HDF5 and PnetCDF",
      weir::bench::run_stream},
-    {"array", "whole distributed arrays and sections, by MPI-IO, HDF5, PnetCDF and plain rows",
+    {"array", "arrays and sections of them, by Weir, MPI-IO, HDF5, PnetCDF and plain rows",
      weir::bench::run_array},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},

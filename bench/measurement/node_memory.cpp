@@ -157,10 +157,10 @@ Status check_disk(const CoreSettings& core, std::int64_t needed_bytes) {
                               .value_or(unlimited);
   // Some file systems do not say how much they have.
   if (file_system.f_blocks == 0 || needed_bytes <= free_bytes) return {};
-  return insufficient(fmt::format(
-      "the run needs {} of disk and {} are free in {}; move less, or take another "
-      "--directory",
-      size_text(needed_bytes), size_text(free_bytes), core.directory));
+  return insufficient(
+      fmt::format("the run needs {} of disk and {} are free in {}; move less, or take another "
+                  "--directory",
+                  size_text(needed_bytes), size_text(free_bytes), core.directory));
 }
 
 Status check_needs(const Job& job, const CoreSettings& core, const Needs& needs,
