@@ -9,7 +9,7 @@ namespace weir::aggregation {
 namespace {
 
 // Where one system call per row costs less than copying the row once more.
-constexpr std::int64_t long_row_bytes = 256 << 10;
+constexpr std::int64_t long_row_bytes = 64 << 10;
 
 std::optional<array::Region> holding(const array::Distribution& memory,
                                      const array::Indices& index) {

@@ -30,7 +30,8 @@ const char* name_of(Strategy strategy) {
 namespace {
 
 constexpr std::int64_t default_buffer_bytes = 512 << 10;
-constexpr std::int64_t default_buffers = 2;
+// Several, so that a rank that gets a core fills or empties a few before it has to give it up.
+constexpr std::int64_t default_buffers = 8;
 constexpr double default_deadline_seconds = 600;
 // Of one buffer: a message of that size is counted by an int.
 constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;
@@ -53,7 +54,9 @@ Status check(const CollectiveSettings& settings) {
   if (settings.buffers == 1) {
     return invalid_argument("buffers 1: give at least 2, so that one fills while another is moved");
   }
-  if (!(settings.deadline_seconds >= 0 && settings.deadline_seconds <= 1e9)) {
+  const bool possible_deadline =
+      settings.deadline_seconds >= 0 && settings.deadline_seconds <= 1e9;  // false of NaN
+  if (!possible_deadline) {
     return invalid_argument(
         fmt::format("deadline_seconds {:g}: give 0 or more, up to 1e9", settings.deadline_seconds));
   }
@@ -63,6 +66,8 @@ Status check(const CollectiveSettings& settings) {
 class Implementation final : public Collective {
  public:
   explicit Implementation(CollectiveState state) : state_(std::move(state)) {}
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
   ~Implementation() override {
     if (state_.broken) {
       if (state_.group != nullptr) state_.group->abandon();
@@ -99,7 +104,7 @@ class Implementation final : public Collective {
     end_current();
     return std::make_unique<CollectiveRequest>(state_, parts, way);
   }
-  void end_current() {
+  void end_current() const {
     if (state_.current != nullptr) (void)state_.current->wait();
   }
   Status agree_on(const Status& mine, const Fingerprint& fingerprint) {
@@ -121,26 +126,26 @@ class Implementation final : public Collective {
 };
 
 Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::string& path,
-                                                                const storage::RawArray& asked) {
+                                                                const storage::RawArray& array) {
   end_current();
-  storage::RawArray array = asked;
-  if (array.files == 0) {
-    array.files = array.layout == storage::FileLayout::shared ? 1
-                  : array.layout == storage::FileLayout::per_aggregator
-                      ? state_.group->aggregators()
-                      : state_.ranks;
+  storage::RawArray settled = array;
+  if (settled.files == 0) {
+    settled.files = settled.layout == storage::FileLayout::shared ? 1
+                    : settled.layout == storage::FileLayout::per_aggregator
+                        ? state_.group->aggregators()
+                        : state_.ranks;
   }
-  Status possible = array.check();
+  Status possible = settled.check();
   if (!possible.ok()) possible.error().file = path;
   Fingerprint fingerprint;
   fingerprint.add(Argument::call, "create");
   fingerprint.add(Argument::files, path);
-  if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(array));
+  if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(settled));
   if (Status agreed = agree_on(possible, fingerprint); !agreed.ok()) return agreed.error();
   Status created;
-  if (state_.rank == 0) created = storage::create_raw_files(array, path);
+  if (state_.rank == 0) created = storage::create_raw_files(settled, path);
   if (Status agreed = agree_on(created, fingerprint); !agreed.ok()) return agreed.error();
-  return made(array, path, true);
+  return made(settled, path, true);
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,

@@ -157,7 +157,7 @@ bool Gathering::is_complete(std::int64_t number, Buffer& buffer) {
   return complete && control.arrived.load(std::memory_order_acquire) == buffer.from_node;
 }
 
-void Gathering::copy_message(std::int64_t number, const Buffer& buffer, const Message& message) {
+void Gathering::copy_message(std::int64_t number, Buffer& buffer, const Message& message) {
   const std::int64_t began = monotonic_ns();
   const PlannedPart& part = context_.parts[duties_[buffer.duty].part];
   const ArrayPart& asked = *part.asked.part;
@@ -165,8 +165,7 @@ void Gathering::copy_message(std::int64_t number, const Buffer& buffer, const Me
   const array::Layout layout = part.domains.grid().buffer_layout(buffer.box);
   const Side piece{Side::Kind::buffer, &layout,
                    context_.group.buffer(context_.group.own_aggregator(), number)};
-  Side data{Side::Kind::message, nullptr,
-            const_cast<std::byte*>(buffer.message_data.data()) + message.at};
+  Side data{Side::Kind::message, nullptr, buffer.message_data.data() + message.at};
   const array::Region wanted = asked.section.clipped(buffer.box);
   for (const array::Distribution::Piece& held : asked.memory->pieces_meeting(wanted)) {
     if (held.rank != message.rank) continue;

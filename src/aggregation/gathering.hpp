@@ -89,7 +89,7 @@ class Gathering {
   void find_ranges(Buffer& buffer, const array::Region& wanted, std::int64_t held, bool& merge);
   void start_messages(std::int64_t number, Buffer& buffer, std::int64_t element_bytes);
   // A message's elements from or into the piece's buffer.
-  void copy_message(std::int64_t number, const Buffer& buffer, const Message& message);
+  void copy_message(std::int64_t number, Buffer& buffer, const Message& message);
   void transfer(std::int64_t number, const Buffer& buffer, Way way);
   void fail(const Status& status);
 

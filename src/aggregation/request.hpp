@@ -39,6 +39,8 @@ struct CollectiveState {
 class CollectiveRequest final : public Request {
  public:
   CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts, Way way);
+  CollectiveRequest(const CollectiveRequest&) = delete;
+  CollectiveRequest& operator=(const CollectiveRequest&) = delete;
   ~CollectiveRequest() override;
 
   [[nodiscard]] bool test() override;

@@ -10,10 +10,12 @@
 namespace weir::aggregation {
 namespace {
 
-// Yields until a wait counts as long: milliseconds when all cores are busy with other ranks.
-constexpr std::int64_t short_wait_looks = 20'000;
+// Yields until a wait counts as long. Few: where there are more ranks than cores, those that wait
+// take turns with those that copy, and each turn costs these a switch. The sleep is the shortest
+// that the system has (about 60 us).
+constexpr std::int64_t short_wait_looks = 20;
 constexpr std::int64_t looks_per_clock = 64;
-constexpr long sleep_ns = 50'000;
+constexpr long sleep_ns = 10000;
 
 }  // namespace
 

@@ -29,7 +29,8 @@ struct RawArray {
   array::Order order = array::Order::row_major;
   std::int64_t offset = 0;  // of the first element or slot in each file, in bytes
   std::optional<array::Indices> chunk_extents = std::nullopt;  // nothing: contiguous
-  std::string chunk_reason = {};                               // why these chunks; one line
+  // Why these chunks; one line. The initializer lets gcc take it as left out on purpose.
+  std::string chunk_reason = {};  // NOLINT(readability-redundant-member-init)
   FileLayout layout = FileLayout::shared;
   std::int64_t files = 1;  // 1 when shared
 

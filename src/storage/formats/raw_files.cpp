@@ -106,29 +106,29 @@ RawFiles::Place RawFiles::place_of_chunk(std::int64_t chunk) const {
   return {chunk % array_.files, array_.offset + chunk / array_.files * slot_bytes_};
 }
 
-Result<const File*> RawFiles::file(std::int64_t number) {
+Result<const File*> RawFiles::opened(std::int64_t number) {
   const auto found = open_.find(number);
   if (found != open_.end()) return &found->second;
   if (open_.size() >= most_open) {
     if (Status closed = close(); !closed.ok()) return closed.error();
   }
-  auto opened = File::open(data_path(array_, path_, number), {.read = true, .write = writable_});
-  if (!opened) return opened.error();
-  return &open_.emplace(number, std::move(opened).value()).first->second;
+  auto file = File::open(data_path(array_, path_, number), {.read = true, .write = writable_});
+  if (!file) return file.error();
+  return &open_.emplace(number, std::move(file).value()).first->second;
 }
 
-Status RawFiles::write(std::int64_t number, std::span<const Slice> slices, std::int64_t offset,
+Status RawFiles::write(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
                        FileTraffic& traffic) {
-  const auto open = file(number);
+  const auto open = opened(file);
   if (!open) return open.error();
-  written_.insert(number);
+  written_.insert(file);
   for (const Slice& slice : slices) traffic.written += slice.bytes;
   return write_slices(*open.value(), slices, offset, traffic.calls);
 }
 
-Status RawFiles::read(std::int64_t number, std::span<const Slice> slices, std::int64_t offset,
+Status RawFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
                       FileTraffic& traffic) {
-  const auto open = file(number);
+  const auto open = opened(file);
   if (!open) return open.error();
   std::int64_t wanted = 0;
   for (const Slice& slice : slices) wanted += slice.bytes;
@@ -150,7 +150,7 @@ Status RawFiles::read(std::int64_t number, std::span<const Slice> slices, std::i
 Status RawFiles::sync() {
   // A file that was closed meanwhile is opened again: what is made durable is the file's.
   for (const std::int64_t number : written_) {
-    const auto open = file(number);
+    const auto open = opened(number);
     if (!open) return open.error();
     int failed = 0;
     do {

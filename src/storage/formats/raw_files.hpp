@@ -55,7 +55,7 @@ class RawFiles {
   [[nodiscard]] std::int64_t open_files() const { return static_cast<std::int64_t>(open_.size()); }
 
  private:
-  Result<const File*> file(std::int64_t number);
+  Result<const File*> opened(std::int64_t number);
 
   RawArray array_;
   std::string path_;
