@@ -90,7 +90,7 @@ Status agree(MPI_Comm communicator, const Status& mine, const Fingerprint& finge
   while (!agreement->test()) {
     if (patience.look_again()) continue;
     // The reduction may still write into the object, so it is never freed.
-    (void)agreement.release();
+    [[maybe_unused]] const auto* const abandoned = agreement.release();
     return deadline_passed("the other ranks", deadline_seconds);
   }
   return agreement->outcome();

@@ -125,7 +125,8 @@ Status NodeGroup::make_window() {
   // Each part on pages of its own, near the core of its aggregator.
   MPI_Info_set(info, "alloc_shared_noncontig", "true");
   MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
-  const int made = MPI_Win_allocate_shared(bytes, 1, info, node_, &base, &window_);
+  const int made =
+      MPI_Win_allocate_shared(bytes, 1, info, node_, static_cast<void*>(&base), &window_);
   MPI_Info_free(&info);
   if (made != MPI_SUCCESS) {
     window_ = MPI_WIN_NULL;
@@ -146,7 +147,7 @@ Status NodeGroup::make_window() {
     int unit = 0;
     void* start = nullptr;
     MPI_Win_shared_query(window_, static_cast<int>(place - ranks_on_node_.begin()), &size, &unit,
-                         &start);
+                         static_cast<void*>(&start));
     const auto address = reinterpret_cast<std::uintptr_t>(start);
     const auto aligned = (address % page == 0) ? 0 : page - address % page;
     segments_.push_back(static_cast<std::byte*>(start) + aligned);

@@ -235,8 +235,8 @@ Status CollectiveRequest::wait() {
     } else if (!patience.look_again()) {
       state_.broken = true;
       // Other ranks or MPI may still use what these hold, so they are never freed.
-      (void)agreement_.release();
-      (void)move_.release();
+      [[maybe_unused]] const auto* const agreement = agreement_.release();
+      [[maybe_unused]] const auto* const move = move_.release();
       end(deadline_passed("the other ranks", state_.settings.deadline_seconds));
     }
   }
