@@ -24,6 +24,8 @@ Error failure(const char* operation, const std::string& path, int code) {
 class Session final : public Kept {
  public:
   Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
   // The other ranks may be anywhere.
   ~Session() override {
     if (session_ != nullptr) weir_session_abandon(&session_);

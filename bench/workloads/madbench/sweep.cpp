@@ -150,8 +150,8 @@ Status Sweep::write_results(const nlohmann::json& quiet) {
                                  to_run_time);
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;
     const ordered_json clocks = clocks_json(results, end.value());
-    if (const std::string warning = executor_.work().warning(); !warning.empty()) {
-      if (job.rank == 0) results.run()["warnings"].push_back(warning);
+    if (const std::string warning = executor_.work().warning(); !warning.empty() && job.rank == 0) {
+      results.run()["warnings"].push_back(warning);
     }
     results.finish(facts_, environment, clocks, synchronous_sibling(configuration.variant));
     status = job.rank == 0 ? write_run(results) : Status();

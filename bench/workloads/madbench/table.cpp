@@ -29,10 +29,10 @@ std::string original_table(const TableHead& head, std::span<const FunctionTimes>
                       name_of(head.variant.method), name_of(head.variant.mode),
                       name_of(head.variant.file_type), head.remap);
   if (head.alpha > 0) text += fmt::format("  BWEXP = {:.2f}", head.alpha);
-  text += "\n";
+  text += '\n';
   for (const FunctionTimes& times : functions) {
     const char* name = name_of(times.function);
-    text += "\n";
+    text += '\n';
     text += line_unless_zero(name, "cc", times.communication);
     text += line_unless_zero(name, "bw", times.busy_work);
     text += line_unless_zero(name, "r", times.read);

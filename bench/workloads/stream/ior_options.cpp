@@ -104,7 +104,7 @@ class Translation {
       Status status;
       if (argument.starts_with("--") && argument.size() > 2) {
         status = take_long(argument);
-      } else if (argument.starts_with("-") && argument.size() > 1) {
+      } else if (argument.starts_with('-') && argument.size() > 1) {
         status = take_letters(argument);
       } else {
         status = invalid_argument(
@@ -226,9 +226,7 @@ class Translation {
 
   Status take_directive(const std::string& name, std::optional<std::string> value,
                         const std::string& option) {
-    const auto valued = [&]() {
-      return value ? Result<std::string>(*value) : value_of(option, "");
-    };
+    const auto valued = [&] { return value ? Result<std::string>(*value) : value_of(option, ""); };
     for (const Setting& setting : declarations_) {
       const bool meant =
           std::any_of(setting.foreign.begin(), setting.foreign.end(),
