@@ -13,7 +13,7 @@ std::string Error::text() const {
   if (!file.empty()) {
     line += fmt::format(" (file {}", file);
     if (offset >= 0) line += fmt::format(", offset {}", offset);
-    line += ")";
+    line += ')';
   }
   return line;
 }

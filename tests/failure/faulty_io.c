@@ -80,7 +80,7 @@ static long rank_of_process(void) {
   static const char* const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
   for (size_t i = 0; i < sizeof variables / sizeof *variables; ++i) {
     const char* text = getenv(variables[i]);
-    if (text != NULL) return atol(text);
+    if (text != NULL) return strtol(text, NULL, 10);
   }
   return -1;  // not a rank: a launcher, a shell
 }
@@ -101,9 +101,9 @@ static void parse(void) {
     if (value == NULL) refuse("not NAME=VALUE", word);
     *value++ = '\0';
     if (strcmp(word, "rank") == 0)
-      wanted_rank = atol(value);
+      wanted_rank = strtol(value, NULL, 10);
     else if (strcmp(word, "nth") == 0)
-      fault.nth = atol(value);
+      fault.nth = strtol(value, NULL, 10);
     else if (strcmp(word, "error") == 0)
       fault.error = error_named(value);
     else if (strcmp(word, "call") == 0 && strlen(value) < sizeof fault.call)

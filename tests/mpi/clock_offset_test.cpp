@@ -73,8 +73,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   std::int64_t true_offset_ns = 0;
-  if (argc == 4 && std::string(argv[1]) == "--shifted" && rank == std::atoi(argv[2]))
-    true_offset_ns = -static_cast<std::int64_t>(std::atoll(argv[3])) * 1'000'000'000;
+  if (argc == 4 && std::string(argv[1]) == "--shifted" && rank == std::strtol(argv[2], nullptr, 10))
+    true_offset_ns = -std::int64_t{std::strtol(argv[3], nullptr, 10)} * 1'000'000'000;
 
   // The missing rank leaves a barrier open on the communicator, so it comes last and its verdict
   // travels on another one.
