@@ -195,13 +195,21 @@ def children_of(process: int) -> list[int]:
     return sorted(found)
 
 
+def command_line_of(process: int) -> bytes:
+    """Empty when the process has ended since it was listed: a launcher starts short-lived ones."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 def ranks_of(child: subprocess.Popen[str], count: int) -> list[int]:
     """The processes of the workload's ranks, once the run's test files exist."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
         for launcher in children_of(child.pid):
             ranks = children_of(launcher)
-            lines = [Path(f"/proc/{rank}/cmdline").read_bytes() for rank in ranks]
+            lines = [command_line_of(rank) for rank in ranks]
             if sum(b"--progress" in line for line in lines) == count:
                 return ranks
         time.sleep(0.05)
