@@ -8,9 +8,10 @@ MiB per transfer, a new file for each write. Both move the same bytes of one fil
 one process and read it with another. weir-bench also checks every byte that it reads, outside the
 time.
 
-Each figure is that of the second of two transfers in a row. A virtual machine gives memory that was
-free for two seconds back to its host, and the next touch of a page then costs a fault in the host,
-at 0.4 GB/s or less: without the first transfer, the pause before it decides who looks fast.
+Each figure is that of the second of two transfers in a row. The host of a virtual machine may take
+back memory that has been free for some seconds, and the next touch of a page then costs a fault in
+the host (0.3 to 0.8 GB/s where it was measured): without the first transfer, the pause before it
+decides who looks fast.
 """
 
 from __future__ import annotations
