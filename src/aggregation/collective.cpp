@@ -69,11 +69,11 @@ class Implementation final : public Collective {
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
   ~Implementation() override {
+    if (state_.current != nullptr) (void)state_.current->wait();
     if (state_.broken) {
       if (state_.group != nullptr) state_.group->abandon();
       return;
     }
-    if (state_.current != nullptr) (void)state_.current->wait();
     state_.group.reset();
     MPI_Comm_free(&state_.communicator);
   }
@@ -215,7 +215,16 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   if (chosen.deadline_seconds == 0) chosen.deadline_seconds = default_deadline_seconds;
   if (chosen.buffer_bytes == 0) chosen.buffer_bytes = default_buffer_bytes;
   if (chosen.buffers == 0) chosen.buffers = default_buffers;
-  MPI_Comm_dup(communicator, &state.communicator);
+  Status possible = check(settings);
+  const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
+  KeptUntilDone<MPI_Comm> duplicate;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup(communicator, &*duplicate, &request);
+  if (Status done = wait_for(request, deadline, "the other ranks"); !done.ok()) {
+    duplicate.keep_for_good();
+    return done.error();
+  }
+  state.communicator = *duplicate;
   MPI_Comm_rank(state.communicator, &state.rank);
   MPI_Comm_size(state.communicator, &state.ranks);
 
@@ -225,19 +234,18 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   fmt::format("{} {} {} {} {} {}", name_of(settings.strategy), settings.aggregators,
                               settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
                               settings.ranks_per_node));
-  Status possible = check(settings);
-  const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
   Status agreed = agree(state.communicator, possible, fingerprint, deadline);
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
     Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
-                                      chosen.buffers, chosen.buffer_bytes);
+                                      chosen.buffers, chosen.buffer_bytes, deadline);
     if (made.ok() && chosen.strategy == Strategy::node && state.group->nodes() > 1) {
       made = invalid_argument(
           fmt::format("strategy node on {} nodes: it is for one; two-phase goes between nodes",
                       state.group->nodes()));
     }
-    agreed = agree(state.communicator, made, fingerprint, deadline);
+    const bool missed = !made.ok() && made.error().code == ErrorCode::deadline;
+    agreed = missed ? made : agree(state.communicator, made, fingerprint, deadline);
   }
   if (!agreed.ok()) {
     if (agreed.error().code == ErrorCode::deadline) {

@@ -4,13 +4,17 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <new>
+
+#include "aggregation/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
 
 constexpr std::int64_t page = 4096;
+constexpr const char* waited_for = "the other ranks to share memory";
 
 struct Header {
   alignas(64) std::atomic<std::int64_t> failed_request;
@@ -28,9 +32,26 @@ std::int64_t usable_cores() {
 
 }  // namespace
 
+// What the ranks tell each other while they make the group. All of it moves by nonblocking calls
+// with a deadline, after which MPI may still write here.
+struct NodeGroup::Told {
+  int rank = 0;  // of the world
+  std::int64_t aggregators = 0;
+  std::int64_t least_aggregators = 0;
+  std::vector<int> ranks_on_node;
+  std::vector<int> own;        // aggregators of this node
+  int count = 0;               // of them
+  std::vector<int> counts;     // of each node, known to the first rank of each node
+  std::vector<int> places;     // of each node's aggregators among all
+  std::array<int, 2> sizes{};  // nodes, aggregators of all nodes
+  std::vector<int> all;
+};
+
 NodeGroup::~NodeGroup() {
   if (window_ != MPI_WIN_NULL) {
     MPI_Win_unlock_all(window_);
+    // Freeing waits for all ranks of the node.
+    if (!meet(node_, deadline_seconds_, waited_for).ok()) return;
     MPI_Win_free(&window_);
   }
   if (node_ != MPI_COMM_NULL) MPI_Comm_free(&node_);
@@ -42,72 +63,112 @@ void NodeGroup::abandon() {
 }
 
 Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
-                         std::int64_t buffers, std::int64_t buffer_bytes) {
+                         std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds) {
   buffers_ = buffers;
   buffer_bytes_ = round_to_pages(buffer_bytes);
-  if (Status found = find_nodes(world, ranks_per_node, aggregators); !found.ok()) return found;
+  deadline_seconds_ = deadline_seconds;
+  if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
+  KeptUntilDone<Told> told;
+  MPI_Comm_rank(world, &told->rank);
+  Status made = place_aggregators(world, aggregators, *told);
+  if (made.ok()) made = tell_aggregators(world, *told);
+  if (!made.ok()) {
+    told.keep_for_good();
+    return made;
+  }
   return make_window();
 }
 
-Status NodeGroup::find_nodes(MPI_Comm world, std::int64_t ranks_per_node,
-                             std::int64_t aggregators) {
+Status NodeGroup::wait(MPI_Request& request) const {
+  return wait_for(request, deadline_seconds_, waited_for);
+}
+
+Status NodeGroup::split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const {
+  if (Status met = meet(communicator, deadline_seconds_, waited_for); !met.ok()) return met;
+  MPI_Comm_split(communicator, color, key, &part);
+  return {};
+}
+
+Status NodeGroup::split_nodes(MPI_Comm world, std::int64_t ranks_per_node) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
+  if (Status met = meet(world, deadline_seconds_, waited_for); !met.ok()) return met;
   MPI_Comm sharing = MPI_COMM_NULL;
   MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &sharing);
-  if (ranks_per_node > 0) {
-    int sharing_rank = 0;
-    MPI_Comm_rank(sharing, &sharing_rank);
-    MPI_Comm_split(sharing, static_cast<int>(sharing_rank / ranks_per_node), sharing_rank, &node_);
-    MPI_Comm_free(&sharing);
-  } else {
+  if (ranks_per_node == 0) {
     node_ = sharing;
+    return {};
   }
-  int node_rank = 0;
+  int sharing_rank = 0;
+  MPI_Comm_rank(sharing, &sharing_rank);
+  const auto number = static_cast<int>(sharing_rank / ranks_per_node);
+  if (Status made = split(sharing, number, sharing_rank, node_); !made.ok()) return made;
+  MPI_Comm_free(&sharing);
+  return {};
+}
+
+Status NodeGroup::place_aggregators(MPI_Comm world, std::int64_t aggregators, Told& told) {
   int node_size = 0;
-  MPI_Comm_rank(node_, &node_rank);
   MPI_Comm_size(node_, &node_size);
-  ranks_on_node_.resize(static_cast<std::size_t>(node_size));
-  MPI_Allgather(&rank, 1, MPI_INT, ranks_on_node_.data(), 1, MPI_INT, node_);
+  told.ranks_on_node.resize(static_cast<std::size_t>(node_size));
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallgather(&told.rank, 1, MPI_INT, told.ranks_on_node.data(), 1, MPI_INT, node_, &request);
+  if (Status done = wait(request); !done.ok()) return done;
+  ranks_on_node_ = told.ranks_on_node;
 
-  std::int64_t wanted = aggregators > 0 ? aggregators : usable_cores();
-  MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT64_T, MPI_MIN, world);
-  per_node_ = wanted;
-  count_on_node_ = std::min<std::int64_t>(wanted, node_size);
+  told.aggregators = aggregators > 0 ? aggregators : usable_cores();
+  MPI_Iallreduce(&told.aggregators, &told.least_aggregators, 1, MPI_INT64_T, MPI_MIN, world,
+                 &request);
+  if (Status done = wait(request); !done.ok()) return done;
+  per_node_ = told.least_aggregators;
+  count_on_node_ = std::min<std::int64_t>(per_node_, node_size);
   // Spread over the node's ranks: neighbours in rank often hold neighbours in the file.
-  std::vector<int> own;
+  told.own.reserve(static_cast<std::size_t>(count_on_node_));
   for (std::int64_t number = 0; number < count_on_node_; ++number) {
-    own.push_back(ranks_on_node_[static_cast<std::size_t>(number * node_size / count_on_node_)]);
+    const std::int64_t place = number * node_size / count_on_node_;
+    told.own.push_back(ranks_on_node_[static_cast<std::size_t>(place)]);
   }
+  return {};
+}
 
-  // The nodes' leaders tell each other of their aggregators: a table over nodes, not over ranks.
+// The nodes' first ranks tell each other of their aggregators: a table over nodes, not over ranks.
+Status NodeGroup::tell_aggregators(MPI_Comm world, Told& told) {
+  int node_rank = 0;
+  MPI_Comm_rank(node_, &node_rank);
   MPI_Comm leaders = MPI_COMM_NULL;
-  MPI_Comm_split(world, node_rank == 0 ? 0 : MPI_UNDEFINED, rank, &leaders);
-  std::vector<int> counts;
-  int total = 0;
+  const int color = node_rank == 0 ? 0 : MPI_UNDEFINED;
+  if (Status made = split(world, color, told.rank, leaders); !made.ok()) return made;
+  MPI_Request request = MPI_REQUEST_NULL;
   if (leaders != MPI_COMM_NULL) {
-    MPI_Comm_size(leaders, &nodes_);
-    counts.resize(static_cast<std::size_t>(nodes_));
-    const auto mine = static_cast<int>(own.size());
-    MPI_Allgather(&mine, 1, MPI_INT, counts.data(), 1, MPI_INT, leaders);
-    std::vector<int> places;
-    for (const int count : counts) {
-      places.push_back(total);
+    int nodes = 0;
+    MPI_Comm_size(leaders, &nodes);
+    told.counts.resize(static_cast<std::size_t>(nodes));
+    told.count = static_cast<int>(told.own.size());
+    MPI_Iallgather(&told.count, 1, MPI_INT, told.counts.data(), 1, MPI_INT, leaders, &request);
+    if (Status done = wait(request); !done.ok()) return done;
+    int total = 0;
+    told.places.reserve(told.counts.size());
+    for (const int count : told.counts) {
+      told.places.push_back(total);
       total += count;
     }
-    aggregator_ranks_.resize(static_cast<std::size_t>(total));
-    MPI_Allgatherv(own.data(), mine, MPI_INT, aggregator_ranks_.data(), counts.data(),
-                   places.data(), MPI_INT, leaders);
+    told.sizes = {nodes, total};
+    told.all.resize(static_cast<std::size_t>(total));
+    MPI_Iallgatherv(told.own.data(), told.count, MPI_INT, told.all.data(), told.counts.data(),
+                    told.places.data(), MPI_INT, leaders, &request);
+    if (Status done = wait(request); !done.ok()) return done;
     MPI_Comm_free(&leaders);
   }
-  MPI_Bcast(&nodes_, 1, MPI_INT, 0, node_);
-  MPI_Bcast(&total, 1, MPI_INT, 0, node_);
-  aggregator_ranks_.resize(static_cast<std::size_t>(total));
-  MPI_Bcast(aggregator_ranks_.data(), total, MPI_INT, 0, node_);
-  first_on_node_ = std::find(aggregator_ranks_.begin(), aggregator_ranks_.end(), own.front()) -
-                   aggregator_ranks_.begin();
-  const auto mine = std::find(own.begin(), own.end(), rank);
-  own_aggregator_ = mine == own.end() ? -1 : first_on_node_ + (mine - own.begin());
+  MPI_Ibcast(told.sizes.data(), 2, MPI_INT, 0, node_, &request);
+  if (Status done = wait(request); !done.ok()) return done;
+  nodes_ = told.sizes[0];
+  told.all.resize(static_cast<std::size_t>(told.sizes[1]));
+  MPI_Ibcast(told.all.data(), told.sizes[1], MPI_INT, 0, node_, &request);
+  if (Status done = wait(request); !done.ok()) return done;
+  aggregator_ranks_ = told.all;
+  first_on_node_ = std::find(told.all.begin(), told.all.end(), told.own.front()) - told.all.begin();
+  const auto mine = std::find(told.own.begin(), told.own.end(), told.rank);
+  own_aggregator_ = mine == told.own.end() ? -1 : first_on_node_ + (mine - told.own.begin());
   return {};
 }
 
@@ -125,6 +186,10 @@ Status NodeGroup::make_window() {
   // Each part on pages of its own, near the core of its aggregator.
   MPI_Info_set(info, "alloc_shared_noncontig", "true");
   MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
+  if (Status met = meet(node_, deadline_seconds_, waited_for); !met.ok()) {
+    MPI_Info_free(&info);
+    return met;
+  }
   const int made =
       MPI_Win_allocate_shared(bytes, 1, info, node_, static_cast<void*>(&base), &window_);
   MPI_Info_free(&info);
@@ -140,6 +205,20 @@ Status NodeGroup::make_window() {
   }
   // One epoch for ever: the protocol's atomics order all accesses.
   MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+  query_segments();
+  if (own_aggregator_ >= 0) {
+    std::byte* const own = segments_[static_cast<std::size_t>(own_aggregator_ - first_on_node_)];
+    new (own) Header{};
+    for (std::int64_t number = 0; number < buffers_; ++number) {
+      auto* const made_control = new (&control(own_aggregator_, number)) BufferControl{};
+      made_control->open.store(-1);
+    }
+  }
+  return meet(node_, deadline_seconds_, waited_for);
+}
+
+void NodeGroup::query_segments() {
+  segments_.reserve(static_cast<std::size_t>(count_on_node_));
   for (std::int64_t number = 0; number < count_on_node_; ++number) {
     const int world_rank = rank_of_aggregator(first_on_node_ + number);
     const auto place = std::find(ranks_on_node_.begin(), ranks_on_node_.end(), world_rank);
@@ -152,16 +231,6 @@ Status NodeGroup::make_window() {
     const auto aligned = (address % page == 0) ? 0 : page - address % page;
     segments_.push_back(static_cast<std::byte*>(start) + aligned);
   }
-  if (own_aggregator_ >= 0) {
-    std::byte* const own = segments_[static_cast<std::size_t>(own_aggregator_ - first_on_node_)];
-    new (own) Header{};
-    for (std::int64_t number = 0; number < buffers_; ++number) {
-      auto* const made_control = new (&control(own_aggregator_, number)) BufferControl{};
-      made_control->open.store(-1);
-    }
-  }
-  MPI_Barrier(node_);
-  return {};
 }
 
 bool NodeGroup::is_on_node(std::int64_t rank) const {

@@ -35,13 +35,15 @@ class NodeGroup {
   NodeGroup() = default;
   NodeGroup(const NodeGroup&) = delete;
   NodeGroup& operator=(const NodeGroup&) = delete;
-  ~NodeGroup();  // collective
+  // Collective. When not all ranks of the node come until the deadline, their memory stays.
+  ~NodeGroup();
 
   // Collective: finds the nodes of `world`, chooses `aggregators` of each (0: as many as it has
   // cores for, at most one per rank) and makes the shared buffers. When it fails on one rank,
-  // others may have succeeded: agree on it.
+  // others may have succeeded: agree on it, but for a missed deadline, after which nothing
+  // collective may be called.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
-                std::int64_t buffers, std::int64_t buffer_bytes);
+                std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds);
   // After a missed deadline nothing collective may be called: gives everything up.
   void abandon();
 
@@ -68,8 +70,14 @@ class NodeGroup {
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
  private:
-  Status find_nodes(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators);
+  struct Told;
+  Status split_nodes(MPI_Comm world, std::int64_t ranks_per_node);
+  Status place_aggregators(MPI_Comm world, std::int64_t aggregators, Told& told);
+  Status tell_aggregators(MPI_Comm world, Told& told);
   Status make_window();
+  void query_segments();
+  Status split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const;
+  Status wait(MPI_Request& request) const;
   [[nodiscard]] std::int64_t header_bytes() const;
 
   MPI_Comm node_ = MPI_COMM_NULL;
@@ -78,6 +86,7 @@ class NodeGroup {
   std::int64_t per_node_ = 1;
   std::int64_t buffers_ = 2;
   std::int64_t buffer_bytes_ = 0;
+  double deadline_seconds_ = 0;
   std::vector<int> ranks_on_node_;     // of the world, ascending
   std::vector<int> aggregator_ranks_;  // of all nodes
   std::int64_t own_aggregator_ = -1;

@@ -51,4 +51,10 @@ Status wait_for(MPI_Request& request, double deadline_seconds, const char* what)
   return {};
 }
 
+Status meet(MPI_Comm communicator, double deadline_seconds, const char* what) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(communicator, &request);
+  return wait_for(request, deadline_seconds, what);
+}
+
 }  // namespace weir::aggregation

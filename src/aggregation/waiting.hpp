@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "common/status.hpp"
 
@@ -30,5 +31,23 @@ class Patience {
 
 // Tests a request until it completes.
 [[nodiscard]] Status wait_for(MPI_Request& request, double deadline_seconds, const char* what);
+
+// Collective: ends on all ranks once all have come. Calls that MPI has only in blocking forms
+// follow one of these, with nothing in between that could keep a rank.
+[[nodiscard]] Status meet(MPI_Comm communicator, double deadline_seconds, const char* what);
+
+// Memory that MPI may still use after a deadline: it then stays for good.
+template <typename T>
+class KeptUntilDone {
+ public:
+  T& operator*() { return *value_; }
+  T* operator->() { return value_.get(); }
+  void keep_for_good() {
+    static_cast<void>(value_.release());  // NOLINT(bugprone-unused-return-value)
+  }
+
+ private:
+  std::unique_ptr<T> value_ = std::make_unique<T>();
+};
 
 }  // namespace weir::aggregation

@@ -7,30 +7,19 @@
 #include <cstddef>
 #include <cstring>
 
+#include "aggregation/waiting.hpp"
 #include "common/clock.hpp"
 
 namespace weir::capi {
 namespace {
+
+using aggregation::KeptUntilDone;
 
 constexpr std::size_t text_bytes = 2000;
 
 struct Message {
   std::int64_t code = 0;
   std::array<char, text_bytes> text{};
-};
-
-// Memory that MPI may still write to after a deadline: it then stays for good.
-template <typename T>
-class KeptUntilDone {
- public:
-  T& operator*() { return *value_; }
-  T* operator->() { return value_.get(); }
-  void keep_for_good() {
-    static_cast<void>(value_.release());
-  }  // NOLINT(bugprone-unused-return-value)
-
- private:
-  std::unique_ptr<T> value_ = std::make_unique<T>();
 };
 
 std::string mpi_text(int error) {

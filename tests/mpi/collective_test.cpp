@@ -6,6 +6,8 @@
 //   collective_mpi_test DIRECTORY --expect-failure STRATEGY
 //                                                     a fault is injected: every rank must return
 //                                                     the same error, and the next call must work
+//   collective_mpi_test DIRECTORY --missing-rank      rank 1 does not come to share memory: all
+//                                                     others must say so at their deadline
 #include "aggregation/collective.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregation/node_group.hpp"
 #include "array/linear_range.hpp"
 #include "array/test_random.hpp"
 
@@ -420,6 +423,17 @@ void expect_failure(const std::string& directory, const std::string& strategy) {
   expect(collective.value()->close(*made.value()).ok(), "close");
 }
 
+// Rank 1 has gone on to the end of main.
+void missing_rank() {
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &all);
+  if (rank == 1) return;
+  weir::aggregation::NodeGroup group;
+  const weir::Status made = group.create(all, 0, 1, 2, 4096, 0.5);
+  expect(!made.ok() && made.error().code == weir::ErrorCode::deadline, "a rank that does not come");
+  group.abandon();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -433,6 +447,8 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (argc > 3 && std::string(argv[2]) == "--expect-failure") {
     expect_failure(directory, argv[3]);
+  } else if (argc > 2 && std::string(argv[2]) == "--missing-rank") {
+    missing_rank();
   } else {
     all_cases(directory);
   }
