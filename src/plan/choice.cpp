@@ -72,6 +72,7 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
                       const Overrides& overrides) {
   Choice choice;
   choice.forced = overrides.strategy.has_value();
+  choice.rates_origin = rates.origin;
   const auto pricing = Pricing::create(request, topology, targets, rates);
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
@@ -130,7 +131,7 @@ std::string Choice::explain() const {
                         price.gather_seconds, price.exchange_seconds, price.call_seconds,
                         price.file_seconds, price.lock_seconds);
   }
-  return text;
+  return text + "\nrates: " + rates_origin;
 }
 
 }  // namespace weir::plan

@@ -27,6 +27,7 @@ struct Choice {
   std::vector<Price> prices;  // of each strategy, with its best number of aggregators; the cheapest
                               // first
   bool forced = false;        // the strategy was given
+  std::string rates_origin;   // PlatformRates::origin
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
   // Prices and reason, for people: several lines, without a newline at the end.

@@ -20,7 +20,7 @@ struct Cost {
 class Chunking {
  public:
   Chunking(const array::Shape& shape, std::int64_t element_bytes, const ChunkHints& hints,
-           const PlatformRates& rates)
+           const FileRates& rates)
       : element_bytes_(element_bytes), hints_(hints), rates_(rates) {
     for (int d = 0; d < shape.dimensions(); ++d) {
       largest_.push_back(std::max<std::int64_t>(1, shape.extent(d)));
@@ -53,9 +53,9 @@ class Chunking {
     const double blocks = std::max(1.0, (bytes(chunk) + block - 1) / block);
     cost.bytes = cost.chunks * blocks * block;
     cost.seconds =
-        cost.chunks * rates_.write_call_seconds +
-        cost.bytes / (rates_.storage_bytes_per_second > 0 ? rates_.storage_bytes_per_second
-                                                          : rates_.core_file_bytes_per_second);
+        cost.chunks * rates_.call_seconds + cost.bytes / (rates_.storage_bytes_per_second > 0
+                                                              ? rates_.storage_bytes_per_second
+                                                              : rates_.core_bytes_per_second);
     return cost;
   }
 
@@ -122,7 +122,7 @@ class Chunking {
  private:
   std::int64_t element_bytes_;
   const ChunkHints& hints_;
-  const PlatformRates& rates_;
+  const FileRates& rates_;
   array::Indices largest_;
   array::Indices request_;
 };
@@ -148,7 +148,7 @@ Result<ChunkShape> chunk_shape_for(const array::Shape& shape, const array::Eleme
                     "{} and 1",
                     hints.buffer_bytes, hints.file_system_block_bytes, type.bytes()));
   }
-  const Chunking chunking(shape, type.bytes(), hints, rates);
+  const Chunking chunking(shape, type.bytes(), hints, rates.write);
   array::Indices chunk = chunking.first();
   // Each step is cheaper, and there are few halvings and doublings.
   for (array::Indices next = chunking.better(chunk); next != chunk; next = chunking.better(chunk)) {

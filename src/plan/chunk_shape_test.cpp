@@ -36,8 +36,8 @@ TEST(ChunkShape, FollowsTheRequest) {
 TEST(ChunkShape, DearCallsMakeLargeChunks) {
   const Shape shape = Shape::create({4096, 4096}).value();
   PlatformRates disk;
-  disk.write_call_seconds = 8e-3;
-  disk.storage_bytes_per_second = 150e6;
+  disk.write.call_seconds = 8e-3;
+  disk.write.storage_bytes_per_second = 150e6;
   EXPECT_GT(bytes(chosen(shape, {{512, 512}}, disk)), 4 * bytes(chosen(shape, {{512, 512}})));
 }
 
@@ -53,7 +53,7 @@ TEST(ChunkShape, StaysWithinBufferAndBlock) {
     hints.file_system_block_bytes = random.between(1, 512);
     hints.buffer_bytes = random.between(1024, 8192);
     PlatformRates rates;
-    rates.write_call_seconds = 1e-6 * static_cast<double>(random.between(1, 100));
+    rates.write.call_seconds = 1e-6 * static_cast<double>(random.between(1, 100));
     const Indices extents = chosen(shape, hints, rates);
     ASSERT_TRUE(array::ChunkGrid::create(shape, extents).ok());
     ASSERT_LE(bytes(extents), hints.buffer_bytes) << round;

@@ -1,12 +1,27 @@
-// What prices are made of: rates and fixed costs of a platform, as data. A probe of the platform
-// gives better ones than these defaults, which are for a small Linux machine whose files stay in
-// the page cache. There, writes into one file go one after the other (the kernel holds the file's
-// lock for each call), which at 5 us a call is what makes short rows slow; reads do not.
+// What prices are made of: rates and fixed costs of a platform, as data. A description of the
+// platform gives better ones (plan/platform_description.hpp) than these defaults, which are for a
+// small Linux machine whose files stay in the page cache.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace weir::plan {
+
+// Files in one direction, as a node sees them.
+struct FileRates {
+  double call_seconds = 1e-6;          // of one transfer, besides its bytes
+  double core_bytes_per_second = 4e9;  // between a buffer and the page cache or the client
+  double node_bytes_per_second = 6e9;  // by all cores of a node together
+  // Calls on one file wait for each other: the kernel holds a file's lock for each write. With 5 us
+  // a call that is what makes short rows slow; reads go side by side.
+  bool one_at_a_time = false;
+  // All targets of a file together, for what exceeds PlatformRates::cached_bytes; 0 where memory
+  // takes all.
+  double storage_bytes_per_second = 0;
+
+  friend bool operator==(const FileRates&, const FileRates&) = default;
+};
 
 struct PlatformRates {
   // Memory. Bytes copied once: by one core, and by a node's cores together.
@@ -15,13 +30,9 @@ struct PlatformRates {
   double copy_run_seconds = 5e-9;   // more for each contiguous run of a copy, on its core
   std::int64_t cores_per_node = 2;  // how many ranks of a node copy or call at the same time
 
-  // The file system as a node sees it.
-  double write_call_seconds = 5e-6;  // of one write, with the next one on the node's file waiting
-  double read_call_seconds = 1e-6;   // of one read, on its core
-  double core_file_bytes_per_second = 4e9;  // between a buffer and the page cache or the client
-  double node_file_bytes_per_second = 6e9;
-  // All targets of the file together; 0 where memory takes all that is written.
-  double storage_bytes_per_second = 0;
+  FileRates write = {5e-6, 4e9, 6e9, true};
+  FileRates read = {};
+  double cached_bytes = 0;  // of a request: what the nodes' memory takes or has of its files
   // For a lock block, or the block around an unaligned end, to go from one node to another: taking
   // the lock away, writing out, reading again. Paid where FileTargets::lock_bytes is not 0.
   double shared_block_seconds = 1e-3;
@@ -37,6 +48,9 @@ struct PlatformRates {
   double overlap = 0.2;
   // The part of data sent unasked that arrives before its buffer is free and is copied once more.
   double early_arrivals = 0.25;
+
+  // Where these are from; one line, for people.
+  std::string origin = "estimates for a small Linux machine, none measured here";
 
   friend bool operator==(const PlatformRates&, const PlatformRates&) = default;
 };

@@ -137,19 +137,23 @@ Result<Price> Pricing::price(const Parameters& parameters) const {
 }
 
 double Pricing::storage_seconds() const {
-  if (rates_->storage_bytes_per_second <= 0) return 0;
-  return static_cast<double>(request_->bytes()) / rates_->storage_bytes_per_second;
+  const double rate = file_rates().storage_bytes_per_second;
+  if (rate <= 0) return 0;
+  return std::max(0.0, static_cast<double>(request_->bytes()) - rates_->cached_bytes) / rate;
 }
 
 // Calls and bytes of files: `callers` on each of `nodes` nodes.
 void Pricing::price_files(double nodes, double callers, Price& price) const {
-  const double at_once = std::min(callers, static_cast<double>(rates_->cores_per_node));
-  const double calls = static_cast<double>(price.calls) / nodes;
-  price.call_seconds = request_->direction == Direction::write
-                           ? calls * rates_->write_call_seconds
-                           : calls * rates_->read_call_seconds / at_once;
+  const FileRates& rates = file_rates();
+  double at_once = std::min(callers, static_cast<double>(rates_->cores_per_node));
+  if (rates.one_at_a_time) {
+    std::int64_t files = 0;
+    for (const ArrayRequest& one : request_->arrays) files += one.image.files();
+    at_once = std::min(at_once, static_cast<double>(files));
+  }
+  price.call_seconds = static_cast<double>(price.calls) / nodes * rates.call_seconds / at_once;
   const double node_rate =
-      std::min(at_once * rates_->core_file_bytes_per_second, rates_->node_file_bytes_per_second);
+      std::min(at_once * rates.core_bytes_per_second, rates.node_bytes_per_second);
   price.file_seconds = static_cast<double>(request_->bytes()) / nodes / node_rate;
 }
 

@@ -56,6 +56,9 @@ class Pricing {
   void price_direct(Price& price) const;
   Status price_aggregated(Price& price) const;
   void price_files(double nodes, double callers, Price& price) const;
+  [[nodiscard]] const FileRates& file_rates() const {
+    return request_->direction == Direction::write ? rates_->write : rates_->read;
+  }
   [[nodiscard]] double storage_seconds() const;
 
   const Request* request_;

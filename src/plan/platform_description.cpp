@@ -1,0 +1,264 @@
+#include "plan/platform_description.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+namespace weir::plan {
+namespace {
+
+// Beyond these a figure is a mistake, and sums of them might no longer be numbers.
+constexpr double largest_figure = 1e18;
+constexpr std::int64_t largest_block = std::int64_t{1} << 40;
+// A shared file whose writers do not gain from each other has them one at a time.
+constexpr double gain_of_a_crowd = 0.7;
+
+// One line, without control characters.
+std::string printable(std::string_view given) {
+  constexpr std::size_t most = 200;
+  std::string text(given.substr(0, most));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+struct Stage {
+  double rate = 0;      // of all units, bytes per second
+  double one_user = 0;  // what one rank draws
+  double call_seconds = 0;
+};
+
+class Reader {
+ public:
+  Reader(const toml::table& document, const std::string& source)
+      : document_(document), source_(source) {}
+
+  [[nodiscard]] Error error(const std::string& what) const {
+    Error error = invalid_argument(what);
+    error.file = source_;
+    return error;
+  }
+  // The first thing found wrong stays.
+  void refuse(const std::string& what) {
+    if (status_.ok()) status_ = error(what);
+  }
+  [[nodiscard]] const Status& status() const { return status_; }
+
+  // A figure: a number, or a table whose `value` is one. Nothing where there is none; `least` or
+  // more where there is.
+  std::optional<double> figure(toml::node_view<const toml::node> node, const std::string& name,
+                               double least) {
+    if (!node) return std::nullopt;
+    const auto value = node.is_table() ? node["value"] : node;
+    const std::optional<double> number =
+        value.is_number() ? value.value<double>() : std::optional<double>();
+    if (!number) {
+      refuse(fmt::format("{} is no number and has no value that is one", name));
+    } else if (!(*number >= least && *number <= largest_figure)) {
+      refuse(fmt::format("{} is {:g}: give {:g} to {:g}", name, *number, least, largest_figure));
+      return std::nullopt;
+    }
+    return number;
+  }
+  std::optional<std::int64_t> whole(toml::node_view<const toml::node> node, const std::string& name,
+                                    std::int64_t least, std::int64_t most) {
+    if (!node.is_integer()) return std::nullopt;  // "unknown" is what a probe may have to say
+    const std::int64_t number = node.as_integer()->get();
+    if (number >= least && number <= most) return number;
+    refuse(fmt::format("{} is {}: give {} to {}", name, number, least, most));
+    return std::nullopt;
+  }
+
+  // The first stage of this kind on a route. Nothing where there is none.
+  std::optional<Stage> stage(std::string_view kind, std::string_view direction,
+                             std::string_view route) {
+    const toml::array* const stages = document_["stages"].as_array();
+    if (stages == nullptr) return std::nullopt;
+    for (std::size_t i = 0; i < stages->size(); ++i) {
+      const toml::node_view<const toml::node> one(stages->get(i));
+      const auto goes = one["direction"].value<std::string_view>();
+      if (one["kind"].value<std::string_view>() != kind || (goes && *goes != direction)) continue;
+      const toml::array* const routes = one["routes"].as_array();
+      const bool passes =
+          routes != nullptr &&
+          std::any_of(routes->begin(), routes->end(), [route](const toml::node& node) {
+            return node.value<std::string_view>() == route;
+          });
+      if (passes) return read(one, fmt::format("stages[{}]", i), kind);
+    }
+    return std::nullopt;
+  }
+  std::optional<double> latency(const char* name) {
+    return figure(document_["latencies_seconds"][name], fmt::format("latencies_seconds.{}", name),
+                  0);
+  }
+  // The result, or the default; what keeps it is remembered by its name for people.
+  double either(std::optional<double> described, double estimated, const char* name) {
+    if (described) return *described;
+    estimated_.emplace_back(name);
+    return estimated;
+  }
+  [[nodiscard]] std::string origin() const {
+    const std::string name = printable(document_["name"].value_or(std::string("?")));
+    const std::string measured = printable(document_["measured_utc"].value_or(std::string()));
+    std::string text = fmt::format("platform {} ({}{})", name, source_,
+                                   measured.empty() ? "" : ", measured " + measured);
+    if (!estimated_.empty()) {
+      text += fmt::format("; estimated: {}", fmt::join(estimated_, ", "));
+    }
+    return text;
+  }
+
+ private:
+  std::optional<Stage> read(toml::node_view<const toml::node> one, const std::string& name,
+                            std::string_view kind) {
+    Stage stage;
+    const auto rate = figure(one["rate_bytes_per_second"], name + ".rate_bytes_per_second", 1);
+    if (!rate) {
+      refuse(name + ".rate_bytes_per_second is missing");
+      return std::nullopt;
+    }
+    const auto user =
+        figure(one["one_user_bytes_per_second"], name + ".one_user_bytes_per_second", 1);
+    stage.one_user = user.value_or(*rate);
+    // Units that differ are directories of their own, and a file lies in one of them.
+    const toml::array* const own = one["different_units"].as_array();
+    const bool side_by_side = kind == "target" && (own == nullptr || own->empty());
+    const auto units = whole(one["units"], name + ".units", 1, std::int64_t{1} << 30);
+    stage.rate = *rate * (side_by_side ? static_cast<double>(units.value_or(1)) : 1);
+    stage.call_seconds = figure(one["fixed_seconds"], name + ".fixed_seconds", 0).value_or(0) +
+                         figure(one["turn_seconds"], name + ".turn_seconds", 0).value_or(0);
+    return stage;
+  }
+
+  const toml::table& document_;
+  const std::string& source_;
+  Status status_;
+  std::vector<std::string> estimated_;
+};
+
+void read_memory(Reader& reader, const toml::table& document, PlatformRates& rates) {
+  const auto copy = reader.stage("node", "", "memory");
+  rates.core_copy_bytes_per_second =
+      reader.either(copy ? std::optional(copy->one_user) : std::nullopt,
+                    rates.core_copy_bytes_per_second, "memory copy");
+  if (copy) rates.node_copy_bytes_per_second = copy->rate;
+  rates.copy_run_seconds =
+      reader.either(reader.latency("copy_run"), rates.copy_run_seconds, "copying short runs");
+  const auto cores = reader.whole(document["topology"]["hardware"]["processor"]["cores"],
+                                  "topology.hardware.processor.cores", 1, 1 << 20);
+  if (cores) rates.cores_per_node = *cores;
+}
+
+void read_files(Reader& reader, PlatformRates& rates) {
+  const auto written = reader.stage("node", "write", "cached");
+  rates.write.core_bytes_per_second =
+      reader.either(written ? std::optional(written->one_user) : std::nullopt,
+                    rates.write.core_bytes_per_second, "page cache write");
+  if (written) rates.write.node_bytes_per_second = written->rate;
+  const auto shared = reader.latency("shared_write");
+  const auto alone = reader.latency("shared_write_alone");
+  if (shared && alone) rates.write.one_at_a_time = *shared > gain_of_a_crowd * *alone;
+  std::optional<double> call = shared;
+  if (!call && written && written->call_seconds > 0) call = written->call_seconds;
+  rates.write.call_seconds = reader.either(call, rates.write.call_seconds, "write call");
+
+  const auto read = reader.stage("node", "read", "cached");
+  rates.read.core_bytes_per_second =
+      reader.either(read ? std::optional(read->one_user) : std::nullopt,
+                    rates.read.core_bytes_per_second, "page cache read");
+  if (read) rates.read.node_bytes_per_second = read->rate;
+  rates.read.call_seconds =
+      reader.either(reader.latency("call"), rates.read.call_seconds, "read call");
+}
+
+void read_storage(Reader& reader, const toml::table& document, PlatformRates& rates) {
+  const auto reach = document["targets"][0]["layout"]["reach"].value<std::string_view>();
+  if (reach == "memory") return;
+  if (const auto stage = reader.stage("target", "write", "durable")) {
+    rates.write.storage_bytes_per_second = stage->rate;
+  }
+  if (const auto stage = reader.stage("target", "read", "dropped")) {
+    rates.read.storage_bytes_per_second = stage->rate;
+  }
+  // Of free memory as much as Linux lets be written before writers wait.
+  constexpr double dirty_share = 0.2;
+  const auto memory =
+      reader.figure(document["memory_available_bytes"], "memory_available_bytes", 0);
+  rates.cached_bytes = dirty_share * memory.value_or(0);
+}
+
+void read_network(Reader& reader, PlatformRates& rates) {
+  const auto link = reader.stage("node link", "", "network");
+  rates.link_bytes_per_second = reader.either(link ? std::optional(link->rate) : std::nullopt,
+                                              rates.link_bytes_per_second, "node link");
+  rates.message_seconds =
+      reader.either(reader.latency("message"), rates.message_seconds, "message");
+}
+
+// Of the first directory: its stripes, and what is locked on file systems that nodes share.
+topology::FileTargets read_targets(Reader& reader, const toml::table& document) {
+  topology::FileTargets targets;
+  const auto layout = document["targets"][0]["layout"];
+  const auto stripes = layout["layout"];
+  targets.stripe_bytes =
+      reader
+          .whole(stripes["stripe_bytes"], "targets[0].layout.layout.stripe_bytes", 1, largest_block)
+          .value_or(0);
+  // -1 stands for all targets there are, which the description does not count.
+  constexpr std::int64_t most_targets = 1 << 20;
+  targets.count = std::max<std::int64_t>(
+      1,
+      reader
+          .whole(stripes["stripe_count"], "targets[0].layout.layout.stripe_count", -1, most_targets)
+          .value_or(1));
+  if (layout["reach"].value<std::string_view>() == "network") {
+    const auto block =
+        reader.whole(layout["block_bytes"], "targets[0].layout.block_bytes", 1, largest_block);
+    targets.lock_bytes = std::max(targets.stripe_bytes, block.value_or(0));
+  }
+  return targets;
+}
+
+Result<PlatformDescription> read_document(const toml::table& document, const std::string& source) {
+  Reader reader(document, source);
+  if (document["format"].value<std::string_view>() != "weir-platform") {
+    return reader.error("is no platform description: format is not \"weir-platform\"");
+  }
+  if (document["format_version"].value<std::int64_t>() != 1) {
+    return reader.error("has a format_version that is not 1, the one that this Weir reads");
+  }
+  PlatformDescription description;
+  read_memory(reader, document, description.rates);
+  read_files(reader, description.rates);
+  read_storage(reader, document, description.rates);
+  read_network(reader, description.rates);
+  description.targets = read_targets(reader, document);
+  if (!reader.status().ok()) return reader.status().error();
+  description.rates.origin = reader.origin();
+  return description;
+}
+
+}  // namespace
+
+Result<PlatformDescription> parse_platform_description(std::string_view text,
+                                                       const std::string& source) {
+  const toml::table nothing;
+  if (text.size() > most_description_bytes) {
+    return Reader(nothing, source).error("is too long for a platform description");
+  }
+  try {
+    return read_document(toml::parse(text), source);
+  } catch (const toml::parse_error& wrong) {
+    return Reader(nothing, source)
+        .error(fmt::format("line {} is no TOML: {}", wrong.source().begin.line,
+                           printable(wrong.description())));
+  }
+}
+
+}  // namespace weir::plan

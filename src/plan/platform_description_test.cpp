@@ -1,0 +1,179 @@
+#include "plan/platform_description.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace weir::plan {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The parts of a probed description that count here, a figure with its interval among them.
+constexpr const char* probed = R"(
+format = "weir-platform"
+format_version = 1
+name = "cluster"
+measured_utc = "2026-11-21T10:00:00Z"
+memory_available_bytes = 10000000000
+[topology.hardware.processor]
+cores = 12
+[[targets]]
+directory = "/scratch"
+[targets.layout]
+reach = "network"
+block_bytes = 4194304
+[targets.layout.layout]
+stripe_bytes = 1048576
+stripe_count = 4
+[[stages]]
+name = "memory copy"
+kind = "node"
+routes = ["memory"]
+units = 1
+one_user_bytes_per_second = 8e9
+[stages.rate_bytes_per_second]
+value = 40e9
+low = 30e9
+high = 50e9
+[[stages]]
+name = "page cache write"
+kind = "node"
+direction = "write"
+routes = ["cached", "durable"]
+units = 1
+rate_bytes_per_second = 3e9
+turn_seconds = 9e-6
+[[stages]]
+name = "page cache read"
+kind = "node"
+direction = "read"
+routes = ["cached"]
+units = 1
+rate_bytes_per_second = 5e9
+[[stages]]
+name = "storage write"
+kind = "target"
+direction = "write"
+routes = ["durable"]
+units = 4
+rate_bytes_per_second = 250e6
+[[stages]]
+name = "node link"
+kind = "node link"
+routes = ["network"]
+units = 8
+rate_bytes_per_second = 12e9
+[latencies_seconds]
+call = 2e-6
+message = 1.5e-6
+)";
+
+PlatformDescription parsed(const std::string& text) {
+  return parse_platform_description(text, "p.toml").value();
+}
+
+std::string refusal(const std::string& text) {
+  const auto parsed = parse_platform_description(text, "p.toml");
+  return parsed.ok() ? "taken" : parsed.error().text();
+}
+
+TEST(PlatformDescription, GivesRatesAndTargets) {
+  const auto [rates, targets] = parsed(probed);
+  EXPECT_EQ(rates.core_copy_bytes_per_second, 8e9);
+  EXPECT_EQ(rates.node_copy_bytes_per_second, 40e9);
+  EXPECT_EQ(rates.cores_per_node, 12);
+  EXPECT_EQ(rates.write.node_bytes_per_second, 3e9);
+  EXPECT_EQ(rates.write.call_seconds, 9e-6);
+  EXPECT_EQ(rates.write.storage_bytes_per_second, 4 * 250e6);
+  EXPECT_EQ(rates.read.core_bytes_per_second, 5e9);
+  EXPECT_EQ(rates.read.call_seconds, 2e-6);
+  EXPECT_EQ(rates.read.storage_bytes_per_second, 0);
+  EXPECT_EQ(rates.cached_bytes, 2e9);
+  EXPECT_EQ(rates.link_bytes_per_second, 12e9);
+  EXPECT_EQ(rates.message_seconds, 1.5e-6);
+  EXPECT_EQ(targets, (topology::FileTargets{4, 1 << 20, 4 << 20}));
+}
+
+TEST(PlatformDescription, SaysWhatIsEstimated) {
+  EXPECT_EQ(parsed(probed).rates.origin,
+            "platform cluster (p.toml, measured 2026-11-21T10:00:00Z); estimated: copying short "
+            "runs");
+  const PlatformRates little = parsed("format = 'weir-platform'\nformat_version = 1").rates;
+  EXPECT_THAT(little.origin, HasSubstr("estimated: memory copy, copying short runs, page cache "
+                                       "write, write call, page cache read, read call, node link, "
+                                       "message"));
+  EXPECT_EQ(little.write, PlatformRates().write);
+}
+
+TEST(PlatformDescription, WritersOfASharedFileAreProbedTogetherAndAlone) {
+  const std::string text = probed;
+  const auto alike = parsed(text + "shared_write = 8e-6\nshared_write_alone = 9e-6\n").rates;
+  EXPECT_EQ(alike.write.call_seconds, 8e-6);
+  EXPECT_TRUE(alike.write.one_at_a_time);
+  const auto faster = parsed(text + "shared_write = 2e-6\nshared_write_alone = 9e-6\n").rates;
+  EXPECT_FALSE(faster.write.one_at_a_time);
+}
+
+TEST(PlatformDescription, DirectoriesThatDifferAreNotAddedUp) {
+  const auto rates = parsed(R"(
+format = "weir-platform"
+format_version = 1
+[[stages]]
+kind = "target"
+direction = "write"
+routes = ["durable"]
+units = 2
+rate_bytes_per_second = 100e6
+different_units = [{name = "/a"}, {name = "/b"}]
+)")
+                         .rates;
+  EXPECT_EQ(rates.write.storage_bytes_per_second, 100e6);
+}
+
+TEST(PlatformDescription, RefusesAnythingElseWithOneLine) {
+  const std::string head = "format = 'weir-platform'\nformat_version = 1\n";
+  const auto stage = [&head](const std::string& figures) {
+    return head + "[[stages]]\nkind = 'node'\nroutes = ['memory']\n" + figures;
+  };
+  const std::string deep(100'000, '[');
+  for (const std::string& text :
+       {std::string(),
+        std::string("\0\1\2", 3),
+        std::string("format = "),
+        "a = " + deep,
+        deep,
+        std::string("{\"format\": \"weir-platform\"}"),
+        std::string("format = 'other'"),
+        std::string("format = 'weir-platform'\nformat_version = 2"),
+        std::string("format = 7\nformat_version = 1"),
+        std::string(most_description_bytes + 1, ' ') + head,
+        stage(""),
+        stage("rate_bytes_per_second = 0"),
+        stage("rate_bytes_per_second = -1e9"),
+        stage("rate_bytes_per_second = nan"),
+        stage("rate_bytes_per_second = inf"),
+        stage("rate_bytes_per_second = 1e300"),
+        stage("rate_bytes_per_second = 'fast'"),
+        stage("rate_bytes_per_second = {low = 1}"),
+        stage("rate_bytes_per_second = 1e9\none_user_bytes_per_second = []"),
+        head + "[latencies_seconds]\nmessage = -1",
+        head + "[topology.hardware.processor]\ncores = 0",
+        head + "[[targets]]\n[targets.layout.layout]\nstripe_bytes = -5"}) {
+    const std::string told = refusal(text);
+    EXPECT_THAT(told, HasSubstr("p.toml")) << told;
+    EXPECT_THAT(told, Not(HasSubstr("\n")));
+  }
+  EXPECT_THAT(refusal(stage("rate_bytes_per_second = -3")),
+              HasSubstr("stages[0].rate_bytes_per_second is -3: give 1 to 1e+18"));
+  // Other types in places that are not looked at, or that a probe may not know, do no harm.
+  EXPECT_TRUE(parse_platform_description(head + "stages = 3\ntargets = {a = 1}\n"
+                                                "topology = 'unknown'\nlatencies_seconds = []",
+                                         "p.toml")
+                  .ok());
+}
+
+}  // namespace
+}  // namespace weir::plan
