@@ -203,7 +203,13 @@ typedef struct weir_array_options {
   int64_t chunk_buffer_bytes;     /* with typical_request: a chunk is not larger; 0: 4 MiB */
   int64_t chunk_block_bytes; /* with typical_request: what the file system writes at once; a chunk
                                 is not smaller; 0: 4096 */
-  uint64_t reserved[9];
+  /* With several files: the folders that they lie in, file n in number n modulo directory_count,
+   * all of them there already and seen by every rank under these names; without, all beside the
+   * description. A relative one begins at the folder of `path`. None leads upwards ("..") or is
+   * other than UTF-8. */
+  const char* const* directories;
+  int64_t directory_count; /* 0: none */
+  uint64_t reserved[7];
 } weir_array_options;
 
 /* Creates an array of `dimensions` dimensions (1 to 16) and this shape (elements; an extent may be
@@ -211,8 +217,8 @@ typedef struct weir_array_options {
  * "float32", "float64", "complex64", "complex128", "bool", or "record[BYTES]" for structures that
  * Weir does not look into. All arguments alike.
  *
- * The elements go to the file `path` (with several files, to `path`.0, `path`.1 and so on), the
- * description to `path`.json beside it. The folder exists, and every rank sees it under this path.
+ * The elements go to the file `path` (with several files, to `path`.0, `path`.1 and so on, or to
+ * these names in options->directories), the description to `path`.json beside it. The folder exists, and every rank sees it under this path.
  * An array that is there already is replaced, its elements being lost. Elements that were never
  * written read as 0. */
 int weir_array_create(weir_session* session, const char* path, int32_t dimensions,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,33 @@ Outcome read_files(const weir_array_options& options, RawArray& array) {
                     options.files));
   }
   array.files = 0;  // chosen by the collective
+  return {};
+}
+
+Outcome read_directories(const weir_array_options& options, RawArray& array) {
+  const std::int64_t count = options.directory_count;
+  if (count < 0 || count > storage::most_directories) {
+    return bad_argument(fmt::format("options.directory_count is {}: give 0 to {}", count,
+                                    storage::most_directories));
+  }
+  if ((count == 0) != (options.directories == nullptr)) {
+    return bad_argument(fmt::format("options.directory_count is {}, but options.directories is {}",
+                                    count, count == 0 ? "given" : "null"));
+  }
+  if (count > 0 && array.layout == FileLayout::shared) {
+    return bad_argument(fmt::format(
+        "options.directory_count is {}, but options.files is WEIR_SHARED_FILE: one file lies in "
+        "one folder",
+        count));
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const char* const name = *std::next(options.directories, i);
+    if (name == nullptr) return bad_argument(fmt::format("options.directories[{}] is null", i));
+    if (Status possible = storage::check_directory_name(name); !possible.ok()) {
+      return outcome_of(possible.error(), fmt::format("options.directories[{}]", i));
+    }
+    array.directories.emplace_back(name);
+  }
   return {};
 }
 
@@ -128,6 +156,7 @@ Outcome read_definition(const weir_session& session, const Definition& given,
   if (outcome.ok()) outcome = read_order(given.options->order, array->order);
   if (outcome.ok()) outcome = read_chunks(session, *given.options, *array);
   if (outcome.ok()) outcome = read_files(*given.options, *array);
+  if (outcome.ok()) outcome = read_directories(*given.options, *array);
   return outcome;
 }
 
@@ -138,13 +167,18 @@ std::string options_text(const weir_session& session, const Definition& given) {
   if (options.natural_chunks != nullptr && session.holds(options.natural_chunks)) {
     natural = options.natural_chunks->text;
   }
+  std::string directories = fmt::format("{}", options.directory_count);
+  const bool listed =
+      options.directories != nullptr && options.directory_count <= storage::most_directories;
+  for (std::int64_t i = 0; listed && i < options.directory_count; ++i) {
+    directories += " " + quoted(*std::next(options.directories, i));
+  }
   return fmt::format(
       "order {}, files {}, chunks {}, natural_chunks {}, typical_request {}, chunk_buffer_bytes "
-      "{}, "
-      "chunk_block_bytes {}",
+      "{}, chunk_block_bytes {}, directories {}",
       options.order, options.files, extents_text(given.dimensions, options.chunks), natural,
       extents_text(given.dimensions, options.typical_request), options.chunk_buffer_bytes,
-      options.chunk_block_bytes);
+      options.chunk_block_bytes, directories);
 }
 
 // Enters an array that all ranks have opened.

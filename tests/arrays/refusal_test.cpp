@@ -144,6 +144,8 @@ TEST_F(Refusal, Arrays) {
     return [this, change] { return create_array(spoilt(change)); };
   };
   const Extents chunks = {4, 0};
+  const Extents good_chunks = {4, 3};
+  const char* const upwards = "a/../..";
   const std::vector<Case> cases = {
       {"type", with([](Call& c) { c.type = "double"; }), "'double'"},
       {"record", with([](Call& c) { c.type = "record[0]"; }), "record of 0 bytes"},
@@ -163,6 +165,20 @@ TEST_F(Refusal, Arrays) {
        }),
        "give one"},
       {"natural", with([&](Call& c) { c.array_options.natural_chunks = other_->get(); }), "8 x 7"},
+      {"directories", with([](Call& c) { c.array_options.directory_count = 2; }),
+       "options.directories is null"},
+      {"directories of a shared file", with([&](Call& c) {
+         c.array_options.directories = &upwards;
+         c.array_options.directory_count = 1;
+       }),
+       "WEIR_SHARED_FILE"},
+      {"directory", with([&](Call& c) {
+         c.array_options.chunks = good_chunks.data();
+         c.array_options.files = WEIR_FILE_PER_RANK;
+         c.array_options.directories = &upwards;
+         c.array_options.directory_count = 1;
+       }),
+       "'a/../..': a name may not lead upwards"},
       {"reserved", with([](Call& c) { c.array_options.reserved[0] = 7; }), "reserved"},
   };
   for (const Case& wrong : cases) expect_refused(wrong);

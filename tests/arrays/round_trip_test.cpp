@@ -263,6 +263,36 @@ TEST_F(RoundTrip, ChunksInOneFileAndInSeveral) {
   }
 }
 
+TEST_F(RoundTrip, FilesInSeveralDirectories) {
+  const Extents shape = {10, 13};
+  const Extents chunks = {4, 5};
+  const std::string far = path("far");
+  if (rank_of_world() == 0) {
+    std::filesystem::create_directory(far);
+    std::filesystem::create_directory(path("near"));
+  }
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape, "BLOCK, *");
+  const auto columns = session.distribution(shape, "*, BLOCK");
+  const std::vector<const char*> directories = {far.c_str(), "near"};
+  weir_array_options options = {};
+  options.files = WEIR_FILE_PER_RANK;
+  options.chunks = chunks.data();
+  options.directories = directories.data();
+  options.directory_count = 2;
+  auto array = session.create<float>(path("a"), shape, options);
+  array.write(rows, numbered_part<float>(rows, shape));
+  array.close();
+  for (int file = 0; file < size_of_world(); ++file) {
+    const std::string folder = file % 2 == 0 ? far : path("near");
+    EXPECT_TRUE(std::filesystem::exists(folder + "/a." + std::to_string(file)));
+  }
+  auto again = session.open(path("a"));
+  std::vector<float> part(columns.elements());
+  again.read(columns, part);
+  EXPECT_EQ(part, numbered_part<float>(columns, shape));
+}
+
 TEST_F(RoundTrip, ExtentZero) {
   Session session(MPI_COMM_WORLD);
   const auto dealt = session.distribution({0, 4}, "BLOCK, *");

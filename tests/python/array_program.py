@@ -99,6 +99,26 @@ def sections(folder: Path) -> None:
         np.testing.assert_array_equal(array.read(dealt, section=cut), part_of(expected, dealt))
 
 
+def directories(folder: Path) -> None:
+    """A file per rank, all of them in another folder than the description."""
+    with weir.Session(COMM) as session:
+        whole = numbered((9, 12), "int32")
+        dealt = session.distribution(whole.shape, "BLOCK, *")
+        if COMM.rank == 0:
+            (folder / "far").mkdir()
+        array = session.create(
+            str(folder / "a"),
+            whole.shape,
+            "int32",
+            chunks=(4, 5),
+            files="per rank",
+            directories=[str(folder / "far")],
+        )
+        array.write(dealt, part_of(whole, dealt))
+        np.testing.assert_array_equal(array.read(dealt), part_of(whole, dealt))
+        assert (folder / "far" / f"a.{COMM.rank}").exists()
+
+
 def boxes(folder: Path) -> None:
     """Each rank has two boxes in arrays of their own."""
     with weir.Session(COMM) as session:

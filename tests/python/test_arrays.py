@@ -40,7 +40,7 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
 @pytest.mark.parametrize(
     ("ranks", "cases"),
     [
-        (1, ["memory", "sections"]),
+        (1, ["memory", "sections", "directories"]),
         (3, ["element_types", "sections", "boxes", "refusals"]),
         (4, ["memory", "records", "requests"]),
     ],

@@ -70,7 +70,9 @@ class ArrayOptions(ctypes.Structure):
         ("typical_request", POINTER(c_int64)),
         ("chunk_buffer_bytes", c_int64),
         ("chunk_block_bytes", c_int64),
-        ("reserved", c_uint64 * 9),
+        ("directories", POINTER(c_char_p)),
+        ("directory_count", c_int64),
+        ("reserved", c_uint64 * 7),
     ]
 
 

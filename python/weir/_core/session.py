@@ -300,8 +300,13 @@ class Session:
         chunk_buffer_bytes: int = 0,
         chunk_block_bytes: int = 0,
         files: Literal["shared", "per aggregator", "per rank"] = "shared",
+        directories: Sequence[str] = (),
     ) -> Array:
-        """Creates an array of an element type by Weir's name or NumPy's type."""
+        """Creates an array of an element type by Weir's name or NumPy's type.
+
+        Several files lie in the `directories` in turn, which are there already.
+        """
+        names = [str(directory).encode() for directory in directories]
         options = c.ArrayOptions(
             order=ORDERS[order],
             files=FILES[files],
@@ -309,6 +314,8 @@ class Session:
             typical_request=numbers(typical_request),
             chunk_buffer_bytes=chunk_buffer_bytes,
             chunk_block_bytes=chunk_block_bytes,
+            directories=(ctypes.c_char_p * len(names))(*names) if names else None,
+            directory_count=len(names),
         )
         if natural_chunks is not None:
             options.natural_chunks = natural_chunks.handle

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -15,8 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t version = 1;
+// Documents are of the earliest version that has what they say: 2 adds "directories".
+constexpr std::int64_t newest_version = 2;
 constexpr std::int64_t most_files = std::int64_t{1} << 20;
+constexpr std::size_t longest_directory = 3072;  // leaves room for a name in what systems allow
 // No description needs more; a parser should not be made to read gigabytes.
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
@@ -70,6 +73,21 @@ class Reader {
     }
     return numbers;
   }
+  std::vector<std::string> texts(const Json& value, const char* name) {
+    std::vector<std::string> texts;
+    if (!value.is_array() || value.empty() || value.size() > std::size_t{most_directories}) {
+      refuse(fmt::format("\"{}\" is no list of 1 to {} texts", name, most_directories));
+      return texts;
+    }
+    for (const Json& one : value) {
+      if (one.is_string()) {
+        texts.push_back(one.get<std::string>());
+      } else {
+        refuse(fmt::format("\"{}\" holds what is no text", name));
+      }
+    }
+    return texts;
+  }
   const Json* member(const char* name) {
     const auto found = document_.find(name);
     if (found != document_.end()) return &*found;
@@ -104,7 +122,31 @@ std::string printable(std::string text) {
   return text;
 }
 
+// As JSON spells it; what is no UTF-8 is replaced.
+std::string spelled(const Json& document, int indent) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
+
+Status check_directory_name(const std::string& name) {
+  const auto wrong = [&](const char* rule) {
+    return invalid_argument(fmt::format("directory '{}': {}", printable(name), rule));
+  };
+  if (name.empty()) return wrong("give a name; the folder of the array itself is \"./\"");
+  if (name.size() > longest_directory) return wrong("its name is too long");
+  if (std::any_of(name.begin(), name.end(),
+                  [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    return wrong("a name has no control characters");
+  }
+  for (const auto& part : std::filesystem::path(name)) {
+    if (part == "..") return wrong("a name may not lead upwards (..); give it in full");
+  }
+  if (Json::parse(spelled(name, -1), nullptr, false) != Json(name)) {
+    return wrong("its name is not in UTF-8, as the array's document needs it");
+  }
+  return {};
+}
 
 Result<array::ChunkGrid> RawArray::grid() const {
   return array::ChunkGrid::create(shape, chunk_extents.value_or([&] {
@@ -124,6 +166,18 @@ Status RawArray::check() const {
         "{} files: only chunks are spread over files, in the layout per-aggregator or per-rank",
         files));
   }
+  if (!directories.empty() && layout == FileLayout::shared) {
+    return invalid_argument(fmt::format(
+        "{} directories for one shared file: they are for the layouts per-aggregator and per-rank",
+        directories.size()));
+  }
+  if (directories.size() > std::size_t{most_directories}) {
+    return invalid_argument(
+        fmt::format("{} directories: give at most {}", directories.size(), most_directories));
+  }
+  for (const std::string& name : directories) {
+    if (Status possible = check_directory_name(name); !possible.ok()) return possible;
+  }
   const auto chunks = grid();
   if (!chunks) return chunks.error();
   std::int64_t elements = 1;
@@ -142,7 +196,7 @@ Status RawArray::check() const {
 std::string raw_array_json(const RawArray& array) {
   Json document;
   document["format"] = "weir-raw";
-  document["version"] = version;
+  document["version"] = array.directories.empty() ? 1 : 2;
   document["shape"] = list_of(array.shape.extents());
   document["type"] = array.type.name();
   document["order"] = array.order == array::Order::row_major ? "row-major" : "column-major";
@@ -156,7 +210,8 @@ std::string raw_array_json(const RawArray& array) {
     if (layout == array.layout) document["layout"] = name;
   }
   document["files"] = array.files;
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (!array.directories.empty()) document["directories"] = array.directories;
+  return spelled(document, 2) + "\n";
 }
 
 Result<RawArray> parse_raw_array(std::string_view text, const std::string& source) {
@@ -174,9 +229,9 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
     reader.refuse(fmt::format("is of format \"{}\", not \"weir-raw\"", printable(format)));
   }
   const std::int64_t found_version = reader.whole("version");
-  if (reader.status().ok() && found_version != version) {
-    reader.refuse(
-        fmt::format("is of version {}; this Weir reads version {}", found_version, version));
+  if (reader.status().ok() && (found_version < 1 || found_version > newest_version)) {
+    reader.refuse(fmt::format("is of version {}; this Weir reads versions 1 to {}", found_version,
+                              newest_version));
   }
   if (!reader.status().ok()) return reader.status().error();
 
@@ -184,7 +239,8 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
     constexpr std::array known = {"format", "version",    "shape",       "type",
                                   "order",  "byte_order", "offset",      "chunk_shape",
                                   "layout", "files",      "chunk_reason"};
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    const bool newer = key == "directories" && found_version >= 2;
+    if (!newer && std::find(known.begin(), known.end(), key) == known.end()) {
       reader.refuse(fmt::format("holds the unknown \"{}\"", printable(key)));
     }
   }
@@ -215,6 +271,10 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
     chunks = reader.list(*found, "chunk_shape");
     if (document.contains("chunk_reason")) reason = printable(reader.text("chunk_reason"));
   }
+  std::vector<std::string> directories;
+  if (const auto found = document.find("directories"); found != document.end()) {
+    directories = reader.texts(*found, "directories");
+  }
   if (!reader.status().ok()) return reader.status().error();
 
   const auto shape = array::Shape::create(extents);
@@ -228,7 +288,8 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
                  chunks,
                  reason,
                  layout->first,
-                 files};
+                 files,
+                 directories};
   if (const Status possible = array.check(); !possible.ok()) {
     return reader.error(possible.error().message);
   }
@@ -238,7 +299,15 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
 std::string sidecar_path(const std::string& path) { return path + ".json"; }
 
 std::string data_path(const RawArray& array, const std::string& path, std::int64_t number) {
-  return array.layout == FileLayout::shared ? path : fmt::format("{}.{}", path, number);
+  if (array.layout == FileLayout::shared) return path;
+  std::string beside = fmt::format("{}.{}", path, number);
+  if (array.directories.empty()) return beside;
+  const auto turn = number % static_cast<std::int64_t>(array.directories.size());
+  const std::filesystem::path place(beside);
+  // An absolute directory replaces the folder it is joined to.
+  return (place.parent_path() / array.directories[static_cast<std::size_t>(turn)] /
+          place.filename())
+      .string();
 }
 
 }  // namespace weir::storage

@@ -5,12 +5,17 @@
 // is in file c mod `files`, in the slot c div `files` of that file; every slot has room for a whole
 // chunk, and a chunk at the array's upper edge fills the beginning of its slot, packed in its own
 // extents. Elements inside a chunk are in `order`.
+//
+// Several files may lie in several directories, file n in number n mod their count. A relative one
+// is taken from the folder of the document and cannot leave it, so an array without absolute ones
+// can be moved as a whole and its document leads nowhere else. Nothing may be reached by "..".
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "array/chunk_grid.hpp"
 #include "array/element_type.hpp"
@@ -19,6 +24,11 @@
 #include "common/status.hpp"
 
 namespace weir::storage {
+
+// At most so many directories has an array.
+inline constexpr std::int64_t most_directories = std::int64_t{1} << 12;
+// Fails on a name that a document cannot carry: empty, too long, leading upwards, not in UTF-8.
+[[nodiscard]] Status check_directory_name(const std::string& name);
 
 // Into which files the chunks go. They are read alike; only the number of files differs.
 enum class FileLayout : std::uint8_t { shared, per_aggregator, per_rank };
@@ -33,11 +43,14 @@ struct RawArray {
   std::string chunk_reason = {};  // NOLINT(readability-redundant-member-init)
   FileLayout layout = FileLayout::shared;
   std::int64_t files = 1;  // 1 when shared
+  // Where the files lie in turn; none: beside the document.
+  std::vector<std::string> directories = {};  // NOLINT(readability-redundant-member-init)
 
   // The grid of chunks; of one chunk, the whole array, when contiguous.
   [[nodiscard]] Result<array::ChunkGrid> grid() const;
   // Fails on what cannot be: a negative offset, chunks of another number of dimensions or below 1,
-  // several files without chunks, no file, more than 2^20, files that end beyond 2^63 - 1 bytes.
+  // several files without chunks, no file, more than 2^20, files that end beyond 2^63 - 1 bytes,
+  // directories for a shared file, more than 2^12, or with a name that a document cannot carry.
   [[nodiscard]] Status check() const;
 
   friend bool operator==(const RawArray&, const RawArray&) = default;
@@ -48,7 +61,8 @@ struct RawArray {
 [[nodiscard]] std::string raw_array_json(const RawArray& array);
 [[nodiscard]] Result<RawArray> parse_raw_array(std::string_view text, const std::string& source);
 
-// The path of the document, and of data file `number`: PATH itself when shared, else PATH.NUMBER.
+// The path of the document, and of data file `number`: PATH itself when shared, else PATH.NUMBER or
+// the same name in the file's directory.
 [[nodiscard]] std::string sidecar_path(const std::string& path);
 [[nodiscard]] std::string data_path(const RawArray& array, const std::string& path,
                                     std::int64_t number);

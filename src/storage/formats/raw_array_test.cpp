@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::storage {
@@ -61,7 +62,8 @@ TEST(RawArray, RefusesHostileDocuments) {
   std::string many = "\"shape\": [1";
   for (int i = 0; i < 100000; ++i) many += ",1";
   const std::vector<Case> cases = {
-      {"\"version\": 1", "\"version\": 2", "version 2"},
+      {"\"version\": 1", "\"version\": 3", "version 3"},
+      {"\"version\": 1", "\"version\": 0", "version 0"},
       {"\"version\": 1", "\"version\": -1", "version"},
       {"\"version\": 1", "\"version\": 1.5", "version"},
       {"\"version\": 1", "\"version\": 1, \"colour\": 3", "colour"},
@@ -119,6 +121,59 @@ TEST(RawArray, RefusesWhatIsNoDocument) {
   for (std::size_t length = 0; length + 2 < good.size(); length += 7) {
     EXPECT_FALSE(parse_raw_array(good.substr(0, length), "x.json").ok());
   }
+}
+
+RawArray spread_over(std::vector<std::string> directories) {
+  RawArray array = chunked();
+  array.directories = std::move(directories);
+  return array;
+}
+
+TEST(RawArray, FilesLieInDirectoriesInTurn) {
+  const RawArray array = spread_over({"/mnt/a", "near", "./"});
+  const auto again = parse_raw_array(raw_array_json(array), "x.json");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again.value(), array);
+  EXPECT_EQ(data_path(array, "/data/b", 0), "/mnt/a/b.0");
+  EXPECT_EQ(data_path(array, "/data/b", 1), "/data/near/b.1");
+  EXPECT_EQ(data_path(array, "b", 1), "near/b.1");
+  EXPECT_EQ(data_path(array, "/data/b", 3), "/mnt/a/b.3");
+  // Documents that need no directories stay readable by what knows version 1 alone.
+  EXPECT_NE(raw_array_json(chunked()).find("\"version\": 1"), std::string::npos);
+}
+
+TEST(RawArray, RefusesDirectoriesThatCannotBe) {
+  for (const std::string& name :
+       {std::string(), std::string(".."), std::string("a/../../etc"), std::string("/a/.."),
+        std::string("a\nb"), std::string("a\0b", 3), std::string("a\x1b[2J"),
+        std::string("latin-\xe9"), std::string(5000, 'a')}) {
+    const Status possible = spread_over({"/mnt/a", name}).check();
+    ASSERT_FALSE(possible.ok()) << name;
+    EXPECT_EQ(possible.error().text().find('\n'), std::string::npos);
+  }
+  EXPECT_FALSE(spread_over(std::vector<std::string>(5000, "a")).check().ok());
+  RawArray shared = spread_over({"/mnt/a"});
+  shared.layout = FileLayout::shared;
+  shared.files = 1;
+  EXPECT_FALSE(shared.check().ok());
+}
+
+TEST(RawArray, RefusesHostileDirectoriesOfDocuments) {
+  const std::string good = raw_array_json(spread_over({"near"}));
+  ASSERT_TRUE(parse_raw_array(good, "x.json").ok());
+  const std::string list = "[\n    \"near\"\n  ]";
+  ASSERT_NE(good.find(list), std::string::npos);
+  for (const std::string wrong : {"[]", "\"near\"", "{\"0\": \"near\"}", "[7]", "[null]", "[[]]",
+                                  "[\"../../home\"]", "[\"near\", \"\"]", "[\"a\\u0000b\"]"}) {
+    std::string text = good;
+    text.replace(text.find(list), list.size(), wrong);
+    const auto parsed = parse_raw_array(text, "x.json");
+    ASSERT_FALSE(parsed.ok()) << wrong;
+    EXPECT_NE(parsed.error().text().find("director"), std::string::npos) << parsed.error().text();
+  }
+  std::string first = good;
+  first.replace(first.find("\"version\": 2"), 12, "\"version\": 1");
+  EXPECT_FALSE(parse_raw_array(first, "x.json").ok());
 }
 
 }  // namespace

@@ -31,6 +31,15 @@ std::int64_t bytes_of_file(const RawArray& array, std::int64_t number) {
   return array.offset + slots * bytes_per_slot(array);
 }
 
+// The files whose sizes are compared with the document: one in each directory, and the last.
+std::vector<std::int64_t> looked_at(const RawArray& array) {
+  const auto directories = static_cast<std::int64_t>(array.directories.size());
+  std::vector<std::int64_t> numbers = {0};
+  for (std::int64_t n = 1; n < std::min(directories, array.files); ++n) numbers.push_back(n);
+  if (numbers.back() < array.files - 1) numbers.push_back(array.files - 1);
+  return numbers;
+}
+
 Status write_document(const RawArray& array, const std::string& path) {
   auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
   if (!file) return file.error();
@@ -79,10 +88,17 @@ Result<RawArray> open_raw_files(const std::string& path) {
   auto array = parse_raw_array(
       {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(bytes)}, document);
   if (!array) return array;
-  for (const std::int64_t number : {std::int64_t{0}, array.value().files - 1}) {
+  for (const std::int64_t number : looked_at(array.value())) {
     const std::string name = data_path(array.value(), path, number);
     struct stat information {};
     if (::stat(name.c_str(), &information) != 0) return system_failure("stat", name, -1, errno);
+    if (!S_ISREG(information.st_mode)) {
+      Error error;
+      error.code = ErrorCode::corrupt;
+      error.file = name;
+      error.message = "is no file, as the document of an array tells";
+      return error;
+    }
     const std::int64_t expected = bytes_of_file(array.value(), number);
     if (information.st_size < expected) {
       Error error;

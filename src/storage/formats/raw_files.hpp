@@ -15,9 +15,11 @@
 namespace weir::storage {
 
 // Makes the data files, empty and then of their full size (without taking up space), and the
-// document, last: an array whose document is there has its files. For one rank.
+// document, last: an array whose document is there has its files. The directories are there
+// already. For one rank.
 Status create_raw_files(const RawArray& array, const std::string& path);
-// Reads the document and compares the sizes of the first and the last file with it. For one rank.
+// Reads the document and compares the sizes of the last file and of one in each directory with it.
+// For one rank.
 Result<RawArray> open_raw_files(const std::string& path);
 
 struct FileTraffic {

@@ -55,6 +55,39 @@ TEST(RawFiles, ChunksLieInTurnInTheFiles) {
   EXPECT_TRUE(files.sync().ok());
 }
 
+TEST(RawFiles, LieInSeveralDirectories) {
+  TestFolder folder;
+  const std::string path = folder.path("a");
+  RawArray array = chunks_in(3);
+  array.directories = {folder.path("far"), "near"};
+  EXPECT_FALSE(create_raw_files(array, path).ok());  // they have to be there
+  std::filesystem::create_directory(folder.path("far"));
+  std::filesystem::create_directory(folder.path("near"));
+  ASSERT_TRUE(create_raw_files(array, path).ok());
+  EXPECT_TRUE(std::filesystem::exists(folder.path("far/a.0")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("near/a.1")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("far/a.2")));
+  const auto opened = open_raw_files(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  RawFiles files(opened.value(), path, true);
+  std::array<std::byte, 16> data{};
+  data.fill(std::byte{7});
+  const Slice slice{data.data(), 16};
+  FileTraffic traffic;
+  for (const std::int64_t chunk : {0, 1, 2, 8}) {
+    const auto place = files.place_of_chunk(chunk);
+    ASSERT_TRUE(files.write(place.file, {&slice, 1}, place.offset, traffic).ok());
+  }
+  EXPECT_TRUE(files.close().ok());
+  // What lies in the document's place may be something else by now.
+  std::filesystem::remove(folder.path("near/a.1"));
+  EXPECT_FALSE(open_raw_files(path).ok());
+  std::filesystem::create_directory(folder.path("near/a.1"));
+  const auto folder_there = open_raw_files(path);
+  ASSERT_FALSE(folder_there.ok());
+  EXPECT_EQ(folder_there.error().code, ErrorCode::corrupt);
+}
+
 TEST(RawFiles, TellWhereAFileEnds) {
   TestFolder folder;
   const std::string path = folder.path("a");
