@@ -218,9 +218,9 @@ typedef struct weir_array_options {
  * Weir does not look into. All arguments alike.
  *
  * The elements go to the file `path` (with several files, to `path`.0, `path`.1 and so on, or to
- * these names in options->directories), the description to `path`.json beside it. The folder exists, and every rank sees it under this path.
- * An array that is there already is replaced, its elements being lost. Elements that were never
- * written read as 0. */
+ * these names in options->directories), the description to `path`.json beside it. The folder
+ * exists, and every rank sees it under this path. An array that is there already is replaced, its
+ * elements being lost. Elements that were never written read as 0. */
 int weir_array_create(weir_session* session, const char* path, int32_t dimensions,
                       const int64_t* shape, const char* element_type,
                       const weir_array_options* options, weir_array** array);
