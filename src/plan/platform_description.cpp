@@ -149,7 +149,7 @@ void read_memory(Reader& reader, const toml::table& document, PlatformRates& rat
                     rates.core_copy_bytes_per_second, "memory copy");
   if (copy) rates.node_copy_bytes_per_second = copy->rate;
   rates.copy_run_seconds =
-      reader.either(reader.latency("copy_run"), rates.copy_run_seconds, "copying short runs");
+      reader.either(reader.latency("run_copy"), rates.copy_run_seconds, "copying short runs");
   const auto cores = reader.whole(document["topology"]["hardware"]["processor"]["cores"],
                                   "topology.hardware.processor.cores", 1, 1 << 20);
   if (cores) rates.cores_per_node = *cores;

@@ -156,6 +156,20 @@ def test_a_probe_becomes_stages_in_the_order_of_the_path() -> None:
     assert platform.ranks_per_host == 4
 
 
+def test_what_the_library_prices_by_is_found() -> None:
+    samples = samples_of("memory_copy", lambda _, s: s / 4e9, noise=0)
+    samples += samples_of("run_copy", lambda _, s: 7e-9 + s / 4e9, ranks=(1,), sizes=(64,))
+    # On each host three ranks of the six, who wait for each other.
+    samples += samples_of("shared_write", lambda n, _: 5e-6 * n / 2, ranks=(6,), sizes=(512,))
+    samples += samples_of("shared_write", lambda _n, _s: 4e-6, ranks=(1,), sizes=(512,))
+    hosts = {"node00": 3, "node01": 3}
+    found = fit_platform(make_probe(samples, ranks=6, ranks_by_host=hosts), "test data")
+    latencies = found.latencies_seconds
+    assert latencies["run_copy"].value == pytest.approx(7e-9, rel=0.2)
+    assert latencies["shared_write"].value == pytest.approx(5e-6, rel=0.1)
+    assert latencies["shared_write_alone"].value == pytest.approx(4e-6, rel=0.1)
+
+
 def test_direct_samples_make_stages_of_their_own() -> None:
     samples = samples_of("storage_write", lambda n, s: 1e-3 + n * s / 1e9)
     samples += samples_of("direct_write", lambda n, s: 1e-4 + n * s / 2e9, seed=2)

@@ -24,6 +24,7 @@ constexpr int many_targets = 3;
 
 constexpr std::int64_t most_copied = std::int64_t{1} << 30;
 constexpr std::int64_t most_calls = 200'000;
+constexpr std::int64_t most_shared_writes = 20'000;
 constexpr std::int64_t most_syncs = 1000;
 constexpr std::int64_t most_files = 2000;
 constexpr std::int64_t most_messages = 50'000;
@@ -69,6 +70,10 @@ class Maker {
            .most_operations = std::max<std::int64_t>(1, most_copied / shape_.copy_bytes),
            .weight = other_weight});
     }
+    add({.operation = Operation::run_copy,
+         .bytes = copied_run_bytes,
+         .most_operations = most_copied / copied_run_bytes,
+         .weight = other_weight});
     for (const int ranks : one_and_all()) {
       add({.operation = Operation::busy_work,
            .ranks = ranks,
@@ -92,6 +97,12 @@ class Maker {
              .bytes = 8,
              .target = target,
              .most_operations = most_calls,
+             .weight = other_weight});
+        add({.operation = Operation::shared_write,
+             .ranks = ranks,
+             .bytes = shared_row_bytes,
+             .target = target,
+             .most_operations = most_shared_writes,
              .weight = other_weight});
       }
       add({.operation = Operation::fsync,
@@ -225,6 +236,8 @@ std::vector<std::string> sample_names(Operation operation) {
   switch (operation) {
     case Operation::memory_copy:
       return {"memory_copy"};
+    case Operation::run_copy:
+      return {"run_copy"};
     case Operation::cache_write:
       return {"cache_write"};
     case Operation::cache_read:
@@ -239,6 +252,8 @@ std::vector<std::string> sample_names(Operation operation) {
       return {"direct_read"};
     case Operation::call:
       return {"call"};
+    case Operation::shared_write:
+      return {"shared_write"};
     case Operation::fsync:
       return {"fsync"};
     case Operation::files:

@@ -10,9 +10,14 @@ namespace weir::bench::probe {
 inline constexpr std::int64_t KiB = 1024;
 inline constexpr std::int64_t MiB = 1024 * KiB;
 
+inline constexpr std::int64_t copied_run_bytes = 64;
+// Of the file that the ranks of a host write together.
+inline constexpr std::int64_t shared_row_bytes = 512;
+
 // As python/weir/results/probe.py names and explains them; `files` is create, stat and remove.
 enum class Operation {
   memory_copy,
+  run_copy,
   cache_write,
   cache_read,
   storage_write,
@@ -20,6 +25,7 @@ enum class Operation {
   direct_write,
   direct_read,
   call,
+  shared_write,
   fsync,
   files,
   barrier,

@@ -1,5 +1,6 @@
 #include "workloads/probe/instrument.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "array/copy.hpp"
 #include "common/clock.hpp"
 #include "workloads/madbench/busy_work.hpp"
 #include "workloads/probe/bursts.hpp"
@@ -20,6 +22,7 @@ using storage::Direction;
 using storage::Durability;
 
 constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t row_stride = 8;             // rows between those of a rank that copies
 constexpr std::int64_t checked_bytes = 256 * KiB;  // of what a trial has read
 
 Pattern pattern_of(Operation operation) {
@@ -89,6 +92,10 @@ Status Instrument::provide_buffers(std::int64_t bytes) {
 
 Status Instrument::add_target(const std::string& folder) {
   targets_.emplace_back(guard_, folder, static_cast<std::uint32_t>(job_.rank));
+  // In the folder of the host's first rank.
+  const std::string job_folder = folder.substr(0, folder.rfind('/'));
+  shared_files_.emplace_back(
+      guard_, fmt::format("{}/rank-{}/shared", job_folder, job_.node_world_ranks.front()));
   return meeting_.meet(targets_.back().make());
 }
 
@@ -151,12 +158,16 @@ Result<std::vector<double>> Instrument::trial(const Cell& cell, const TrialPlan&
     switch (cell.operation) {
       case Operation::memory_copy:
         return copy_memory(cell, plan.operations);
+      case Operation::run_copy:
+        return copy_runs(cell, plan.operations);
       case Operation::busy_work:
         return work(cell, plan.operations);
       case Operation::barrier:
         return meet(plan.operations);
       case Operation::call:
         return call(cell, plan.operations);
+      case Operation::shared_write:
+        return write_shared(cell, plan.operations);
       case Operation::fsync:
         return sync(cell, plan.operations);
       case Operation::latency:
@@ -260,6 +271,28 @@ Result<double> Instrument::copy_memory(const Cell& cell, std::int64_t operations
   return seconds_of_span({}, times, mine);
 }
 
+Result<double> Instrument::copy_runs(const Cell& cell, std::int64_t operations) {
+  if (Status status = meeting_.meet({}); !status) return status.error();
+  const bool mine = takes_part(cell);
+  // As a rank's rows go into a buffer: packed on one side, far apart on the other.
+  const std::int64_t stride = row_stride * cell.bytes;
+  const std::int64_t rows = buffers_.bytes_each() / stride;
+  Times times;
+  times.start_ns = monotonic_ns();
+  for (std::int64_t done = 0; mine && done < operations;) {
+    const std::int64_t count = std::min(rows, operations - done);
+    array::StridedCopy copy;
+    copy.bytes = cell.bytes;
+    if (count > 1) copy.levels.push_back({count, cell.bytes, stride});
+    copy.run(written_image(), read_image());
+    // The copy must happen although nobody reads it.
+    asm volatile("" : : "r"(read_image()) : "memory");
+    done += count;
+  }
+  times.end_ns = monotonic_ns();
+  return seconds_of_span({}, times, mine);
+}
+
 Result<double> Instrument::work(const Cell& cell, std::int64_t operations) {
   if (Status status = meeting_.meet({}); !status) return status.error();
   const bool mine = takes_part(cell);
@@ -293,6 +326,26 @@ Result<double> Instrument::call(const Cell& cell, std::int64_t operations) {
   times.start_ns = times.end_ns = monotonic_ns();
   if (mine) status = file_of(cell).read_words(operations, read_image(), &times);
   return seconds_of_span(std::move(status), times, mine);
+}
+
+Result<double> Instrument::write_shared(const Cell& cell, std::int64_t operations) {
+  SharedFile& file = shared_files_[static_cast<std::size_t>(cell.target)];
+  const bool mine = takes_part(cell);
+  Times times;
+  // Its pages are to be resident, and its disk space given, for all ranks alike.
+  Status status = file.open();
+  if (status && mine) {
+    status = file.write_rows(operations, job_.node_rank, job_.node_size, written_image(), &times);
+  }
+  if (status = meeting_.meet(std::move(status), waiting_of(mine)); !status) return status.error();
+  times.start_ns = times.end_ns = monotonic_ns();
+  if (mine) {
+    status = file.write_rows(operations, job_.node_rank, job_.node_size, written_image(), &times);
+  }
+  const auto seconds = seconds_of_span(std::move(status), times, mine);
+  if (!seconds) return seconds;
+  if (status = meeting_.meet(mine ? file.sync() : Status()); !status) return status.error();
+  return seconds;
 }
 
 Result<double> Instrument::sync(const Cell& cell, std::int64_t operations) {

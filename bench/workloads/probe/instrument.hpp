@@ -16,6 +16,7 @@
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
 #include "workloads/probe/cells.hpp"
+#include "workloads/probe/shared_file.hpp"
 #include "workloads/probe/target_file.hpp"
 
 namespace weir::bench::probe {
@@ -66,8 +67,10 @@ class Instrument {
   Status make_ready(const Cell& cell, std::int64_t end, bool takes_part);
   Status finish(const Cell& cell, std::int64_t end, bool takes_part);
   Result<double> copy_memory(const Cell& cell, std::int64_t operations);
+  Result<double> copy_runs(const Cell& cell, std::int64_t operations);
   Result<double> work(const Cell& cell, std::int64_t operations);
   Result<double> call(const Cell& cell, std::int64_t operations);
+  Result<double> write_shared(const Cell& cell, std::int64_t operations);
   Result<double> sync(const Cell& cell, std::int64_t operations);
   Result<double> meet(std::int64_t operations);
   Result<double> message(const Cell& cell, const TrialPlan& plan);
@@ -90,6 +93,7 @@ class Instrument {
   const Placement& placement_;
   BufferPair buffers_;
   std::vector<TargetFile> targets_;
+  std::vector<SharedFile> shared_files_;  // by target
   std::uint32_t generation_ = 0;
   std::int64_t trials_ = 0;
   double consumed_ = 0;  // results of busy work

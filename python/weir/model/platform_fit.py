@@ -335,7 +335,56 @@ def _latencies(probe: Probe) -> dict[str, Quantity]:
         each = _per_operation(probe, operation)
         if each:
             found[name] = quantity_of_trials(each)
+    found |= _shared_writes(probe)
+    run = _run_copy(probe)
+    if run is not None:
+        found["run_copy"] = run
     return found
+
+
+def _shared_writes(probe: Probe) -> dict[str, Quantity]:
+    """What a host takes for one of its ranks' writes into one file: all at it, and one alone."""
+    samples = [sample for sample in probe.samples if sample.operation == "shared_write"]
+    hosts = len(probe.ranks_by_host)
+    found = {}
+    for name, ranks in (
+        ("shared_write", max((sample.ranks for sample in samples), default=0)),
+        ("shared_write_alone", 1),
+    ):
+        each = [
+            seconds / sample.operations / _users(sample, hosts)
+            for sample in samples
+            if sample.ranks == ranks
+            for seconds in sample.seconds
+            if seconds > 0
+        ]
+        if each:
+            found[name] = quantity_of_trials(each)
+    return found
+
+
+def _run_copy(probe: Probe) -> Quantity | None:
+    """What a short run of a copy takes besides its bytes at the rate of one rank's long copies."""
+    short = [sample for sample in probe.samples if sample.operation == "run_copy"]
+    long = [
+        sample
+        for sample in probe.samples
+        if sample.operation == "memory_copy" and sample.ranks == 1 and sample.operation_bytes > 0
+    ]
+    per_byte = [
+        seconds / sample.operations / sample.operation_bytes
+        for sample in long
+        for seconds in sample.seconds
+    ]
+    if not short or not per_byte:
+        return None
+    of_bytes = statistics.median(per_byte) * short[0].operation_bytes
+    each = [
+        max(0.0, seconds / sample.operations - of_bytes)
+        for sample in short
+        for seconds in sample.seconds
+    ]
+    return quantity_of_trials(each) if each else None
 
 
 def _busy_work(probe: Probe) -> Quantity | None:

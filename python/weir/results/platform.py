@@ -136,7 +136,10 @@ class Platform(Record):
     memory_available_bytes: Count | None = None
     stages: list[PlatformStage]
     latencies_seconds: dict[str, Quantity] = Field(
-        default_factory=dict, description="call, fsync, create, stat, remove, barrier, message"
+        default_factory=dict,
+        description="call, fsync, create, stat, remove, barrier, message; shared_write, of a host "
+        "whose ranks write one file, and shared_write_alone, where one does; run_copy, of a short "
+        "run besides its bytes",
     )
     busy_work_operations_per_second: Quantity | None = None
     fits: list[Fit] = Field(default_factory=list)

@@ -15,6 +15,7 @@ from weir.results.schema import Count, NonNegative, Quiet, Record
 
 Operation = Literal[
     "memory_copy",
+    "run_copy",
     "cache_write",
     "cache_read",
     "storage_write",
@@ -22,6 +23,7 @@ Operation = Literal[
     "direct_write",
     "direct_read",
     "call",
+    "shared_write",
     "fsync",
     "create",
     "stat",
@@ -34,14 +36,17 @@ Operation = Literal[
 """What was done; of every operation on data, ``ranks * operations * operation_bytes / seconds`` is
 the rate of all ranks together.
 
-``memory_copy``: between buffers beyond the processor's caches. ``cache_write``, ``cache_read``: by
-the page cache, nothing made durable, pages resident. ``storage_write``: write and ``fsync``, after
-every operation. ``storage_read``: after dropping the pages. ``direct_*``: O_DIRECT. ``call``: 8
-bytes of a resident page. ``fsync``: after 4 KiB more, whose write is not in the seconds (those are
-then of the slowest rank). ``create``, ``stat``, ``remove``: of empty files in a directory of the
-rank. ``barrier``: of all ranks. ``latency``: messages of 8 bytes to and fro, each one counted;
-seconds over operations is half a round trip. ``bandwidth``: messages of one direction; ``ranks``
-are the senders, each with a receiver of its own. ``busy_work``: multiply-adds, as MADbench2's.
+``memory_copy``: between buffers beyond the processor's caches. ``run_copy``: the same in runs of 64
+bytes, packed on one side and far apart on the other. ``cache_write``, ``cache_read``: by the page
+cache, nothing made durable, pages resident. ``storage_write``: write and ``fsync``, after every
+operation. ``storage_read``: after dropping the pages. ``direct_*``: O_DIRECT. ``call``: 8 bytes of
+a resident page. ``shared_write``: 512 bytes into one file of all ranks of a host, which take turns
+row by row, nothing made durable. ``fsync``: after 4 KiB more, whose write is not in the seconds
+(those are then of the slowest rank). ``create``, ``stat``, ``remove``: of empty files in a
+directory of the rank. ``barrier``: of all ranks. ``latency``: messages of 8 bytes to and fro, each
+one counted; seconds over operations is half a round trip. ``bandwidth``: messages of one direction;
+``ranks`` are the senders, each with a receiver of its own. ``busy_work``: multiply-adds, as
+MADbench2's.
 """
 
 
