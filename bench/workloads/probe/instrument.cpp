@@ -332,8 +332,10 @@ Result<double> Instrument::write_shared(const Cell& cell, std::int64_t operation
   SharedFile& file = shared_files_[static_cast<std::size_t>(cell.target)];
   const bool mine = takes_part(cell);
   Times times;
-  // Its pages are to be resident, and its disk space given, for all ranks alike.
-  Status status = file.open();
+  Status status;
+  if (job_.node_rank == 0) status = file.make(written_image());
+  if (status = meeting_.meet(std::move(status)); !status) return status.error();
+  status = file.open();
   if (status && mine) {
     status = file.write_rows(operations, job_.node_rank, job_.node_size, written_image(), &times);
   }
@@ -342,7 +344,7 @@ Result<double> Instrument::write_shared(const Cell& cell, std::int64_t operation
   if (mine) {
     status = file.write_rows(operations, job_.node_rank, job_.node_size, written_image(), &times);
   }
-  const auto seconds = seconds_of_span(std::move(status), times, mine);
+  auto seconds = seconds_of_span(std::move(status), times, mine);
   if (!seconds) return seconds;
   if (status = meeting_.meet(mine ? file.sync() : Status()); !status) return status.error();
   return seconds;

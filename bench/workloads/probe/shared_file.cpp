@@ -6,19 +6,31 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "storage/engines/slices.hpp"
 
 namespace weir::bench::probe {
 namespace {
 
-constexpr std::int64_t rows_of_file = 16 << 10;
+constexpr std::int64_t rows_of_file = shared_file_bytes / shared_row_bytes;
 // How often the guard is told where a trial is.
 constexpr std::int64_t watched_rows = 64;
 
 }  // namespace
 
+Status SharedFile::make(std::byte* image) {
+  auto opened = storage::File::open(path_, {.write = true, .create = true, .truncate = true});
+  if (!opened) return opened.error();
+  guard_.entering("write", &path_, 0);
+  const storage::Slice all{image, shared_file_bytes};
+  std::int64_t calls = 0;
+  Status written = storage::write_slices(opened.value(), {&all, 1}, 0, calls);
+  guard_.left();
+  return written;
+}
+
 Status SharedFile::open() {
   if (file_) return {};
-  auto opened = storage::File::open(path_, {.write = true, .create = true});
+  auto opened = storage::File::open(path_, {.write = true});
   if (!opened) return opened.error();
   file_.emplace(std::move(opened).value());
   return {};

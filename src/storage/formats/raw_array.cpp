@@ -20,8 +20,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t newest_version = 2;
 constexpr std::int64_t most_files = std::int64_t{1} << 20;
 constexpr std::size_t longest_directory = 3072;  // leaves room for a name in what systems allow
-// No description needs more; a parser should not be made to read gigabytes.
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
 constexpr std::array<std::pair<FileLayout, const char*>, 3> layouts = {
     {{FileLayout::shared, "shared"},
@@ -216,7 +214,7 @@ std::string raw_array_json(const RawArray& array) {
 
 Result<RawArray> parse_raw_array(std::string_view text, const std::string& source) {
   const Json nothing = Json::object();
-  if (text.size() > most_bytes) {
+  if (text.size() > most_document_bytes) {
     return Reader(nothing, source).error("is too long for the description of an array");
   }
   const Json document = Json::parse(text, nullptr, false);

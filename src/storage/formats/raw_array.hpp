@@ -11,6 +11,7 @@
 // can be moved as a whole and its document leads nowhere else. Nothing may be reached by "..".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,6 +56,9 @@ struct RawArray {
 
   friend bool operator==(const RawArray&, const RawArray&) = default;
 };
+
+// No description needs more; a parser should not be made to read gigabytes.
+inline constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
 
 // The document NAME.json, and back. `source` names the document in errors: one line each, whatever
 // the text is (other types, negative or huge numbers, unknown versions and keys are refused).

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/text_file.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -75,18 +77,9 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
 
 Result<RawArray> open_raw_files(const std::string& path) {
   const std::string document = sidecar_path(path);
-  auto file = File::open(document, {});
-  if (!file) return file.error();
-  // One byte more than parse_raw_array() takes, so that it refuses what is too long.
-  std::vector<std::byte> text((std::size_t{1} << 20) + 1);
-  const Slice slice{text.data(), static_cast<std::int64_t>(text.size())};
-  std::int64_t bytes = 0;
-  std::int64_t calls = 0;
-  if (Status read = read_slices(file.value(), {&slice, 1}, 0, bytes, calls); !read.ok()) {
-    return read.error();
-  }
-  auto array = parse_raw_array(
-      {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(bytes)}, document);
+  const auto text = read_text_file(document, most_document_bytes);
+  if (!text) return text.error();
+  auto array = parse_raw_array(text.value(), document);
   if (!array) return array;
   for (const std::int64_t number : looked_at(array.value())) {
     const std::string name = data_path(array.value(), path, number);

@@ -1,0 +1,47 @@
+#include "storage/file_targets.hpp"
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace weir::storage {
+namespace {
+
+constexpr std::int64_t page = 4096;
+// Larger is no preference but a mistake.
+constexpr std::int64_t largest_block = std::int64_t{1} << 30;
+
+// statfs's numbers of file systems whose nodes lock ranges of a file against each other.
+constexpr std::array<std::uint32_t, 6> locking = {
+    0x0BD00BD0,  // Lustre
+    0x47504653,  // GPFS
+    0x00C36400,  // CephFS: capabilities of a file's objects
+    0x01161970,  // GFS2
+    0x7461636F,  // OCFS2
+    0x18031977,  // WekaFS
+};
+
+}  // namespace
+
+topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_bytes) {
+  topology::FileTargets targets;
+  const std::int64_t block = block_bytes > largest_block ? 0 : block_bytes;
+  if (block > page) targets.stripe_bytes = block;
+  if (std::find(locking.begin(), locking.end(), file_system) != locking.end()) {
+    targets.lock_bytes = std::max(block, page);
+  }
+  return targets;
+}
+
+Result<topology::FileTargets> file_targets(const std::string& path) {
+  struct stat information {};
+  struct statfs system {};
+  if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
+  if (::statfs(path.c_str(), &system) != 0) return system_failure("statfs", path, -1, errno);
+  return targets_of(static_cast<std::uint32_t>(system.f_type), information.st_blksize);
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,21 @@
+// How files lie on their storage, as far as the file system tells.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/status.hpp"
+#include "topology/topology.hpp"
+
+namespace weir::storage {
+
+// Of the file or folder at `path`. What a file system prefers to move at once (st_blksize) is its
+// stripe where it is more than a page; where nodes take locks on a file's blocks (Lustre, GPFS and
+// others, known by statfs), it is the lock block too. One target: how many there are, no call
+// tells.
+[[nodiscard]] Result<topology::FileTargets> file_targets(const std::string& path);
+
+// The same from what the system calls said. Pure.
+[[nodiscard]] topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_bytes);
+
+}  // namespace weir::storage

@@ -1,0 +1,25 @@
+#include "storage/text_file.hpp"
+
+#include <cstdint>
+
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
+
+namespace weir::storage {
+
+Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes) {
+  auto file = File::open(path, {});
+  if (!file) return file.error();
+  std::string text(most_bytes + 1, '\0');
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t bytes = 0;
+  std::int64_t calls = 0;
+  if (Status read = read_slices(file.value(), {&slice, 1}, 0, bytes, calls); !read.ok()) {
+    return read.error();
+  }
+  text.resize(static_cast<std::size_t>(bytes));
+  return text;
+}
+
+}  // namespace weir::storage
