@@ -11,6 +11,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+@pytest.fixture(scope="session")
+def double_answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what doubles/weir_bench_double.py answers."""
+    # Found only now that this file has named its folder.
+    from double_answers import write_answers  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("double-answers")
+    write_answers(folder)
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """The person's own WEIR_ variables must not decide a test."""

@@ -38,7 +38,7 @@ RUNS = [1, 2, 3, 4]
 class Campaign:
     """Runs ``weir campaign`` in a folder of its own, with the doubles in place."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, answers: Path) -> None:
         self.folder = folder
         self.output = folder / "out"
         (folder / "locks").mkdir()
@@ -49,6 +49,7 @@ class Campaign:
             "WEIR_LAUNCHER": f"{DOUBLES}/launcher_double.sh -n 4",
             "WEIR_LOCK_DIRECTORY": str(folder / "locks"),
             "DOUBLE_FILES": str(folder),
+            "DOUBLE_ANSWERS": str(answers),
             "DOUBLE_CALLS": str(folder / "calls.txt"),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
@@ -95,8 +96,8 @@ class Campaign:
 
 
 @pytest.fixture
-def campaign(tmp_path: Path) -> Campaign:
-    return Campaign(tmp_path)
+def campaign(tmp_path: Path, double_answers: Path) -> Campaign:
+    return Campaign(tmp_path, double_answers)
 
 
 def wait_for(file: Path) -> None:

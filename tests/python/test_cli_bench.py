@@ -26,13 +26,14 @@ WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
 class Cli:
     """Runs weir in a folder of its own, with the doubles in place."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, answers: Path) -> None:
         self.folder = folder
         self.environment = {
             **{name: value for name, value in os.environ.items() if "WEIR" not in name},
             "WEIR_BENCH": str(DOUBLES / "weir_bench_double.py"),
             "WEIR_LAUNCHER": f"{DOUBLES}/launcher_double.sh -n 4",
             "DOUBLE_FILES": str(folder),
+            "DOUBLE_ANSWERS": str(answers),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
 
@@ -53,8 +54,8 @@ class Cli:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    return Cli(tmp_path)
+def cli(tmp_path: Path, double_answers: Path) -> Cli:
+    return Cli(tmp_path, double_answers)
 
 
 def statuses(output: Path) -> list[str]:
