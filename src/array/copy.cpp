@@ -5,54 +5,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "array/copy_kernels.hpp"
+
 namespace weir::array {
 namespace {
 
 // Side of the tiles in which two levels are walked when each is the narrow one of one side: as many
 // runs as lie in one cache line of doubles, a few times, so that both sides' lines stay in L1.
 constexpr std::int64_t tile_side = 16;
-
-// Copies `count` runs of a size known at compile time, so that each is a few moves and no call.
-template <std::size_t size>
-void copy_fixed(const std::byte* from, std::byte* to, const CopyLevel& level) {
-  for (std::int64_t k = 0; k < level.count; ++k) {
-    std::memcpy(to, from, size);
-    from += level.from_stride;
-    to += level.to_stride;
-  }
-}
-
-void copy_any(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
-  for (std::int64_t k = 0; k < level.count; ++k) {
-    std::memcpy(to, from, size);
-    from += level.from_stride;
-    to += level.to_stride;
-  }
-}
-
-// One level of runs of `size` bytes.
-void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
-  switch (size) {
-    case 1:
-      return copy_fixed<1>(from, to, level);
-    case 2:
-      return copy_fixed<2>(from, to, level);
-    case 4:
-      return copy_fixed<4>(from, to, level);
-    case 8:
-      return copy_fixed<8>(from, to, level);
-    case 16:
-      return copy_fixed<16>(from, to, level);
-    case 32:
-      return copy_fixed<32>(from, to, level);
-    case 64:
-      return copy_fixed<64>(from, to, level);
-    case 128:
-      return copy_fixed<128>(from, to, level);
-    default:
-      return copy_any(from, to, level, size);
-  }
-}
 
 // Two levels of runs, the inner one narrow on the writing side, the outer one on the reading side.
 void copy_tiled(const std::byte* from, std::byte* to, const CopyLevel& outer,
@@ -81,6 +41,13 @@ bool bring_narrow_reading_inwards(CopyLevels& levels) {
   if (narrowest + 1 == levels.end()) return false;
   std::rotate(narrowest, narrowest + 1, levels.end() - 1);
   return true;
+}
+
+// Whether the runs can go past the caches, judged by those of the innermost level.
+bool can_stream(const CopyLevels& levels, const std::byte* to, std::size_t size) {
+  return std::all_of(levels.begin(), levels.end(),
+                     [](const CopyLevel& level) { return runs_can_stream_by(level.to_stride); }) &&
+         runs_can_stream(to, levels.back(), size);
 }
 
 }  // namespace
@@ -131,42 +98,39 @@ StridedCopy StridedCopy::between(const UniformRegion& from_region, const Layout&
   return copy;
 }
 
-void StridedCopy::run(const std::byte* from, std::byte* to) const {
+void StridedCopy::run(const std::byte* from, std::byte* to, Target target) const {
   if (bytes == 0) return;
   const auto size = static_cast<std::size_t>(bytes);
   from += from_offset;
   to += to_offset;
-  if (levels.empty()) {
-    std::memcpy(to, from, size);
-    return;
-  }
-  if (levels.size() == 1) {
-    copy_runs(from, to, levels.back(), size);
-    return;
-  }
   CopyLevels ordered = levels;
+  if (ordered.empty()) ordered.push_back({1, 0, 0});
   const bool tiled = bring_narrow_reading_inwards(ordered);
+  const bool streamed = target == Target::streamed && !tiled && can_stream(ordered, to, size);
   const CopyLevel& inner = ordered.back();
-  const CopyLevel& second = ordered[ordered.size() - 2];
+  const int outer = std::max(0, ordered.size() - 2);
+  const CopyLevel second = outer < ordered.size() - 1 ? ordered[outer] : CopyLevel{1, 0, 0};
   Odometer<max_levels>::Counts counts;
-  for (int level = 0; level < ordered.size() - 2; ++level) counts.push_back(ordered[level].count);
+  for (int level = 0; level < outer; ++level) counts.push_back(ordered[level].count);
   for (Odometer<max_levels> place(counts); place.valid();) {
     if (tiled) {
       copy_tiled(from, to, second, inner, size);
     } else {
       for (std::int64_t k = 0; k < second.count; ++k) {
-        copy_runs(from + k * second.from_stride, to + k * second.to_stride, inner, size);
+        (streamed ? stream_runs : copy_runs)(from + k * second.from_stride,
+                                             to + k * second.to_stride, inner, size);
       }
     }
     const int changed = place.advance();
     if (changed < 0) break;
     from += ordered[changed].from_stride;
     to += ordered[changed].to_stride;
-    for (int level = changed + 1; level < ordered.size() - 2; ++level) {
+    for (int level = changed + 1; level < outer; ++level) {
       from -= ordered[level].from_stride * (ordered[level].count - 1);
       to -= ordered[level].to_stride * (ordered[level].count - 1);
     }
   }
+  if (streamed) end_streaming();
 }
 
 std::int64_t StridedCopy::runs() const {

@@ -34,8 +34,11 @@ struct StridedCopy {
   static StridedCopy between(const UniformRegion& from_region, const Layout& from,
                              const UniformRegion& to_region, const Layout& to);
 
+  // What becomes of the target's bytes: looked at soon, or first of all written to memory, as what
+  // is larger than a cache. The latter go there past the caches where that is faster.
+  enum class Target : std::uint8_t { cached, streamed };
   // Buffers that `from` and `to` bytes are counted from; they do not overlap where copied.
-  void run(const std::byte* from, std::byte* to) const;
+  void run(const std::byte* from, std::byte* to, Target target = Target::cached) const;
   [[nodiscard]] std::int64_t runs() const;
 };
 
