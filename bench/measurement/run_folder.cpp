@@ -53,15 +53,32 @@ Status make_folders(const JobFolders& folders, const std::vector<std::string>& s
     if (Status status = make_folder(root / slug); !status) return status;
   }
   // Named before it is made, so that it can be found whatever happens next.
-  const ordered_json files = {{"directory", folders.test_directory}};
+  std::vector<std::string> made = {folders.test_directory};
+  made.insert(made.end(), folders.further_test_directories.begin(),
+              folders.further_test_directories.end());
+  const ordered_json files =
+      made.size() > 1 ? ordered_json(made) : ordered_json{{"directory", folders.test_directory}};
   if (Status status = write_file_atomically((root / "files.json").string(), files.dump(2) + "\n");
       !status) {
     return status;
   }
-  if (mkdir(folders.test_directory.c_str(), 0755) != 0) {
-    return system_failure("mkdir", folders.test_directory, -1, errno);
+  for (const std::string& directory : made) {
+    if (mkdir(directory.c_str(), 0755) != 0) return system_failure("mkdir", directory, -1, errno);
   }
   return {};
+}
+
+std::string test_directory_in(const std::string& directory, const std::string& id) {
+  std::error_code error;
+  return (fs::absolute(directory, error) / ("weir-" + id)).lexically_normal().string();
+}
+
+std::vector<std::string> further_test_directories(const CoreSettings& core, const std::string& id) {
+  std::vector<std::string> directories;
+  for (const std::string& one : core.further_directories) {
+    directories.push_back(test_directory_in(one, id));
+  }
+  return directories;
 }
 
 }  // namespace
@@ -90,8 +107,8 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
     const fs::path root =
         core.output.empty() ? fs::path("weir-results") / folders.id : fs::path(core.output);
     folders.root = fs::absolute(root, error).lexically_normal().string();
-    folders.test_directory =
-        (fs::absolute(core.directory, error) / ("weir-" + folders.id)).lexically_normal().string();
+    folders.test_directory = test_directory_in(core.directory, folders.id);
+    folders.further_test_directories = further_test_directories(core, folders.id);
     Status status;
     if (folders.root.size() >= message.root.size() ||
         folders.test_directory.size() >= message.directory.size()) {
@@ -117,8 +134,9 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
     error.message = message.error.data();
     return error;
   }
-  return JobFolders{message.id.data(), message.root.data(), message.directory.data(),
-                    message.started.data(), message.seed};
+  return JobFolders{message.id.data(),        message.root.data(),
+                    message.directory.data(), further_test_directories(core, message.id.data()),
+                    message.started.data(),   message.seed};
 }
 
 ordered_json new_run(const JobFolders& folders, const RunHead& head, const CoreSettings& core) {

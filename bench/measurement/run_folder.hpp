@@ -1,11 +1,12 @@
 // The folders of a job's results, and the directory of its test files. Made by rank 0.
 //
 //   ROOT/                 --output; new or empty
-//     files.json          the directory of the test files, for whoever must clean up after a crash
-//     failure.json        only when the job failed (failure.hpp)
-//     SLUG/run.json       one folder per configuration; status "running" from the start
-//     SLUG/events/        the trace (events.hpp)
-//   DIRECTORY/weir-ID/    the test files, gone at the end
+//     files.json          the directories of the test files, for whoever must clean up after a
+//     crash failure.json        only when the job failed (failure.hpp) SLUG/run.json       one
+//     folder per configuration; status "running" from the start SLUG/events/        the trace
+//     (events.hpp)
+//   DIRECTORY/weir-ID/    the test files, gone at the end; in each directory, where there are
+//   several
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ struct JobFolders {
   std::string id;              // time and a random part: names this job
   std::string root;            // absolute
   std::string test_directory;  // absolute
+  std::vector<std::string> further_test_directories;
   std::string started_utc;
   std::uint64_t seed = 0;  // of the payload and of the order; --seed or new
 };

@@ -54,6 +54,10 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   Status fits =
       check_combination(geometry.value(), options.value(), core.value(), variants.value());
   if (!fits) return fits.error();
+  if (const auto& directories = options.value().directories; !directories.empty()) {
+    core.value().directory = directories.front();
+    core.value().further_directories = {directories.begin() + 1, directories.end()};
+  }
   return Request{std::move(settings), std::move(core).value(), std::move(geometry).value(),
                  std::move(options).value(), std::move(variants).value()};
 }
@@ -83,10 +87,24 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
   return parameters;
 }
 
-// A file of the array, and one that --peak measures beside it.
+// A file of the array, and one that --peak measures beside it; in each of several directories, its
+// share.
 std::int64_t disk_bytes(const Request& request) {
   const auto files = request.options.existing ? request.variants.size() : 1;
-  return request.geometry.array_bytes() * static_cast<std::int64_t>(files);
+  const std::int64_t bytes = request.geometry.array_bytes() * static_cast<std::int64_t>(files);
+  return bytes /
+         static_cast<std::int64_t>(std::max<std::size_t>(1, request.options.directories.size()));
+}
+
+// Every directory is there and has room. Local.
+Status check_directories(const Request& request) {
+  CoreSettings at = request.core;
+  for (std::size_t i = 0; i <= request.core.further_directories.size(); ++i) {
+    if (i > 0) at.directory = request.core.further_directories[i - 1];
+    if (Status status = check_directory(at.directory); !status) return status;
+    if (Status status = check_disk(at, disk_bytes(request)); !status) return status;
+  }
+  return {};
 }
 
 int print_plan(const Settings& settings) {
@@ -98,8 +116,7 @@ int print_plan(const Settings& settings) {
   const auto request = request_of(settings, ranks);
   if (!request) return complain(request.error());
   const Request& r = request.value();
-  if (Status status = check_directory(r.core.directory); !status) return complain(status.error());
-  if (Status status = check_disk(r.core, disk_bytes(r)); !status) return complain(status.error());
+  if (Status status = check_directories(r); !status) return complain(status.error());
   ordered_json plan;
   plan["configurations"] = ordered_json::array();
   for (const Variant& variant : r.variants) {
@@ -119,7 +136,7 @@ int print_plan(const Settings& settings) {
 // On node leaders, `hog_bytes` is what --memory-hog takes there.
 Status check_request(const Job& job, const Request& request, std::int64_t* hog_bytes) {
   int failed_rank = none_failed;
-  Status status = job.rank == 0 ? check_directory(request.core.directory) : Status();
+  Status status = job.rank == 0 ? check_directories(request) : Status();
   status = agree_on(job, std::move(status), &failed_rank);
   if (!status) return status;
   return check_needs(job, request.core,
@@ -143,6 +160,13 @@ std::vector<RunHead> heads_of(const Job& job, const Request& request,
   return heads;
 }
 
+TestFiles test_files_of(const JobFolders& folders) {
+  return {.directory = folders.test_directory,
+          .paths = {},
+          .rank_folders = {},
+          .job_folders = folders.further_test_directories};
+}
+
 // What measure() needs besides the request.
 struct Measurement {
   const JobFolders& folders;
@@ -160,8 +184,11 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, Measure
   if (!status) {
     return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
   }
+  std::vector<std::string> test_directories = {folders.test_directory};
+  test_directories.insert(test_directories.end(), folders.further_test_directories.begin(),
+                          folders.further_test_directories.end());
   Executor executor(job, guard, request.core, request.geometry, request.options,
-                    folders.test_directory);
+                    std::move(test_directories));
   std::vector<std::unique_ptr<ArrayRun>> runs;
   for (std::size_t i = 0; i < request.variants.size(); ++i) {
     const Variant& variant = request.variants[i];
@@ -222,7 +249,7 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   if (!folders) return refuse(folders.error());
 
   FailureGuard guard(job, folders.value().root, slugs);
-  guard.set_test_files({folders.value().test_directory, {}});
+  guard.set_test_files(test_files_of(folders.value()));
   Measurement measurement{
       .folders = folders.value(), .command = command, .runs = {}, .hog_bytes = hog_bytes};
   if (job.rank == 0) {
@@ -242,7 +269,7 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   const int exit_status = measure(job, guard, request, std::move(measurement));
   if (exit_status == 0 && job.rank == 0) {
     // With --existing the files of the last repetition are still there.
-    guard.set_test_files({folders.value().test_directory, {}});
+    guard.set_test_files(test_files_of(folders.value()));
     if (Status removed = guard.remove_test_files(); !removed) {
       fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
     }

@@ -88,7 +88,15 @@ class Cases {
     const std::string path = directory_ + "/weir-" + variant.slug;
     const Configuration configuration{
         .variant = variant, .path = path, .payload_seed = payload_seed};
-    Executor executor(job_, guard_, core_, geometry, options, directory_);
+    std::vector<std::string> directories = {directory_};
+    for (std::size_t i = 1; i < options.directories.size(); ++i) {
+      directories.push_back(fmt::format("{}/further-{}", directory_, i));
+    }
+    if (job_.rank == 0) {
+      for (const std::string& one : directories) std::filesystem::create_directories(one);
+    }
+    MPI_Barrier(job_.world);
+    Executor executor(job_, guard_, core_, geometry, options, directories);
     // Twice: the second time over the file that is there.
     for (int repetition = 0; repetition < 2; ++repetition) {
       const auto record = executor.run(configuration, repetition);
@@ -117,7 +125,7 @@ class Cases {
   // An array may have several files.
   void remove_all() const {
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-      std::filesystem::remove(entry.path());
+      std::filesystem::remove_all(entry.path());
     }
   }
 
@@ -153,6 +161,13 @@ void run_all(Cases& cases) {
   cases.run({"--api", all, "--shape", "64x48", "--half-section", "--peak"});
   cases.run({"--api", all, "--shape", "31x17x3", "--section", "0:31,3:9,1:2", "--type", "int16",
              "--read-distribution", "BLOCK,*,*"});
+  // Strides: between the elements asked for, and over whole ranks' parts.
+  cases.run({"--api", all, "--shape", "31x47", "--section", "1:31:3,2:45:2", "--read-distribution",
+             "*,BLOCK"});
+  cases.run({"--api", all, "--shape", "9x8x20", "--section", "0:9:8,1:8,3:20:5", "--type",
+             "record[24]", "--write"});
+  cases.run({"--api", "posix,hdf5,weir", "--shape", "50x44", "--section", "3:50:7,0:44:3",
+             "--distribution", "CYCLIC(8)"});
   cases.run({"--api", "posix,mpiio,mpiio-independent,hdf5,weir", "--shape", "50x44",
              "--distribution", "CYCLIC(8)", "--read-distribution", "CYCLIC(3),BLOCK"});
   cases.run(
@@ -164,6 +179,8 @@ void run_all(Cases& cases) {
   cases.run({"--api", "weir", "--shape", "50x44", "--chunk-counts", "4x8", "--half-section",
              "--layout", "per-aggregator", "--aggregators", "1", "--buffer", "1k", "--buffers",
              "2"});
+  cases.run({"--api", "weir", "--shape", "50x44", "--chunk", "9x10", "--layout", "per-rank",
+             "--directory", "a,b,c", "--peak", "--half-section"});
   cases.run({"--api", "weir", "--shape", "50x44", "--file-order", "column-major", "--strategy",
              "direct", "--read-distribution", "CYCLIC(3)"});
   cases.run({"--api", all, "--shape", "16x16", "--read-grid", "1x1"});

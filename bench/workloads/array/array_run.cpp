@@ -79,14 +79,16 @@ ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord&
                                     seconds_of(stages.storage_ns), seconds_of(stages.waiting_ns)};
   const std::vector<Spread> spreads = spread_over_ranks(job, times);
   if (job.rank != 0) return nullptr;
-  ordered_json json = {{"bytes_written", nullptr},     {"bytes_read", nullptr},
-                       {"moved_per_byte", nullptr},    {"movers", nullptr},
-                       {"balance", nullptr},           {"planning_seconds", nullptr},
-                       {"gathering_seconds", nullptr}, {"storage_seconds", nullptr},
-                       {"waiting_seconds", nullptr}};
+  ordered_json json = {{"bytes_written", nullptr},    {"bytes_read", nullptr},
+                       {"moved_per_byte", nullptr},   {"movers", nullptr},
+                       {"aggregators", nullptr},      {"balance", nullptr},
+                       {"planning_seconds", nullptr}, {"gathering_seconds", nullptr},
+                       {"storage_seconds", nullptr},  {"waiting_seconds", nullptr}};
   if (sums[5] == job.size) {
     const double per_byte = sums[2] > 0 ? (sums[0] + sums[1]) / sums[2] : 0;
-    const double balance = sums[4] > 0 ? busiest * sums[3] / sums[4] : 0;
+    // An aggregator that had nothing to do counts; only ranks that had no such part do not.
+    const double sharers = std::max(sums[3], static_cast<double>(stages.aggregators));
+    const double balance = sums[4] > 0 ? busiest * sharers / sums[4] : 0;
     json["bytes_written"] = static_cast<std::int64_t>(sums[0]);
     json["bytes_read"] = static_cast<std::int64_t>(sums[1]);
     json["moved_per_byte"] = per_byte;
@@ -100,6 +102,10 @@ ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord&
     }
   }
   if (sums[6] == job.size) {
+    json["aggregators"] = stages.aggregators;
+    for (std::size_t i = 0; counted && i < spreads.size(); ++i) {
+      (writing ? writing_ : reading_).stage_seconds.at(i).push_back(spreads[i].mean);
+    }
     json["planning_seconds"] = spread_json(spreads[0], facts.hosts);
     json["gathering_seconds"] = spread_json(spreads[1], facts.hosts);
     json["storage_seconds"] = spread_json(spreads[2], facts.hosts);
@@ -141,21 +147,51 @@ void ArrayRun::finish(const JobFacts& facts, const ordered_json& environment,
 
 ArrayRun::Line ArrayRun::line(Direction direction) const {
   const History& seen = history(direction);
-  return {.rate = median(results_.span_rates(direction)),
-          .share_of_peak = share_of_peak(direction),
-          .moved_per_byte = median(seen.moved_per_byte),
-          .balance = median(seen.balance),
-          .movers = seen.movers};
+  Line line{.rate = median(results_.span_rates(direction)),
+            .share_of_peak = share_of_peak(direction),
+            .moved_per_byte = median(seen.moved_per_byte),
+            .balance = median(seen.balance),
+            .movers = seen.movers,
+            .stage_seconds = {}};
+  for (const std::vector<double>& seconds : seen.stage_seconds) {
+    if (!seconds.empty()) line.stage_seconds.push_back(median(seconds));
+  }
+  return line;
 }
+
+namespace {
+
+// Where the time of a rank went, for interfaces that tell.
+std::string stage_table(const std::vector<const ArrayRun*>& runs) {
+  std::string text;
+  for (const ArrayRun* run : runs) {
+    for (const Direction direction : {Direction::write, Direction::read}) {
+      const std::vector<double> seconds = run->line(direction).stage_seconds;
+      if (seconds.size() < 4) continue;
+      if (text.empty()) {
+        text = fmt::format("{:<18} {:<6} {:>10} {:>10} {:>10} {:>10}\n", "ms, mean of ranks", "",
+                           "planning", "gathering", "storage", "waiting");
+      }
+      text += fmt::format("{:<18} {:<6} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f}\n", run->label(),
+                          bench::name_of(direction), seconds[0] * 1e3, seconds[1] * 1e3,
+                          seconds[2] * 1e3, seconds[3] * 1e3);
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string table(const Geometry& geometry, const std::vector<const ArrayRun*>& runs) {
   std::string text =
       fmt::format("array {} of {}, {:.4g} MiB; {}\n", geometry.shape.text(), geometry.type.name(),
                   static_cast<double>(geometry.array_bytes()) / mebibyte, geometry.writing.text());
   if (geometry.is_section()) {
-    text += fmt::format("section of {} from {}, {:.4g} MiB\n",
-                        array::extents_text(geometry.asked.extent),
-                        array::extents_text(geometry.asked.lower),
+    const std::string strides =
+        geometry.is_strided() ? " by " + array::extents_text(geometry.asked.stride) : "";
+    text += fmt::format("section of {} from {}{}, {:.4g} MiB\n",
+                        array::extents_text(geometry.asked.count),
+                        array::extents_text(geometry.asked.start), strides,
                         static_cast<double>(geometry.asked_bytes()) / mebibyte);
   }
   text += fmt::format("{:<18} {:<6} {:>10} {:>8} {:>14} {:>7} {:>8}\n", "api", "", "MiB/s",
@@ -173,7 +209,7 @@ std::string table(const Geometry& geometry, const std::vector<const ArrayRun*>& 
           figure(line.moved_per_byte, "{:.3f}"), line.movers, figure(line.balance, "{:.2f}"));
     }
   }
-  return text;
+  return text + stage_table(runs);
 }
 
 }  // namespace weir::bench::array_io

@@ -2,6 +2,7 @@
 // what every workload's has, and its line of the table.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class ArrayRun final : public PhasedRun {
     double moved_per_byte = 0;  // median; 0: not known
     double balance = 0;         // median; 0: not known
     std::int64_t movers = 0;    // of the last repetition
+    // Medians of the mean over ranks, seconds: planning, gathering, storage, waiting; none where
+    // the interface does not tell.
+    std::vector<double> stage_seconds;
   };
   [[nodiscard]] Line line(storage::Direction direction) const;
 
@@ -43,6 +47,7 @@ class ArrayRun final : public PhasedRun {
     std::vector<double> moved_per_byte;
     std::vector<double> balance;
     std::int64_t movers = 0;
+    std::array<std::vector<double>, 4> stage_seconds;
   };
   // Collective. On rank 0 the phase's "array".
   [[nodiscard]] nlohmann::ordered_json costs_json(const JobFacts& facts,

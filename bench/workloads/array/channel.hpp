@@ -39,6 +39,8 @@ struct ChannelRequest {
   const std::vector<array::StridedCopy>& runs;
   bool whole = false;  // the whole array, whatever the geometry asks for
   std::string path;
+  // Where the array's files go in turn, `path` lying in the first; one: all beside it.
+  const std::vector<std::string>& directories;
   bool write = false;
   bool create = false;  // the file anew, with `write`
   storage::Durability durability = storage::Durability::none;
@@ -51,6 +53,7 @@ struct StageTimes {
   std::int64_t gathering_ns = 0;
   std::int64_t storage_ns = 0;
   std::int64_t waiting_ns = 0;
+  std::int64_t aggregators = 0;  // ranks that were to read and write files, of the whole job
 };
 
 class Channel {

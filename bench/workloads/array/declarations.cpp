@@ -41,8 +41,9 @@ std::vector<Setting> array_settings() {
        .metavar = "NxMx...",
        .help = "processes when it is read; a product below the ranks reads with fewer"},
       {.name = "section",
-       .metavar = "A:B,C:D,...",
-       .help = "write and read these indices, from A to before B, of an array that is there"},
+       .metavar = "A:B[:S],...",
+       .help = "write and read these indices of an array that is there: each S-th from A to before "
+               "B"},
       {.name = "half-section",
        .kind = Kind::flag,
        .default_value = "false",
@@ -136,6 +137,12 @@ std::vector<Setting> declarations() {
   for (Setting& setting : all) {
     if (setting.name == "sync") {
       setting.help = "makes all that was written durable at the end of the write phase, timed";
+    } else if (setting.name == "directory") {
+      setting.metavar = "DIR[,DIR...]";
+      setting.help =
+          "where the test files go; several: a weir array's files are dealt to them in turn "
+          "[files/ "
+          "when the current directory has it, otherwise .]";
     } else if (takes_no_part(setting)) {
       setting.help = "not for arrays: refused";
     }

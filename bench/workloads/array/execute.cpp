@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "measurement/device_traffic.hpp"
 #include "measurement/process_io.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/page_cache.hpp"
@@ -32,41 +33,6 @@ std::uint32_t generation_written(std::int32_t repetition) {
   return generation_before(repetition) + 1;
 }
 
-std::optional<storage::DeviceCounters> counters_of(const std::string& directory) {
-  const auto opened = storage::File::open(directory, {});
-  if (!opened) return std::nullopt;
-  const auto counters = storage::device_counters(opened.value());
-  if (!counters) return std::nullopt;
-  return counters.value();
-}
-
-std::int64_t moved(const storage::DeviceCounters& counters, storage::Direction direction) {
-  return direction == storage::Direction::read ? counters.bytes_read : counters.bytes_written;
-}
-
-// The files of the array at `path`: itself, or what begins with its name and a dot.
-std::vector<std::string> files_of(const std::string& path) {
-  const std::filesystem::path whole(path);
-  const std::string name = whole.filename().string();
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), error)) {
-    const std::string other = entry.path().filename().string();
-    if (other == name || other.starts_with(name + ".")) files.push_back(entry.path().string());
-  }
-  return files;
-}
-
-Status remove_files(const std::string& path) {
-  Status status;
-  for (const std::string& file : files_of(path)) {
-    if (unlink(file.c_str()) != 0 && errno != ENOENT && status.ok()) {
-      status = system_failure("unlink", file, -1, errno);
-    }
-  }
-  return status;
-}
-
 }  // namespace
 
 // One opening of the file, one transfer, one closing.
@@ -81,13 +47,14 @@ struct Executor::Attempt {
 };
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
-                   const Geometry& geometry, const Options& options, std::string test_directory)
+                   const Geometry& geometry, const Options& options,
+                   std::vector<std::string> test_directories)
     : job_(job),
       guard_(guard),
       core_(core),
       geometry_(geometry),
       options_(options),
-      test_directory_(std::move(test_directory)) {}
+      test_directories_(std::move(test_directories)) {}
 
 Executor::~Executor() = default;
 
@@ -104,6 +71,30 @@ Status Executor::meet(Status mine, std::int64_t* wait_ns) {
   return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
 }
 
+// Files of the configuration's name, alone or with a dot and more, in every directory.
+std::vector<std::string> Executor::files_of(const Configuration& configuration) const {
+  const std::string name = std::filesystem::path(configuration.path).filename().string();
+  std::vector<std::string> files;
+  for (const std::string& directory : test_directories_) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+      const std::string other = entry.path().filename().string();
+      if (other == name || other.starts_with(name + ".")) files.push_back(entry.path().string());
+    }
+  }
+  return files;
+}
+
+Status Executor::remove_files(const Configuration& configuration) const {
+  Status status;
+  for (const std::string& file : files_of(configuration)) {
+    if (unlink(file.c_str()) != 0 && errno != ENOENT && status.ok()) {
+      status = system_failure("unlink", file, -1, errno);
+    }
+  }
+  return status;
+}
+
 ElementPayload Executor::payload(const Configuration& configuration,
                                  std::uint32_t generation) const {
   return {{.seed = configuration.payload_seed,
@@ -116,7 +107,10 @@ ElementPayload Executor::payload(const Configuration& configuration,
 
 // Takes the memory and clears the way for the file.
 Status Executor::prepare(const Configuration& configuration, std::int32_t repetition) {
-  guard_.set_test_files({test_directory_, {configuration.path}});
+  guard_.set_test_files({.directory = test_directories_.front(),
+                         .paths = {configuration.path},
+                         .rank_folders = {},
+                         .job_folders = {test_directories_.begin() + 1, test_directories_.end()}});
   if (!memory_) {
     const std::int64_t bytes = std::max(
         {geometry_.type.bytes(), Part(geometry_, geometry_.writing, job_.rank).held_bytes(),
@@ -127,7 +121,7 @@ Status Executor::prepare(const Configuration& configuration, std::int32_t repeti
   }
   const bool keeps = options_.existing && repetition > 0;
   if (keeps || job_.rank != 0) return {};
-  return remove_files(configuration.path);
+  return remove_files(configuration);
 }
 
 Result<Executor::Access> Executor::access(const Configuration& configuration,
@@ -138,15 +132,20 @@ Result<Executor::Access> Executor::access(const Configuration& configuration,
     access.runs = access.part.runs();
     return access;
   }
-  // One piece per rank, in the order of the ranks.
+  // One piece per rank, in the order of the ranks that share a directory.
   const std::int64_t bytes = access.part.asked_bytes();
-  std::int64_t before = 0;
+  const std::size_t directories = test_directories_.size();
+  const std::size_t mine = static_cast<std::size_t>(job_.rank) % directories;
+  std::vector<std::int64_t> of_directory(directories);
+  std::vector<std::int64_t> sums(directories);
+  of_directory[mine] = bytes;
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iexscan(&bytes, &before, 1, MPI_INT64_T, MPI_SUM, job_.world, &request);
+  MPI_Iexscan(of_directory.data(), sums.data(), static_cast<int>(directories), MPI_INT64_T, MPI_SUM,
+              job_.world, &request);
   if (Status status = wait_for(request, job_.deadline_ns(), "the sizes of the pieces"); !status) {
     return status.error();
   }
-  if (job_.rank == 0) before = 0;  // MPI leaves it undefined
+  const std::int64_t before = job_.rank == 0 ? 0 : sums[mine];  // MPI leaves the first undefined
   access.runs.push_back({.from_offset = 0, .to_offset = before, .bytes = bytes, .levels = {}});
   return access;
 }
@@ -199,7 +198,7 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
     if (!status) return status.error();
   }
   if (options_.existing) return record;
-  Status removed = job_.rank == 0 ? remove_files(configuration.path) : Status();
+  Status removed = job_.rank == 0 ? remove_files(configuration) : Status();
   if (removed = meet(std::move(removed)); !removed) return removed.error();
   return record;
 }
@@ -269,7 +268,7 @@ Status Executor::look_at_cache(const Attempt& attempt, PhaseRecord& figures) con
   if (attempt.writing()) return {};
   double resident = 0;
   std::int64_t known = 0;  // bytes of the files whose pages could be looked at
-  for (const std::string& path : files_of(attempt.configuration.path)) {
+  for (const std::string& path : files_of(attempt.configuration)) {
     const auto observer = storage::File::open(path, {});
     if (!observer) return observer.error();
     struct stat status {};
@@ -298,7 +297,8 @@ Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
   costs.direction = attempt.direction;
   if (Status status = meet(look_at_cache(attempt, figures)); !status) return status;
   const bool asks_devices = job_.node_rank == 0;
-  const auto before = asks_devices ? counters_of(test_directory_) : std::nullopt;
+  const auto before =
+      asks_devices ? moved_by_devices(test_directories_, attempt.direction) : std::nullopt;
   if (Status status = meet({}); !status) return status;
   // Asking is a read itself.
   const auto io_first = process_io();
@@ -313,10 +313,9 @@ Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
         std::max<std::int64_t>(0, io_after->bytes_read - io_before->bytes_read - asking);
   }
   if (asks_devices && before) {
-    const auto after = counters_of(test_directory_);
+    const auto after = moved_by_devices(test_directories_, attempt.direction);
     figures.device_known = after.has_value();
-    if (after)
-      figures.device_bytes = moved(*after, attempt.direction) - moved(*before, attempt.direction);
+    if (after) figures.device_bytes = *after - *before;
   }
   figures.operations = 1;
   figures.bytes = attempt.access.part.asked_bytes();
@@ -349,6 +348,7 @@ Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseReco
                               .runs = attempt.access.runs,
                               .whole = attempt.access.whole,
                               .path = path,
+                              .directories = test_directories_,
                               .write = attempt.writing(),
                               .create = attempt.create,
                               .durability = core_.durability,

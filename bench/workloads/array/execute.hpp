@@ -33,7 +33,7 @@ namespace weir::bench::array_io {
 // A configuration as all ranks run it.
 struct Configuration {
   Variant variant;
-  std::string path;  // of the file
+  std::string path;  // of the file, or of the array's document; in the first test directory
   std::uint64_t payload_seed = 0;
 };
 
@@ -54,7 +54,7 @@ struct ArrayRecord {
 class Executor {
  public:
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Geometry& geometry,
-           const Options& options, std::string test_directory);
+           const Options& options, std::vector<std::string> test_directories);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor();
@@ -83,6 +83,9 @@ class Executor {
   Status prepare(const Configuration& configuration, std::int32_t repetition);
   Result<Access> access(const Configuration& configuration, const array::RegularDistribution& by,
                         bool whole);
+  // The test files that there are, and those that a failed run leaves.
+  [[nodiscard]] std::vector<std::string> files_of(const Configuration& configuration) const;
+  Status remove_files(const Configuration& configuration) const;
   [[nodiscard]] ElementPayload payload(const Configuration& configuration,
                                        std::uint32_t generation) const;
   Status transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseRecord* costs);
@@ -100,7 +103,7 @@ class Executor {
   const CoreSettings& core_;
   const Geometry& geometry_;
   const Options& options_;
-  std::string test_directory_;
+  std::vector<std::string> test_directories_;  // several: files are dealt to them
   std::unique_ptr<Ring> memory_;  // one buffer: the rank's part, whichever phase needs it
   std::map<Api, std::unique_ptr<Kept>> kept_;  // of each interface
   int failed_rank_ = none_failed;

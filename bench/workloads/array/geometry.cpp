@@ -55,30 +55,47 @@ Part::Part(const Geometry& geometry, const array::RegularDistribution& distribut
       distribution_(distribution),
       rank_(rank),
       held_(distribution.part(rank)),
-      local_extents_(held_.dimensions()),
-      local_box_{array::Indices(shape_.dimensions()), array::Indices(shape_.dimensions())} {
-  if (held_.dimensions() == 0) held_ = array::Region(local_box_);
+      local_extents_(held_.dimensions()) {
+  if (held_.dimensions() == 0) {
+    const array::Indices none(shape_.dimensions());
+    held_ = array::Region(array::Box{none, none});
+  }
   local_extents_ = held_.local_extents();
-  asked_ = held_.clipped(geometry.asked);
-  if (!asked_.empty()) local_box_ = held_.local_box(geometry.asked);
+  ask_for(array::Region(geometry.asked));
+}
+
+void Part::ask_for(const array::Region& section) {
+  asked_.clear();
+  asked_bytes_ = 0;
+  array::CommonRegions common(held_, section);
+  for (array::Region one; common.next(one);) {
+    asked_bytes_ += one.elements() * type_.bytes();
+    array::UniformRegions uniform(one);
+    for (array::UniformRegion part; uniform.next(part);) asked_.push_back(part);
+  }
 }
 
 Part Part::whole() const {
   Part all = *this;
-  all.asked_ = held_;
-  all.local_box_ = {array::Indices(shape_.dimensions()), local_extents_};
+  all.ask_for(array::Region(shape_.box()));
   return all;
+}
+
+std::vector<array::UniformRegion> Part::asked_in_memory() const {
+  std::vector<array::UniformRegion> places;
+  places.reserve(asked_.size());
+  for (const array::UniformRegion& one : asked_) places.push_back(array::localized(one, held_));
+  return places;
 }
 
 std::vector<array::StridedCopy> Part::runs() const {
   std::vector<array::StridedCopy> copies;
-  if (asked_.empty()) return copies;
+  if (empty()) return copies;
   // The whole array fits into 63 bits of bytes: checked with the settings.
   constexpr auto order = array::Order::row_major;
   const auto memory = array::Layout::packed(local_extents_, type_.bytes(), order);
   const auto file = array::Layout::packed(shape_.extents(), type_.bytes(), order);
-  array::UniformRegions uniform(asked_);
-  for (array::UniformRegion one; uniform.next(one);) {
+  for (const array::UniformRegion& one : asked_) {
     copies.push_back(array::StridedCopy::between(array::localized(one, held_), memory.value(), one,
                                                  file.value()));
   }
@@ -119,26 +136,30 @@ Result<std::vector<array::DistributionFormat>> parse_formats(std::string_view se
                             setting, text, formats.size(), dimensions));
 }
 
-Result<array::Box> parse_section(std::string_view text, const array::Shape& shape) {
+Result<array::Section> parse_section(std::string_view text, const array::Shape& shape) {
   const auto wrong = [&] {
     return refuse(
-        fmt::format("--section {}: give FIRST:END within 0 and the extent for each of "
-                    "the dimensions of {}, separated by commas",
+        fmt::format("--section {}: give FIRST:END or FIRST:END:STRIDE within 0 and the extent for "
+                    "each of the dimensions of {}, separated by commas",
                     text, shape.text()));
   };
-  array::Box box;
+  array::Section section;
   const auto parts = split(text, ',');
   if (parts.size() != static_cast<std::size_t>(shape.dimensions())) return wrong();
   for (int d = 0; d < shape.dimensions(); ++d) {
-    const auto ends = split(parts[static_cast<std::size_t>(d)], ':');
-    if (ends.size() != 2) return wrong();
-    const auto first = parse_bytes(ends[0]);
-    const auto end = parse_bytes(ends[1]);
+    const auto numbers = split(parts[static_cast<std::size_t>(d)], ':');
+    if (numbers.size() < 2 || numbers.size() > 3) return wrong();
+    const auto first = parse_bytes(numbers[0]);
+    const auto end = parse_bytes(numbers[1]);
+    const auto stride = numbers.size() == 3 ? parse_bytes(numbers[2]) : std::optional(1L);
     if (!first || !end || *first >= *end || *end > shape.extent(d)) return wrong();
-    box.lower.push_back(*first);
-    box.extent.push_back(*end - *first);
+    if (!stride || *stride < 1) return wrong();
+    const std::int64_t count = (*end - *first - 1) / *stride + 1;
+    section.start.push_back(*first);
+    section.count.push_back(count);
+    section.stride.push_back(count == 1 ? 1 : *stride);
   }
-  return box;
+  return section;
 }
 
 array::Box half_section(const array::Shape& shape) {

@@ -11,6 +11,7 @@
 #include "array/copy.hpp"
 #include "array/element_type.hpp"
 #include "array/regular_distribution.hpp"
+#include "array/section.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
 
@@ -21,11 +22,15 @@ struct Geometry {
   array::ElementType type;
   array::RegularDistribution writing;  // how ranks hold the array when it is written
   array::RegularDistribution reading;  // and when it is read
-  array::Box asked;                    // what is written and read in timed phases
+  array::Section asked;                // what is written and read in timed phases
   std::string writing_formats = {};    // the formats of both in HPF's words
   std::string reading_formats = {};
 
-  [[nodiscard]] bool is_section() const { return asked != shape.box(); }
+  [[nodiscard]] bool is_section() const { return asked != array::Section::of(shape.box()); }
+  // Whether elements between those asked for are left out.
+  [[nodiscard]] bool is_strided() const {
+    return asked != array::Section::of(asked.bounding_box());
+  }
   // Of `reading` when `by` is that one, otherwise of `writing`.
   [[nodiscard]] const std::string& formats_of(const array::RegularDistribution& by) const {
     return by.text() == reading.text() ? reading_formats : writing_formats;
@@ -44,12 +49,16 @@ class Part {
   [[nodiscard]] Part whole() const;
 
   [[nodiscard]] const array::Region& held() const { return held_; }
-  [[nodiscard]] const array::Region& asked() const { return asked_; }
   [[nodiscard]] const array::Indices& local_extents() const { return local_extents_; }
-  // The asked elements in the rank's memory: always a box. Empty when there are none.
-  [[nodiscard]] const array::Box& local_box() const { return local_box_; }
+  // The asked elements, each once, as places in the array and in the rank's memory: regions of the
+  // same number stand for each other. None when there is no element.
+  [[nodiscard]] const std::vector<array::UniformRegion>& asked() const { return asked_; }
+  [[nodiscard]] std::vector<array::UniformRegion> asked_in_memory() const;
+  [[nodiscard]] bool empty() const { return asked_.empty(); }
+  // Whether nothing is held beside what is asked for.
+  [[nodiscard]] bool is_all_asked() const { return asked_bytes_ == held_bytes(); }
   [[nodiscard]] std::int64_t held_bytes() const { return held_.elements() * type_.bytes(); }
-  [[nodiscard]] std::int64_t asked_bytes() const { return asked_.elements() * type_.bytes(); }
+  [[nodiscard]] std::int64_t asked_bytes() const { return asked_bytes_; }
   [[nodiscard]] const array::Shape& shape() const { return shape_; }
   [[nodiscard]] const array::ElementType& type() const { return type_; }
   [[nodiscard]] const array::RegularDistribution& distribution() const { return distribution_; }
@@ -65,9 +74,11 @@ class Part {
   array::RegularDistribution distribution_;
   std::int64_t rank_;
   array::Region held_;
-  array::Region asked_;
   array::Indices local_extents_;
-  array::Box local_box_;
+  std::vector<array::UniformRegion> asked_;
+  std::int64_t asked_bytes_ = 0;
+
+  void ask_for(const array::Region& section);
 };
 
 // "512x512x64": extents that multiply, each with an optional suffix k, m, g, t. `setting` names the
@@ -77,8 +88,9 @@ class Part {
 [[nodiscard]] Result<std::vector<array::DistributionFormat>> parse_formats(std::string_view setting,
                                                                            std::string_view text,
                                                                            int dimensions);
-// "0:100,8:512": first index and the one after the last, per dimension.
-[[nodiscard]] Result<array::Box> parse_section(std::string_view text, const array::Shape& shape);
+// "0:100,8:512:2": first index, the one after the last, and the stride, per dimension.
+[[nodiscard]] Result<array::Section> parse_section(std::string_view text,
+                                                   const array::Shape& shape);
 
 // A section that covers half of the array, as nearly as its extents allow, and begins at odd
 // indices: on no boundary of a chunk or block.

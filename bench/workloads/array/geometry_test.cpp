@@ -16,7 +16,7 @@ array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
 }
 
 Geometry geometry(const array::Shape& shape, const std::string& formats, std::int64_t ranks,
-                  const array::Box& asked) {
+                  const array::Section& asked) {
   const auto parsed = parse_formats("distribution", formats, shape.dimensions()).value();
   const auto grid = process_grid("grid", ranks, parsed, {}).value();
   const auto by = array::RegularDistribution::create(shape, parsed, {.extents = grid}).value();
@@ -66,8 +66,12 @@ TEST(ProcessGrid, KeepsWhatIsGiven) {
 
 TEST(Sections, LieInTheArray) {
   const array::Shape shape = shape_of({10, 20});
-  EXPECT_EQ(parse_section("1:4,0:20", shape).value(), (array::Box{{1, 0}, {3, 20}}));
-  for (const char* wrong : {"1:4", "4:4,0:20", "1:11,0:20", "1:4,0-20", "1:4,0:20,0:1"}) {
+  EXPECT_EQ(parse_section("1:4,0:20", shape).value(), (array::Section{{1, 0}, {3, 20}, {1, 1}}));
+  EXPECT_EQ(parse_section("1:9:3,0:20:1", shape).value(),
+            (array::Section{{1, 0}, {3, 20}, {3, 1}}));
+  EXPECT_EQ(parse_section("1:10:4,3:4:9", shape).value(), (array::Section{{1, 3}, {3, 1}, {4, 1}}));
+  for (const char* wrong : {"1:4", "4:4,0:20", "1:11,0:20", "1:4,0-20", "1:4,0:20,0:1",
+                            "1:4:0,0:20", "1:4:,0:20", "1:4:1:1,0:20", "1:4:-1,0:20"}) {
     EXPECT_FALSE(parse_section(wrong, shape)) << wrong;
   }
 }
@@ -96,7 +100,9 @@ TEST(Sections, HalfOfTheSmallestArraysIsNotEmpty) {
 TEST(Parts, RunsCoverWhatIsAskedOnce) {
   const array::Shape shape = shape_of({7, 10, 12});
   for (const std::string formats : {"BLOCK", "CYCLIC(2)", "*,CYCLIC(3),BLOCK"}) {
-    for (const array::Box& asked : {shape.box(), array::Box{{1, 3, 5}, {5, 6, 7}}}) {
+    for (const array::Section& asked :
+         {array::Section::of(shape.box()), array::Section{{1, 3, 5}, {5, 6, 7}, {1, 1, 1}},
+          array::Section{{0, 1, 2}, {4, 3, 5}, {2, 3, 2}}}) {
       std::set<std::int64_t> bytes;
       std::int64_t moved = 0;
       for (std::int64_t rank = 0; rank < 6; ++rank) {
@@ -121,7 +127,7 @@ TEST(Parts, RunsCoverWhatIsAskedOnce) {
 
 TEST(Parts, RanksBeyondTheGridHoldNothing) {
   const array::Shape shape = shape_of({8, 8});
-  const Geometry four = geometry(shape, "BLOCK", 4, shape.box());
+  const Geometry four = geometry(shape, "BLOCK", 4, array::Section::of(shape.box()));
   const Part part(four, four.writing, 5);
   EXPECT_EQ(part.held_bytes(), 0);
   EXPECT_TRUE(part.runs().empty());

@@ -69,13 +69,13 @@ herr_t select(hid_t space, H5S_seloper_t how, const array::UniformRegion& region
   return H5Sselect_hyperslab(space, how, start.data(), stride.data(), count.data(), block.data());
 }
 
-// The places of a region: one hyperslab, or several where blocks are cut at the array's edge.
-herr_t select(hid_t space, const array::Region& region) {
-  if (region.empty()) return H5Sselect_none(space);
-  array::UniformRegions regions(region);
+// One hyperslab, or several where blocks are cut.
+herr_t select(hid_t space, const std::vector<array::UniformRegion>& regions) {
+  if (regions.empty()) return H5Sselect_none(space);
   herr_t result = 0;
   H5S_seloper_t how = H5S_SELECT_SET;
-  for (array::UniformRegion one; result >= 0 && regions.next(one);) {
+  for (const array::UniformRegion& one : regions) {
+    if (result < 0) break;
     result = select(space, how, one);
     how = H5S_SELECT_OR;
   }
@@ -158,11 +158,9 @@ class Hdf5Channel final : public Channel {
 
   Status make_memory_space(const Part& part) {
     std::vector<hsize_t> extents = as_sizes(part.local_extents());
-    if (part.asked().empty()) extents.assign(extents.size(), 1);
+    if (part.empty()) extents.assign(extents.size(), 1);
     memory_space_ = H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
-    const array::Region asked =
-        part.asked().empty() ? part.asked() : array::Region(part.local_box());
-    if (select(memory_space_, asked) < 0) return failure("H5Sselect", path_);
+    if (select(memory_space_, part.asked_in_memory()) < 0) return failure("H5Sselect", path_);
     return {};
   }
 

@@ -20,7 +20,7 @@ class MpiChannel final : public Channel {
       : file_(std::move(file)),
         hints_(std::move(hints)),
         collective_(request.api == Api::mpiio),
-        empty_(request.part.asked().empty()) {}
+        empty_(request.part.empty()) {}
 
   Status prepare(const ChannelRequest& request) {
     auto types = TransferTypes::create(request.part);

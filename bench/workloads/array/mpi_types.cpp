@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,17 @@ int element_type(const array::ElementType& type, MPI_Datatype* made) {
   }
 }
 
+// A region all of whose dimensions have one block, as a box.
+std::optional<array::Box> box_of(const array::UniformRegion& region) {
+  array::Box box;
+  for (const array::UniformBlocks& along : region) {
+    if (along.count != 1) return std::nullopt;
+    box.lower.push_back(along.start);
+    box.extent.push_back(along.length);
+  }
+  return box;
+}
+
 int subarray(const array::Indices& extents, const array::Box& box, MPI_Datatype element,
              MPI_Datatype* type) {
   const std::vector<int> sizes = as_ints(extents);
@@ -39,6 +51,58 @@ int subarray(const array::Indices& extents, const array::Box& box, MPI_Datatype 
   const std::vector<int> starts = as_ints(box.lower);
   return MPI_Type_create_subarray(extents.size(), sizes.data(), counts.data(), starts.data(),
                                   MPI_ORDER_C, element, type);
+}
+
+// Replaces *type by what is made of it.
+template <typename Make>
+int wrap(MPI_Datatype* type, Make make) {
+  MPI_Datatype outer = MPI_DATATYPE_NULL;
+  const int code = make(*type, &outer);
+  MPI_Type_free(type);
+  *type = outer;
+  return code;
+}
+
+// Equal blocks at strides in a dense array, from the fastest dimension outwards; the type spans the
+// array, as a subarray's does.
+int strided(const array::Indices& extents, const array::UniformRegion& region,
+            const array::ElementType& element_type, MPI_Datatype element, MPI_Datatype* type) {
+  int code = MPI_Type_dup(element, type);
+  MPI_Aint row = element_type.bytes();  // from one index along the dimension to the next
+  MPI_Aint offset = 0;
+  for (int d = extents.size() - 1; d >= 0 && code == MPI_SUCCESS; --d) {
+    const array::UniformBlocks& along = region[d];
+    const int length = static_cast<int>(along.length);
+    const int count = static_cast<int>(along.count);
+    code = wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
+      return MPI_Type_create_hvector(length, 1, row, inner, outer);
+    });
+    if (code == MPI_SUCCESS) {
+      code = wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
+        return MPI_Type_create_hvector(count, 1, along.stride * row, inner, outer);
+      });
+    }
+    offset += along.start * row;
+    row *= extents[d];
+  }
+  if (code == MPI_SUCCESS) {
+    // Not hindexed_block, which PnetCDF 1.12 does not look into.
+    const int once = 1;
+    code = wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
+      return MPI_Type_create_hindexed(1, &once, &offset, inner, outer);
+    });
+  }
+  if (code != MPI_SUCCESS) return code;
+  return wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
+    return MPI_Type_create_resized(inner, 0, row, outer);
+  });
+}
+
+int region_type(const Part& part, const array::Indices& extents, const array::UniformRegion& region,
+                MPI_Datatype element, MPI_Datatype* type) {
+  const auto box = box_of(region);
+  return box ? subarray(extents, *box, element, type)
+             : strided(extents, region, part.type(), element, type);
 }
 
 // The whole part of a rank as MPI deals it: what HPF's formats are in MPI's words.
@@ -66,19 +130,20 @@ Result<TransferTypes> TransferTypes::create(const Part& part) {
   TransferTypes types;
   int code = element_type(part.type(), &types.element_);
   if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.element_);
-  if (code == MPI_SUCCESS && part.asked().empty()) {
+  if (code == MPI_SUCCESS && part.empty()) {
     code = MPI_Type_dup(types.element_, &types.file_);
     if (code == MPI_SUCCESS) code = MPI_Type_dup(types.element_, &types.memory_);
   } else if (code == MPI_SUCCESS) {
-    code = part.asked().is_box() ? subarray(part.shape().extents(), part.asked().bounding_box(),
-                                            types.element_, &types.file_)
-                                 : dealt_array(part, types.element_, &types.file_);
+    code = part.held().is_box() ? region_type(part, part.shape().extents(), part.asked().front(),
+                                              types.element_, &types.file_)
+                                : dealt_array(part, types.element_, &types.file_);
     if (code == MPI_SUCCESS) {
       // Contiguous memory as such: some implementations take a slower way for any other type.
-      code = part.local_box().extent == part.local_extents()
-                 ? MPI_Type_contiguous(static_cast<int>(part.local_box().elements()),
+      code = part.is_all_asked()
+                 ? MPI_Type_contiguous(static_cast<int>(part.asked_bytes() / part.type().bytes()),
                                        types.element_, &types.memory_)
-                 : subarray(part.local_extents(), part.local_box(), types.element_, &types.memory_);
+                 : region_type(part, part.local_extents(), part.asked_in_memory().front(),
+                               types.element_, &types.memory_);
     }
   }
   if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.file_);

@@ -12,7 +12,7 @@ namespace weir::bench::array_io {
 class TransferTypes {
  public:
   TransferTypes() = default;
-  // Parts of one box, or without a section: checked with the settings. Where the rank has no
+  // Parts of one region, or without a section: checked with the settings. Where the rank has no
   // element, types of one element.
   static Result<TransferTypes> create(const Part& part);
   TransferTypes(TransferTypes&& other) noexcept;

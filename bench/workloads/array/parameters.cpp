@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "array/chunk_grid.hpp"
@@ -74,6 +77,29 @@ Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const G
   return std::optional(grid.value().chunk_extents());
 }
 
+// The directories of --directory where it names several, absolute.
+Result<std::vector<std::string>> directories_of(const Settings& settings) {
+  std::vector<std::string> directories;
+  if (!settings.has("directory")) return directories;
+  const std::string& text = settings.text("directory");
+  std::istringstream names(text);
+  for (std::string one; std::getline(names, one, ',');) {
+    if (one.empty()) {
+      return refuse(fmt::format("--directory {}: an empty name among them; leave it out", text));
+    }
+    std::error_code error;
+    std::string whole =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(one), error).string();
+    if (error || whole.empty()) whole = one;
+    if (std::find(directories.begin(), directories.end(), whole) != directories.end()) {
+      return refuse(fmt::format("--directory {}: {} is named twice", text, one));
+    }
+    directories.push_back(std::move(whole));
+  }
+  if (directories.size() < 2) directories.clear();
+  return directories;
+}
+
 // Whether a rank may hold more than one box. Rank 0 holds as many blocks as any.
 bool is_cyclic(const array::RegularDistribution& distribution) {
   for (int d = 0; d < distribution.shape().dimensions(); ++d) {
@@ -95,6 +121,17 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
     if (options.layout != "shared") return only_weir("--layout");
     if (options.column_major) return only_weir("--file-order");
     if (options.buffers != 0) return only_weir("--buffers");
+  }
+  if (!options.directories.empty() && (api != Api::weir || options.layout == "shared")) {
+    return refuse(fmt::format(
+        "--directory: {} writes one file, which lies in one directory; several are for weir with "
+        "--layout per-aggregator or per-rank",
+        name));
+  }
+  if (api == Api::weir && options.layout != "shared" && !options.chunk) {
+    return refuse(
+        fmt::format("--layout {}: chunks are dealt to the files; give --chunk or --chunk-counts",
+                    options.layout));
   }
   if (api != Api::weir && api != Api::hdf5 && options.chunk) {
     return refuse(fmt::format("--chunk: {} stores no chunks; take weir or hdf5", name));
@@ -182,14 +219,14 @@ Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {
   const auto reading =
       distribution_of(settings, formats, own_grid ? "read-grid" : "grid", shape.value(), ranks);
   if (!reading) return reading.error();
-  array::Box asked = shape.value().box();
+  array::Section asked = array::Section::of(shape.value().box());
   if (settings.has("section")) {
     if (settings.flag("half-section")) return refuse("--section and --half-section: give one");
-    const auto box = parse_section(settings.text("section"), shape.value());
-    if (!box) return box.error();
-    asked = box.value();
+    const auto section = parse_section(settings.text("section"), shape.value());
+    if (!section) return section.error();
+    asked = section.value();
   } else if (settings.flag("half-section")) {
-    asked = half_section(shape.value());
+    asked = array::Section::of(half_section(shape.value()));
   }
   const auto words = [&](const std::string& name) {
     std::string text;
@@ -216,6 +253,9 @@ Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
   options.layout = settings.text("layout");
   options.column_major = settings.text("file-order") == "column-major";
   if (settings.has("hints")) options.hints_file = settings.text("hints");
+  auto directories = directories_of(settings);
+  if (!directories) return directories.error();
+  options.directories = std::move(directories).value();
   auto chunk = chunk_of(settings, geometry);
   if (!chunk) return chunk.error();
   options.chunk = chunk.value();

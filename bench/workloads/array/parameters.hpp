@@ -38,6 +38,7 @@ struct Options {
   std::string layout = "shared";
   bool column_major = false;  // of the file
   std::string hints_file;
+  std::vector<std::string> directories = {};  // several, absolute; none: CoreSettings has the one
 };
 
 [[nodiscard]] std::vector<Setting> declarations();

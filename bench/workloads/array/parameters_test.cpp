@@ -92,6 +92,11 @@ TEST(ArrayParameters, WhatCannotBeIsRefusedByName) {
       {{"--chunk", "8x8x8", "--api", "hdf5"}, "--chunk 8x8x8"},
       {{"--strategy", "direct", "--api", "posix"}, "--strategy is for weir"},
       {{"--layout", "per-rank"}, "--layout is for weir"},
+      {{"--layout", "per-rank", "--api", "weir"}, "--layout per-rank: chunks are dealt"},
+      {{"--directory", "a,b", "--api", "weir,mpiio"}, "--directory: weir writes one file"},
+      {{"--directory", "a,b", "--api", "posix"}, "--directory: posix writes one file"},
+      {{"--directory", "a,,b"}, "an empty name"},
+      {{"--directory", "a,./a"}, "./a is named twice"},
       {{"--file-order", "column-major"}, "--file-order is for weir"},
       {{"--hints", "file", "--api", "posix"}, "--hints is for"},
       {{"--aggregators", "2", "--api", "posix"}, "posix has neither"},
@@ -113,6 +118,9 @@ TEST(ArrayParameters, WhatCanBeIsTaken) {
       {"--distribution", "CYCLIC(32)", "--api", "mpiio,posix,hdf5"},
       {"--half-section", "--api", "mpiio,mpiio-independent,hdf5,pnetcdf,posix", "--peak"},
       {"--type", "record[24]", "--shape", "1kx7x3"},
+      {"--section", "0:9:2,3:8", "--api", "mpiio,hdf5,pnetcdf,posix,weir"},
+      {"--directory", "a,b,c", "--api", "weir", "--layout", "per-rank", "--chunk", "64x64",
+       "--peak"},
       {"--chunk", "natural", "--api", "hdf5", "--aggregators", "2", "--buffer", "1m"},
   };
   for (const auto& arguments : all) EXPECT_EQ(refusal(arguments), "") << arguments[1];

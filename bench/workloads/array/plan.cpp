@@ -29,6 +29,18 @@ ordered_json phase_json(const char* direction, const Geometry& geometry, std::in
   return phase;
 }
 
+// Data files. How many aggregators there are on how many nodes is not known beforehand where it is
+// left open; the least then is one for each directory.
+std::int64_t files_of(const Options& options, Api api, std::int64_t ranks) {
+  const auto directories =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(options.directories.size()));
+  if (api == Api::contiguous) return std::min(directories, ranks);
+  if (api != Api::weir || options.layout == "shared") return 1;
+  return options.layout == "per-rank"
+             ? ranks
+             : std::max({directories, options.aggregators, std::int64_t{1}});
+}
+
 }  // namespace
 
 std::int64_t memory_bytes_per_rank(const Geometry& geometry) {
@@ -43,7 +55,8 @@ ordered_json plan_json(const Geometry& geometry, const Options& options, const V
   const Api api = variant.api;
   ordered_json plan;
   plan["ranks"] = ranks;
-  plan["files"] = 1;
+  const std::int64_t files = files_of(options, api, ranks);
+  plan["files"] = files;
   plan["memory_bytes_per_rank"] = memory;
   plan["memory_bytes_total"] = memory * ranks;
   plan["disk_bytes_total"] = geometry.array_bytes();
@@ -57,6 +70,17 @@ ordered_json plan_json(const Geometry& geometry, const Options& options, const V
         phase_json("read", geometry, operations_of(geometry, geometry.reading, api), ranks));
   }
   plan["targets"] = ordered_json::array();
+  // Files are dealt to the directories, and so are the ranks whose bytes go to them.
+  const auto directories = static_cast<std::int64_t>(options.directories.size());
+  for (std::int64_t i = 0; i < directories; ++i) {
+    std::vector<std::int64_t> mine;
+    for (std::int64_t rank = i; rank < ranks; rank += directories) mine.push_back(rank);
+    const auto phases = static_cast<std::int64_t>(plan["phases"].size());
+    plan["targets"].push_back({{"directory", options.directories[static_cast<std::size_t>(i)]},
+                               {"ranks", mine},
+                               {"files", files > i ? (files - 1 - i) / directories + 1 : 0},
+                               {"bytes_total", geometry.asked_bytes() / directories * phases}});
+  }
   return plan;
 }
 

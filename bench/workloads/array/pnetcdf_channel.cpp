@@ -1,5 +1,6 @@
 // PnetCDF: one variable of the array's shape in CDF-5, transferred collectively by put_vara and
-// get_vara. Elements that NetCDF has no type for are bytes along one dimension more.
+// get_vara, or put_vars and get_vars where a section has strides. Elements that NetCDF has no type
+// for are bytes along one dimension more.
 #include <fmt/format.h>
 #include <pnetcdf.h>
 
@@ -48,26 +49,28 @@ NetcdfType netcdf_type(const array::ElementType& type) {
 class PnetcdfChannel final : public Channel {
  public:
   explicit PnetcdfChannel(const ChannelRequest& request)
-      : path_(request.path), type_(netcdf_type(request.geometry.type)) {
+      : path_(request.path),
+        type_(netcdf_type(request.geometry.type)),
+        strided_(!request.whole && request.geometry.is_strided()) {
     const Part& part = request.part;
     const bool as_bytes = type_.type == NC_UBYTE;
     const std::int64_t element_bytes = part.type().bytes();
-    const array::Box box = part.asked().empty()
-                               ? array::Box{array::Indices(part.shape().dimensions()),
-                                            array::Indices(part.shape().dimensions())}
-                               : part.asked().bounding_box();
     for (int d = 0; d < part.shape().dimensions(); ++d) {
+      // Along each dimension one block, or single indices at a stride.
+      const auto along = part.empty() ? array::UniformBlocks{} : part.asked().front()[d];
       extents_.push_back(part.shape().extent(d));
-      start_.push_back(box.lower[d]);
-      count_.push_back(box.extent[d]);
+      start_.push_back(along.start);
+      count_.push_back(along.count * along.length);
+      stride_.push_back(along.count > 1 ? along.stride : 1);
     }
     if (as_bytes) {
       extents_.push_back(element_bytes);
       start_.push_back(0);
       count_.push_back(element_bytes);
+      stride_.push_back(1);
     }
-    packed_ = part.asked().empty() || part.local_box().extent == part.local_extents();
-    elements_ = box.elements() * (as_bytes ? element_bytes : 1);
+    packed_ = part.empty() || part.is_all_asked();
+    elements_ = part.asked_bytes() / (as_bytes ? 1 : element_bytes);
   }
 
   Status open(const ChannelRequest& request, const MpiHints& hints) {
@@ -89,15 +92,27 @@ class PnetcdfChannel final : public Channel {
   }
 
   Status write(const std::byte* memory) override {
-    const int code = ncmpi_put_vara_all(file_, variable_, start_.data(), count_.data(), memory,
-                                        count_in_memory(), type_in_memory());
-    return code == NC_NOERR ? Status() : failure("ncmpi_put_vara_all", path_, code);
+    if (!strided_) {
+      const int code = ncmpi_put_vara_all(file_, variable_, start_.data(), count_.data(), memory,
+                                          count_in_memory(), type_in_memory());
+      return code == NC_NOERR ? Status() : failure("ncmpi_put_vara_all", path_, code);
+    }
+    const int code =
+        ncmpi_put_vars_all(file_, variable_, start_.data(), count_.data(), stride_.data(), memory,
+                           count_in_memory(), type_in_memory());
+    return code == NC_NOERR ? Status() : failure("ncmpi_put_vars_all", path_, code);
   }
 
   Status read(std::byte* memory) override {
-    const int code = ncmpi_get_vara_all(file_, variable_, start_.data(), count_.data(), memory,
-                                        count_in_memory(), type_in_memory());
-    return code == NC_NOERR ? Status() : failure("ncmpi_get_vara_all", path_, code);
+    if (!strided_) {
+      const int code = ncmpi_get_vara_all(file_, variable_, start_.data(), count_.data(), memory,
+                                          count_in_memory(), type_in_memory());
+      return code == NC_NOERR ? Status() : failure("ncmpi_get_vara_all", path_, code);
+    }
+    const int code =
+        ncmpi_get_vars_all(file_, variable_, start_.data(), count_.data(), stride_.data(), memory,
+                           count_in_memory(), type_in_memory());
+    return code == NC_NOERR ? Status() : failure("ncmpi_get_vars_all", path_, code);
   }
 
   Status sync() override {
@@ -132,9 +147,11 @@ class PnetcdfChannel final : public Channel {
 
   std::string path_;
   NetcdfType type_;
+  bool strided_;  // the request, whatever this rank has of it
   std::vector<MPI_Offset> extents_;
   std::vector<MPI_Offset> start_;
   std::vector<MPI_Offset> count_;
+  std::vector<MPI_Offset> stride_;
   MPI_Offset elements_ = 0;
   bool packed_ = true;  // the asked elements are all that memory holds
   TransferTypes types_;

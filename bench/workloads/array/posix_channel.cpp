@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <string>
 #include <utility>
 
 #include "storage/engines/file.hpp"
@@ -15,6 +17,14 @@ namespace weir::bench::array_io {
 namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;  // of one call
+
+// The rank's directory, where contiguous pieces lie in several.
+std::string path_of(const ChannelRequest& request) {
+  if (request.api != Api::contiguous || request.directories.size() < 2) return request.path;
+  const auto turn = static_cast<std::size_t>(request.job.rank) % request.directories.size();
+  const std::filesystem::path name = std::filesystem::path(request.path).filename();
+  return (std::filesystem::path(request.directories[turn]) / name).string();
+}
 
 class PosixChannel final : public Channel {
  public:
@@ -70,7 +80,7 @@ class PosixChannel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_posix_channel(const ChannelRequest& request) {
-  auto file = storage::File::open(request.path,
+  auto file = storage::File::open(path_of(request),
                                   {.read = true, .write = request.write, .create = request.create});
   if (!file) return file.error();
   return std::unique_ptr<Channel>(std::make_unique<PosixChannel>(std::move(file).value(), request));

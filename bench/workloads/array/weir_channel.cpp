@@ -3,6 +3,7 @@
 #include <weir/weir.h>
 
 #include <utility>
+#include <vector>
 
 #include "workloads/array/channel.hpp"
 
@@ -59,9 +60,10 @@ class WeirChannel final : public Channel {
       : path_(request.path),
         session_(session),
         section_(!request.whole && request.geometry.is_section()) {
-    const array::Box& asked = request.geometry.asked;
-    start_ = asked.lower;
-    count_ = asked.extent;
+    const array::Section& asked = request.geometry.asked;
+    start_ = asked.start;
+    count_ = asked.count;
+    stride_ = asked.stride;
   }
   WeirChannel(const WeirChannel&) = delete;
   WeirChannel& operator=(const WeirChannel&) = delete;
@@ -99,7 +101,8 @@ class WeirChannel final : public Channel {
     return StageTimes{.planning_ns = figures.plan_ns,
                       .gathering_ns = figures.gather_ns,
                       .storage_ns = figures.storage_ns,
-                      .waiting_ns = figures.wait_ns};
+                      .waiting_ns = figures.wait_ns,
+                      .aggregators = figures.aggregators};
   }
 
  private:
@@ -121,6 +124,12 @@ class WeirChannel final : public Channel {
                     : request.options.layout == "per-rank"     ? WEIR_FILE_PER_RANK
                                                                : WEIR_SHARED_FILE;
     if (request.options.chunk) options.chunks = request.options.chunk->begin();
+    std::vector<const char*> directories;
+    for (const std::string& one : request.directories) directories.push_back(one.c_str());
+    if (directories.size() > 1) {
+      options.directories = directories.data();
+      options.directory_count = static_cast<std::int64_t>(directories.size());
+    }
     const int code = weir_array_create(session_, path_.c_str(), shape.size(), shape.begin(),
                                        request.geometry.type.name().c_str(), &options, &array_);
     return code < 0 ? Status(failure("weir_array_create", path_, code)) : Status();
@@ -135,7 +144,7 @@ class WeirChannel final : public Channel {
 
   Status transfer(bool writing, std::byte* memory) {
     const weir_section section = {
-        .start = start_.begin(), .count = count_.begin(), .stride = nullptr};
+        .start = start_.begin(), .count = count_.begin(), .stride = stride_.begin()};
     weir_transfer one = {};
     one.array = array_;
     one.distribution = distribution_;
@@ -152,6 +161,7 @@ class WeirChannel final : public Channel {
   bool section_;
   array::Indices start_;
   array::Indices count_;
+  array::Indices stride_;
   weir_distribution* distribution_ = nullptr;
   weir_array* array_ = nullptr;
 };

@@ -17,11 +17,11 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
-#include <set>
 #include <thread>
 #include <utility>
 
 #include "common/clock.hpp"
+#include "measurement/device_traffic.hpp"
 #include "storage/page_cache.hpp"
 
 namespace weir::bench::stream {
@@ -31,26 +31,6 @@ constexpr std::int64_t resident_sample_pages = 256;
 
 const char* function_name(storage::Direction direction) {
   return direction == storage::Direction::write ? "write" : "read";
-}
-
-// What the devices under some directories have moved in one direction since boot, each counted
-// once; nothing where one of them cannot be asked.
-std::optional<std::int64_t> moved_by_devices(const std::vector<std::string>& directories,
-                                             storage::Direction direction) {
-  std::set<dev_t> seen;
-  std::int64_t sum = 0;
-  for (const std::string& directory : directories) {
-    struct stat status {};
-    if (stat(directory.c_str(), &status) != 0) return std::nullopt;
-    if (!seen.insert(status.st_dev).second) continue;
-    const auto opened = storage::File::open(directory, {});
-    if (!opened) return std::nullopt;
-    const auto counters = storage::device_counters(opened.value());
-    if (!counters) return std::nullopt;
-    sum += direction == storage::Direction::read ? counters.value().bytes_read
-                                                 : counters.value().bytes_written;
-  }
-  return sum;
 }
 
 Status unlink_if_there(const std::string& path) {

@@ -150,8 +150,12 @@ class ArrayCosts(Record):
     movers: Count | None = Field(
         description="ranks that moved data: at least a hundredth of what the busiest one moved"
     )
+    aggregators: Count | None = Field(
+        default=None, description="ranks that were to move data, where the interface tells"
+    )
     balance: NonNegative | None = Field(
-        description="bytes of the busiest of them over their mean; 1 is even"
+        description="bytes of the busiest rank over the mean of all movers, or of all aggregators "
+        "where these are more; 1 is even"
     )
     planning_seconds: Spread | None = Field(description="where the interface tells")
     gathering_seconds: Spread | None = Field(description="where the interface tells")
