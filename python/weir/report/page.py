@@ -13,6 +13,7 @@ import hashlib
 from importlib.resources import files
 
 from weir.report import (
+    arrays,
     comparison,
     environment,
     expectation,
@@ -113,6 +114,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         ("spectrum", "What was computed", spectrum.render(source)),
         ("trace", "Trace by rank and time", join(trace.render_traces(source))),
         ("rates", "Rates and their spread", rates.render(source)),
+        ("array", "What the array cost", arrays.render(source)),
         ("hidden", "What was hidden", overlap.render(source)),
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source)),
