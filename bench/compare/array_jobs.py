@@ -12,9 +12,10 @@ import os
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from programs import AS_ROOT
 
@@ -39,13 +40,16 @@ class Job:
     repetitions: int
     implementation: str
     seconds: float
+    sync: str = "none"
+    drop_cache: bool = False
 
     def command(self, output: Path, directory: Path) -> list[str]:
         return [
             *LAUNCHER.split(),
             *("--mca", "io", IMPLEMENTATIONS[self.implementation], "-n", str(self.ranks)),
             *(str(self.weir_bench), "array", "--api", ",".join(self.apis), "--peak", "--existing"),
-            *("--sync", "none", "--warmups", "1", "--repetitions", str(self.repetitions)),
+            *("--sync", self.sync, "--warmups", "1", "--repetitions", str(self.repetitions)),
+            *(["--drop-cache"] if self.drop_cache else []),
             *("--max-repetitions", str(self.repetitions), "--time-limit", str(self.seconds)),
             *("--directory", str(directory), "--output", str(output), *self.arguments),
         ]
@@ -53,6 +57,12 @@ class Job:
 
 def run_job(job: Job) -> Rates | str:
     """The rates, or one line that says why there are none."""
+    records = run_records(job)
+    return records if isinstance(records, str) else rates_of(records)
+
+
+def run_records(job: Job) -> list[dict[str, Any]] | str:
+    """run.json of every interface, or one line that says why there is none."""
     with tempfile.TemporaryDirectory(dir=job.directory, prefix="compare-") as name:
         output = Path(name) / "run"
         with subprocess.Popen(
@@ -73,7 +83,10 @@ def run_job(job: Job) -> Rates | str:
                 raise
         if process.returncode != 0:
             return complaint.strip().splitlines()[0] if complaint.strip() else "failed"
-        records = [json.loads(file.read_text()) for file in output.glob("*/run.json")]
+        return [json.loads(file.read_text()) for file in output.glob("*/run.json")]
+
+
+def rates_of(records: Sequence[Mapping[str, Any]]) -> Rates:
     return {
         record["label"]: {
             rate["direction"]: [float(value) for value in rate["values_bytes_per_second"]]

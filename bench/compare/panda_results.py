@@ -1,0 +1,106 @@
+"""What campaigns over the workload array found, as the judgements of panda_findings.py need it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Record = Mapping[str, Any]
+Figure = Callable[[Record, str], list[float]]
+"""Of a run's record and a direction, one number per counted repetition."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """One figure of one combination over all counted repetitions of all its runs."""
+
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    def text(self, form: str = ".3g", scale: float = 1.0) -> str:
+        low, high = min(self.values) * scale, max(self.values) * scale
+        return f"{self.median * scale:{form}} [{low:{form}}, {high:{form}}]"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs of a campaign, by the levels of its factors."""
+
+    name: str
+    runs: list[tuple[Record, Record]]  # levels and run.json of Weir's own interface
+
+    def values(self, figure: Figure, direction: str, **levels: Any) -> Values | None:
+        """The figure where the factors have these levels; nothing where there is no such run."""
+        found = [
+            value
+            for at, run in self.runs
+            if all(at.get(name.replace("_", "-")) == level for name, level in levels.items())
+            for value in figure(run, direction)
+        ]
+        return Values(tuple(found)) if found else None
+
+    def levels(self, name: str) -> list[Any]:
+        return list(dict.fromkeys(at[name] for at, _ in self.runs if name in at))
+
+
+def load_results(folder: Path) -> Results:
+    """A campaign's folder as `weir campaign` leaves it; unfinished runs are left out."""
+    campaign = json.loads((folder / "campaign.json").read_text())
+    runs = []
+    for planned in campaign["runs"]:
+        file = folder / "runs" / f"{planned['number']:04d}" / "weir" / "run.json"
+        if file.is_file():
+            run = json.loads(file.read_text())
+            if run["status"] == "complete":
+                runs.append((campaign["combinations"][planned["combination"]], run))
+    order = {json.dumps(one): place for place, one in enumerate(campaign["combinations"])}
+    runs.sort(key=lambda pair: order[json.dumps(pair[0])])
+    return Results(campaign["name"], runs)
+
+
+def rate(run: Record, direction: str) -> list[float]:
+    """Bytes per second, the durable sync included."""
+    return [
+        value
+        for one in run["rates"]
+        if (one["direction"], one["metric"]) == (direction, "span")
+        for value in one["values_bytes_per_second"]
+    ]
+
+
+def share_of_peak(run: Record, direction: str) -> list[float]:
+    """Of contiguous pieces by the same ranks, in turn; the median of the run's rounds."""
+    return [one["fraction"] for one in run["peaks"] if one["direction"] == direction]
+
+
+def balance(run: Record, direction: str) -> list[float]:
+    """The busiest aggregator's bytes over the mean of all."""
+    return [
+        phase["array"]["balance"]
+        for phase in _phases(run, direction)
+        if phase["array"]["balance"] is not None
+    ]
+
+
+def gathering(run: Record, direction: str) -> list[float]:
+    """Seconds between memory and buffers, mean over ranks."""
+    return [
+        phase["array"]["gathering_seconds"]["mean"]
+        for phase in _phases(run, direction)
+        if phase["array"]["gathering_seconds"] is not None
+    ]
+
+
+def _phases(run: Record, direction: str) -> Iterator[Record]:
+    for repetition in run["repetitions"]:
+        if not repetition["warmup"]:
+            for phase in repetition["phases"]:
+                if phase["direction"] == direction:
+                    yield phase
