@@ -89,12 +89,15 @@ const char* weir_last_error(void);
 /* All fields alike. What is read and written never depends on them, only how. */
 typedef struct weir_session_options {
   double deadline_seconds; /* the longest that any one wait may take; 0: 600 */
-  const char* strategy;    /* "automatic", "direct" (every rank moves its own elements), "node"
-                              (aggregators gather through a node's shared memory; on one node only),
-                              "two-phase" (the same, and messages between nodes). Null: automatic. */
-  int64_t aggregators;     /* ranks per node that gather, and open files; 0: chosen */
-  int64_t buffer_bytes;    /* of one buffer of an aggregator; 0: chosen */
-  int64_t buffers;         /* per aggregator, at least 2; 0: chosen */
+  const char* strategy;   /* "automatic" (the cheapest, for each request; weir_session_explain tells
+                             why), "direct" (every rank moves its own elements), "node" (ranks that
+                             aggregate gather through the memory of their node, each node for
+                             itself), "two-phase" (they gather from all nodes, which send by
+                             themselves), "server-directed" (the same, but they ask for each piece
+                             when they have room for it). Null: automatic. */
+  int64_t aggregators;    /* ranks per node that gather, and open files; 0: chosen */
+  int64_t buffer_bytes;   /* of one buffer of an aggregator; 0: chosen */
+  int64_t buffers;        /* per aggregator, at least 2; 0: chosen */
   int64_t ranks_per_node; /* treats as many consecutive ranks as a node, to try out on one node what
                              happens between several; 0: the ranks that share memory */
   uint64_t reserved[10];
@@ -120,8 +123,8 @@ void weir_session_abandon(weir_session** session);
 /* Where the time of the session's latest request that ended went on this rank, and what it moved:
  * nanoseconds and bytes. */
 typedef struct weir_figures {
-  int32_t strategy; /* 1 direct, 2 node, 3 two-phase */
-  int32_t reserved_flags;
+  int32_t strategy;    /* 1 direct, 2 node, 3 two-phase, 4 server-directed */
+  int32_t plan_reused; /* 1: planned for an earlier request that asked for the same, not again */
   int64_t aggregators; /* on all nodes; of direct, the ranks */
   int64_t plan_ns;
   int64_t gather_ns;     /* copying between the rank's memory and buffers */

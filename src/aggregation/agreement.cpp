@@ -19,7 +19,8 @@ void put(std::array<char, size>& field, const std::string& text) {
 
 }  // namespace
 
-void Agreement::start(MPI_Comm communicator, const Status& mine, const Fingerprint& fingerprint) {
+void Agreement::start(MPI_Comm communicator, const Status& mine,
+                      const CallFingerprint& fingerprint) {
   communicator_ = communicator;
   broadcasting_ = false;
   mine_ = mine;
@@ -82,7 +83,7 @@ Error Agreement::unpack(int rank) const {
   return error;
 }
 
-Status agree(MPI_Comm communicator, const Status& mine, const Fingerprint& fingerprint,
+Status agree(MPI_Comm communicator, const Status& mine, const CallFingerprint& fingerprint,
              double deadline_seconds) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(communicator, mine, fingerprint);

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-#include "aggregation/fingerprint.hpp"
+#include "aggregation/call_fingerprint.hpp"
 #include "common/status.hpp"
 
 namespace weir::aggregation {
@@ -19,7 +19,7 @@ namespace weir::aggregation {
 class Agreement {
  public:
   // One at a time per communicator. Ends before the communicator does.
-  void start(MPI_Comm communicator, const Status& mine, const Fingerprint& fingerprint);
+  void start(MPI_Comm communicator, const Status& mine, const CallFingerprint& fingerprint);
   // True when the ranks have agreed; outcome() is then the same on every rank.
   [[nodiscard]] bool test();
   [[nodiscard]] const Status& outcome() const { return outcome_; }
@@ -52,6 +52,6 @@ class Agreement {
 
 // start() and test() until the deadline.
 [[nodiscard]] Status agree(MPI_Comm communicator, const Status& mine,
-                           const Fingerprint& fingerprint, double deadline_seconds);
+                           const CallFingerprint& fingerprint, double deadline_seconds);
 
 }  // namespace weir::aggregation

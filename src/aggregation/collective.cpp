@@ -13,18 +13,8 @@
 
 namespace weir::aggregation {
 
-const char* name_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::automatic:
-      return "automatic";
-    case Strategy::direct:
-      return "direct";
-    case Strategy::node:
-      return "node";
-    case Strategy::two_phase:
-      return "two-phase";
-  }
-  return "";
+std::string_view name_of(const std::optional<plan::Strategy>& strategy) {
+  return strategy ? plan::name_of(*strategy) : "automatic";
 }
 
 namespace {
@@ -63,6 +53,22 @@ Status check(const CollectiveSettings& settings) {
   return {};
 }
 
+std::string text_of(const plan::FileRates& rates) {
+  return fmt::format("{} {} {} {} {}", rates.call_seconds, rates.core_bytes_per_second,
+                     rates.node_bytes_per_second, rates.one_at_a_time,
+                     rates.storage_bytes_per_second);
+}
+
+// What plans depend on must be alike on all ranks, or they would not make the same.
+std::string text_of(const plan::PlatformRates& rates, const topology::FileTargets& targets) {
+  return fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", rates.core_copy_bytes_per_second,
+      rates.node_copy_bytes_per_second, rates.copy_run_seconds, rates.cores_per_node,
+      text_of(rates.write), text_of(rates.read), rates.cached_bytes, rates.shared_block_seconds,
+      rates.link_bytes_per_second, rates.message_seconds, rates.piece_seconds, rates.overlap,
+      rates.early_arrivals, targets.count, targets.stripe_bytes, targets.lock_bytes);
+}
+
 class Implementation final : public Collective {
  public:
   explicit Implementation(CollectiveState state) : state_(std::move(state)) {}
@@ -80,7 +86,7 @@ class Implementation final : public Collective {
 
   [[nodiscard]] int rank() const override { return state_.rank; }
   [[nodiscard]] int ranks() const override { return state_.ranks; }
-  [[nodiscard]] int nodes() const override { return state_.group->nodes(); }
+  [[nodiscard]] std::int64_t nodes() const override { return state_.group->nodes(); }
   [[nodiscard]] const CollectiveSettings& settings() const override { return state_.settings; }
   [[nodiscard]] const CollectiveFigures& figures() const override { return state_.figures; }
 
@@ -93,21 +99,21 @@ class Implementation final : public Collective {
   Status write(std::span<const ArrayPart> parts) override { return begin_write(parts)->wait(); }
   Status read(std::span<const ArrayPart> parts) override { return begin_read(parts)->wait(); }
   [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) override {
-    return begin(parts, Way::write);
+    return begin(parts, plan::Direction::write);
   }
   [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) override {
-    return begin(parts, Way::read);
+    return begin(parts, plan::Direction::read);
   }
 
  private:
-  std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, Way way) {
+  std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, plan::Direction direction) {
     end_current();
-    return std::make_unique<CollectiveRequest>(state_, parts, way);
+    return std::make_unique<CollectiveRequest>(state_, parts, direction);
   }
   void end_current() const {
     if (state_.current != nullptr) (void)state_.current->wait();
   }
-  Status agree_on(const Status& mine, const Fingerprint& fingerprint) {
+  Status agree_on(const Status& mine, const CallFingerprint& fingerprint) {
     if (state_.broken) return broken_collective();
     Status agreed = agree(state_.communicator, mine, fingerprint, state_.settings.deadline_seconds);
     if (!agreed.ok() && agreed.error().code == ErrorCode::deadline) state_.broken = true;
@@ -132,12 +138,12 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   if (settled.files == 0) {
     settled.files = settled.layout == storage::FileLayout::shared ? 1
                     : settled.layout == storage::FileLayout::per_aggregator
-                        ? state_.group->aggregators()
+                        ? state_.group->nodes() * state_.group->holders_per_node()
                         : state_.ranks;
   }
   Status possible = settled.check();
   if (!possible.ok()) possible.error().file = path;
-  Fingerprint fingerprint;
+  CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "create");
   fingerprint.add(Argument::files, path);
   if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(settled));
@@ -151,7 +157,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
                                                               bool writable) {
   end_current();
-  Fingerprint fingerprint;
+  CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
   if (Status agreed = agree_on({}, fingerprint); !agreed.ok()) return agreed.error();
@@ -189,7 +195,7 @@ Status Implementation::share(std::string& text) {
 Status Implementation::sync(ArrayFile& file) {
   end_current();
   auto& open = dynamic_cast<OpenArray&>(file);
-  Fingerprint fingerprint;
+  CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "sync");
   fingerprint.add(Argument::files, open.number());
   return agree_on(open.files().sync(), fingerprint);
@@ -198,7 +204,7 @@ Status Implementation::sync(ArrayFile& file) {
 Status Implementation::close(ArrayFile& file) {
   end_current();
   auto& open = dynamic_cast<OpenArray&>(file);
-  Fingerprint fingerprint;
+  CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "close");
   fingerprint.add(Argument::files, open.number());
   open.set_closed();
@@ -228,22 +234,18 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   MPI_Comm_rank(state.communicator, &state.rank);
   MPI_Comm_size(state.communicator, &state.ranks);
 
-  Fingerprint fingerprint;
+  CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "create a Collective");
   fingerprint.add(Argument::settings,
                   fmt::format("{} {} {} {} {} {}", name_of(settings.strategy), settings.aggregators,
                               settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
                               settings.ranks_per_node));
+  fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
   Status agreed = agree(state.communicator, possible, fingerprint, deadline);
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
     Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
                                       chosen.buffers, chosen.buffer_bytes, deadline);
-    if (made.ok() && chosen.strategy == Strategy::node && state.group->nodes() > 1) {
-      made = invalid_argument(
-          fmt::format("strategy node on {} nodes: it is for one; two-phase goes between nodes",
-                      state.group->nodes()));
-    }
     const bool missed = !made.ok() && made.error().code == ErrorCode::deadline;
     agreed = missed ? made : agree(state.communicator, made, fingerprint, deadline);
   }
@@ -256,7 +258,9 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     }
     return agreed.error();
   }
-  chosen.aggregators = state.group->aggregators_per_node();
+  chosen.aggregators = state.group->holders_per_node();
+  state.planner = std::make_unique<plan::Planner>(state.group->topology(), chosen.targets,
+                                                  chosen.rates, state.rank);
   std::unique_ptr<Collective> collective = std::make_unique<Implementation>(std::move(state));
   return collective;
 }

@@ -18,42 +18,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include "array/distribution.hpp"
 #include "array/layout.hpp"
-#include "array/region.hpp"
+#include "array/section.hpp"
 #include "common/status.hpp"
+#include "plan/parameters.hpp"
+#include "plan/platform_rates.hpp"
+#include "plan/request.hpp"
 #include "storage/formats/raw_array.hpp"
+#include "topology/topology.hpp"
 
 namespace weir::aggregation {
 
-enum class Strategy : std::uint8_t {
-  automatic,  // by the length of the ranks' rows in the file, and the number of nodes
-  direct,     // every rank moves its own rows
-  node,       // aggregators gather through the node's shared memory; on one node only
-  two_phase,  // the same inside each node, and messages between nodes
-};
-// As settings spell them: "automatic", "direct", "node", "two-phase".
-[[nodiscard]] const char* name_of(Strategy strategy);
+// As settings spell them: "automatic" for nothing, else as plan::name_of(Strategy) does.
+[[nodiscard]] std::string_view name_of(const std::optional<plan::Strategy>& strategy);
 
 // Zero and default values stand for "choose". The same on every rank.
 struct CollectiveSettings {
-  Strategy strategy = Strategy::automatic;
-  std::int64_t aggregators = 0;   // per node
-  std::int64_t buffer_bytes = 0;  // of one buffer; at least one element
-  std::int64_t buffers = 0;       // per aggregator, at least 2: one fills while another is written
-  double deadline_seconds = 0;    // of any one wait; 0 stands for 600
+  std::optional<plan::Strategy> strategy;  // nothing: by price, for each request
+  std::int64_t aggregators = 0;            // per node
+  std::int64_t buffer_bytes = 0;           // of one buffer; at least one element
+  std::int64_t buffers = 0;     // per aggregator, at least 2: one fills while another is written
+  double deadline_seconds = 0;  // of any one wait; 0 stands for 600
   // Treats this many consecutive ranks as a node, 0 the ranks that share memory: so that what
   // happens between nodes can be tried on one. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
+  // What prices are made of, and how files lie on their storage.
+  plan::PlatformRates rates;
+  topology::FileTargets targets;
 };
 
 // Where a call's time went on this rank, and what it moved.
 struct CollectiveFigures {
-  Strategy strategy = Strategy::automatic;  // the one that was taken
-  std::int64_t aggregators = 0;             // over all nodes; for direct, the ranks
+  plan::Strategy strategy = plan::Strategy::direct;  // the one that was taken
+  std::int64_t aggregators = 0;                      // over all nodes; for direct, the ranks
+  bool plan_reused = false;  // planned for an earlier request, so not planned again
   std::int64_t plan_ns = 0;
   std::int64_t gather_ns = 0;      // copying between the rank's memory and buffers
   std::int64_t storage_ns = 0;     // in system calls on files
@@ -92,12 +95,12 @@ struct ArrayPart {
   ArrayFile* file = nullptr;
   // How memory holds the array: of the same shape, over at most as many ranks as the communicator
   // has; rank r of the communicator holds part r.
-  const array::Distribution* memory = nullptr;
+  const plan::SharedDistribution* memory = nullptr;
   // Per rank: memory->pieces(rank) of them, each of the extents of its piece and the array's
   // element size. Ranks beyond the distribution give none.
   std::span<const MemoryPiece> pieces;
-  // What is written or read, of the array's index space; everything: Region(shape.box()).
-  array::Region section;
+  // What is written or read, of the array's index space; everything: Section::of(shape.box()).
+  array::Section section;
 };
 
 // A write or read under way. It moves on only inside test() and wait().
@@ -130,7 +133,7 @@ class Collective {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int ranks() const = 0;
-  [[nodiscard]] virtual int nodes() const = 0;
+  [[nodiscard]] virtual std::int64_t nodes() const = 0;
   // With every 0 replaced by what was chosen.
   [[nodiscard]] virtual const CollectiveSettings& settings() const = 0;
 

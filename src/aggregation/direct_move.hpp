@@ -8,42 +8,34 @@
 #include <vector>
 
 #include "aggregation/move.hpp"
-#include "array/chunk_grid.hpp"
 #include "array/copy.hpp"
-#include "array/region.hpp"
+#include "plan/rank_pieces.hpp"
 #include "storage/engines/slices.hpp"
 
 namespace weir::aggregation {
 
 class DirectMove final : public Move {
  public:
-  DirectMove(std::vector<RequestedPart> parts, Way way, int rank, CollectiveFigures& figures);
+  // The plan is of Strategy::direct.
+  explicit DirectMove(MoveContext context);
 
   bool step() override;
-  [[nodiscard]] bool done() const override { return part_ == parts_.size(); }
+  [[nodiscard]] bool done() const override { return done_; }
   [[nodiscard]] const Status& status() const override { return status_; }
 
  private:
-  // Moves what one piece of memory has in one chunk.
-  void move_chunk(std::int64_t chunk);
-  void move_runs(const array::StridedCopy& runs, std::byte* memory, std::int64_t file,
-                 std::int64_t chunk_offset);
-  void flush(std::int64_t file);
-  void next_piece();
+  void move_piece(const plan::Piece& piece);
+  void move_runs(const array::StridedCopy& copy, std::byte* memory);
+  void flush();
 
-  std::vector<RequestedPart> parts_;
-  Way way_;
-  std::int64_t rank_;
-  CollectiveFigures& figures_;
+  MoveContext context_;
+  plan::RankPieces pieces_;
+  bool done_ = false;
   Status status_;
 
-  // Where it is: a part, a piece of memory, and the regions that it has in common with the section.
-  std::size_t part_ = 0;
-  std::size_t piece_ = 0;
-  array::Region held_;
-  std::vector<std::int64_t> chunks_;
-  std::size_t chunk_ = 0;
-
+  // Of the piece under way.
+  const RequestedPart* part_ = nullptr;
+  std::int64_t file_ = 0;               // of its array
   std::vector<storage::Slice> slices_;  // contiguous in the file, from batch_offset_ on
   std::int64_t batch_offset_ = 0;
   std::int64_t batch_end_ = 0;

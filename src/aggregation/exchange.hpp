@@ -1,65 +1,79 @@
 // A rank's side of a request that goes through aggregators: it hands its shares of the pieces to
-// them, or takes them, and does its own duties when it is one.
+// them, or takes them, and gathers when it is an aggregator.
 //
-// No rank waits for one thing only. Shares are handed over in the order of turns, those of the own
-// node and those of other nodes each by themselves, and an aggregator opens its buffers in that
-// order too; so the earliest piece that is not complete can always be completed, and all end.
+// No rank waits for one thing only. Shares are handed over in the order of the plan, those of the
+// own node and those of other nodes each by themselves, and an aggregator opens its buffers in that
+// order too; so the earliest piece that is not complete can always be completed, and all end. Under
+// server-directed a rank moves what aggregators of other nodes ask for, in the order in which they
+// ask; it counts its pieces before, so it knows when it has been asked for all.
 //
-// Memory is bounded: the aggregator's buffers, as much again for messages, and a few messages that
-// this rank has under way.
+// Memory is bounded: the aggregator's buffers, as much again for messages, a window of the file,
+// and a few messages that this rank has under way.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "aggregation/block_copy.hpp"
 #include "aggregation/gathering.hpp"
 #include "aggregation/move.hpp"
-#include "aggregation/node_group.hpp"
-#include "plan/gather_plan.hpp"
+#include "plan/rank_pieces.hpp"
 
 namespace weir::aggregation {
 
 class Exchange final : public Move {
  public:
-  // Plans this rank's side.
-  Exchange(MPI_Comm communicator, const NodeGroup& group, std::vector<PlannedPart> parts, Way way,
-           std::int64_t request, std::int64_t buffers, CollectiveFigures& figures);
+  explicit Exchange(MoveContext context);
 
   bool step() override;
   [[nodiscard]] bool done() const override;
   [[nodiscard]] const Status& status() const override { return status_; }
 
  private:
-  struct PartShare {
-    plan::Share share;
-    std::size_t part = 0;
+  // This rank's pieces of the aggregators of its node, or of the others, one after the other.
+  class Pieces {
+   public:
+    Pieces(const MoveContext& context, bool on_node);
+    [[nodiscard]] bool left() const { return left_; }
+    [[nodiscard]] const plan::PieceId& id() const { return id_; }
+    void advance();
+
+   private:
+    const MoveContext& context_;
+    bool on_node_;
+    plan::RankPieces pieces_;
+    plan::PieceId id_;
+    bool left_ = true;
   };
   // A message between this rank and an aggregator of another node.
   struct Parcel {
     MPI_Request request = MPI_REQUEST_NULL;
     bool busy = false;
-    std::size_t share = 0;  // in from_others_
+    plan::Piece piece;
     std::vector<std::byte> data;
   };
 
+  void count_asks();
   bool step_on_node();
   bool step_between_nodes();
-  void start_parcel(Parcel& parcel);
-  // Copies a share between this rank's memory and `other`; returns its elements.
-  std::int64_t copy_share(const PartShare& share, Side other);
-  [[nodiscard]] std::int64_t elements_of(const PartShare& share) const;
+  // The next piece to send or receive, when it is known.
+  bool next_between_nodes(plan::PieceId& id);
+  bool end_parcels();
+  void start_parcel(Parcel& parcel, const plan::PieceId& id);
+  [[nodiscard]] std::span<const MemoryPiece> memory_of(const plan::Piece& piece) const {
+    return context_.part_of(piece).part->pieces;
+  }
 
-  std::vector<PlannedPart> parts_;
-  ExchangeContext context_;
-  std::vector<std::vector<std::int64_t>> memory_pieces_;  // per part
-  std::vector<PartShare> on_node_;
-  std::vector<PartShare> between_nodes_;
-  std::size_t next_on_node_ = 0;
-  std::size_t next_between_ = 0;
+  MoveContext context_;
+  bool asked_;  // server-directed
+  std::optional<Pieces> on_node_;
+  std::optional<Pieces> between_nodes_;
+  std::int64_t asks_left_ = 0;
+  Ask ask_{};
+  MPI_Request ask_request_ = MPI_REQUEST_NULL;
   std::vector<Parcel> parcels_;
   std::size_t parcels_busy_ = 0;
   std::unique_ptr<Gathering> gathering_;

@@ -2,102 +2,87 @@
 //
 // A buffer is opened for the next piece when it is free, so that while one is written others fill.
 // Ranks of the node copy into it themselves (node_group.hpp); what ranks of other nodes have comes
-// as one message each, which is received as long as the buffer is open, and unpacked. Reading is
-// the mirror image: filled from the file, opened, copied from and sent.
-//
-// Where ranks do not hold all of a piece, long runs are written by themselves; otherwise the piece
-// is read first, changed and written back. No other rank writes into it during the request, and the
-// next request begins after this one has ended on all ranks, so nothing is lost.
+// as one message each, which is received as long as the buffer is open, and unpacked. Under
+// server-directed they are asked for it then, and send nothing before. Reading is the mirror image:
+// filled from the file, opened, copied from and sent.
 #pragma once
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
 #include "aggregation/move.hpp"
-#include "aggregation/node_group.hpp"
-#include "array/box.hpp"
-#include "plan/gather_plan.hpp"
+#include "aggregation/piece_transfer.hpp"
+#include "plan/rank_pieces.hpp"
 
 namespace weir::aggregation {
 
-// A part with the pieces of its file.
-struct PlannedPart {
-  RequestedPart asked;
-  plan::PieceDomains domains;
-};
-
-// What all of a request's state machines know.
-struct ExchangeContext {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  const NodeGroup& group;
-  const std::vector<PlannedPart>& parts;
-  Way way = Way::write;
-  std::int64_t request = 0;  // its number, from 1 on
-  std::int64_t buffers = 2;
-  std::int64_t rank = 0;
-  CollectiveFigures& figures;
-
-  // What opens a buffer for the piece of a turn, different for every request.
-  [[nodiscard]] std::int64_t ticket(std::int64_t turn) const { return (request << 40) + turn; }
-};
-
 inline constexpr int message_tag = 17;
+inline constexpr int ask_tag = 18;
+
+// The name of a piece as it is sent to those who are asked for their shares.
+using Ask = std::array<std::int64_t, 5>;
+[[nodiscard]] Ask ask_for(const plan::PieceId& id);
+[[nodiscard]] plan::PieceId asked_for(const Ask& ask);
 
 class Gathering {
  public:
-  struct PartDuty {
-    plan::Duty duty;
-    std::size_t part = 0;
-  };
-
-  Gathering(const ExchangeContext& context, std::vector<PartDuty> duties);
-  ~Gathering();
+  // `aggregator` of the plan is this rank; `context` outlives this.
+  Gathering(const MoveContext& context, std::int64_t aggregator);
   Gathering(const Gathering&) = delete;
   Gathering& operator=(const Gathering&) = delete;
+  ~Gathering() = default;
 
   bool step();
-  [[nodiscard]] bool done() const { return next_ == duties_.size() && busy_ == 0; }
+  [[nodiscard]] bool done() const { return !has_next_ && busy_ == 0; }
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
   struct Message {
     std::int64_t rank = 0;
-    std::int64_t elements = 0;
+    std::int64_t bytes = 0;
     std::int64_t at = 0;  // in the buffer for messages
     bool done = false;
   };
   // Of a piece in its buffer.
-  struct FileRange {
-    std::int64_t at = 0;
-    std::int64_t bytes = 0;
-  };
   struct Buffer {
     bool busy = false;
-    std::size_t duty = 0;
-    array::Box box;
-    std::int64_t from_node = 0;  // elements
+    plan::Piece piece;
+    bool whole = false;  // no holes: contributors do not matter
+    std::vector<plan::Contributor> contributors;
+    std::int64_t from_node = 0;  // bytes
     std::vector<Message> messages;
     std::vector<MPI_Request> requests;  // one per message
+    std::vector<MPI_Request> asks;
+    Ask ask{};
     std::vector<std::byte> message_data;
-    std::vector<FileRange> ranges;
   };
 
-  void open(std::int64_t number, Buffer& buffer);
+  void find_next() { has_next_ = pieces_.next(next_); }
+  // Opens a buffer for the next piece, when it is free.
+  bool open_next();
+  void find_contributors(Buffer& buffer);
   [[nodiscard]] bool is_complete(std::int64_t number, Buffer& buffer);
-  void find_ranges(Buffer& buffer, const array::Region& wanted, std::int64_t held, bool& merge);
-  void start_messages(std::int64_t number, Buffer& buffer, std::int64_t element_bytes);
+  void start_messages(std::int64_t number, Buffer& buffer);
   // A message's elements from or into the piece's buffer.
   void copy_message(std::int64_t number, Buffer& buffer, const Message& message);
-  void transfer(std::int64_t number, const Buffer& buffer, Way way);
-  void fail(const Status& status);
+  void transfer(std::int64_t number, const Buffer& buffer);
+  [[nodiscard]] std::byte* data(std::int64_t number) const {
+    return context_.group.buffer(context_.group.own_holder(), number);
+  }
+  [[nodiscard]] BufferControl& control(std::int64_t number) const {
+    return context_.group.control(context_.group.own_holder(), number);
+  }
 
-  const ExchangeContext& context_;
-  std::vector<PartDuty> duties_;
-  std::size_t next_ = 0;
+  const MoveContext& context_;
+  plan::AggregatorPieces pieces_;
+  plan::Piece next_;
+  bool has_next_ = false;
   int busy_ = 0;
   std::vector<Buffer> buffers_;
+  PieceTransfer transfer_;
   Status status_;
 };
 

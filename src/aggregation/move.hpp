@@ -1,22 +1,50 @@
-// The moving of a request's bytes by one strategy, as a state machine on every rank.
+// The moving of a request's bytes as its plan has it, as a state machine on every rank.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "aggregation/array_file.hpp"
-#include "aggregation/collective.hpp"
+#include "aggregation/node_group.hpp"
+#include "aggregation/requested_part.hpp"
 #include "common/status.hpp"
+#include "plan/plan.hpp"
 
 namespace weir::aggregation {
 
-enum class Way : std::uint8_t { write, read };
+// What all of a request's state machines know.
+struct MoveContext {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  const NodeGroup& group;
+  std::shared_ptr<const plan::Plan> plan;  // of this rank's group
+  std::vector<RequestedPart> parts;        // the plan's arrays
+  std::int64_t rank = 0;
+  std::int64_t request = 0;  // its number, from 1 on
+  std::int64_t buffers = 2;  // of each aggregator
+  plan::PlatformRates rates;
+  CollectiveFigures& figures;
+  // Turns of one unit, for turn_of(): one for each of its parts at least, and nothing in common
+  // with `buffers`, so that units take different buffers whatever is asked for in them.
+  std::int64_t turns_per_step = 1;
 
-// One array of a request, checked.
-struct RequestedPart {
-  const ArrayPart* part = nullptr;
-  OpenArray* file = nullptr;
+  [[nodiscard]] bool writing() const { return plan->request().direction == plan::Direction::write; }
+  [[nodiscard]] const RequestedPart& part_of(const plan::Piece& piece) const {
+    return parts[static_cast<std::size_t>(piece.id.array)];
+  }
+  // When an aggregator's piece takes its turn: ascending, with gaps.
+  [[nodiscard]] std::int64_t turn_of(const plan::PieceId& id) const;
+  // The aggregator's buffer that takes the piece, and what opens it then: different for each piece
+  // of each request. Who has a share of a piece knows both by himself.
+  [[nodiscard]] std::int64_t buffer_of(const plan::PieceId& id) const {
+    return turn_of(id) % buffers;
+  }
+  [[nodiscard]] std::int64_t ticket_of(const plan::PieceId& id) const;
 };
+
+// The least number that is at least `parts` and has nothing in common with `buffers`.
+[[nodiscard]] std::int64_t turns_for(std::int64_t parts, std::int64_t buffers);
 
 class Move {
  public:

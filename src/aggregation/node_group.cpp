@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <new>
 
@@ -39,13 +38,33 @@ struct NodeGroup::Told {
   std::int64_t aggregators = 0;
   std::int64_t least_aggregators = 0;
   std::vector<int> ranks_on_node;
-  std::vector<int> own;        // aggregators of this node
-  int count = 0;               // of them
-  std::vector<int> counts;     // of each node, known to the first rank of each node
-  std::vector<int> places;     // of each node's aggregators among all
-  std::array<int, 2> sizes{};  // nodes, aggregators of all nodes
-  std::vector<int> all;
+  // Known to the first rank of each node, while they work out the topology.
+  int count = 0;            // ranks of this node
+  std::vector<int> counts;  // of each node
+  std::vector<int> places;  // of each node's ranks among all
+  std::vector<int> ranks;   // node by node
+  // What they tell the others of their nodes.
+  int stretches = 0;
+  std::vector<std::int64_t> numbers;  // four for each
 };
+
+namespace {
+
+// One number for each rank, but only for the moment and on one rank of a node: what is kept is a
+// few stretches.
+Result<topology::Topology> topology_of(const std::vector<int>& counts,
+                                       const std::vector<int>& ranks) {
+  std::vector<std::int64_t> node_of_rank(ranks.size());
+  std::size_t next = 0;
+  for (std::size_t node = 0; node < counts.size(); ++node) {
+    for (int i = 0; i < counts[node]; ++i) {
+      node_of_rank.at(static_cast<std::size_t>(ranks[next++])) = static_cast<std::int64_t>(node);
+    }
+  }
+  return topology::Topology::of_nodes(node_of_rank);
+}
+
+}  // namespace
 
 NodeGroup::~NodeGroup() {
   if (window_ != MPI_WIN_NULL) {
@@ -70,8 +89,8 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
   if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
   KeptUntilDone<Told> told;
   MPI_Comm_rank(world, &told->rank);
-  Status made = place_aggregators(world, aggregators, *told);
-  if (made.ok()) made = tell_aggregators(world, *told);
+  Status made = count_holders(world, aggregators, *told);
+  if (made.ok()) made = tell_topology(world, *told);
   if (!made.ok()) {
     told.keep_for_good();
     return made;
@@ -107,7 +126,7 @@ Status NodeGroup::split_nodes(MPI_Comm world, std::int64_t ranks_per_node) {
   return {};
 }
 
-Status NodeGroup::place_aggregators(MPI_Comm world, std::int64_t aggregators, Told& told) {
+Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& told) {
   int node_size = 0;
   MPI_Comm_size(node_, &node_size);
   told.ranks_on_node.resize(static_cast<std::size_t>(node_size));
@@ -116,23 +135,16 @@ Status NodeGroup::place_aggregators(MPI_Comm world, std::int64_t aggregators, To
   if (Status done = wait(request); !done.ok()) return done;
   ranks_on_node_ = told.ranks_on_node;
 
-  told.aggregators = aggregators > 0 ? aggregators : usable_cores();
+  told.aggregators =
+      std::min<std::int64_t>(aggregators > 0 ? aggregators : usable_cores(), node_size);
   MPI_Iallreduce(&told.aggregators, &told.least_aggregators, 1, MPI_INT64_T, MPI_MIN, world,
                  &request);
   if (Status done = wait(request); !done.ok()) return done;
-  per_node_ = told.least_aggregators;
-  count_on_node_ = std::min<std::int64_t>(per_node_, node_size);
-  // Spread over the node's ranks: neighbours in rank often hold neighbours in the file.
-  told.own.reserve(static_cast<std::size_t>(count_on_node_));
-  for (std::int64_t number = 0; number < count_on_node_; ++number) {
-    const std::int64_t place = number * node_size / count_on_node_;
-    told.own.push_back(ranks_on_node_[static_cast<std::size_t>(place)]);
-  }
+  holders_per_node_ = told.least_aggregators;
   return {};
 }
 
-// The nodes' first ranks tell each other of their aggregators: a table over nodes, not over ranks.
-Status NodeGroup::tell_aggregators(MPI_Comm world, Told& told) {
+Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
   int node_rank = 0;
   MPI_Comm_rank(node_, &node_rank);
   MPI_Comm leaders = MPI_COMM_NULL;
@@ -143,7 +155,7 @@ Status NodeGroup::tell_aggregators(MPI_Comm world, Told& told) {
     int nodes = 0;
     MPI_Comm_size(leaders, &nodes);
     told.counts.resize(static_cast<std::size_t>(nodes));
-    told.count = static_cast<int>(told.own.size());
+    told.count = static_cast<int>(told.ranks_on_node.size());
     MPI_Iallgather(&told.count, 1, MPI_INT, told.counts.data(), 1, MPI_INT, leaders, &request);
     if (Status done = wait(request); !done.ok()) return done;
     int total = 0;
@@ -152,23 +164,44 @@ Status NodeGroup::tell_aggregators(MPI_Comm world, Told& told) {
       told.places.push_back(total);
       total += count;
     }
-    told.sizes = {nodes, total};
-    told.all.resize(static_cast<std::size_t>(total));
-    MPI_Iallgatherv(told.own.data(), told.count, MPI_INT, told.all.data(), told.counts.data(),
-                    told.places.data(), MPI_INT, leaders, &request);
+    told.ranks.resize(static_cast<std::size_t>(total));
+    MPI_Iallgatherv(told.ranks_on_node.data(), told.count, MPI_INT, told.ranks.data(),
+                    told.counts.data(), told.places.data(), MPI_INT, leaders, &request);
     if (Status done = wait(request); !done.ok()) return done;
     MPI_Comm_free(&leaders);
+    const auto found = topology_of(told.counts, told.ranks);
+    if (!found) return found.error();
+    told.stretches = static_cast<int>(found.value().stretches().size());
+    for (const topology::Stretch& one : found.value().stretches()) {
+      told.numbers.insert(told.numbers.end(), {one.ranks, one.first_node, one.nodes, one.block});
+    }
+    told.ranks = {};
   }
-  MPI_Ibcast(told.sizes.data(), 2, MPI_INT, 0, node_, &request);
+  MPI_Ibcast(&told.stretches, 1, MPI_INT, 0, node_, &request);
   if (Status done = wait(request); !done.ok()) return done;
-  nodes_ = told.sizes[0];
-  told.all.resize(static_cast<std::size_t>(told.sizes[1]));
-  MPI_Ibcast(told.all.data(), told.sizes[1], MPI_INT, 0, node_, &request);
+  told.numbers.resize(4 * static_cast<std::size_t>(told.stretches));
+  MPI_Ibcast(told.numbers.data(), 4 * told.stretches, MPI_INT64_T, 0, node_, &request);
   if (Status done = wait(request); !done.ok()) return done;
-  aggregator_ranks_ = told.all;
-  first_on_node_ = std::find(told.all.begin(), told.all.end(), told.own.front()) - told.all.begin();
-  const auto mine = std::find(told.own.begin(), told.own.end(), told.rank);
-  own_aggregator_ = mine == told.own.end() ? -1 : first_on_node_ + (mine - told.own.begin());
+  std::vector<topology::Stretch> stretches;
+  for (std::size_t at = 0; at < told.numbers.size(); at += 4) {
+    stretches.push_back(
+        {told.numbers[at], told.numbers[at + 1], told.numbers[at + 2], told.numbers[at + 3]});
+  }
+  const auto made = topology::Topology::of_stretches(stretches);
+  if (!made) return made.error();
+  topology_ = made.value();
+  return find_holders(told.rank);
+}
+
+Status NodeGroup::find_holders(int rank) {
+  const auto placement = topology::AggregatorPlacement::create(
+      *topology_, topology::GatherWithin::node, holders_per_node_);
+  if (!placement) return placement.error();
+  const std::int64_t node = topology_->node_of(rank);
+  for (std::int64_t number = 0; number < placement.value().aggregators_in(node); ++number) {
+    holders_.push_back(static_cast<int>(placement.value().rank_of(node, number)));
+  }
+  own_holder_ = holder_at(rank);
   return {};
 }
 
@@ -179,7 +212,7 @@ std::int64_t NodeGroup::header_bytes() const {
 
 Status NodeGroup::make_window() {
   const std::int64_t bytes =
-      own_aggregator_ >= 0 ? header_bytes() + buffers_ * buffer_bytes_ + page : 0;
+      own_holder_ >= 0 ? header_bytes() + buffers_ * buffer_bytes_ + page : 0;
   void* base = nullptr;
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
@@ -206,11 +239,10 @@ Status NodeGroup::make_window() {
   // One epoch for ever: the protocol's atomics order all accesses.
   MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
   query_segments();
-  if (own_aggregator_ >= 0) {
-    std::byte* const own = segments_[static_cast<std::size_t>(own_aggregator_ - first_on_node_)];
-    new (own) Header{};
+  if (own_holder_ >= 0) {
+    new (segments_[static_cast<std::size_t>(own_holder_)]) Header{};
     for (std::int64_t number = 0; number < buffers_; ++number) {
-      auto* const made_control = new (&control(own_aggregator_, number)) BufferControl{};
+      auto* const made_control = new (&control(own_holder_, number)) BufferControl{};
       made_control->open.store(-1);
     }
   }
@@ -218,10 +250,9 @@ Status NodeGroup::make_window() {
 }
 
 void NodeGroup::query_segments() {
-  segments_.reserve(static_cast<std::size_t>(count_on_node_));
-  for (std::int64_t number = 0; number < count_on_node_; ++number) {
-    const int world_rank = rank_of_aggregator(first_on_node_ + number);
-    const auto place = std::find(ranks_on_node_.begin(), ranks_on_node_.end(), world_rank);
+  segments_.reserve(holders_.size());
+  for (const int holder : holders_) {
+    const auto place = std::find(ranks_on_node_.begin(), ranks_on_node_.end(), holder);
     MPI_Aint size = 0;
     int unit = 0;
     void* start = nullptr;
@@ -238,14 +269,18 @@ bool NodeGroup::is_on_node(std::int64_t rank) const {
          std::binary_search(ranks_on_node_.begin(), ranks_on_node_.end(), static_cast<int>(rank));
 }
 
-BufferControl& NodeGroup::control(std::int64_t aggregator, std::int64_t buffer) const {
-  std::byte* const segment = segments_[static_cast<std::size_t>(aggregator - first_on_node_)];
+std::int64_t NodeGroup::holder_at(std::int64_t rank) const {
+  const auto found = std::lower_bound(holders_.begin(), holders_.end(), rank);
+  return found != holders_.end() && *found == rank ? found - holders_.begin() : -1;
+}
+
+BufferControl& NodeGroup::control(std::int64_t holder, std::int64_t buffer) const {
+  std::byte* const segment = segments_[static_cast<std::size_t>(holder)];
   return reinterpret_cast<BufferControl*>(segment + sizeof(Header))[buffer];
 }
 
-std::byte* NodeGroup::buffer(std::int64_t aggregator, std::int64_t buffer) const {
-  std::byte* const segment = segments_[static_cast<std::size_t>(aggregator - first_on_node_)];
-  return segment + header_bytes() + buffer * buffer_bytes_;
+std::byte* NodeGroup::buffer(std::int64_t holder, std::int64_t buffer) const {
+  return segments_[static_cast<std::size_t>(holder)] + header_bytes() + buffer * buffer_bytes_;
 }
 
 std::atomic<std::int64_t>& NodeGroup::failed_request() const {

@@ -1,12 +1,14 @@
-// The ranks of a node, its aggregators, and the memory that they share.
+// The nodes of a communicator, and the memory that the ranks of a node share.
 //
-// Every aggregator owns one part of an MPI shared window: a control block per buffer, then the
-// buffers. A buffer takes one piece of a file after the other. Protocol, with `ticket` a number
-// that is different for each piece of each request and known to all who have a share of the piece:
+// The same number of ranks of every node hold buffers, for good: those that the placement of plans
+// names (topology/aggregator_placement.hpp), whichever strategy asks. Every one of them owns one
+// part of an MPI shared window: a control block per buffer, then the buffers. A buffer takes one
+// piece of a file after the other. Protocol, with `ticket` a number that is different for each
+// piece of each request and known to all who have a share of the piece:
 //
 //   aggregator   arrived := 0; open := ticket (release)
-//   each sharer  waits for open == ticket (acquire); copies; arrived += elements (release)
-//   aggregator   waits for arrived == all elements of the node (acquire); the buffer is its own
+//   each sharer  waits for open == ticket (acquire); copies; arrived += bytes (release)
+//   aggregator   waits for arrived == all bytes of the node (acquire); the buffer is its own
 //
 // Writing, the buffer is then full and goes to the file. Reading, the aggregator fills it before
 // it opens it, and then it has been emptied. No lock, no message, no barrier.
@@ -17,9 +19,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "common/status.hpp"
+#include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
 
@@ -38,8 +42,8 @@ class NodeGroup {
   // Collective. When not all ranks of the node come until the deadline, their memory stays.
   ~NodeGroup();
 
-  // Collective: finds the nodes of `world`, chooses `aggregators` of each (0: as many as it has
-  // cores for, at most one per rank) and makes the shared buffers. When it fails on one rank,
+  // Collective: finds the nodes of `world` and makes buffers for `aggregators` ranks of each (0: as
+  // many as it has cores for; no more than the smallest node has ranks). When it fails on one rank,
   // others may have succeeded: agree on it, but for a missed deadline, after which nothing
   // collective may be called.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
@@ -47,33 +51,28 @@ class NodeGroup {
   // After a missed deadline nothing collective may be called: gives everything up.
   void abandon();
 
-  [[nodiscard]] int nodes() const { return nodes_; }
-  // Aggregators of all nodes; they are numbered node by node.
-  [[nodiscard]] std::int64_t aggregators() const {
-    return static_cast<std::int64_t>(aggregator_ranks_.size());
-  }
-  [[nodiscard]] std::int64_t aggregators_per_node() const { return per_node_; }
-  [[nodiscard]] int rank_of_aggregator(std::int64_t aggregator) const {
-    return aggregator_ranks_[static_cast<std::size_t>(aggregator)];
-  }
-  // This rank's number among the aggregators, or -1.
-  [[nodiscard]] std::int64_t own_aggregator() const { return own_aggregator_; }
-  [[nodiscard]] bool is_on_node(std::int64_t rank) const;  // of the world
-  [[nodiscard]] bool is_aggregator_on_node(std::int64_t aggregator) const {
-    return aggregator >= first_on_node_ && aggregator < first_on_node_ + count_on_node_;
-  }
+  // Of the ranks of `world`.
+  [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
+  [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
+  [[nodiscard]] std::int64_t holders_per_node() const { return holders_per_node_; }
+  [[nodiscard]] bool is_on_node(std::int64_t rank) const;
+  // Which of the node's holders a rank is, from 0 on; -1 when it is none.
+  [[nodiscard]] std::int64_t holder_at(std::int64_t rank) const;
+  [[nodiscard]] std::int64_t own_holder() const { return own_holder_; }
 
-  // Of an aggregator of this node.
-  [[nodiscard]] BufferControl& control(std::int64_t aggregator, std::int64_t buffer) const;
-  [[nodiscard]] std::byte* buffer(std::int64_t aggregator, std::int64_t buffer) const;
+  // Of a holder of this node.
+  [[nodiscard]] BufferControl& control(std::int64_t holder, std::int64_t buffer) const;
+  [[nodiscard]] std::byte* buffer(std::int64_t holder, std::int64_t buffer) const;
   // The last request in which an aggregator of the node failed: copying for it is in vain.
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
  private:
   struct Told;
   Status split_nodes(MPI_Comm world, std::int64_t ranks_per_node);
-  Status place_aggregators(MPI_Comm world, std::int64_t aggregators, Told& told);
-  Status tell_aggregators(MPI_Comm world, Told& told);
+  Status count_holders(MPI_Comm world, std::int64_t aggregators, Told& told);
+  // The first ranks of the nodes work it out and tell the others.
+  Status tell_topology(MPI_Comm world, Told& told);
+  Status find_holders(int rank);
   Status make_window();
   void query_segments();
   Status split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const;
@@ -82,17 +81,15 @@ class NodeGroup {
 
   MPI_Comm node_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
-  int nodes_ = 1;
-  std::int64_t per_node_ = 1;
+  std::optional<topology::Topology> topology_;
+  std::int64_t holders_per_node_ = 1;
   std::int64_t buffers_ = 2;
   std::int64_t buffer_bytes_ = 0;
   double deadline_seconds_ = 0;
-  std::vector<int> ranks_on_node_;     // of the world, ascending
-  std::vector<int> aggregator_ranks_;  // of all nodes
-  std::int64_t own_aggregator_ = -1;
-  std::int64_t first_on_node_ = 0;
-  std::int64_t count_on_node_ = 0;
-  std::vector<std::byte*> segments_;  // of the node's aggregators
+  std::vector<int> ranks_on_node_;  // of the world, ascending
+  std::vector<int> holders_;        // of them, ascending
+  std::int64_t own_holder_ = -1;
+  std::vector<std::byte*> segments_;  // of the holders
 };
 
 }  // namespace weir::aggregation

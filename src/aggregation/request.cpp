@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "aggregation/choice.hpp"
 #include "aggregation/direct_move.hpp"
 #include "aggregation/exchange.hpp"
 #include "aggregation/waiting.hpp"
@@ -31,8 +30,8 @@ Error broken_collective() {
 }
 
 CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
-                                     Way way)
-    : state_(state), parts_(parts.begin(), parts.end()), way_(way) {
+                                     plan::Direction direction)
+    : state_(state), parts_(parts.begin(), parts.end()), direction_(direction) {
   if (state.broken) {
     end(broken_collective());
     return;
@@ -50,9 +49,9 @@ CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const Arr
 
 CollectiveRequest::~CollectiveRequest() { (void)wait(); }
 
-Fingerprint CollectiveRequest::fingerprint() const {
-  Fingerprint fingerprint;
-  fingerprint.add(Argument::call, way_ == Way::write ? "write" : "read");
+CallFingerprint CollectiveRequest::fingerprint() const {
+  CallFingerprint fingerprint;
+  fingerprint.add(Argument::call, writing() ? "write" : "read");
   fingerprint.add(Argument::call, std::uint64_t{parts_.size()});
   for (const ArrayPart& part : parts_) {
     const auto* const file = dynamic_cast<const OpenArray*>(part.file);
@@ -72,47 +71,38 @@ Status CollectiveRequest::check_part(std::size_t number) {
     error.file = file->path();
     return error;
   };
-  if (way_ == Way::write && !file->writable()) return refuse("the array is open for reading only");
+  if (writing() && !file->writable()) return refuse("the array is open for reading only");
   if (part.memory == nullptr) return refuse("there is no distribution in memory");
   const array::Shape& shape = file->array().shape;
-  if (part.memory->shape() != shape) {
+  if ((*part.memory)->shape() != shape) {
     return refuse(fmt::format("memory holds an array of {}, the file one of {}",
-                              part.memory->shape().text(), shape.text()));
+                              (*part.memory)->shape().text(), shape.text()));
   }
-  if (part.memory->ranks() > state_.ranks) {
+  if ((*part.memory)->ranks() > state_.ranks) {
     return refuse(fmt::format("a distribution over {} ranks on a communicator of {}",
-                              part.memory->ranks(), state_.ranks));
+                              (*part.memory)->ranks(), state_.ranks));
   }
-  if (part.section.dimensions() != shape.dimensions()) {
-    return refuse(fmt::format("a section of {} dimensions of an array of {}",
-                              part.section.dimensions(), shape.dimensions()));
-  }
-  if (!part.section.empty()) {
-    if (Status inside = array::check_inside(part.section.bounding_box(), shape); !inside.ok()) {
-      inside.error().file = file->path();
-      return inside;
-    }
-  }
+  const auto inside =
+      array::Section::create(shape, {part.section.start.begin(), part.section.start.end()},
+                             {part.section.count.begin(), part.section.count.end()},
+                             {part.section.stride.begin(), part.section.stride.end()});
+  if (!inside) return refuse(inside.error().message);
   if (Status memory = check_memory(part); !memory.ok()) {
     memory.error().file = file->path();
     return memory;
   }
-  if (const auto* const boxes = part.memory->explicit_boxes();
-      boxes != nullptr && way_ == Way::write) {
-    Fingerprint hash;
-    hash.add(*part.memory);
-    const std::int64_t known = hash.of(static_cast<std::size_t>(Argument::distributions));
-    if (!state_.disjoint.contains(known)) {
+  if (const auto* const boxes = (*part.memory)->explicit_boxes(); boxes != nullptr && writing()) {
+    if (!state_.disjoint.contains(part.memory->fingerprint())) {
       if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
-      state_.disjoint.insert(known);
+      state_.disjoint.insert(part.memory->fingerprint());
     }
   }
-  checked_.push_back({&part, file});
+  checked_.push_back({&part, file, 0});
   return {};
 }
 
 Status CollectiveRequest::check_memory(const ArrayPart& part) const {
-  const array::Distribution& memory = *part.memory;
+  const array::Distribution& memory = **part.memory;
   const std::int64_t expected = state_.rank < memory.ranks() ? memory.pieces(state_.rank) : 0;
   if (static_cast<std::int64_t>(part.pieces.size()) != expected) {
     return invalid_argument(fmt::format("{} pieces of memory where the distribution has {}",
@@ -135,7 +125,7 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
     if (piece.data == nullptr && !held.empty()) {
       return invalid_argument(fmt::format("memory piece {} has no address", number));
     }
-    if (way_ == Way::read && !piece.layout.elements_are_apart()) {
+    if (!writing() && !piece.layout.elements_are_apart()) {
       return invalid_argument(
           fmt::format("memory piece {}: elements overlap, so they cannot be read into", number));
     }
@@ -143,42 +133,66 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
   return {};
 }
 
+// Every rank that asks for the same gets the same, and the same error.
+Result<std::shared_ptr<const plan::Plan>> CollectiveRequest::planned() {
+  const auto request = request_for(checked_, direction_);
+  if (!request) return request.error();
+  const CollectiveSettings& settings = state_.settings;
+  plan::Overrides overrides;
+  overrides.strategy = settings.strategy;
+  overrides.aggregators_per_node = settings.aggregators;
+  overrides.buffer_bytes = settings.buffer_bytes;
+  const std::int64_t hits = state_.planner->cache().hits();
+  const auto planned = state_.planner->plan(request.value(), overrides);
+  if (!planned) return planned.error();
+  figures_.plan_reused = state_.planner->cache().hits() > hits;
+  figures_.strategy = planned.value()->choice.parameters().strategy;
+  const plan::Plan& plan = *planned.value()->plan;
+  figures_.aggregators =
+      figures_.strategy == plan::Strategy::direct
+          ? state_.ranks
+          : plan.aggregators() * plan::Plan::groups(plan.topology(), figures_.strategy);
+  return planned.value()->plan;
+}
+
 void CollectiveRequest::start_moving() {
   // Counted only now: a call that the ranks did not agree on may be none on some of them.
   number_ = ++state_.requests;
   moving_since_ns_ = monotonic_ns();
-  figures_.strategy = state_.settings.strategy == Strategy::automatic
-                          ? choose_strategy(checked_, state_.group->nodes())
-                          : state_.settings.strategy;
-  figures_.aggregators =
-      figures_.strategy == Strategy::direct ? state_.ranks : state_.group->aggregators();
-  for (const RequestedPart& one : checked_) {
-    for (std::size_t number = 0; number < one.part->pieces.size(); ++number) {
-      figures_.bytes_asked +=
-          array::common_elements(
-              one.part->memory->piece(state_.rank, static_cast<std::int64_t>(number)),
-              one.part->section) *
-          one.file->array().type.bytes();
-    }
-  }
-  if (figures_.strategy == Strategy::direct) {
-    move_ = std::make_unique<DirectMove>(checked_, way_, state_.rank, figures_);
+  if (checked_.empty()) {  // on all ranks
+    end({});
     return;
   }
-  std::vector<PlannedPart> planned;
-  for (const RequestedPart& one : checked_) {
-    const auto grid =
-        plan::PieceGrid::create(one.file->grid(), one.file->array().type.bytes(),
-                                one.file->array().order, state_.settings.buffer_bytes);
-    if (!grid) {  // the same on every rank
-      end(grid.error());
-      return;
-    }
-    planned.push_back(
-        {one, plan::PieceDomains(grid.value(), one.part->section, state_.group->aggregators())});
+  const auto plan = planned();
+  figures_.plan_ns += monotonic_ns() - moving_since_ns_;
+  if (!plan) {
+    end(plan.error());
+    return;
   }
-  move_ = std::make_unique<Exchange>(state_.communicator, *state_.group, std::move(planned), way_,
-                                     number_, state_.settings.buffers, figures_);
+  for (std::size_t array = 0; array < checked_.size(); ++array) {
+    const array::Region asked(checked_[array].part->section);
+    for (std::int64_t number = 0;
+         number < plan.value()->parts(static_cast<int>(array), state_.rank); ++number) {
+      figures_.bytes_asked +=
+          array::common_elements(plan.value()->part(static_cast<int>(array), state_.rank, number),
+                                 asked) *
+          checked_[array].file->array().type.bytes();
+    }
+  }
+  MoveContext context{.communicator = state_.communicator,
+                      .group = *state_.group,
+                      .plan = plan.value(),
+                      .parts = checked_,
+                      .rank = state_.rank,
+                      .request = number_,
+                      .buffers = state_.settings.buffers,
+                      .rates = state_.settings.rates,
+                      .figures = figures_};
+  if (figures_.strategy == plan::Strategy::direct) {
+    move_ = std::make_unique<DirectMove>(std::move(context));
+  } else {
+    move_ = std::make_unique<Exchange>(std::move(context));
+  }
 }
 
 bool CollectiveRequest::advance() {
@@ -188,7 +202,7 @@ bool CollectiveRequest::advance() {
       if (!agreement_->outcome().ok()) {
         end(agreement_->outcome());
       } else {
-        step_ = Step::moving;
+        step_ = Step::moving;  // or ended, at once
         start_moving();
       }
       return true;

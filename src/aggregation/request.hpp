@@ -16,6 +16,8 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/move.hpp"
 #include "aggregation/node_group.hpp"
+#include "aggregation/requested_part.hpp"
+#include "plan/planner.hpp"
 
 namespace weir::aggregation {
 
@@ -26,11 +28,12 @@ struct CollectiveState {
   int ranks = 1;
   CollectiveSettings settings;
   std::unique_ptr<NodeGroup> group;
-  std::int64_t requests = 0;        // agreed on so far, the same on every rank
-  bool broken = false;              // a deadline passed: the ranks do not know where they are
-  Request* current = nullptr;       // under way
-  CollectiveFigures figures;        // of the last that ended
-  std::set<std::int64_t> disjoint;  // hashes of explicit distributions without overlaps
+  std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
+  std::int64_t requests = 0;               // agreed on so far, the same on every rank
+  bool broken = false;               // a deadline passed: the ranks do not know where they are
+  Request* current = nullptr;        // under way
+  CollectiveFigures figures;         // of the last that ended
+  std::set<std::uint64_t> disjoint;  // fingerprints of explicit distributions without overlaps
 };
 
 // For a Collective that is broken.
@@ -38,7 +41,8 @@ struct CollectiveState {
 
 class CollectiveRequest final : public Request {
  public:
-  CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts, Way way);
+  CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
+                    plan::Direction direction);
   CollectiveRequest(const CollectiveRequest&) = delete;
   CollectiveRequest& operator=(const CollectiveRequest&) = delete;
   ~CollectiveRequest() override;
@@ -53,14 +57,16 @@ class CollectiveRequest final : public Request {
   // Goes on until something has to be waited for. Returns whether anything happened.
   bool advance();
   void start_moving();
+  Result<std::shared_ptr<const plan::Plan>> planned();
+  [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
   void end(const Status& outcome);
   [[nodiscard]] Status check_part(std::size_t number);
   [[nodiscard]] Status check_memory(const ArrayPart& part) const;
-  [[nodiscard]] Fingerprint fingerprint() const;
+  [[nodiscard]] CallFingerprint fingerprint() const;
 
   CollectiveState& state_;
   std::vector<ArrayPart> parts_;
-  Way way_;
+  plan::Direction direction_;
   std::int64_t number_ = 0;
   Step step_ = Step::agreeing;
   std::vector<RequestedPart> checked_;

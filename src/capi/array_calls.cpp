@@ -110,7 +110,7 @@ Outcome read_chunks(const weir_session& session, const weir_array_options& optio
     if (!session.holds(options.natural_chunks)) {
       return bad_argument("options.natural_chunks is no distribution of this session");
     }
-    const array::Distribution& natural = *options.natural_chunks->distribution;
+    const array::Distribution& natural = options.natural_chunks->held();
     if (natural.regular() == nullptr) {
       return bad_argument(
           "options.natural_chunks is a distribution by boxes; chunks need one by formats");

@@ -73,7 +73,7 @@ struct Regular {
 };
 
 Outcome make_regular(const Regular& given, int ranks,
-                     std::shared_ptr<const Distribution>& distribution) {
+                     std::optional<plan::SharedDistribution>& distribution) {
   std::optional<array::Shape> shape;
   if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) return read;
   if (given.formats == nullptr) return bad_argument("formats is null");
@@ -99,17 +99,15 @@ Outcome make_regular(const Regular& given, int ranks,
                                     array::extents_text(grid.extents), made.value().ranks(),
                                     ranks));
   }
-  distribution = std::make_shared<const Distribution>(made.value());
+  distribution.emplace(made.value());
   return {};
 }
 
 // Enters a distribution that all ranks have made alike.
-Outcome enter(weir_session& session, std::shared_ptr<const Distribution> made,
-              const std::string& what, weir_distribution** result) {
-  auto handle = std::make_unique<weir_distribution>();
-  handle->session = &session;
-  handle->distribution = std::move(made);
-  handle->text = fmt::format("distribution {} ({})", ++session.handles_made, what);
+Outcome enter(weir_session& session, const plan::SharedDistribution& made, const std::string& what,
+              weir_distribution** result) {
+  auto handle = std::make_unique<weir_distribution>(weir_distribution{
+      &session, made, fmt::format("distribution {} ({})", ++session.handles_made, what)});
   *result = handle.get();
   session.distributions.push_back(std::move(handle));
   return {};
@@ -122,7 +120,7 @@ std::string grid_text(const Regular& given) {
 }
 
 Outcome create(weir_session& session, const Regular& given, weir_distribution** result) {
-  std::shared_ptr<const Distribution> made;
+  std::optional<plan::SharedDistribution> made;
   auto prepared =
       result == nullptr ? bad_argument("distribution is null") : outcome_without_throwing([&] {
         return make_regular(given, session.ranks.size(), made);
@@ -132,7 +130,7 @@ Outcome create(weir_session& session, const Regular& given, weir_distribution** 
                                   extents_text(given.dimensions, given.extents),
                                   quoted(given.formats), grid_text(given)),
                       std::move(prepared),
-                      [&] { return enter(session, made, made->regular()->text(), result); });
+                      [&] { return enter(session, *made, (*made)->regular()->text(), result); });
 }
 
 struct Boxes {
@@ -176,7 +174,7 @@ Outcome gather_boxes(weir_session& session, const array::Shape& shape,
       shape, counts, array::BoxList(shape.dimensions(), std::move(all)));
   if (!made) return outcome_of(made.error(), "weir_distribution_from_boxes");
   const auto boxes = made.value().boxes().size();
-  return enter(session, std::make_shared<const Distribution>(std::move(made).value()),
+  return enter(session, Distribution(std::move(made).value()),
                fmt::format("{} boxes in {}", boxes, shape.text()), result);
 }
 
@@ -198,12 +196,12 @@ Outcome find_piece(const weir_distribution* distribution, std::int64_t piece, co
   if (distribution == nullptr) return null_argument(call, "distribution");
   if (result == nullptr) return null_argument(call, "the place for the answer");
   const int rank = distribution->session->ranks.rank();
-  const std::int64_t pieces = distribution->distribution->pieces(rank);
+  const std::int64_t pieces = distribution->held().pieces(rank);
   if (piece < 0 || piece >= pieces) {
     return bad_argument(
         fmt::format("{}: piece is {}: this rank has {} of them", call, piece, pieces));
   }
-  region = distribution->distribution->piece(rank, piece);
+  region = distribution->held().piece(rank, piece);
   return {};
 }
 
@@ -268,7 +266,7 @@ std::int64_t weir_distribution_elements(const weir_distribution* distribution) {
     return weir::capi::report(
         weir::capi::null_argument("weir_distribution_elements", "distribution"));
   }
-  return distribution->distribution->elements(distribution->session->ranks.rank());
+  return distribution->held().elements(distribution->session->ranks.rank());
 }
 
 std::int64_t weir_distribution_pieces(const weir_distribution* distribution) {
@@ -276,7 +274,7 @@ std::int64_t weir_distribution_pieces(const weir_distribution* distribution) {
     return weir::capi::report(
         weir::capi::null_argument("weir_distribution_pieces", "distribution"));
   }
-  return distribution->distribution->pieces(distribution->session->ranks.rank());
+  return distribution->held().pieces(distribution->session->ranks.rank());
 }
 
 int weir_distribution_piece_shape(const weir_distribution* distribution, std::int64_t piece,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,13 +16,13 @@
 namespace weir::capi {
 namespace {
 
-enum class Direction { write, read };
+using plan::Direction;
 
 // What a request needs until it has ended, copied from the caller's structs.
 struct Content {
   std::vector<aggregation::ArrayPart> parts;
   std::vector<std::vector<aggregation::MemoryPiece>> memory;
-  std::vector<std::shared_ptr<const array::Distribution>> distributions;
+  std::deque<plan::SharedDistribution> distributions;  // parts point to them
 };
 
 struct Given {
@@ -32,9 +33,9 @@ struct Given {
 };
 
 Outcome read_section(const weir_section* section, const array::Shape& shape,
-                     array::Region& region) {
+                     array::Section& result) {
   if (section == nullptr) {
-    region = array::Region(shape.box());
+    result = array::Section::of(shape.box());
     return {};
   }
   if (section->start == nullptr) return bad_argument("section.start is null");
@@ -45,7 +46,7 @@ Outcome read_section(const weir_section* section, const array::Shape& shape,
       shape, numbers_at(section->start, dimensions), numbers_at(section->count, dimensions),
       numbers_at(section->stride == nullptr ? ones.begin() : section->stride, dimensions));
   if (!made) return outcome_of(made.error(), "section");
-  region = array::Region(made.value());
+  result = made.value();
   return {};
 }
 
@@ -61,11 +62,11 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
     return bad_argument("distribution is none of this session");
   }
   const storage::RawArray& array = transfer.array->file->array();
-  const auto& distribution = transfer.distribution->distribution;
-  if (!(distribution->shape() == array.shape)) {
+  const array::Distribution& distribution = transfer.distribution->held();
+  if (!(distribution.shape() == array.shape)) {
     return bad_argument(
         fmt::format("distribution is of shape {}, {}: give one of the array's shape",
-                    distribution->shape().text(), transfer.array->text));
+                    distribution.shape().text(), transfer.array->text));
   }
   if (direction == Direction::write && !transfer.array->file->writable()) {
     return bad_argument(fmt::format("{} is open for reading only", transfer.array->text));
@@ -81,16 +82,16 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
   }
   aggregation::ArrayPart part;
   part.file = transfer.array->file.get();
-  part.memory = distribution.get();
+  content.distributions.push_back(transfer.distribution->shared);
+  part.memory = &content.distributions.back();
   outcome = read_section(transfer.section, array.shape, part.section);
   if (!outcome.ok()) return outcome;
   content.memory.emplace_back();
-  outcome = read_memory(transfer, direction == Direction::read, *distribution, session.ranks.rank(),
+  outcome = read_memory(transfer, direction == Direction::read, distribution, session.ranks.rank(),
                         array.type, content.memory.back());
   if (!outcome.ok()) return outcome;
   part.pieces = content.memory.back();
   content.parts.push_back(part);
-  content.distributions.push_back(distribution);
   return {};
 }
 
@@ -198,34 +199,34 @@ int weir_write(weir_array* array, const weir_distribution* distribution, const v
   // Writing does not change the memory.
   void* const memory = const_cast<void*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   return weir::capi::transfer_one(array, distribution, memory, "weir_write",
-                                  weir::capi::Direction::write);
+                                  weir::plan::Direction::write);
 }
 
 int weir_read(weir_array* array, const weir_distribution* distribution, void* data) {
   return weir::capi::transfer_one(array, distribution, data, "weir_read",
-                                  weir::capi::Direction::read);
+                                  weir::plan::Direction::read);
 }
 
 int weir_write_many(weir_session* session, std::int32_t count, const weir_transfer* transfers) {
   return weir::capi::transfer_now(
-      session, {"weir_write_many", weir::capi::Direction::write, count, transfers});
+      session, {"weir_write_many", weir::plan::Direction::write, count, transfers});
 }
 
 int weir_read_many(weir_session* session, std::int32_t count, const weir_transfer* transfers) {
   return weir::capi::transfer_now(
-      session, {"weir_read_many", weir::capi::Direction::read, count, transfers});
+      session, {"weir_read_many", weir::plan::Direction::read, count, transfers});
 }
 
 int weir_write_begin(weir_session* session, std::int32_t count, const weir_transfer* transfers,
                      weir_request** request) {
   return weir::capi::begin(
-      session, {"weir_write_begin", weir::capi::Direction::write, count, transfers}, request);
+      session, {"weir_write_begin", weir::plan::Direction::write, count, transfers}, request);
 }
 
 int weir_read_begin(weir_session* session, std::int32_t count, const weir_transfer* transfers,
                     weir_request** request) {
   return weir::capi::begin(
-      session, {"weir_read_begin", weir::capi::Direction::read, count, transfers}, request);
+      session, {"weir_read_begin", weir::plan::Direction::read, count, transfers}, request);
 }
 
 int weir_wait(weir_request** request) {

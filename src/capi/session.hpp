@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "aggregation/collective.hpp"
-#include "array/distribution.hpp"
 #include "capi/operation.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
+#include "plan/request.hpp"
 #include "weir/weir.h"
 
 // The names are C's; each is known by its address only.
@@ -19,9 +19,11 @@
 
 struct weir_distribution {
   weir_session* session = nullptr;
-  // Shared with the requests under way.
-  std::shared_ptr<const weir::array::Distribution> distribution;
+  // Shared with the requests under way, and with the plans that are kept.
+  weir::plan::SharedDistribution shared;
   std::string text;  // "distribution 4 (BLOCK, * over 4 x 1, row-major)"
+
+  [[nodiscard]] const weir::array::Distribution& held() const { return *shared; }
 };
 
 struct weir_array {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,23 +14,37 @@ namespace weir::capi {
 namespace {
 
 using aggregation::CollectiveSettings;
-using aggregation::Strategy;
 
 constexpr double default_deadline_seconds = 600;
 constexpr double longest_deadline_seconds = 1e9;
 
-Outcome read_strategy(const char* name, Strategy& strategy) {
-  if (name == nullptr) return {};
-  std::string names;
-  for (const Strategy known :
-       {Strategy::automatic, Strategy::direct, Strategy::node, Strategy::two_phase}) {
-    if (std::string_view(name) == aggregation::name_of(known)) {
-      strategy = known;
-      return {};
-    }
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", aggregation::name_of(known));
+Outcome read_strategy(const char* name, std::optional<plan::Strategy>& strategy) {
+  if (name == nullptr || name == aggregation::name_of(std::nullopt)) return {};
+  auto known = plan::parse_strategy(name);
+  if (known) {
+    strategy = known.value();
+    return {};
+  }
+  std::string names(aggregation::name_of(std::nullopt));
+  for (const plan::Strategy one : plan::all_strategies) {
+    names += fmt::format(", {}", plan::name_of(one));
   }
   return bad_argument(fmt::format("options.strategy is '{}': give one of {}", name, names));
+}
+
+// What weir_figures has for a strategy.
+std::int32_t number_of(plan::Strategy strategy) {
+  switch (strategy) {
+    case plan::Strategy::direct:
+      return 1;
+    case plan::Strategy::node_aggregation:
+      return 2;
+    case plan::Strategy::two_phase:
+      return 3;
+    case plan::Strategy::server_directed:
+      return 4;
+  }
+  return 0;
 }
 
 Outcome read_options(const weir_session_options& options, CollectiveSettings& settings) {
@@ -180,7 +195,8 @@ int weir_session_figures(const weir_session* session, weir_figures* figures) {
     }
     const auto& measured = session->collective->figures();
     *figures = weir_figures{};
-    figures->strategy = static_cast<std::int32_t>(measured.strategy);
+    figures->strategy = weir::capi::number_of(measured.strategy);
+    figures->plan_reused = measured.plan_reused ? 1 : 0;
     figures->aggregators = measured.aggregators;
     figures->plan_ns = measured.plan_ns;
     figures->gather_ns = measured.gather_ns;

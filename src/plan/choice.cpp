@@ -22,6 +22,11 @@ std::int64_t alignment_for(const topology::FileTargets& targets) {
   return both && *both <= 4 * std::max(stripe, lock) ? *both : std::max(stripe, lock);
 }
 
+// Of the largest group.
+std::int64_t nodes_in_group(const topology::Topology& topology, Strategy strategy) {
+  return (topology.nodes() - 1) / Plan::groups(topology, strategy) + 1;
+}
+
 // Aggregators in a group that are worth a price: one, one per node, a few per node, as targets
 // have it, all ranks.
 std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy strategy,
@@ -79,7 +84,9 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   for (const Strategy strategy : all_strategies) {
     std::set<std::int64_t> counts = candidates(topology, strategy, targets);
     if (strategy == Strategy::direct) counts = {1};
-    if (overrides.aggregators) counts = {*overrides.aggregators};
+    if (overrides.aggregators_per_node) {
+      counts = {nodes_in_group(topology, strategy) * *overrides.aggregators_per_node};
+    }
     std::optional<Price> best;
     for (const std::int64_t aggregators : counts) {
       Parameters parameters;

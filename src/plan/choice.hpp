@@ -14,7 +14,7 @@ namespace weir::plan {
 // What settings fix; the rest is chosen.
 struct Overrides {
   std::optional<Strategy> strategy;
-  std::optional<std::int64_t> aggregators;  // per group: node or I/O group
+  std::optional<std::int64_t> aggregators_per_node;
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> alignment;
   std::optional<DomainDealing> dealing;

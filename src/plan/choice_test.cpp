@@ -72,11 +72,11 @@ TEST(Choice, SettingsOverride) {
   for (const Strategy strategy : all_strategies) {
     Overrides overrides;
     overrides.strategy = strategy;
-    overrides.aggregators = 2;
+    overrides.aggregators_per_node = 2;
     overrides.buffer_bytes = 512 << 10;
     const Choice choice = choose_for(cube(512, 8), nodes, {}, overrides);
     EXPECT_EQ(choice.parameters().strategy, strategy);
-    EXPECT_EQ(choice.parameters().aggregators, 2);
+    EXPECT_EQ(choice.chosen.aggregators, strategy == Strategy::direct ? 8 : 4);
     EXPECT_EQ(choice.parameters().buffer_bytes, 512 << 10);
     EXPECT_THAT(choice.explain(), testing::HasSubstr("because a setting says so"));
   }

@@ -25,6 +25,7 @@ Status check(const Parameters& parameters, const Request& request) {
                     parameters.aggregators, parameters.alignment));
   }
   for (const ArrayRequest& one : request.arrays) {
+    if (parameters.strategy == Strategy::direct) break;  // without buffers
     if (parameters.buffer_bytes < one.image.element_bytes()) {
       return invalid_argument(
           fmt::format("a buffer of {} bytes for elements of {}: give room for at least one",
@@ -184,6 +185,19 @@ Piece Plan::piece(const PieceId& id) const {
     before += elements;
   }
   return piece;
+}
+
+bool Plan::holds_everything(int array) const {
+  return all_ranks() &&
+         request_.arrays[static_cast<std::size_t>(array)].memory->regular() != nullptr;
+}
+
+std::int64_t Plan::most_parts() const {
+  std::int64_t most = 1;
+  for (const Schedule& schedule : schedules_) {
+    most = std::max(most, schedule.units.most_parts());
+  }
+  return most;
 }
 
 std::int64_t Plan::parts(int array, std::int64_t rank) const {

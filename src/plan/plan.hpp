@@ -78,6 +78,11 @@ class Plan {
   [[nodiscard]] Piece piece(const PieceId& id) const;
   // The ranks of the group that hold elements of a piece, ascending, and how many bytes each.
   [[nodiscard]] std::vector<Contributor> contributors(const Piece& piece) const;
+  // Whether the group certainly holds all that is asked for of an array: its pieces then have no
+  // holes, and no need to ask for their contributors.
+  [[nodiscard]] bool holds_everything(int array) const;
+  // Units of no array have more parts than this.
+  [[nodiscard]] std::int64_t most_parts() const;
   // What `rank` holds of an array, as in Distribution: pieces of its part. None for ranks that the
   // array is not distributed over.
   [[nodiscard]] std::int64_t parts(int array, std::int64_t rank) const;

@@ -38,7 +38,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
     fingerprint.add(one.first_file);
   }
   add(fingerprint, overrides.strategy);
-  add(fingerprint, overrides.aggregators);
+  add(fingerprint, overrides.aggregators_per_node);
   add(fingerprint, overrides.buffer_bytes);
   add(fingerprint, overrides.alignment);
   add(fingerprint, overrides.dealing);

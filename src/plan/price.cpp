@@ -196,24 +196,25 @@ Status Pricing::price_aggregated(Price& price) const {
   const double per_node = busy / busy_nodes;
   price_files(busy_nodes, per_node, price);
 
-  // Copies: one inside a node; with messages one on each side.
+  // What comes from other nodes than the aggregator's.
   const bool by_message = strategy != Strategy::node_aggregation;
-  double copies = by_message ? 2 : 1;
-  if (strategy == Strategy::two_phase) copies += rates_->early_arrivals;
+  const double in_group = nodes / static_cast<double>(topology_->io_groups());
+  const double leaving = by_message ? 1 - 1 / std::max(1.0, in_group) : 0;
+  // Copies: one inside a node; with messages one on each side.
+  double copies = 1 + leaving;
+  if (strategy == Strategy::two_phase) copies += leaving * rates_->early_arrivals;
   const double copying = std::min(per_node, static_cast<double>(rates_->cores_per_node));
   const double copy_rate =
       std::min(copying * rates_->core_copy_bytes_per_second, rates_->node_copy_bytes_per_second);
   price.gather_seconds =
       bytes / busy_nodes *
       (copies / copy_rate + rates_->copy_run_seconds / bytes_per_run_ / std::max(1.0, copying));
-  if (by_message) {
+  if (leaving > 0) {
     // A receiver's link carries what its aggregators gather from other nodes.
-    const double in_group = nodes / static_cast<double>(topology_->io_groups());
-    const double leaving = 1 - 1 / std::max(1.0, in_group);
     const bool asked = strategy == Strategy::server_directed;
-    price.exchange_seconds = leaving * bytes / busy_nodes / rates_->link_bytes_per_second +
-                             ((asked ? 2 * messages : messages) + (asked ? 2 * all_pieces : 0)) /
-                                 busy * rates_->message_seconds;
+    price.exchange_seconds =
+        leaving * bytes / busy_nodes / rates_->link_bytes_per_second +
+        leaving * (asked ? 2 * messages : messages) / busy * rates_->message_seconds;
   }
   const auto lock = static_cast<double>(targets_->lock_bytes);
   if (lock > 0 && groups > 1 && request_->direction == Direction::write) {

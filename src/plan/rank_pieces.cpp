@@ -117,7 +117,7 @@ bool RankPieces::next(PieceId& id) {
 
 void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>& regions) {
   const Units& units = plan_->units(array_);
-  if (units.one_part_each() && all_asked_for_) {
+  if (units.most_parts() == 1 && all_asked_for_) {
     found_.push_back(first);
     return;
   }

@@ -1,6 +1,7 @@
 #include "plan/units.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "array/chunk_grid.hpp"
 #include "array/linear_range.hpp"
@@ -54,6 +55,48 @@ Units::Units(const Image& image, const array::Section& asked, std::int64_t aggre
   }
 }
 
+// As many units for each aggregator as it has buffers to fill.
+std::int64_t Units::aligned_unit(std::int64_t span, const Parameters& parameters) const {
+  const std::int64_t alignment = parameters.alignment;
+  const std::int64_t asked_bytes = asked_.elements() * image_.element_bytes();
+  // Rounding up to the alignment must not make units longer than a buffer where that holds several
+  // alignments. Where parts are asked for, units vary in how many.
+  std::int64_t filled = parameters.buffer_bytes;
+  if (filled > 2 * alignment) filled -= asked_bytes < span ? alignment : filled % alignment;
+  const std::int64_t for_all = array::divide_up(asked_bytes, aggregators_);
+  const std::int64_t units_each = array::divide_up(for_all, filled);
+  const std::int64_t bytes = array::divide_up(array::divide_up(span, aggregators_), units_each);
+  // No longer than the whole, so that rounding up cannot overflow.
+  return std::min(checked_round_up(bytes, alignment).value_or(span), span);
+}
+
+// A unit of whole rows, planes, and so on is one box where others are up to 2 N - 1: as large ones
+// as leave units no longer than a buffer and aggregators shares that are nearly equal.
+void Units::cut_at_rows(const FileImage& dense, std::int64_t span, const Parameters& parameters) {
+  if (dense.offset() % parameters.alignment != 0) return;
+  const std::int64_t share = array::divide_up(span, aggregators_);
+  const std::int64_t aligned = unit_bytes_;
+  std::int64_t rows = dense.element_bytes();
+  std::int64_t cut = 0;
+  for (int depth = dense.shape().dimensions() - 1; depth > 0; --depth) {
+    const int d = array::dimension_at_depth(dense.order(), dense.shape().dimensions(), depth);
+    rows *= dense.shape().extent(d);  // no more than the array
+    const auto step =
+        checked_multiply(rows / std::gcd(rows, parameters.alignment), parameters.alignment);
+    if (!step || *step > aligned) break;
+    const std::int64_t above = array::divide_up(aligned, *step) * *step;
+    for (const std::int64_t unit : {above, above - *step}) {
+      if (unit == 0 || unit > std::max(aligned, parameters.buffer_bytes)) continue;
+      const std::int64_t most = array::divide_up(array::divide_up(span, unit), aggregators_) * unit;
+      if (most > share + share / 16) continue;
+      unit_bytes_ = unit;
+      cut = *step;
+      break;
+    }
+  }
+  if (cut > 0) base_ -= (base_ - dense.offset()) % cut;
+}
+
 void Units::cut_file(const FileImage& dense, const Parameters& parameters) {
   first_covered_ = array::linear_number(dense.shape(), dense.order(), asked_.start);
   end_covered_ = array::linear_number(dense.shape(), dense.order(), last_index(asked_)) + 1;
@@ -61,24 +104,18 @@ void Units::cut_file(const FileImage& dense, const Parameters& parameters) {
   const std::int64_t start = dense.byte_of(first_covered_);
   base_ = start - start % alignment;
   const std::int64_t span = dense.byte_of(end_covered_) - base_;
-  const std::int64_t asked_bytes = asked_.elements() * dense.element_bytes();
-  // Units of a stripe; or as many units for each aggregator as it has buffers to fill. Rounding up
-  // to the alignment must not make them longer than a buffer where that holds several alignments.
   unit_bytes_ = alignment;
   if (dealing_ == DomainDealing::contiguous) {
-    std::int64_t filled = parameters.buffer_bytes;
-    if (filled > 2 * alignment) filled -= alignment;
-    const std::int64_t for_all = array::divide_up(asked_bytes, aggregators_);
-    const std::int64_t units_each = array::divide_up(for_all, filled);
-    const std::int64_t bytes = array::divide_up(array::divide_up(span, aggregators_), units_each);
-    // No longer than the whole, so that rounding up cannot overflow.
-    unit_bytes_ = std::min(checked_round_up(bytes, alignment).value_or(span), span);
+    unit_bytes_ = aligned_unit(span, parameters);
+    cut_at_rows(dense, span, parameters);
   } else {
-    // By the stripe's number in the file, so that the same aggregator has it in every request.
+    // Units of a stripe, by the stripe's number in the file, so that the same aggregator has it in
+    // every request.
     phase_ = base_ / alignment % aggregators_;
   }
-  count_ = array::divide_up(span, unit_bytes_);
-  one_part_each_ = array::divide_up(unit_bytes_, dense.element_bytes()) <= elements_per_part_;
+  count_ = array::divide_up(dense.byte_of(end_covered_) - base_, unit_bytes_);
+  most_parts_ =
+      array::divide_up(array::divide_up(unit_bytes_, dense.element_bytes()), elements_per_part_);
   per_aggregator_ = array::divide_up(count_, aggregators_);
 }
 
@@ -90,7 +127,10 @@ void Units::group_chunks(const ChunkedImage& chunked, const Parameters& paramete
         std::max<std::int64_t>(1, parameters.buffer_bytes / chunked.slot_bytes()));
   }
   count_ = array::divide_up(chunks, chunks_per_unit_);
-  one_part_each_ = chunked.slot_bytes() <= parameters.buffer_bytes / chunks_per_unit_;
+  // Slots of a unit's chunks fit into a buffer together, or there is one.
+  most_parts_ = array::divide_up(
+      array::divide_up(chunks_per_unit_ * chunked.slot_bytes(), chunked.element_bytes()),
+      elements_per_part_);
   spread_ = SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
 }
 

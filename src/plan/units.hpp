@@ -60,13 +60,15 @@ class Units {
   [[nodiscard]] std::vector<Content> contents(std::int64_t unit) const;
   // Parts of at most this many elements.
   [[nodiscard]] std::int64_t elements_per_part() const { return elements_per_part_; }
-  // Whether it is certain that every unit is one part.
-  [[nodiscard]] bool one_part_each() const { return one_part_each_; }
+  // No unit has more parts, perhaps all fewer.
+  [[nodiscard]] std::int64_t most_parts() const { return most_parts_; }
   // Where the elements of a section of one content lie in the file, by its own indices; and the
   // number of the file in the image.
   [[nodiscard]] array::Layout layout(const Content& content, std::int64_t& file) const;
 
  private:
+  [[nodiscard]] std::int64_t aligned_unit(std::int64_t span, const Parameters& parameters) const;
+  void cut_at_rows(const FileImage& dense, std::int64_t span, const Parameters& parameters);
   void cut_file(const FileImage& dense, const Parameters& parameters);
   void group_chunks(const ChunkedImage& chunked, const Parameters& parameters);
   [[nodiscard]] std::int64_t first_element(const FileImage& dense, std::int64_t unit) const;
@@ -76,7 +78,7 @@ class Units {
   std::int64_t aggregators_;
   std::int64_t elements_per_part_;
   std::int64_t count_ = 0;
-  bool one_part_each_ = false;
+  std::int64_t most_parts_ = 1;
   // Dense.
   DomainDealing dealing_;
   std::int64_t base_ = 0;

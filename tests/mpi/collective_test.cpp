@@ -17,8 +17,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregation/node_group.hpp"
@@ -32,7 +34,8 @@ using weir::aggregation::ArrayPart;
 using weir::aggregation::Collective;
 using weir::aggregation::CollectiveSettings;
 using weir::aggregation::MemoryPiece;
-using weir::aggregation::Strategy;
+using weir::plan::SharedDistribution;
+using weir::plan::Strategy;
 using weir::storage::RawArray;
 
 int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
@@ -159,10 +162,8 @@ RawArray random_array(array::Random& random, const array::Shape& shape) {
   return array;
 }
 
-std::int64_t element_in_files(const RawArray& array, const std::string& path,
-                              const std::vector<std::vector<char>>& files,
+std::int64_t element_in_files(const RawArray& array, const std::vector<std::vector<char>>& files,
                               const array::Indices& index) {
-  (void)path;
   const auto grid = array.grid().value();
   const std::int64_t chunk = grid.chunk_of(index);
   const array::Box box = grid.box(chunk);
@@ -181,32 +182,75 @@ std::int64_t element_in_files(const RawArray& array, const std::string& path,
   return value;
 }
 
-// Two writes (the second of a section) and a read, compared with an array in memory.
-void round_trip(Collective& collective, const std::string& path, std::uint64_t seed) {
-  const std::string what =
-      fmt::format("round {} of {}", seed, name_of(collective.settings().strategy));
-  array::Random random(seed);
-  array::Shape shape = random.shape();
-  while (shape.elements() == 0) shape = random.shape();
-  const RawArray described = random_array(random, shape);
-  std::vector<std::int64_t> reference(static_cast<std::size_t>(shape.elements()));
-  const auto place = [&](const array::Indices& index) {
-    return static_cast<std::size_t>(array::linear_number(shape, array::Order::row_major, index));
-  };
-  auto created = collective.create_array(path, described);
-  expect(created.ok(), what + ": create: " + (created ? "" : created.error().text()));
-  if (!created) return;
-  for (std::int64_t step = 1; step <= 2; ++step) {
-    const array::Distribution held = random_distribution(random, shape);
-    const array::Region section =
-        step == 1 ? array::Region(shape.box()) : array::Region(random.section(shape));
-    Memory memory(random, held);
-    memory.visit(held, [&](const array::Indices& index, std::int64_t& value) {
-      value = value_of(shape, index, step);
-    });
-    const ArrayPart part{created.value().get(), &held, memory.pieces, section};
-    const weir::Status written = collective.write({&part, 1});
-    expect(written.ok(), what + ": write: " + (written ? "" : written.error().text()));
+// One of the arrays of a round: on disk, and as it must be.
+class Tested {
+ public:
+  Tested(array::Random& random, std::string path)
+      : path_(std::move(path)), described_(random_array(random, shape_of(random))) {
+    reference_.resize(static_cast<std::size_t>(shape().elements()));
+  }
+
+  [[nodiscard]] const array::Shape& shape() const { return described_.shape; }
+  [[nodiscard]] const RawArray& described() const { return described_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::int64_t& at(const array::Indices& index) {
+    const auto place = array::linear_number(shape(), array::Order::row_major, index);
+    return reference_[static_cast<std::size_t>(place)];
+  }
+
+  std::unique_ptr<weir::aggregation::ArrayFile> file;
+
+ private:
+  static array::Shape shape_of(array::Random& random) {
+    array::Shape shape = random.shape();
+    while (shape.elements() == 0) shape = random.shape();
+    return shape;
+  }
+
+  std::string path_;
+  RawArray described_;
+  std::vector<std::int64_t> reference_;
+};
+
+// What this rank passes for one array.
+struct Passed {
+  SharedDistribution held;
+  Memory memory;
+  array::Section section;
+
+  Passed(array::Random& random, const array::Shape& shape, bool whole)
+      : held(random_distribution(random, shape)),
+        memory(random, *held),
+        section(whole ? array::Section::of(shape.box()) : random.section(shape)) {}
+};
+
+using weir::plan::Direction;
+
+weir::Status transfer(Collective& collective, Direction direction, std::vector<Tested>& arrays,
+                      std::vector<std::unique_ptr<Passed>>& passed) {
+  std::vector<ArrayPart> parts;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    parts.push_back(
+        {arrays[i].file.get(), &passed[i]->held, passed[i]->memory.pieces, passed[i]->section});
+  }
+  return direction == Direction::write ? collective.write(parts) : collective.read(parts);
+}
+
+void write_step(Collective& collective, array::Random& random, std::vector<Tested>& arrays,
+                std::int64_t step, const std::string& what) {
+  std::vector<std::unique_ptr<Passed>> passed;
+  for (Tested& one : arrays) {
+    passed.push_back(std::make_unique<Passed>(random, one.shape(), step == 1));
+    passed.back()->memory.visit(*passed.back()->held,
+                                [&](const array::Indices& index, std::int64_t& value) {
+                                  value = value_of(one.shape(), index, step);
+                                });
+  }
+  const weir::Status written = transfer(collective, Direction::write, arrays, passed);
+  expect(written.ok(), what + ": write: " + (written ? "" : written.error().text()));
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const array::Distribution& held = *passed[i]->held;
+    const array::Region section(passed[i]->section);
     for (std::int64_t owner = 0; owner < held.ranks(); ++owner) {
       for (std::int64_t number = 0; number < held.pieces(owner); ++number) {
         const array::Region region = held.piece(owner, number);
@@ -214,49 +258,85 @@ void round_trip(Collective& collective, const std::string& path, std::uint64_t s
         const auto extents = array::Shape::create(region.local_extents()).value();
         for (const array::Indices& local : array::all_elements(extents)) {
           const array::Indices index = region.global_index(local);
-          if (section.contains(index)) reference[place(index)] = value_of(shape, index, step);
+          if (section.contains(index)) {
+            arrays[i].at(index) = value_of(arrays[i].shape(), index, step);
+          }
         }
       }
     }
   }
-  expect(collective.sync(*created.value()).ok(), what + ": sync");
-  expect(collective.close(*created.value()).ok(), what + ": close");
-  if (rank == 0) {
-    std::vector<std::vector<char>> files;
-    for (std::int64_t number = 0; number < described.files; ++number) {
-      std::ifstream in(weir::storage::data_path(described, path, number), std::ios::binary);
-      files.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-    }
-    for (const array::Indices& index : array::all_elements(shape)) {
-      expect(element_in_files(described, path, files, index) == reference[place(index)],
-             what + ": an element of the files");
-    }
-  }
+}
 
-  auto opened = collective.open_array(path, false);
-  expect(opened.ok(), what + ": open: " + (opened ? "" : opened.error().text()));
-  if (!opened) return;
-  const array::Distribution wanted = random_distribution(random, shape);
-  const array::Region section =
-      random.chance(50) ? array::Region(shape.box()) : array::Region(random.section(shape));
-  Memory memory(random, wanted);
-  const ArrayPart part{opened.value().get(), &wanted, memory.pieces, section};
-  const weir::Status read = collective.read({&part, 1});
+void compare_files(Tested& tested, const std::string& what) {
+  const RawArray& described = tested.described();
+  std::vector<std::vector<char>> files;
+  for (std::int64_t number = 0; number < described.files; ++number) {
+    std::ifstream in(weir::storage::data_path(described, tested.path(), number), std::ios::binary);
+    files.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  for (const array::Indices& index : array::all_elements(tested.shape())) {
+    expect(element_in_files(described, files, index) == tested.at(index),
+           what + ": an element of the files");
+  }
+}
+
+void read_step(Collective& collective, array::Random& random, std::vector<Tested>& arrays,
+               const std::string& what) {
+  std::vector<std::unique_ptr<Passed>> passed;
+  for (const Tested& one : arrays) {
+    passed.push_back(std::make_unique<Passed>(random, one.shape(), random.chance(50)));
+  }
+  const weir::Status read = transfer(collective, Direction::read, arrays, passed);
   expect(read.ok(), what + ": read: " + (read ? "" : read.error().text()));
-  std::int64_t expected = 0;
-  memory.visit(wanted, [&](const array::Indices& index, std::int64_t& value) {
-    const bool asked = section.contains(index);
-    expected += asked ? 1 : 0;
-    expect(value == (asked ? reference[place(index)] : untouched), what + ": an element read");
-  });
-  expect(memory.touched() == expected, what + ": memory around the part");
-  expect(collective.close(*opened.value()).ok(), what + ": close");
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    std::int64_t expected = 0;
+    const array::Region section(passed[i]->section);
+    passed[i]->memory.visit(
+        *passed[i]->held, [&](const array::Indices& index, std::int64_t& value) {
+          const bool asked = section.contains(index);
+          expected += asked ? 1 : 0;
+          expect(value == (asked ? arrays[i].at(index) : untouched), what + ": an element read");
+        });
+    expect(passed[i]->memory.touched() == expected, what + ": memory around the part");
+  }
+}
+
+// Two writes (the second of sections) and a read, each of one to three arrays, compared with arrays
+// in memory.
+void round_trip(Collective& collective, const std::string& path, std::uint64_t seed) {
+  const std::string what = fmt::format("round {} of {}", seed,
+                                       weir::aggregation::name_of(collective.settings().strategy));
+  array::Random random(seed);
+  std::vector<Tested> arrays;
+  for (std::int64_t count = random.between(1, 3); count > 0; --count) {
+    arrays.emplace_back(random, fmt::format("{}-{}", path, count));
+    auto created = collective.create_array(arrays.back().path(), arrays.back().described());
+    expect(created.ok(), what + ": create: " + (created ? "" : created.error().text()));
+    if (!created) return;
+    arrays.back().file = std::move(created).value();
+  }
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    write_step(collective, random, arrays, step, what);
+  }
+  for (Tested& one : arrays) {
+    expect(collective.sync(*one.file).ok(), what + ": sync");
+    expect(collective.close(*one.file).ok(), what + ": close");
+    if (rank == 0) compare_files(one, what);
+    auto opened = collective.open_array(one.path(), false);
+    expect(opened.ok(), what + ": open: " + (opened ? "" : opened.error().text()));
+    if (!opened) return;
+    one.file = std::move(opened).value();
+  }
+  read_step(collective, random, arrays, what);
+  for (const Tested& one : arrays) {
+    expect(collective.close(*one.file).ok(), what + ": close");
+  }
 }
 
 // The parts of a request for a two-dimensional array dealt by rows.
 struct Rows {
   array::Shape shape;
-  array::Distribution held;
+  SharedDistribution held;
   std::vector<std::int64_t> data;
   std::vector<MemoryPiece> pieces;
 
@@ -277,7 +357,7 @@ struct Rows {
          reinterpret_cast<std::byte*>(data.data())});
   }
   [[nodiscard]] ArrayPart part(weir::aggregation::ArrayFile& file) const {
-    return {&file, &held, pieces, array::Region(shape.box())};
+    return {&file, &held, pieces, array::Section::of(shape.box())};
   }
 };
 
@@ -337,7 +417,7 @@ void refusals(Collective& collective, const std::string& path) {
   refused(bad, "0 pieces of memory");
   bad = good;
   if (ranks > 1) {
-    if (rank == 0) bad.section = array::Region(array::Box{{0, 0}, {1, 1}});
+    if (rank == 0) bad.section = array::Section::of(array::Box{{0, 0}, {1, 1}});
     refused(bad, "section");
     const weir::Status mixed =
         rank == 0 ? collective.sync(*made.value()) : collective.write({&good, 1});
@@ -345,7 +425,7 @@ void refusals(Collective& collective, const std::string& path) {
            "refusals: different calls");
   }
   bad = good;
-  bad.section = array::Region(array::Box{{0, 0}, {1, 100}});
+  bad.section = array::Section::of(array::Box{{0, 0}, {1, 100}});
   refused(bad, "100");
   auto missing = collective.open_array(path + "-missing", false);
   expect(!missing.ok(), "refusals: open");
@@ -355,7 +435,7 @@ void refusals(Collective& collective, const std::string& path) {
   expect(!collective.write({&good, 1}).ok(), "refusals: closed");
 }
 
-CollectiveSettings settings_of(Strategy strategy, std::int64_t buffer_bytes,
+CollectiveSettings settings_of(std::optional<Strategy> strategy, std::int64_t buffer_bytes,
                                std::int64_t aggregators, std::int64_t ranks_per_node) {
   CollectiveSettings settings;
   settings.strategy = strategy;
@@ -368,10 +448,18 @@ CollectiveSettings settings_of(Strategy strategy, std::int64_t buffer_bytes,
 
 void all_cases(const std::string& directory) {
   const std::vector<CollectiveSettings> all = {
-      settings_of(Strategy::direct, 0, 0, 0),         settings_of(Strategy::node, 40, 1, 0),
-      settings_of(Strategy::node, 200, 3, 0),         settings_of(Strategy::node, 1 << 20, 0, 0),
-      settings_of(Strategy::two_phase, 72, 2, 2),     settings_of(Strategy::two_phase, 300, 1, 1),
-      settings_of(Strategy::two_phase, 1 << 20, 0, 3)};
+      settings_of(Strategy::direct, 0, 0, 0),
+      settings_of(Strategy::node_aggregation, 40, 1, 0),
+      settings_of(Strategy::node_aggregation, 200, 3, 0),
+      settings_of(Strategy::node_aggregation, 1 << 20, 0, 0),
+      settings_of(Strategy::node_aggregation, 64, 1, 2),
+      settings_of(Strategy::two_phase, 72, 2, 2),
+      settings_of(Strategy::two_phase, 300, 1, 1),
+      settings_of(Strategy::two_phase, 1 << 20, 0, 3),
+      settings_of(Strategy::server_directed, 72, 2, 2),
+      settings_of(Strategy::server_directed, 300, 1, 1),
+      settings_of(Strategy::server_directed, 1 << 20, 0, 3),
+      settings_of(std::nullopt, 128, 1, 2)};
   const std::string path = directory + "/weir-collective";
   std::uint64_t kind = 0;
   for (const CollectiveSettings& settings : all) {
@@ -390,19 +478,21 @@ void all_cases(const std::string& directory) {
   auto odd =
       Collective::create(MPI_COMM_WORLD, settings_of(Strategy::direct, rank == 0 ? 8 : 9, 0, 0));
   expect(odd.ok() == (ranks == 1), "different settings");
-  expect(!Collective::create(MPI_COMM_WORLD, settings_of(Strategy::node, -1, 0, 0)).ok(),
-         "negative settings");
+  expect(
+      !Collective::create(MPI_COMM_WORLD, settings_of(Strategy::node_aggregation, -1, 0, 0)).ok(),
+      "negative settings");
 }
 
 // Rank 1's first write fails by an injected fault.
 void expect_failure(const std::string& directory, const std::string& strategy) {
   CollectiveSettings settings = settings_of(Strategy::direct, 0, 0, 0);
-  if (strategy == "node") settings = settings_of(Strategy::node, 64, ranks, 0);
+  if (strategy == "node") settings = settings_of(Strategy::node_aggregation, 64, ranks, 0);
   if (strategy == "two-phase") settings = settings_of(Strategy::two_phase, 64, 1, 1);
+  if (strategy == "server-directed") settings = settings_of(Strategy::server_directed, 64, 1, 1);
   auto collective = Collective::create(MPI_COMM_WORLD, settings);
   expect(collective.ok(), "create");
   if (!collective) return;
-  Rows rows(10);
+  Rows rows(200);  // so that rank 1 has pages of the file for its own
   auto made = collective.value()->create_array(directory + "/weir-fault",
                                                {rows.shape, array::ElementKind::int64});
   expect(made.ok(), "create");

@@ -101,7 +101,7 @@ std::vector<Setting> file_settings() {
        .default_value = "automatic",
        .metavar = "HOW",
        .help = "weir: who writes what",
-       .choices = {"automatic", "direct", "node", "two-phase"}},
+       .choices = {"automatic", "direct", "node", "two-phase", "server-directed"}},
       {.name = "aggregators",
        .kind = Kind::integer,
        .default_value = "0",

@@ -33,7 +33,7 @@ class Figures(ctypes.Structure):
 
     _fields_: ClassVar = [
         ("strategy", c_int32),
-        ("reserved_flags", c_int32),
+        ("plan_reused", c_int32),
         ("aggregators", c_int64),
         ("plan_ns", c_int64),
         ("gather_ns", c_int64),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FILES = {"shared": 0, "per aggregator": 1, "per rank": 2}
 ORDERS = {"C": ROW_MAJOR, "F": COLUMN_MAJOR}
-STRATEGIES = {1: "direct", 2: "node", 3: "two-phase"}
+STRATEGIES = {1: "direct", 2: "node", 3: "two-phase", 4: "server-directed"}
 
 Order: TypeAlias = Literal["C", "F"]
 TransferLike: TypeAlias = (

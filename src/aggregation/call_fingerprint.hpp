@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "array/distribution.hpp"
-#include "array/region.hpp"
+#include "array/section.hpp"
+#include "plan/fingerprint.hpp"
+#include "plan/request.hpp"
 
 namespace weir::aggregation {
 
@@ -16,22 +17,23 @@ enum class Argument : std::uint8_t { call, settings, files, distributions, secti
 inline constexpr std::size_t argument_kinds = 5;
 [[nodiscard]] const char* name_of(Argument argument);
 
-class Fingerprint {
+class CallFingerprint {
  public:
-  Fingerprint() { hashes_.fill(initial); }
-  void add(Argument argument, std::uint64_t number);
+  void add(Argument argument, std::uint64_t number) {
+    of_kind_.at(static_cast<std::size_t>(argument)).add(static_cast<std::int64_t>(number));
+  }
   void add(Argument argument, std::string_view text);
-  void add(const array::Distribution& distribution);
-  void add(const array::Region& section);
+  void add(const plan::SharedDistribution& distribution) {
+    add(Argument::distributions, distribution.fingerprint());
+  }
+  void add(const array::Section& section);
   // In 62 bits, so that it may be negated.
   [[nodiscard]] std::int64_t of(std::size_t kind) const {
-    return static_cast<std::int64_t>(hashes_.at(kind) >> 2);
+    return static_cast<std::int64_t>(of_kind_.at(kind).value() >> 2U);
   }
 
  private:
-  static constexpr std::uint64_t initial = 0xcbf29ce484222325;  // FNV-1a, over words
-
-  std::array<std::uint64_t, argument_kinds> hashes_{};
+  std::array<plan::Fingerprint, argument_kinds> of_kind_;
 };
 
 }  // namespace weir::aggregation

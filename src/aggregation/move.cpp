@@ -1,0 +1,32 @@
+#include "aggregation/move.hpp"
+
+#include <numeric>
+
+namespace weir::aggregation {
+namespace {
+
+// Of a ticket; above them is the request's number. Pieces of a request that are so many turns apart
+// are never in question at once.
+constexpr int turn_bits = 40;
+constexpr std::uint64_t turn_mask = (std::uint64_t{1} << turn_bits) - 1;
+constexpr std::int64_t request_mask = (std::int64_t{1} << (62 - turn_bits)) - 1;
+
+}  // namespace
+
+std::int64_t MoveContext::turn_of(const plan::PieceId& id) const {
+  const auto turn =
+      static_cast<std::uint64_t>(id.step) * static_cast<std::uint64_t>(turns_per_step) +
+      static_cast<std::uint64_t>(id.part);
+  return static_cast<std::int64_t>(turn & turn_mask);
+}
+
+std::int64_t MoveContext::ticket_of(const plan::PieceId& id) const {
+  return ((request & request_mask) << turn_bits) | turn_of(id);
+}
+
+std::int64_t turns_for(std::int64_t parts, std::int64_t buffers) {
+  while (std::gcd(parts, buffers) != 1) ++parts;
+  return parts;
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,34 @@
+// Copies what one rank has of a piece: between its memory, the buffer that holds the piece, and a
+// message. Writing, from left to right:
+//
+//     memory ──► buffer            on the aggregator's node
+//     memory ──► message ──► buffer    between nodes
+//
+// Reading, from right to left; the plan's request tells which. plan/meeting_blocks.hpp has what a
+// message looks like. Each returns how many bytes were copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "aggregation/collective.hpp"
+#include "plan/plan.hpp"
+
+namespace weir::aggregation {
+
+// How many bytes `rank` has of a piece.
+[[nodiscard]] std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece,
+                                          std::int64_t rank);
+
+// `memory` is that of `rank` for the piece's array: one for each of its parts.
+std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
+                                    std::int64_t rank, std::span<const MemoryPiece> memory,
+                                    std::byte* buffer);
+std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
+                                     std::int64_t rank, std::span<const MemoryPiece> memory,
+                                     std::byte* message);
+std::int64_t copy_message_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
+                                     std::int64_t rank, std::byte* message, std::byte* buffer);
+
+}  // namespace weir::aggregation
