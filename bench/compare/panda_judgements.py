@@ -1,7 +1,7 @@
 """Judgements of the findings of the Panda and DRA study by the results of three campaigns.
 
-Each finding is `found`, `not found`, or `not decidable here` where the machine has not what it is
-about, such as storage of its own for each I/O node.
+Each finding is `found`, `not found`, or `not decidable here`: where the machine has not what it is
+about, such as storage of its own for each I/O node, or where values that are compared overlap.
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ def ratio(one: Values, other: Values) -> float:
     return one.median / other.median
 
 
-def is_clear(lower: Values, higher: Values) -> bool:
-    """Whether one is slower beyond noise: by its median, and most values on their sides."""
-    return ratio(lower, higher) < SLOWER and lower.median < min(higher.values)
+def is_slower(one: Values, other: Values) -> bool | None:
+    """Nothing where one's median is lower, but its values reach into the other's."""
+    if ratio(one, other) >= SLOWER:
+        return False
+    return True if one.median < min(other.values) and max(one.values) < other.median else None
 
 
 def io_nodes(results: Results, apart: bool) -> list[Judgement]:
@@ -83,7 +85,7 @@ def io_nodes(results: Results, apart: bool) -> list[Judgement]:
                 judged(
                     "3.3.1",
                     f"few I/O nodes cannot keep the storage busy, {direction}",
-                    is_clear(shares[1], shares[most]),
+                    is_slower(shares[1], shares[most]),
                     f"of the peak {told}",
                 )
             )
@@ -114,7 +116,7 @@ def chunks(results: Results) -> list[Judgement]:
             judged(
                 "3.3.2",
                 f"natural chunks (4x4) are the slowest; section: {name}",
-                is_clear(natural, slowest_other),
+                is_slower(natural, slowest_other),
                 ", ".join(f"{k}: {v.text('.1f', MEGABYTE)} MB/s" for k, v in rates.items()),
             )
         )
@@ -141,7 +143,7 @@ def chunks(results: Results) -> list[Judgement]:
                 judged(
                     "3.3.2",
                     f"fine chunks cost more rearranging than natural ones; section: {name}",
-                    is_clear(copies["4x4"], copies["50x50"]),
+                    is_slower(copies["4x4"], copies["50x50"]),
                     f"{times:.2f} times the gathering: "
                     + ", ".join(f"{k}: {v.text('.1f', 1e3)} ms" for k, v in copies.items()),
                 )
@@ -181,7 +183,7 @@ def buffers(results: Results, apart: bool) -> list[Judgement]:
         judged(
             "3.3.3",
             "buffers of 2 MB and more are faster than 512 KB on shared storage",
-            is_clear(small, large) if not apart else None,
+            is_slower(small, large) if not apart else None,
             told,
         ),
     ]
@@ -221,7 +223,7 @@ def sections(whole: Results, half: Results) -> list[Judgement]:
                 judged(
                     "3.2",
                     f"a nonaligned half reaches less than the whole, {direction}; section: {name}",
-                    is_clear(part, entire),
+                    is_slower(part, entire),
                     told,
                 )
             )

@@ -34,7 +34,8 @@ class Results:
     """The runs of a campaign, by the levels of its factors."""
 
     name: str
-    runs: list[tuple[Record, Record]]  # levels and run.json of Weir's own interface
+    runs: list[tuple[Record, Record]]
+    """Levels, and run.json of Weir's own interface with that of the peak as its "contiguous"."""
 
     def values(self, figure: Figure, direction: str, **levels: Any) -> Values | None:
         """The figure where the factors have these levels; nothing where there is no such run."""
@@ -55,11 +56,13 @@ def load_results(folder: Path) -> Results:
     campaign = json.loads((folder / "campaign.json").read_text())
     runs = []
     for planned in campaign["runs"]:
-        file = folder / "runs" / f"{planned['number']:04d}" / "weir" / "run.json"
-        if file.is_file():
-            run = json.loads(file.read_text())
-            if run["status"] == "complete":
-                runs.append((campaign["combinations"][planned["combination"]], run))
+        at = folder / "runs" / f"{planned['number']:04d}"
+        files = [at / name / "run.json" for name in ("weir", "contiguous")]
+        if all(file.is_file() for file in files):
+            run, peak = (json.loads(file.read_text()) for file in files)
+            if run["status"] == peak["status"] == "complete":
+                levels = campaign["combinations"][planned["combination"]]
+                runs.append((levels, run | {"contiguous": peak}))
     order = {json.dumps(one): place for place, one in enumerate(campaign["combinations"])}
     runs.sort(key=lambda pair: order[json.dumps(pair[0])])
     return Results(campaign["name"], runs)
@@ -76,8 +79,9 @@ def rate(run: Record, direction: str) -> list[float]:
 
 
 def share_of_peak(run: Record, direction: str) -> list[float]:
-    """Of contiguous pieces by the same ranks, in turn; the median of the run's rounds."""
-    return [one["fraction"] for one in run["peaks"] if one["direction"] == direction]
+    """Of contiguous pieces by the same ranks, round by round."""
+    pairs = zip(rate(run, direction), rate(run["contiguous"], direction), strict=False)
+    return [mine / peak for mine, peak in pairs]
 
 
 def balance(run: Record, direction: str) -> list[float]:

@@ -20,15 +20,19 @@ MIDDLE, COLUMNS = panda_findings.sections_of(panda_findings.FULL_EXTENT)
 
 
 def run_of(rates: list[float], *, share: float = 0.9, load: float = 1.0) -> dict[str, Any]:
-    """A run whose directions are alike."""
+    """A run whose directions are alike, beside a peak that it reaches `share` of."""
     directions = ("write", "read")
+    peaks = [
+        {"direction": d, "metric": "span", "values_bytes_per_second": [r / share for r in rates]}
+        for d in directions
+    ]
     return {
+        "contiguous": {"status": "complete", "rates": peaks},
         "status": "complete",
         "label": "weir",
         "rates": [
             {"direction": d, "metric": "span", "values_bytes_per_second": rates} for d in directions
         ],
-        "peaks": [{"direction": d, "fraction": share} for d in directions],
         "repetitions": [
             {
                 "warmup": number == 0,
@@ -104,12 +108,12 @@ def test_natural_chunks_that_are_uneven_and_slow_are_found() -> None:
     assert words(judgements, "unevenly") == {"not found"}
 
 
-def test_what_overlaps_is_no_difference() -> None:
+def test_what_overlaps_is_not_decided() -> None:
     """A median 10 % lower, among values that reach beyond the other's median."""
     wide = {"rates": [50.0, 90.0, 130.0]}
     narrow = {"rates": [60.0, 100.0, 101.0]}
     judgements = panda_judgements.chunks(over_chunks(wide, narrow))
-    assert words(judgements, "slowest") == {"not found"}
+    assert words(judgements, "slowest") == {"not decidable here"}
 
 
 def test_buffers_and_sections() -> None:
@@ -144,6 +148,8 @@ def test_results_are_those_of_complete_runs(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         record = run_of([float(number)], load=1.5) | {"status": status}
         (folder / "run.json").write_text(json.dumps(record))
+        (folder.parent / "contiguous").mkdir()
+        (folder.parent / "contiguous" / "run.json").write_text(json.dumps(record["contiguous"]))
     results = load_results(tmp_path)
     assert results.levels("aggregators") == [1, 2]
     found = results.values(rate, "write", aggregators=2)
