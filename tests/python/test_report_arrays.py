@@ -97,6 +97,11 @@ def test_unknown_figures_are_said_to_be_unknown() -> None:
     assert "Writing: the kernel did not tell what was moved." in sentences
 
 
+def test_the_peak_is_not_held_against_itself() -> None:
+    run = array_run().model_copy(update={"label": "contiguous"})
+    assert "Writing moved 1.25 bytes for each byte asked for." in parse(str(element_of(run))).text
+
+
 def element_of(run: Run) -> Any:
     return arrays.render(type("Source", (), {"run": run})())  # type: ignore[arg-type]
 

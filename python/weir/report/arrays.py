@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from weir.report.chart import (
-    HALF_WIDTH,
+    FULL_WIDTH,
     Legend,
     LinearScale,
     bar,
@@ -35,15 +35,17 @@ from weir.results.schema import ArrayCosts, Direction, Phase, Run, Spread
 
 LEFT, RIGHT, TOP = 58.0, 20.0, 6.0
 ROW = 30.0
+PEAK = "contiguous"
+"""The label of the run that the others are held against."""
 UNEVEN = 1.1
 """From here on the busiest rank's load is said to be uneven."""
 
 KINDS = (
-    ("planning", "sync"),
+    ("planning", "blocked"),
     ("gathering", "remap"),
     ("storage", "read"),
     ("waiting", "compute"),
-    ("the rest", "write soft"),
+    ("the rest", "sync"),
 )
 """Where a rank's time goes, in the order of the bar, and the mark of each."""
 
@@ -87,7 +89,8 @@ def costs_of(run: Run) -> list[Cost]:
 
 def _cost(run: Run, direction: Direction, phases: Sequence[Phase]) -> Cost:
     costs = [phase.array for phase in phases if phase.array is not None]
-    peak = next((share for share in run.peaks if share.direction == direction), None)
+    peaks = [] if run.label == PEAK else run.peaks
+    peak = next((share for share in peaks if share.direction == direction), None)
     spreads = [kinds for cost in costs if (kinds := _spreads(cost))]
     last = costs[-1]
     moved = [
@@ -132,10 +135,10 @@ def render(source: Source) -> Markup | None:
     if not costs:
         return None
     timed = [cost for cost in costs if cost.kind_seconds]
-    figures = _table(source.run, costs)
     return join(
         [element("p", _sentence(cost)) for cost in costs],
-        element("div", figures, _times(timed), class_="pair") if timed else figures,
+        _table(source.run, costs),
+        _times(timed) if timed else None,
     )
 
 
@@ -192,23 +195,37 @@ def _table(run: Run, costs: list[Cost]) -> Markup:
     def moved(cost: Cost) -> Markup | str:
         return NO_VALUE if cost.moved_bytes is None else size(round(cost.moved_bytes))
 
-    rows = [
-        ["rate", *(reached(cost) for cost in costs)],
-        ["peak: as many bytes in one piece per rank", *(peak(cost) for cost in costs)],
-        ["share of the peak, round by round", *(share(cost) for cost in costs)],
-        ["who moved data", *(who(cost) for cost in costs)],
-        ["the busiest over the mean", *(cell(cost.balance) for cost in costs)],
-        ["bytes moved", *(moved(cost) for cost in costs)],
-        ["moved per byte asked for", *(cell(cost.moved_per_byte) for cost in costs)],
+    head = [
+        "",
+        "rate",
+        "peak",
+        "share of the peak",
+        "moved data",
+        "busiest over mean",
+        "bytes moved",
+        "per byte asked for",
     ]
-    head = ["", *(cost.direction for cost in costs)]
+    rows = [
+        [
+            cost.direction,
+            reached(cost),
+            peak(cost),
+            share(cost),
+            who(cost),
+            cell(cost.balance),
+            moved(cost),
+            cell(cost.moved_per_byte),
+        ]
+        for cost in costs
+    ]
     return element(
         "div",
         table(head, rows, caption="What the array cost"),
         element(
             "p",
-            "Medians of the measured repetitions. Bytes are what read and write calls moved, "
-            "from opening to closing, as the kernel counts them.",
+            "Medians of the measured repetitions. The peak is that of as many bytes in one piece "
+            "per rank, measured in turn; the share of it is taken round by round. Bytes are what "
+            "read and write calls moved, from opening to closing, as the kernel counts them.",
             class_="note",
         ),
     )
@@ -217,7 +234,7 @@ def _table(run: Run, costs: list[Cost]) -> Markup:
 def _times(costs: list[Cost]) -> Markup:
     longest = max(sum(cost.parts) for cost in costs) or 1.0
     unit = time_unit(longest)
-    scale = LinearScale(0, longest * 1.02, LEFT, HALF_WIDTH - RIGHT)
+    scale = LinearScale(0, longest * 1.02, LEFT, FULL_WIDTH - RIGHT)
     parts: list[Markup] = []
     for place, cost in enumerate(costs):
         y = TOP + place * ROW
@@ -232,7 +249,7 @@ def _times(costs: list[Cost]) -> Markup:
         for cost in costs
     )
     image = drawing(
-        HALF_WIDTH,
+        FULL_WIDTH,
         bottom + 38,
         f"Time of a rank by kind. {described}",
         bottom_axis(
@@ -244,14 +261,14 @@ def _times(costs: list[Cost]) -> Markup:
         element("strong", "Where a rank\u2019s time went"),
         " \u2013 mean over ranks, median of the repetitions. Storage is time in calls that read "
         "and write files, waiting is for other ranks, and the rest is making data durable and "
-        "what no clock stands at.",
+        "what is not timed by itself.",
     )
     return figure(
         "array-times",
         caption,
         image,
         legend=Legend([(mark, name) for name, mark in KINDS]),
-        width=HALF_WIDTH,
+        width=FULL_WIDTH,
         table=_times_table(costs),
     )
 
