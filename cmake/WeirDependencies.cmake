@@ -27,6 +27,23 @@ if(WEIR_BUILD_BENCH)
   pkg_check_modules(pnetcdf IMPORTED_TARGET pnetcdf)
 endif()
 
+# HDF5 files themselves need no MPI. One process cannot have two HDF5 libraries, so where the bench
+# has the parallel one, that is it. Its high-level library (dimension scales) has no module of its own.
+option(WEIR_WITH_HDF5 "Write and read HDF5 files when HDF5 (1.10.5 or later) is found" ON)
+set(weir_hdf5_module hdf5)
+if(WEIR_WITH_HDF5 AND NOT TARGET PkgConfig::hdf5)
+  set(weir_hdf5_module hdf5_serial)
+  pkg_search_module(hdf5_serial IMPORTED_TARGET hdf5-serial hdf5)
+endif()
+if(WEIR_WITH_HDF5 AND TARGET PkgConfig::${weir_hdf5_module}
+   AND ${weir_hdf5_module}_VERSION VERSION_GREATER_EQUAL 1.10.5)
+  find_library(WEIR_HDF5_HL_LIBRARY hdf5_hl HINTS ${${weir_hdf5_module}_LIBRARY_DIRS}
+               DOC "HDF5's high-level library, beside the HDF5 that is used")
+  if(WEIR_HDF5_HL_LIBRARY)
+    set(WEIR_HDF5_TARGET PkgConfig::${weir_hdf5_module})
+  endif()
+endif()
+
 if(WEIR_BUILD_TESTS)
   find_package(GTest 1.11 REQUIRED)
 endif()

@@ -43,6 +43,13 @@ weir_requires(tomlplusplus::tomlplusplus "find_dependency(tomlplusplus)" tomlplu
 weir_requires(nlohmann_json::nlohmann_json "find_dependency(nlohmann_json)" nlohmann_json)
 weir_requires(PkgConfig::liburing "find_dependency(PkgConfig)
 pkg_check_modules(liburing REQUIRED IMPORTED_TARGET liburing)" liburing)
+weir_requires("${WEIR_HDF5_TARGET}" "find_dependency(PkgConfig)
+pkg_check_modules(${weir_hdf5_module} REQUIRED IMPORTED_TARGET ${${weir_hdf5_module}_MODULE_NAME})"
+              "${${weir_hdf5_module}_MODULE_NAME}")
+set(weir_hdf5_hl "")
+if(WEIR_HDF5_TARGET)
+  set(weir_hdf5_hl " ${WEIR_HDF5_HL_LIBRARY}")
+endif()
 
 configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake
                               INSTALL_DESTINATION "${weir_package_folder}")

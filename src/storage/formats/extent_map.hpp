@@ -1,0 +1,172 @@
+// Where the bytes of one array lie in files, as a value: what a format's library or header was
+// asked once, so that whoever moves bytes needs neither again.
+//
+//     dense      the whole array packed in its order from an offset on
+//     records    index i of dimension 0 is dense at an offset and i strides: NetCDF's record
+//                variables, whose records lie between those of other variables
+//     chunks     each chunk of a grid is dense somewhere: in closed form (slots, shards) or by a
+//     table
+//
+// Addresses are checked against overflow when a map is made: the last byte of every file has an
+// offset below 2^63.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "array/chunk_grid.hpp"
+#include "array/element_type.hpp"
+#include "array/per_dimension.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+
+namespace weir::storage {
+
+// Of the numbers in the file. Memory is little-endian.
+enum class ByteOrder : std::uint8_t { little, big };
+
+struct ExtentPlace {
+  std::int64_t file = 0;
+  std::int64_t offset = 0;  // bytes from the start of the file
+
+  friend bool operator==(const ExtentPlace&, const ExtentPlace&) = default;
+};
+
+// ---- Which files ------------------------------------------------------------------------------
+
+// The paths of a map's files: one path, or a prefix and the file's number, or a prefix and the
+// coordinates of the file's number in a grid ("PREFIX/0/3/1").
+class DataFiles {
+ public:
+  static DataFiles one(std::string path);
+  static DataFiles numbered(std::string prefix, std::int64_t files);
+  // `counts` files along each dimension, numbered in row-major order; `separator` precedes each
+  // coordinate but the first, which follows the prefix.
+  static DataFiles in_grid(std::string prefix, const array::Indices& counts, char separator);
+
+  [[nodiscard]] std::int64_t files() const { return files_; }
+  [[nodiscard]] std::string path(std::int64_t file) const;
+  // 0: the files are there and as long as they have to be. Else a file may be missing, in which
+  // case all its elements have the fill value, and who writes into it first makes it so long.
+  [[nodiscard]] std::int64_t bytes_when_made() const { return bytes_when_made_; }
+  void set_bytes_when_made(std::int64_t bytes) { bytes_when_made_ = bytes; }
+
+  friend bool operator==(const DataFiles&, const DataFiles&) = default;
+
+ private:
+  DataFiles(std::string prefix, std::int64_t files) : prefix_(std::move(prefix)), files_(files) {}
+
+  std::string prefix_;
+  std::int64_t files_ = 1;
+  bool numbered_ = false;
+  array::Indices counts_;  // of files in a grid
+  char separator_ = '/';
+  std::int64_t bytes_when_made_ = 0;
+};
+
+// ---- Where chunks are -------------------------------------------------------------------------
+
+// Chunk c in slot ⌊c / files⌋ of file c mod files.
+struct SlotsInTurn {
+  std::int64_t files = 1;
+  std::int64_t offset = 0;  // of the first slot in each file
+  std::int64_t slot_bytes = 0;
+
+  [[nodiscard]] ExtentPlace place_of(std::int64_t chunk) const {
+    return {chunk % files, offset + chunk / files * slot_bytes};
+  }
+  friend bool operator==(const SlotsInTurn&, const SlotsInTurn&) = default;
+};
+
+// Boxes of `chunks_per_shard` chunks are a file each, chunks inside in row-major order; a shard at
+// the array's upper edge has slots for chunks that do not exist.
+struct ShardSlots {
+  array::Indices chunks_per_shard;
+  array::Indices shards;  // along each dimension
+  std::int64_t offset = 0;
+  std::int64_t slot_bytes = 0;
+
+  [[nodiscard]] ExtentPlace place_of(const array::Indices& chunk) const;
+  friend bool operator==(const ShardSlots&, const ShardSlots&) = default;
+};
+
+// What a library was asked chunk by chunk. Chunks that follow each other in number and at equal
+// distances in the file are one entry, which early allocation makes the usual case.
+class ChunkTable {
+ public:
+  // Chunks in ascending order; those left out are not in the file.
+  void add(std::int64_t chunk, std::int64_t offset);
+  [[nodiscard]] std::optional<ExtentPlace> place_of(std::int64_t chunk) const;
+  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(runs_.size()); }
+  friend bool operator==(const ChunkTable&, const ChunkTable&) = default;
+
+ private:
+  struct Run {
+    std::int64_t first = 0;
+    std::int64_t chunks = 1;
+    std::int64_t offset = 0;
+    std::int64_t distance = 0;  // between the first bytes of two chunks; of one chunk: unknown
+
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  std::vector<Run> runs_;
+};
+
+// ---- The map ----------------------------------------------------------------------------------
+
+struct DenseExtents {
+  std::int64_t offset = 0;
+  friend bool operator==(const DenseExtents&, const DenseExtents&) = default;
+};
+
+struct RecordExtents {
+  std::int64_t offset = 0;  // of record 0
+  std::int64_t stride = 0;  // bytes
+  friend bool operator==(const RecordExtents&, const RecordExtents&) = default;
+};
+
+struct ChunkExtents {
+  array::ChunkGrid grid;
+  // The extents that every chunk has in the file: those at upper edges are stored whole, with
+  // elements outside the array. Nothing: a chunk is packed in the extents it has in the array.
+  std::optional<array::Indices> stored_extents;
+  std::variant<SlotsInTurn, ShardSlots, ChunkTable> places;
+
+  // Nothing: the chunk is not in the file, its elements have the fill value.
+  [[nodiscard]] std::optional<ExtentPlace> place_of(std::int64_t chunk) const;
+  // The extents of a chunk as it is stored.
+  [[nodiscard]] array::Indices extents_of(std::int64_t chunk) const;
+  friend bool operator==(const ChunkExtents&, const ChunkExtents&) = default;
+};
+
+struct ExtentMap {
+  array::Shape shape;
+  array::ElementType type;
+  array::Order order = array::Order::row_major;  // of the array, or inside each chunk
+  ByteOrder byte_order = ByteOrder::little;
+  DataFiles files;
+  std::variant<DenseExtents, RecordExtents, ChunkExtents> extents;
+
+  [[nodiscard]] const DenseExtents* dense() const { return std::get_if<DenseExtents>(&extents); }
+  [[nodiscard]] const RecordExtents* records() const {
+    return std::get_if<RecordExtents>(&extents);
+  }
+  [[nodiscard]] const ChunkExtents* chunks() const { return std::get_if<ChunkExtents>(&extents); }
+  // Where the element at an index of the array begins, or nothing when it is in no file. For single
+  // values: who moves arrays walks over the extents above.
+  [[nodiscard]] std::optional<ExtentPlace> place_of(const array::Indices& index) const;
+  friend bool operator==(const ExtentMap&, const ExtentMap&) = default;
+};
+
+// The bytes of the single numbers that a byte swap reverses: 8 for complex128 and float64, 1 where
+// there is nothing to swap.
+[[nodiscard]] std::int64_t bytes_swapped_together(const array::ElementType& type);
+
+// The bytes of a box of these extents; nothing when they do not fit into 63 bits.
+[[nodiscard]] std::optional<std::int64_t> bytes_of(const array::Indices& extents,
+                                                   const array::ElementType& type);
+
+}  // namespace weir::storage

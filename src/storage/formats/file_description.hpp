@@ -1,0 +1,100 @@
+// What is to be in a file, or what one holds: named arrays with types, shapes, attributes, in
+// groups. The same for all formats; what a format cannot express it refuses by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "array/element_type.hpp"
+#include "array/per_dimension.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+
+namespace weir::storage {
+
+// Text is UTF-8. A unit is the attribute "units", as all of NetCDF's conventions have it.
+struct Attribute {
+  using Value = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>>;
+
+  std::string name;
+  Value value;
+
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+// NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+struct ArrayDescription {
+  // Groups are separated by '/', without one at the beginning: "fields/velocity".
+  std::string name;
+  array::Shape shape;
+  array::ElementType type = {};
+  // Formats that only know row-major order hold a column-major array with its extents reversed, as
+  // their Fortran interfaces do; whoever opens the file sees it so.
+  array::Order order = array::Order::row_major;
+  // Along dimension 0, whose extent here is the number of steps there are.
+  bool grows = false;
+  std::optional<array::Indices> chunk_extents = std::nullopt;
+  // Chunks that share a file, in elements; multiples of chunk_extents.
+  std::optional<array::Indices> shard_extents = std::nullopt;
+  // One per dimension, or none.
+  std::vector<std::string> dimension_names = {};
+  // One element as in memory, or nothing. Readers see it where nothing was allocated; allocated
+  // bytes that were never written are zeros.
+  std::vector<std::byte> fill = {};
+  std::vector<Attribute> attributes = {};
+
+  friend bool operator==(const ArrayDescription&, const ArrayDescription&) = default;
+};
+
+struct GroupDescription {
+  std::string name;  // "" is the file itself
+  std::vector<Attribute> attributes = {};
+
+  friend bool operator==(const GroupDescription&, const GroupDescription&) = default;
+};
+
+struct FileDescription {
+  std::vector<ArrayDescription> arrays;
+  // Those with attributes or without arrays; the others follow from the arrays' names.
+  std::vector<GroupDescription> groups = {};
+  // Arrays of at least this many bytes begin at a multiple of it, where the format leaves a choice:
+  // stripes, blocks of locks.
+  std::int64_t alignment = 1;
+};
+// NOLINTEND(readability-redundant-member-init)
+
+// What a format can express.
+struct FormatAbilities {
+  bool several_arrays = false;
+  bool groups = false;
+  bool attributes = false;
+  bool dimension_names = false;
+  bool dense = false;
+  bool chunks = false;
+  bool shards = false;
+  bool growing = false;
+  bool column_major_chunks = false;
+  bool fill = false;
+};
+
+// Fails on what no format or not this one has: names that are empty, twice there, both group and
+// array, with control characters or parts "." and ".."; one dimension name with two lengths;
+// chunks, shards and fill values that do not fit the array; more than 65536 arrays. `format` is for
+// errors.
+[[nodiscard]] Status check_description(const FileDescription& file,
+                                       const FormatAbilities& abilities, std::string_view format);
+
+// What precedes the last '/', "" when there is none, and what follows it.
+[[nodiscard]] std::string group_of(const std::string& name);
+[[nodiscard]] std::string last_part(const std::string& name);
+// All groups above arrays and groups, each once, those above before those below; "" is left out.
+[[nodiscard]] std::vector<std::string> all_groups(const FileDescription& file);
+
+// One line, without control characters and not long: what files say must not forge output.
+[[nodiscard]] std::string printable(std::string text);
+
+}  // namespace weir::storage

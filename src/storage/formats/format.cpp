@@ -1,0 +1,67 @@
+#include "storage/formats/format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/formats/hdf5/hdf5_format.hpp"
+
+namespace weir::storage {
+
+const StoredArray* FileMap::find(std::string_view name) const {
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const StoredArray& one) {
+    return one.description.name == name;
+  });
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+Result<const StoredArray*> FileMap::get(std::string_view name) const {
+  if (const StoredArray* found = find(name)) return found;
+  for (const RefusedArray& one : refused) {
+    if (one.name != name) continue;
+    Error error =
+        invalid_argument(fmt::format("array \"{}\" cannot be read: {}", name, one.reason));
+    error.code = ErrorCode::unsupported;
+    return error;
+  }
+  return invalid_argument(
+      fmt::format("there is no array \"{}\" in the file", printable(std::string(name))));
+}
+
+Result<FileMap> described_as(const FileDescription& file, FileMap opened) {
+  FileMap map;
+  map.groups = std::move(opened.groups);
+  for (const ArrayDescription& one : file.arrays) {
+    const auto stored = opened.get(one.name);
+    if (!stored) return stored.error();
+    map.arrays.push_back({one, stored.value()->map});
+    map.arrays.back().map.shape = one.shape;
+    map.arrays.back().map.order = one.order;
+  }
+  return map;
+}
+
+std::span<const Format* const> all_formats() {
+  static const std::vector<const Format*> formats = [] {
+    std::vector<const Format*> built;
+    for (const Format* const one : {hdf5_format()}) {
+      if (one != nullptr) built.push_back(one);
+    }
+    return built;
+  }();
+  return formats;
+}
+
+Result<const Format*> find_format(std::string_view name) {
+  std::string known;
+  for (const Format* const one : all_formats()) {
+    if (one->name() == name) return one;
+    known += known.empty() ? "" : ", ";
+    known += one->name();
+  }
+  return invalid_argument(fmt::format("there is no format \"{}\" in this build; there are: {}",
+                                      printable(std::string(name)), known));
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,31 @@
+// One dataset: how it is made, and where the library says its bytes are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "storage/formats/format.hpp"
+#include "storage/formats/hdf5/library.hpp"
+#include "storage/formats/hdf5/types.hpp"
+
+namespace weir::storage {
+
+// Makes the dataset, and its place in the file by early allocation; nothing is written into it. Its
+// group exists.
+Status make_hdf5_dataset(hid_t file, const ArrayDescription& array, const std::string& path);
+
+struct Hdf5File {
+  std::string path;
+  std::int64_t bytes = 0;       // its length: no address may lie beyond
+  std::int64_t user_block = 0;  // bytes before HDF5's own
+  unsigned superblock = 0;      // version; 3 since HDF5 1.10
+  Hdf5Types types;
+};
+
+// What Weir can move, or the reason why it cannot.
+[[nodiscard]] std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file,
+                                                                        hid_t dataset,
+                                                                        const std::string& name);
+
+}  // namespace weir::storage

@@ -1,0 +1,28 @@
+// Names of dimensions, as NetCDF-4 keeps them: a dimension is a dataset at the file's root that is
+// a dimension scale, and arrays are attached to it. A one-dimensional array of its dimension's name
+// is the scale itself (a coordinate); otherwise the scale holds nothing and says so in NetCDF-4's
+// words, so that tools show a dimension and not an array.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/formats/file_description.hpp"
+#include "storage/formats/hdf5/library.hpp"
+
+namespace weir::storage {
+
+// Fails when a dimension has the name of an array or group that is no coordinate of it.
+Status check_hdf5_dimensions(const FileDescription& file);
+
+// After all datasets of the description were made.
+Status write_hdf5_dimensions(hid_t file, const FileDescription& description,
+                             const std::string& path);
+
+// Whether a dataset is a scale without data.
+[[nodiscard]] bool is_hdf5_dimension_only(hid_t dataset);
+
+// One name per dimension, or none when a dimension has no scale.
+[[nodiscard]] std::vector<std::string> read_hdf5_dimensions(hid_t dataset, int dimensions);
+
+}  // namespace weir::storage

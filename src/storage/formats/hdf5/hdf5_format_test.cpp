@@ -1,0 +1,337 @@
+#include "storage/formats/hdf5/hdf5_format.hpp"
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <hdf5_hl.h>
+
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+#include "storage/formats/test_transfer.hpp"
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
+  return array::Shape::create(extents).value();
+}
+
+FileDescription example() {
+  return {.arrays = {{.name = "fields/u",
+                      .shape = shape_of({6, 10}),
+                      .dimension_names = {"y", "x"},
+                      .attributes = {{"units", "m s-1"}, {"scale", std::vector<double>{2.5}}}},
+                     {.name = "x",
+                      .shape = shape_of({10}),
+                      .type = array::ElementKind::float32,
+                      .dimension_names = {"x"},
+                      .attributes = {{"units", "m"}}},
+                     {.name = "fields/deep/c",
+                      .shape = shape_of({7, 9}),
+                      .type = array::ElementKind::int32,
+                      .chunk_extents = array::Indices{2, 4}}},
+          .groups = {{"", {{"title", "a test"}}},
+                     {"fields", {{"levels", std::vector<std::int64_t>{1, 2, 3}}}}}};
+}
+
+template <typename T>
+std::vector<T> read_with_library(const std::string& path, const char* name, hid_t type) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+  const hid_t space = H5Dget_space(dataset);
+  std::vector<T> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  EXPECT_GE(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0) << name;
+  H5Sclose(space);
+  H5Dclose(dataset);
+  H5Fclose(file);
+  return values;
+}
+
+TEST(Hdf5Format, TheLibraryReadsWhatWasWrittenThroughTheMap) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  const auto map = hdf5_format()->lay_out(example(), path);
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  ASSERT_EQ(map.value().arrays.size(), 3U);
+  std::int64_t seed = 0;
+  for (const StoredArray& one : map.value().arrays) write_array(one.map, ++seed);
+
+  const auto u = read_with_library<double>(path, "fields/u", H5T_NATIVE_DOUBLE);
+  const auto x = read_with_library<float>(path, "x", H5T_NATIVE_FLOAT);
+  const auto c = read_with_library<std::int32_t>(path, "fields/deep/c", H5T_NATIVE_INT32);
+  ASSERT_EQ(u.size(), 60U);
+  ASSERT_EQ(x.size(), 10U);
+  ASSERT_EQ(c.size(), 63U);
+  for (std::size_t i = 0; i < u.size(); ++i) ASSERT_EQ(u[i], static_cast<double>(i * 3 + 1));
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], static_cast<float>(i * 3 + 2));
+  for (std::size_t i = 0; i < c.size(); ++i) ASSERT_EQ(c[i], static_cast<std::int32_t>(i * 3 + 3));
+}
+
+TEST(Hdf5Format, ChunksOfFixedShapeAreInClosedForm) {
+  TestFolder folder;
+  const auto map =
+      hdf5_format()->lay_out({.arrays = {{.name = "big",
+                                          .shape = shape_of({1 << 14, 1 << 14}),
+                                          .chunk_extents = array::Indices{1 << 5, 1 << 5}}}},
+                             folder.path("a.h5"));
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  const ChunkExtents& chunks = *map.value().arrays[0].map.chunks();
+  ASSERT_NE(std::get_if<SlotsInTurn>(&chunks.places), nullptr);
+  const auto opened = hdf5_format()->open(folder.path("a.h5"));
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened.value().arrays[0].map, map.value().arrays[0].map);
+}
+
+// The rule for the closed form, held against the library's own answers for every chunk.
+TEST(Hdf5Format, TheClosedFormIsWhatTheLibrarySays) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  const auto map = hdf5_format()->lay_out({.arrays = {{.name = "a",
+                                                       .shape = shape_of({19, 23, 5}),
+                                                       .chunk_extents = array::Indices{2, 4, 3}}}},
+                                          path);
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  const ChunkExtents& chunks = *map.value().arrays[0].map.chunks();
+  ASSERT_NE(std::get_if<SlotsInTurn>(&chunks.places), nullptr);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, "a", H5P_DEFAULT);
+  for (std::int64_t chunk = 0; chunk < chunks.grid.chunks(); ++chunk) {
+    const array::Box box = chunks.grid.box(chunk);
+    const std::array<hsize_t, 3> corner = {static_cast<hsize_t>(box.lower[0]),
+                                           static_cast<hsize_t>(box.lower[1]),
+                                           static_cast<hsize_t>(box.lower[2])};
+    unsigned mask = 0;
+    haddr_t offset = 0;
+    hsize_t bytes = 0;
+    ASSERT_GE(H5Dget_chunk_info_by_coord(dataset, corner.data(), &mask, &offset, &bytes), 0);
+    EXPECT_EQ(chunks.place_of(chunk), (ExtentPlace{0, static_cast<std::int64_t>(offset)})) << chunk;
+  }
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
+TEST(Hdf5Format, OpensAgainAsDescribed) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  ASSERT_TRUE(hdf5_format()->lay_out(example(), path).ok());
+  const auto opened = hdf5_format()->open(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_TRUE(opened.value().refused.empty());
+  for (const ArrayDescription& one : example().arrays) {
+    const auto found = opened.value().get(one.name);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    ArrayDescription described = found.value()->description;
+    // Attributes are read by name.
+    EXPECT_EQ(described.attributes.size(), one.attributes.size()) << one.name;
+    for (const Attribute& attribute : one.attributes) {
+      EXPECT_NE(std::find(described.attributes.begin(), described.attributes.end(), attribute),
+                described.attributes.end())
+          << attribute.name;
+    }
+    described.attributes = one.attributes;
+    EXPECT_EQ(described, one);
+  }
+  EXPECT_EQ(opened.value().groups, example().groups);
+}
+
+TEST(Hdf5Format, StepsAreAdded) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  const FileDescription steps = {
+      .arrays = {{.name = "t", .shape = shape_of({0}), .grows = true, .dimension_names = {"t"}},
+                 {.name = "u",
+                  .shape = shape_of({0, 3, 5}),
+                  .type = array::ElementKind::float32,
+                  .grows = true,
+                  .dimension_names = {"t", "y", "x"}},
+                 {.name = "fixed", .shape = shape_of({4})}}};
+  ASSERT_TRUE(hdf5_format()->lay_out(steps, path).ok());
+  for (std::int64_t count = 1; count <= 5; ++count) {
+    const auto map = hdf5_format()->make_room(path, count);
+    ASSERT_TRUE(map.ok()) << map.error().text();
+    const auto u = map.value().get("u");
+    ASSERT_TRUE(u.ok()) << u.error().text();
+    EXPECT_EQ(u.value()->map.shape, shape_of({count, 3, 5}));
+    write_array(u.value()->map, 5);
+    EXPECT_TRUE(hdf5_format()->commit(path, count).ok());
+  }
+  EXPECT_FALSE(hdf5_format()->commit(path, 6).ok());
+  EXPECT_FALSE(hdf5_format()->make_room(path, 4).ok());
+  const auto u = read_with_library<float>(path, "u", H5T_NATIVE_FLOAT);
+  ASSERT_EQ(u.size(), 75U);
+  for (std::size_t i = 0; i < u.size(); ++i) ASSERT_EQ(u[i], static_cast<float>(i * 3 + 5));
+  EXPECT_EQ(read_with_library<double>(path, "t", H5T_NATIVE_DOUBLE).size(), 5U);
+}
+
+// ---- Files of others --------------------------------------------------------------------------
+
+class ForeignFile {
+ public:
+  explicit ForeignFile(std::string path)
+      : path_(std::move(path)),
+        file_(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)) {}
+  ~ForeignFile() { close(); }
+  ForeignFile(const ForeignFile&) = delete;
+  ForeignFile& operator=(const ForeignFile&) = delete;
+
+  void close() {
+    if (file_ >= 0) H5Fclose(file_);
+    file_ = -1;
+  }
+  [[nodiscard]] hid_t id() const { return file_; }
+
+  // 7 x 9 numbers 0, 3, 6, ... plus 1.
+  template <typename Prepare>
+  void add(const char* name, hid_t type, const Prepare& prepare) {
+    const std::array<hsize_t, 2> sizes = {7, 9};
+    const hid_t space = H5Screate_simple(2, sizes.data(), nullptr);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    prepare(creation);
+    const hid_t dataset = H5Dcreate2(file_, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    ASSERT_GE(dataset, 0) << name;
+    std::vector<std::int32_t> values(63);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<std::int32_t>(i * 3 + 1);
+    }
+    EXPECT_GE(H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Sclose(space);
+  }
+
+ private:
+  std::string path_;
+  hid_t file_;
+};
+
+constexpr std::array<hsize_t, 2> small_chunk = {2, 4};
+
+void write_foreign_file(const std::string& path) {
+  ForeignFile file(path);
+  const auto nothing = [](hid_t /*creation*/) {};
+  const auto chunked = [](hid_t creation) { H5Pset_chunk(creation, 2, small_chunk.data()); };
+  file.add("contiguous", H5T_STD_I32LE, nothing);
+  file.add("big_endian", H5T_STD_I32BE, nothing);
+  file.add("chunked", H5T_STD_I32LE, chunked);
+  file.add("compact", H5T_STD_I32LE, [](hid_t creation) { H5Pset_layout(creation, H5D_COMPACT); });
+  file.add("filtered", H5T_STD_I32LE, [&](hid_t creation) {
+    chunked(creation);
+    H5Pset_shuffle(creation);
+  });
+  file.add("external", H5T_STD_I32LE,
+           [&](hid_t creation) { H5Pset_external(creation, (path + ".outside").c_str(), 0, 252); });
+  file.add("odd_type", H5T_VAX_F32, nothing);
+  // A cycle, which must not be walked for ever, and a link that leads nowhere.
+  const hid_t group = H5Gcreate2(file.id(), "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_hard(file.id(), "/", group, "up", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/none", group, "nowhere", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_external("/etc/passwd", "/", group, "elsewhere", H5P_DEFAULT, H5P_DEFAULT);
+  H5Gclose(group);
+  const hid_t scalar_space = H5Screate(H5S_SCALAR);
+  const hid_t scalar = H5Dcreate2(file.id(), "scalar", H5T_STD_I32LE, scalar_space, H5P_DEFAULT,
+                                  H5P_DEFAULT, H5P_DEFAULT);
+  const std::int32_t one = 1;
+  H5Dwrite(scalar, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, &one);
+  H5Dclose(scalar);
+  H5Sclose(scalar_space);
+  const std::array<hsize_t, 2> huge = {hsize_t{1} << 30, hsize_t{1} << 29};
+  const hid_t space = H5Screate_simple(2, huge.data(), nullptr);
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  chunked(creation);
+  H5Dclose(
+      H5Dcreate2(file.id(), "huge_grid", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+  H5Dclose(H5Dcreate2(file.id(), "nothing_written", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                      H5P_DEFAULT));
+  H5Pclose(creation);
+  H5Sclose(space);
+}
+
+TEST(Hdf5Format, ReadsForeignFilesAndRefusesByName) {
+  TestFolder folder;
+  const std::string path = folder.path("f.h5");
+  write_foreign_file(path);
+  const auto map = hdf5_format()->open(path);
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  for (const char* name : {"contiguous", "big_endian", "chunked", "scalar"}) {
+    const auto found = map.value().get(name);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    EXPECT_EQ(wrong_elements(found.value()->map, 1), 0) << name;
+  }
+  EXPECT_EQ(map.value().find("big_endian")->map.byte_order, ByteOrder::big);
+  const auto nothing = map.value().get("nothing_written");
+  ASSERT_TRUE(nothing.ok()) << nothing.error().text();
+  EXPECT_FALSE(nothing.value()->map.place_of({5, 5}).has_value());
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"compact", "compact"},
+      {"filtered", "shuffle"},
+      {"external", "external"},
+      {"odd_type", "no numbers"},
+      {"huge_grid", "not in closed form"}};
+  EXPECT_EQ(map.value().refused.size(), refused.size());
+  for (const auto& [name, reason] : refused) {
+    const auto found = map.value().get(name);
+    ASSERT_FALSE(found.ok()) << name;
+    EXPECT_NE(found.error().text().find(reason), std::string::npos) << found.error().text();
+    EXPECT_NE(found.error().text().find(name), std::string::npos) << found.error().text();
+  }
+}
+
+std::vector<char> bytes_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write_bytes(const std::string& path, const std::vector<char>& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+TEST(Hdf5Format, DamagedFilesAreErrorsOrLieInside) {
+  TestFolder folder;
+  const std::string good = folder.path("good.h5");
+  ASSERT_TRUE(hdf5_format()->lay_out(example(), good).ok());
+  const std::vector<char> bytes = bytes_of_file(good);
+  const std::string path = folder.path("bad.h5");
+  const auto check = [&](std::size_t size) {
+    const auto map = hdf5_format()->open(path);
+    if (!map) {
+      EXPECT_FALSE(map.error().text().empty());
+      return;
+    }
+    for (const StoredArray& one : map.value().arrays) {
+      const auto place = one.map.place_of(array::Indices(one.map.shape.dimensions()));
+      if (!place || one.map.shape.elements() == 0) continue;
+      EXPECT_GE(place->offset, 0);
+      EXPECT_LE(place->offset + one.map.type.bytes(), static_cast<std::int64_t>(size));
+    }
+  };
+  for (std::size_t size = 0; size < bytes.size(); size += 251) {
+    write_bytes(path, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)});
+    check(size);
+  }
+  for (std::size_t at = 0; at < bytes.size(); at += 23) {
+    std::vector<char> damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ (at % 3 == 0 ? 0x80 : 0xff));
+    write_bytes(path, damaged);
+    check(bytes.size());
+  }
+  for (const std::string& text : {std::string(), std::string("no HDF5 at all")}) {
+    write_bytes(path, {text.begin(), text.end()});
+    EXPECT_FALSE(hdf5_format()->open(path).ok());
+  }
+  EXPECT_FALSE(hdf5_format()->open(folder.path("none.h5")).ok());
+  EXPECT_FALSE(hdf5_format()->lay_out(example(), folder.path("none/a.h5")).ok());
+}
+
+TEST(Hdf5Format, ADimensionMayNotHaveTheNameOfAnotherArray) {
+  TestFolder folder;
+  FileDescription file = example();
+  file.arrays[1].shape = shape_of({10, 2});
+  file.arrays[1].dimension_names.clear();
+  EXPECT_FALSE(hdf5_format()->lay_out(file, folder.path("a.h5")).ok());
+}
+
+}  // namespace
+}  // namespace weir::storage

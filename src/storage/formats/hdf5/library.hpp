@@ -1,0 +1,67 @@
+// The HDF5 library as this folder uses it: identifiers that close themselves, errors as values, and
+// no output of its own on stderr.
+//
+// The library of most systems is not safe for threads: one thread of a process at a time may be in
+// this folder, and in HDF5 otherwise.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/status.hpp"
+
+namespace weir::storage {
+
+class Hdf5Handle {
+ public:
+  Hdf5Handle() = default;
+  explicit Hdf5Handle(hid_t id) : id_(id) {}
+  Hdf5Handle(Hdf5Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)) {}
+  Hdf5Handle& operator=(Hdf5Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  Hdf5Handle(const Hdf5Handle&) = delete;
+  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
+  ~Hdf5Handle() {
+    if (ok()) H5Idec_ref(id_);
+  }
+
+  [[nodiscard]] hid_t id() const { return id_; }
+  [[nodiscard]] bool ok() const { return id_ >= 0; }
+  // Closes it now; false when that failed, as closing a file may.
+  [[nodiscard]] bool close() {
+    return !ok() || H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) >= 0;
+  }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+};
+
+// While one lives, the library prints nothing when a call fails.
+class Hdf5Silence {
+ public:
+  Hdf5Silence() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &argument_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  Hdf5Silence(const Hdf5Silence&) = delete;
+  Hdf5Silence& operator=(const Hdf5Silence&) = delete;
+  ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, print_, argument_); }
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* argument_ = nullptr;
+};
+
+// What the last call that failed says was the cause: "WHAT failed: the cause".
+[[nodiscard]] Error hdf5_failure(std::string_view what, const std::string& path, ErrorCode code);
+
+// How this folder creates and opens files: chunk indices and groups of HDF5 1.10, because the
+// older ones have no closed form; the file is closed when its handle is, whatever else is open.
+[[nodiscard]] Hdf5Handle hdf5_access(std::int64_t alignment);
+
+}  // namespace weir::storage

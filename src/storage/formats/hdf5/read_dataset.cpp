@@ -1,0 +1,269 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/checked.hpp"
+#include "storage/formats/hdf5/attributes.hpp"
+#include "storage/formats/hdf5/datasets.hpp"
+#include "storage/formats/hdf5/dimension_scales.hpp"
+
+namespace weir::storage {
+namespace {
+
+// HDF5 before 1.14 walks over the whole index to answer for one chunk, so asking for all takes the
+// square of their number: a second for so many.
+constexpr std::int64_t most_chunks_asked = 8192;
+
+// A reason, when the array is refused.
+using Reason = std::optional<std::string>;
+
+struct Layout {
+  array::Shape shape;
+  bool grows = false;
+  std::optional<array::Indices> chunk;  // as stored
+  // All chunks are one block of the file, in row-major order (the HDF5 File Format Specification,
+  // "Implicit Index"): the library's choice for what is allocated early, has no filter and no
+  // unlimited dimension, in files that only 1.10 and later write.
+  bool implicit_index = false;
+};
+
+std::optional<array::Indices> indices_of(const std::vector<hsize_t>& sizes) {
+  array::Indices indices;
+  for (const hsize_t size : sizes) {
+    if (size > static_cast<hsize_t>(INT64_MAX)) return std::nullopt;
+    indices.push_back(static_cast<std::int64_t>(size));
+  }
+  return indices;
+}
+
+// Refuses what the library would have to be asked for byte by byte.
+Reason check_creation(const Hdf5File& file, hid_t creation) {
+  if (H5Pget_external_count(creation) != 0) return "its data are in external files";
+  switch (H5Pget_layout(creation)) {
+    case H5D_CONTIGUOUS:
+      break;
+    case H5D_CHUNKED:
+      if (file.user_block > 0) return "it is chunked in a file with a user block";
+      break;
+    case H5D_COMPACT:
+      return "it is compact: its data are in the header";
+    case H5D_VIRTUAL:
+      return "it is virtual: its data are in other datasets";
+    default:
+      return "its layout is unknown";
+  }
+  const int filters = H5Pget_nfilters(creation);
+  if (filters == 0) return std::nullopt;
+  std::array<char, 64> name{};
+  unsigned flags = 0;
+  unsigned settings = 0;
+  std::size_t values = 0;
+  const H5Z_filter_t number = H5Pget_filter2(creation, 0, &flags, &values, nullptr, name.size() - 1,
+                                             name.data(), &settings);
+  return fmt::format("its chunks are filtered, by {} (filter {})",
+                     name.front() == '\0' ? "a filter without name" : printable(name.data()),
+                     static_cast<int>(number));
+}
+
+std::variant<Layout, std::string> read_layout(const Hdf5File& file, hid_t dataset, hid_t creation) {
+  const Hdf5Handle space(H5Dget_space(dataset));
+  if (H5Sis_simple(space.id()) <= 0) return "it has no simple shape";
+  const int dimensions = H5Sget_simple_extent_ndims(space.id());
+  if (dimensions < 0 || dimensions > array::max_dimensions) {
+    return fmt::format("it has {} dimensions; at most {} are read", dimensions,
+                       array::max_dimensions);
+  }
+  const auto count = static_cast<std::size_t>(dimensions);
+  std::vector<hsize_t> sizes(count);
+  std::vector<hsize_t> most(count);
+  if (H5Sget_simple_extent_dims(space.id(), sizes.data(), most.data()) != dimensions) {
+    return "its shape cannot be read";
+  }
+  // A scalar is an array of one element; an empty dataspace is none.
+  if (count == 0) sizes = {H5Sget_simple_extent_type(space.id()) == H5S_SCALAR ? 1U : 0U};
+  const auto extents = indices_of(sizes);
+  if (!extents) return "its shape does not fit into 63 bits";
+  const auto shape = array::Shape::create(*extents);
+  if (!shape) return shape.error().message;
+  Layout layout{shape.value(), count > 0 && most.front() == H5S_UNLIMITED, std::nullopt};
+  if (H5Pget_layout(creation) == H5D_CHUNKED) {
+    std::vector<hsize_t> chunk(count);
+    const bool alike = count > 0 && H5Pget_chunk(creation, dimensions, chunk.data()) == dimensions;
+    layout.chunk = alike ? indices_of(chunk) : std::nullopt;
+    if (!layout.chunk) return "its chunks have another number of dimensions";
+    H5D_alloc_time_t when = H5D_ALLOC_TIME_ERROR;
+    layout.implicit_index = file.superblock >= 3 && most == sizes &&
+                            H5Pget_alloc_time(creation, &when) >= 0 && when == H5D_ALLOC_TIME_EARLY;
+  }
+  return layout;
+}
+
+bool inside(const Hdf5File& file, haddr_t offset, std::int64_t bytes) {
+  if (offset > static_cast<haddr_t>(INT64_MAX)) return false;
+  const auto end = checked_add(static_cast<std::int64_t>(offset), bytes);
+  return end && *end <= file.bytes;
+}
+
+using Places = std::variant<SlotsInTurn, ShardSlots, ChunkTable>;
+
+class ChunkReader {
+ public:
+  ChunkReader(const Hdf5File& file, hid_t dataset, const array::ChunkGrid& grid,
+              const array::Indices& stored, std::int64_t slot_bytes)
+      : file_(file), dataset_(dataset), grid_(grid), stored_(stored), slot_bytes_(slot_bytes) {}
+
+  Reason read_all(Places& places) const {
+    ChunkTable table;
+    for (std::int64_t chunk = 0; chunk < grid_.chunks(); ++chunk) {
+      haddr_t offset = HADDR_UNDEF;
+      if (Reason reason = ask(chunk, offset)) return reason;
+      if (offset != HADDR_UNDEF) table.add(chunk, static_cast<std::int64_t>(offset));
+    }
+    places = std::move(table);
+    return std::nullopt;
+  }
+
+  // In closed form; the last chunk and some between have to agree.
+  Reason read_block(Places& places) const {
+    constexpr std::int64_t asked = 5;
+    const std::int64_t last = grid_.chunks() - 1;
+    SlotsInTurn slots{1, 0, slot_bytes_};
+    for (std::int64_t i = 0; i <= asked; ++i) {
+      const std::int64_t chunk = last / asked * i + (i == asked ? last % asked : 0);
+      haddr_t offset = HADDR_UNDEF;
+      if (Reason reason = ask(chunk, offset)) return reason;
+      if (offset == HADDR_UNDEF) return fmt::format("chunk {} has no place", chunk);
+      if (i == 0) slots.offset = static_cast<std::int64_t>(offset);
+      if (slots.place_of(chunk).offset != static_cast<std::int64_t>(offset)) {
+        return fmt::format("chunk {} is not where the others have it", chunk);
+      }
+    }
+    places = slots;
+    return std::nullopt;
+  }
+
+ private:
+  // HADDR_UNDEF: not in the file.
+  Reason ask(std::int64_t chunk, haddr_t& offset) const {
+    const array::Indices coordinates = grid_.coordinates(chunk);
+    std::array<hsize_t, array::max_dimensions> element{};
+    for (int d = 0; d < coordinates.size(); ++d) {
+      const std::int64_t corner = coordinates[d] * stored_[d];
+      element.at(static_cast<std::size_t>(d)) = static_cast<hsize_t>(corner);
+    }
+    unsigned mask = 0;
+    hsize_t bytes = 0;
+    if (H5Dget_chunk_info_by_coord(dataset_, element.data(), &mask, &offset, &bytes) < 0) {
+      return "the index of its chunks cannot be read";
+    }
+    if (offset == HADDR_UNDEF) return std::nullopt;
+    if (mask != 0 || bytes != static_cast<hsize_t>(slot_bytes_)) {
+      return fmt::format("chunk {} is stored in {} bytes instead of {}", chunk,
+                         std::uint64_t{bytes}, slot_bytes_);
+    }
+    if (!inside(file_, offset, slot_bytes_)) {
+      return fmt::format("chunk {} lies outside the file", chunk);
+    }
+    return std::nullopt;
+  }
+
+  const Hdf5File& file_;
+  hid_t dataset_;
+  const array::ChunkGrid& grid_;
+  const array::Indices& stored_;
+  std::int64_t slot_bytes_;
+};
+
+Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout, ExtentMap& map) {
+  const auto grid = array::ChunkGrid::create(layout.shape, *layout.chunk);
+  if (!grid) return grid.error().message;
+  const auto slot_bytes = bytes_of(*layout.chunk, map.type);
+  if (!slot_bytes ||
+      !checked_multiply(*slot_bytes, std::max<std::int64_t>(1, grid.value().chunks()))) {
+    return "its chunks do not fit into 63 bits";
+  }
+  ChunkExtents chunks{grid.value(), layout.chunk, ChunkTable()};
+  const ChunkReader reader(file, dataset, grid.value(), *layout.chunk, *slot_bytes);
+  const std::int64_t count = grid.value().chunks();
+  Reason reason;
+  if (count > 0 && layout.implicit_index) {
+    reason = reader.read_block(chunks.places);
+  } else if (count > most_chunks_asked) {
+    reason = fmt::format("it has {} chunks that are not in closed form; at most {} are asked for",
+                         count, most_chunks_asked);
+  } else {
+    reason = reader.read_all(chunks.places);
+  }
+  map.extents = std::move(chunks);
+  return reason;
+}
+
+Reason read_contiguous(const Hdf5File& file, hid_t dataset, const Layout& layout, ExtentMap& map) {
+  const auto bytes = layout.shape.bytes(map.type);
+  if (!bytes) return bytes.error().message;
+  if (bytes.value() == 0) return std::nullopt;
+  const haddr_t offset = H5Dget_offset(dataset);
+  if (offset == HADDR_UNDEF) {
+    // Nothing was written yet: one chunk that is not there.
+    const auto whole = array::ChunkGrid::create(layout.shape, layout.shape.extents());
+    map.extents = ChunkExtents{whole.value(), std::nullopt, ChunkTable()};
+    return std::nullopt;
+  }
+  if (H5Dget_storage_size(dataset) < static_cast<hsize_t>(bytes.value()) ||
+      !inside(file, offset, bytes.value())) {
+    return "its data lie outside the file";
+  }
+  map.extents = DenseExtents{static_cast<std::int64_t>(offset)};
+  return std::nullopt;
+}
+
+std::vector<std::byte> read_fill(hid_t creation, const array::ElementType& type) {
+  H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+  if (H5Pfill_value_defined(creation, &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED) {
+    return {};
+  }
+  const Hdf5Handle memory = hdf5_type(type, ByteOrder::little);
+  std::vector<std::byte> fill(static_cast<std::size_t>(type.bytes()));
+  if (H5Pget_fill_value(creation, memory.id(), fill.data()) < 0) return {};
+  return fill;
+}
+
+}  // namespace
+
+std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, hid_t dataset,
+                                                          const std::string& name) {
+  const auto refused = [&](std::string reason) {
+    return RefusedArray{name, printable(std::move(reason))};
+  };
+  const Hdf5Handle type(H5Dget_type(dataset));
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  if (!type.ok() || !creation.ok()) return refused("its header cannot be read");
+  const auto stored = file.types.find(type.id());
+  if (!stored) return refused("its elements are no numbers of a kind that Weir has");
+  if (Reason reason = check_creation(file, creation.id())) return refused(*reason);
+  auto read = read_layout(file, dataset, creation.id());
+  if (auto* reason = std::get_if<std::string>(&read)) return refused(*reason);
+  const Layout& layout = std::get<Layout>(read);
+
+  StoredArray array{
+      {.name = name, .shape = layout.shape, .type = stored->type, .grows = layout.grows},
+      {.shape = layout.shape,
+       .type = stored->type,
+       .byte_order = stored->byte_order,
+       .files = DataFiles::one(file.path),
+       .extents = DenseExtents{}}};
+  const Reason reason = layout.chunk ? read_chunks(file, dataset, layout, array.map)
+                                     : read_contiguous(file, dataset, layout, array.map);
+  if (reason) return refused(*reason);
+  array.description.chunk_extents = layout.chunk;
+  array.description.fill = read_fill(creation.id(), stored->type);
+  array.description.dimension_names = read_hdf5_dimensions(dataset, layout.shape.dimensions());
+  array.description.attributes = read_hdf5_attributes(dataset);
+  return array;
+}
+
+}  // namespace weir::storage
