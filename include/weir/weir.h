@@ -100,7 +100,18 @@ typedef struct weir_session_options {
   int64_t buffers;        /* per aggregator, at least 2; 0: chosen */
   int64_t ranks_per_node; /* treats as many consecutive ranks as a node, to try out on one node what
                              happens between several; 0: the ranks that share memory */
-  uint64_t reserved[10];
+  const char* platform; /* the platform's description, a file that `weir platform probe` writes and
+                           rank 0 alone reads: strategies and chunks are priced by its rates. Null:
+                           the one that WEIR_PLATFORM names on rank 0. "", or null and nothing
+                           named: estimates for a small machine. */
+  /* How the session's files lie on their storage. 0: as the platform's description says, or else
+   * the file system. */
+  int64_t alignment_bytes; /* aggregators' parts of a file end at multiples of it; 0: of stripes and
+                              lock blocks, or of pages */
+  int64_t stripe_bytes;    /* that lie together on one target (Lustre: lfs getstripe -S) */
+  int64_t lock_bytes;      /* of a file that one node at a time may write (GPFS: its block size) */
+  int64_t targets;         /* that hold parts of one file (Lustre: lfs getstripe -c) */
+  uint64_t reserved[5];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator), which Weir duplicates: its

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/request.hpp"
 #include "aggregation/waiting.hpp"
+#include "storage/file_targets.hpp"
 #include "storage/formats/raw_files.hpp"
 
 namespace weir::aggregation {
@@ -38,6 +40,7 @@ Status check(const CollectiveSettings& settings) {
        {within(settings.aggregators, most_aggregators, "aggregators"),
         within(settings.buffer_bytes, most_buffer_bytes, "buffer_bytes"),
         within(settings.buffers, most_buffers, "buffers"),
+        within(settings.alignment_bytes, std::int64_t{1} << 40, "alignment_bytes"),
         within(settings.ranks_per_node, std::int64_t{1} << 30, "ranks_per_node")}) {
     if (!status.ok()) return status;
   }
@@ -122,10 +125,7 @@ class Implementation final : public Collective {
   // Rank 0's text to all.
   Status share(std::string& text);
   Result<std::unique_ptr<ArrayFile>> made(const storage::RawArray& array, const std::string& path,
-                                          bool writable) {
-    std::unique_ptr<ArrayFile> file = std::make_unique<OpenArray>(array, path, writable, ++arrays_);
-    return file;
-  }
+                                          bool writable);
 
   CollectiveState state_;
   std::uint64_t arrays_ = 0;
@@ -176,6 +176,32 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
   const auto array = storage::parse_raw_array(document, storage::sidecar_path(path));
   if (!array) return array.error();
   return made(array.value(), path, writable);
+}
+
+// What the file system tells rank 0 of the first file counts on all ranks, so that all plan alike;
+// nothing where it tells nothing.
+Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray& array,
+                                                        const std::string& path, bool writable) {
+  KeptUntilDone<std::array<std::int64_t, 2>> told;
+  if (state_.rank == 0) {
+    if (const auto asked = storage::file_targets(storage::data_path(array, path, 0))) {
+      *told = {asked.value().stripe_bytes, asked.value().lock_bytes};
+    }
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(told->data(), 2, MPI_INT64_T, 0, state_.communicator, &request);
+  Status done = wait_for(request, state_.settings.deadline_seconds, "how the array's files lie");
+  if (!done.ok()) {
+    told.keep_for_good();
+    state_.broken = true;
+    return done.error();
+  }
+  topology::FileTargets targets;
+  targets.stripe_bytes = told->front();
+  targets.lock_bytes = told->back();
+  std::unique_ptr<ArrayFile> file =
+      std::make_unique<OpenArray>(array, path, writable, ++arrays_, targets);
+  return file;
 }
 
 Status Implementation::share(std::string& text) {
@@ -236,10 +262,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "create a Collective");
-  fingerprint.add(Argument::settings,
-                  fmt::format("{} {} {} {} {} {}", name_of(settings.strategy), settings.aggregators,
-                              settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
-                              settings.ranks_per_node));
+  fingerprint.add(
+      Argument::settings,
+      fmt::format("{} {} {} {} {} {} {}", name_of(settings.strategy), settings.aggregators,
+                  settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
+                  settings.ranks_per_node, settings.alignment_bytes));
   fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
   Status agreed = agree(state.communicator, possible, fingerprint, deadline);
   if (agreed.ok()) {

@@ -47,7 +47,10 @@ struct CollectiveSettings {
   // Treats this many consecutive ranks as a node, 0 the ranks that share memory: so that what
   // happens between nodes can be tried on one. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
-  // What prices are made of, and how files lie on their storage.
+  // Where aggregators' parts of a file end, in bytes; 0: at stripes, lock blocks and pages.
+  std::int64_t alignment_bytes = 0;
+  // What prices are made of, and how files lie on their storage: stripes and lock blocks of 0 are
+  // those that the file system tells of.
   plan::PlatformRates rates;
   topology::FileTargets targets;
 };

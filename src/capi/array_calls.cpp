@@ -79,13 +79,14 @@ Outcome read_directories(const weir_array_options& options, RawArray& array) {
   return {};
 }
 
-Outcome read_hints(const weir_array_options& options, RawArray& array) {
+Outcome read_hints(const weir_session& session, const weir_array_options& options,
+                   RawArray& array) {
   plan::ChunkHints hints;
   hints.typical_request =
       array::Indices(numbers_at(options.typical_request, array.shape.dimensions()));
   if (options.chunk_buffer_bytes != 0) hints.buffer_bytes = options.chunk_buffer_bytes;
   if (options.chunk_block_bytes != 0) hints.file_system_block_bytes = options.chunk_block_bytes;
-  auto chosen = plan::chunk_shape_for(array.shape, array.type, hints, plan::PlatformRates{});
+  auto chosen = plan::chunk_shape_for(array.shape, array.type, hints, session.platform.rates);
   if (!chosen) return outcome_of(chosen.error(), "options.typical_request");
   array.chunk_extents = chosen.value().extents;
   array.chunk_reason = std::move(chosen).value().reason;
@@ -101,7 +102,7 @@ Outcome read_chunks(const weir_session& session, const weir_array_options& optio
     return bad_argument(
         "more than one of options.chunks, natural_chunks and typical_request is given; give one");
   }
-  if (options.typical_request != nullptr) return read_hints(options, array);
+  if (options.typical_request != nullptr) return read_hints(session, options, array);
   if (options.chunks != nullptr) {
     array.chunk_extents = array::Indices(numbers_at(options.chunks, array.shape.dimensions()));
     array.chunk_reason = "given";

@@ -126,6 +126,31 @@ Outcome Ranks::broadcast(int root, int& code, std::string& text) {
   return {};
 }
 
+Outcome Ranks::share(std::string& text) {
+  struct Shared {
+    std::int64_t bytes = 0;
+    std::string text;
+  };
+  KeptUntilDone<Shared> shared;
+  shared->bytes = static_cast<std::int64_t>(text.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(&shared->bytes, 1, MPI_INT64_T, 0, details_, &request);
+  auto done = finish(request);
+  if (done.ok()) {
+    if (rank_ == 0) shared->text = text;
+    shared->text.resize(static_cast<std::size_t>(shared->bytes));
+    MPI_Ibcast(shared->text.data(), static_cast<int>(shared->bytes), MPI_CHAR, 0, details_,
+               &request);
+    done = finish(request);
+  }
+  if (!done.ok()) {
+    shared.keep_for_good();
+    return done;
+  }
+  text = std::move(shared->text);
+  return {};
+}
+
 Outcome Ranks::common(const Outcome& mine) {
   if (broken_) return mine;
   std::int64_t lowest = no_rank;

@@ -73,6 +73,9 @@ class Ranks {
   Outcome gather(const std::vector<std::int64_t>& mine, std::vector<std::int64_t>& counts,
                  std::vector<std::int64_t>& all);
 
+  // Rank 0's text to all ranks.
+  Outcome share(std::string& text);
+
   // Tests the request until it completes.
   Outcome finish(MPI_Request& request);
 

@@ -11,6 +11,7 @@
 #include "capi/operation.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
+#include "plan/platform_description.hpp"
 #include "plan/request.hpp"
 #include "weir/weir.h"
 
@@ -45,6 +46,7 @@ struct weir_session {
   std::vector<std::unique_ptr<weir_array>> arrays;
   std::vector<std::unique_ptr<weir_distribution>> distributions;
   std::vector<std::unique_ptr<weir_request>> requests;
+  weir::plan::PlatformDescription platform;
   std::int64_t handles_made = 0;  // numbers arrays and distributions, alike on all ranks
   bool has_figures = false;
 

@@ -18,6 +18,8 @@ struct Overrides {
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> alignment;
   std::optional<DomainDealing> dealing;
+  // How the request's files lie, where that is known better than for all of a job's.
+  std::optional<topology::FileTargets> targets;
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };

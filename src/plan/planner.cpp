@@ -42,6 +42,11 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   add(fingerprint, overrides.buffer_bytes);
   add(fingerprint, overrides.alignment);
   add(fingerprint, overrides.dealing);
+  if (overrides.targets) {
+    fingerprint.add(overrides.targets->count);
+    fingerprint.add(overrides.targets->stripe_bytes);
+    fingerprint.add(overrides.targets->lock_bytes);
+  }
   return fingerprint.value();
 }
 
@@ -86,7 +91,7 @@ Planner::Planner(topology::Topology topology, const topology::FileTargets& targe
 Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
                                                      const Overrides& overrides) {
   if (auto known = cache_.find(request, overrides)) return known;
-  auto choice = choose(request, topology_, targets_, rates_, overrides);
+  auto choice = choose(request, topology_, overrides.targets.value_or(targets_), rates_, overrides);
   if (!choice) return choice.error();
   const Parameters& parameters = choice.value().parameters();
   auto plan = Plan::create(request, topology_, parameters,

@@ -58,6 +58,22 @@ TEST(Planner, TellsRequestsApart) {
   EXPECT_EQ(planned.back()->plan->parameters().strategy, Strategy::direct);
 }
 
+TEST(Planner, AlignsToWhereTheFilesOfARequestLie) {
+  Planner planning = planner(4);
+  Overrides striped;
+  striped.strategy = Strategy::node_aggregation;
+  striped.targets = topology::FileTargets{1, 3 << 20, 2 << 20};
+  const auto planned = planning.plan(request_of(1 << 24), striped).value();
+  EXPECT_EQ(planned->plan->parameters().alignment, 6 << 20);
+  striped.targets->lock_bytes = 0;
+  const auto without_locks = planning.plan(request_of(1 << 24), striped).value();
+  EXPECT_EQ(without_locks->plan->parameters().alignment, 3 << 20);
+  striped.alignment = 1 << 16;  // given, so not of stripes
+  EXPECT_EQ(planning.plan(request_of(1 << 24), striped).value()->plan->parameters().alignment,
+            1 << 16);
+  EXPECT_EQ(planning.cache().hits(), 0);
+}
+
 TEST(Planner, KeepsThoseUsedLast) {
   Planner planning = planner(2);
   const auto one = planning.plan(request_of(1), {}).value();

@@ -24,7 +24,12 @@ class SessionOptions(ctypes.Structure):
         ("buffer_bytes", c_int64),
         ("buffers", c_int64),
         ("ranks_per_node", c_int64),
-        ("reserved", c_uint64 * 10),
+        ("platform", c_char_p),
+        ("alignment_bytes", c_int64),
+        ("stripe_bytes", c_int64),
+        ("lock_bytes", c_int64),
+        ("targets", c_int64),
+        ("reserved", c_uint64 * 5),
     ]
 
 

@@ -203,6 +203,11 @@ class Session:
         buffer_bytes: int = 0,
         buffers: int = 0,
         ranks_per_node: int = 0,
+        platform: str | None = None,
+        alignment_bytes: int = 0,
+        stripe_bytes: int = 0,
+        lock_bytes: int = 0,
+        targets: int = 0,
     ) -> None:
         options = c.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -211,6 +216,11 @@ class Session:
             buffer_bytes=buffer_bytes,
             buffers=buffers,
             ranks_per_node=ranks_per_node,
+            platform=str(platform).encode() if platform is not None else None,
+            alignment_bytes=alignment_bytes,
+            stripe_bytes=stripe_bytes,
+            lock_bytes=lock_bytes,
+            targets=targets,
         )
         self.handle = c_void_p()
         mpi_communicator = communicator_for_c(communicator)
