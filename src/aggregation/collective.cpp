@@ -141,6 +141,9 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
                         ? state_.group->nodes() * state_.group->holders_per_node()
                         : state_.ranks;
   }
+  if (const auto grid = settled.grid(); grid && settled.files > 1) {
+    settled.turn = array::SpreadDealing::for_grid(grid.value(), 1, settled.files).turn_per_group();
+  }
   Status possible = settled.check();
   if (!possible.ok()) possible.error().file = path;
   CallFingerprint fingerprint;

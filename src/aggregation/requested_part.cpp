@@ -9,8 +9,8 @@ Result<plan::Image> image_of(const storage::RawArray& array, const array::ChunkG
     if (!dense) return dense.error();
     return plan::Image(dense.value());
   }
-  // As raw_array.hpp describes it: slots without gaps, chunks in turn to the files.
-  const plan::ChunkPlacement placement{array.offset, 1, array.files, true};
+  // As raw_array.hpp describes it: slots without gaps.
+  const plan::ChunkPlacement placement{array.offset, 1, array.files, array.turn};
   const auto chunked = plan::ChunkedImage::create(grid, array.type, array.order, placement);
   if (!chunked) return chunked.error();
   return plan::Image(chunked.value());

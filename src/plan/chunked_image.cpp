@@ -34,8 +34,9 @@ Result<ChunkedImage> ChunkedImage::create(const array::ChunkGrid& grid,
   ChunkedImage image(grid, type.bytes(), order);
   image.offset_ = placement.offset;
   image.files_ = placement.files;
-  image.dealing_ = placement.in_turn ? SpreadDealing::in_turn(placement.files)
-                                     : SpreadDealing::for_grid(grid, 1, placement.files);
+  image.dealing_ = placement.turn_per_group
+                       ? array::SpreadDealing::turning(placement.files, *placement.turn_per_group)
+                       : array::SpreadDealing::for_grid(grid, 1, placement.files);
   if (Status status = image.settle_slots(placement.slot_alignment); !status) return status.error();
   return image;
 }

@@ -3,7 +3,7 @@
 // of its slot unwritten, a hole where the file system has them).
 //
 //     one shared file      chunk c in slot c of file 0
-//     subfiles             chunk c in slot ⌊c / files⌋ of file deal(c): see spread_dealing.hpp
+//     subfiles             chunk c in slot ⌊c / files⌋ of file deal(c): array/spread_dealing.hpp
 //     one file per rank    chunk c in the file of the rank that holds it, slots in the order of the
 //                          rank's own chunks; for natural chunks alone
 //
@@ -17,8 +17,8 @@
 #include "array/chunk_grid.hpp"
 #include "array/element_type.hpp"
 #include "array/regular_distribution.hpp"
+#include "array/spread_dealing.hpp"
 #include "common/status.hpp"
-#include "plan/spread_dealing.hpp"
 
 namespace weir::plan {
 
@@ -26,7 +26,8 @@ struct ChunkPlacement {
   std::int64_t offset = 0;          // of the first slot in each file, bytes
   std::int64_t slot_alignment = 1;  // slots are a multiple of so many bytes: stripes, blocks
   std::int64_t files = 1;           // 1: shared; more: subfiles
-  bool in_turn = false;             // chunk c in file c mod files, instead of spread_dealing.hpp's
+  // As spread_dealing.hpp has it: of files that are there; nothing: the best for the grid.
+  std::optional<std::uint64_t> turn_per_group = std::nullopt;
 };
 
 class ChunkedImage {
@@ -72,7 +73,7 @@ class ChunkedImage {
   std::int64_t offset_ = 0;
   std::int64_t slot_bytes_ = 0;
   std::int64_t files_ = 1;
-  SpreadDealing dealing_{1};
+  array::SpreadDealing dealing_{1};
   std::optional<array::RegularDistribution> owners_;  // one file per rank
 };
 

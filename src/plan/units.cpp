@@ -131,7 +131,7 @@ void Units::group_chunks(const ChunkedImage& chunked, const Parameters& paramete
   most_parts_ = array::divide_up(
       array::divide_up(chunks_per_unit_ * chunked.slot_bytes(), chunked.element_bytes()),
       elements_per_part_);
-  spread_ = SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
+  spread_ = array::SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
 }
 
 std::int64_t Units::steps() const {

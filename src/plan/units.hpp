@@ -19,10 +19,10 @@
 
 #include "array/region.hpp"
 #include "array/section.hpp"
+#include "array/spread_dealing.hpp"
 #include "plan/image.hpp"
 #include "plan/parameters.hpp"
 #include "plan/slab.hpp"
-#include "plan/spread_dealing.hpp"
 
 namespace weir::plan {
 
@@ -89,7 +89,7 @@ class Units {
   std::int64_t end_covered_ = 0;
   // Chunked.
   std::int64_t chunks_per_unit_ = 1;
-  SpreadDealing spread_{1};
+  array::SpreadDealing spread_{1};
 };
 
 // The first chunk >= `from` that holds an element of `region`; nothing when there is none. In

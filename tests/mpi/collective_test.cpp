@@ -157,6 +157,9 @@ RawArray random_array(array::Random& random, const array::Shape& shape) {
     if (random.chance(50)) {
       array.layout = weir::storage::FileLayout::per_aggregator;
       array.files = random.between(1, 3);
+      // As create_array() settles it.
+      array.turn =
+          array::SpreadDealing::for_grid(array.grid().value(), 1, array.files).turn_per_group();
     }
   }
   return array;
@@ -174,7 +177,7 @@ std::int64_t element_in_files(const RawArray& array, const std::vector<std::vect
   const auto extents = array::Shape::create(box.extent).value();
   const std::int64_t at = array.offset + chunk / array.files * slot +
                           element_bytes * array::linear_number(extents, array.order, inside);
-  const std::vector<char>& file = files[static_cast<std::size_t>(chunk % array.files)];
+  const std::vector<char>& file = files[static_cast<std::size_t>(array.dealing().holder(chunk))];
   std::int64_t value = -1;
   if (at + element_bytes <= static_cast<std::int64_t>(file.size())) {
     std::memcpy(&value, file.data() + at, element_bytes);

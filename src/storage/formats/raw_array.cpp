@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Documents are of the earliest version that has what they say: 2 adds "directories".
+// Documents are of the earliest version that has what they say: 2 adds "directories" and "turn".
 constexpr std::int64_t newest_version = 2;
 constexpr std::int64_t most_files = std::int64_t{1} << 20;
 constexpr std::size_t longest_directory = 3072;  // leaves room for a name in what systems allow
@@ -70,6 +72,17 @@ class Reader {
       for (const Json& one : value) numbers.push_back(whole_of(one, name));
     }
     return numbers;
+  }
+  // Sixteen digits, as no program's numbers lose any of them.
+  std::uint64_t hexadecimal(const char* name) {
+    const std::string digits = text(name);
+    std::uint64_t number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [rest, problem] = std::from_chars(digits.data(), end, number, 16);
+    if (problem != std::errc() || rest != end || digits.size() != 16) {
+      refuse(fmt::format("\"{}\" is no number of 16 hexadecimal digits", name));
+    }
+    return number;
   }
   std::vector<std::string> texts(const Json& value, const char* name) {
     std::vector<std::string> texts;
@@ -194,7 +207,7 @@ Status RawArray::check() const {
 std::string raw_array_json(const RawArray& array) {
   Json document;
   document["format"] = "weir-raw";
-  document["version"] = array.directories.empty() ? 1 : 2;
+  document["version"] = array.directories.empty() && array.turn == 0 ? 1 : 2;
   document["shape"] = list_of(array.shape.extents());
   document["type"] = array.type.name();
   document["order"] = array.order == array::Order::row_major ? "row-major" : "column-major";
@@ -208,6 +221,7 @@ std::string raw_array_json(const RawArray& array) {
     if (layout == array.layout) document["layout"] = name;
   }
   document["files"] = array.files;
+  if (array.turn != 0) document["turn"] = fmt::format("{:016x}", array.turn);
   if (!array.directories.empty()) document["directories"] = array.directories;
   return spelled(document, 2) + "\n";
 }
@@ -237,7 +251,7 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
     constexpr std::array known = {"format", "version",    "shape",       "type",
                                   "order",  "byte_order", "offset",      "chunk_shape",
                                   "layout", "files",      "chunk_reason"};
-    const bool newer = key == "directories" && found_version >= 2;
+    const bool newer = (key == "directories" || key == "turn") && found_version >= 2;
     if (!newer && std::find(known.begin(), known.end(), key) == known.end()) {
       reader.refuse(fmt::format("holds the unknown \"{}\"", printable(key)));
     }
@@ -269,6 +283,8 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
     chunks = reader.list(*found, "chunk_shape");
     if (document.contains("chunk_reason")) reason = printable(reader.text("chunk_reason"));
   }
+  std::uint64_t turn = 0;
+  if (document.contains("turn")) turn = reader.hexadecimal("turn");
   std::vector<std::string> directories;
   if (const auto found = document.find("directories"); found != document.end()) {
     directories = reader.texts(*found, "directories");
@@ -287,6 +303,7 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
                  reason,
                  layout->first,
                  files,
+                 turn,
                  directories};
   if (const Status possible = array.check(); !possible.ok()) {
     return reader.error(possible.error().message);

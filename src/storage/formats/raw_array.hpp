@@ -2,9 +2,11 @@
 //
 // The data are elements in native (little-endian) form and nothing else. Contiguous: the whole
 // array in one file, from `offset` on. Chunked: chunk c of the grid (numbered in row-major order)
-// is in file c mod `files`, in the slot c div `files` of that file; every slot has room for a whole
-// chunk, and a chunk at the array's upper edge fills the beginning of its slot, packed in its own
-// extents. Elements inside a chunk are in `order`.
+// is in the slot c div `files` of one of the files: one of each `files` consecutive chunks is in
+// each, in an order that turns from group to group by `turn` (array/spread_dealing.hpp), so that
+// sections spread over the files. Every slot has room for a whole chunk, and a chunk at the array's
+// upper edge fills the beginning of its slot, packed in its own extents. Elements inside a chunk
+// are in `order`.
 //
 // Several files may lie in several directories, file n in number n mod their count. A relative one
 // is taken from the folder of the document and cannot leave it, so an array without absolute ones
@@ -22,6 +24,7 @@
 #include "array/element_type.hpp"
 #include "array/per_dimension.hpp"
 #include "array/shape.hpp"
+#include "array/spread_dealing.hpp"
 #include "common/status.hpp"
 
 namespace weir::storage {
@@ -44,11 +47,17 @@ struct RawArray {
   std::string chunk_reason = {};  // NOLINT(readability-redundant-member-init)
   FileLayout layout = FileLayout::shared;
   std::int64_t files = 1;  // 1 when shared
+  // Which file a chunk is in, as dealing() has it; 0: chunk c in file c mod `files`.
+  std::uint64_t turn = 0;
   // Where the files lie in turn; none: beside the document.
   std::vector<std::string> directories = {};  // NOLINT(readability-redundant-member-init)
 
   // The grid of chunks; of one chunk, the whole array, when contiguous.
   [[nodiscard]] Result<array::ChunkGrid> grid() const;
+  // Of chunks to files; chunk c is in slot c div `files` of its file, whatever the turn.
+  [[nodiscard]] array::SpreadDealing dealing() const {
+    return array::SpreadDealing::turning(files, turn);
+  }
   // Fails on what cannot be: a negative offset, chunks of another number of dimensions or below 1,
   // several files without chunks, no file, more than 2^20, files that end beyond 2^63 - 1 bytes,
   // directories for a shared file, more than 2^12, or with a name that a document cannot carry.

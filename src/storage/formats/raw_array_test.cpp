@@ -171,6 +171,19 @@ TEST(RawArray, RefusesHostileDirectoriesOfDocuments) {
     ASSERT_FALSE(parsed.ok()) << wrong;
     EXPECT_NE(parsed.error().text().find("director"), std::string::npos) << parsed.error().text();
   }
+  RawArray turned = chunked();
+  turned.turn = 0x9E3779B97F4A7C15U;
+  const std::string turning = raw_array_json(turned);
+  ASSERT_EQ(parse_raw_array(turning, "x.json").value(), turned);
+  for (const std::string wrong :
+       {"9e37", "0x9e3779b97f4a7c1", "-e3779b97f4a7c15", " e3779b97f4a7c15", "9e3779b97f4a7c150",
+        "", "ffffffffffffffffff"}) {
+    std::string text = turning;
+    text.replace(text.find("9e3779b97f4a7c15"), 16, wrong);
+    const auto parsed = parse_raw_array(text, "x.json");
+    ASSERT_FALSE(parsed.ok()) << wrong;
+    EXPECT_NE(parsed.error().text().find("turn"), std::string::npos) << parsed.error().text();
+  }
   std::string first = good;
   first.replace(first.find("\"version\": 2"), 12, "\"version\": 1");
   EXPECT_FALSE(parse_raw_array(first, "x.json").ok());

@@ -1,5 +1,6 @@
 #include "storage/formats/raw_files.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +30,9 @@ std::int64_t bytes_per_slot(const RawArray& array) {
 std::int64_t bytes_of_file(const RawArray& array, std::int64_t number) {
   if (!array.chunk_extents) return array.offset + bytes_per_slot(array);
   const std::int64_t chunks = array.grid().value().chunks();
-  const std::int64_t slots = number < chunks ? (chunks - 1 - number) / array.files + 1 : 0;
+  const std::int64_t whole = chunks / array.files;
+  const bool has_more = chunks % array.files > 0 && array.dealing().number(number, whole) < chunks;
+  const std::int64_t slots = has_more ? whole + 1 : whole;
   return array.offset + slots * bytes_per_slot(array);
 }
 
@@ -112,7 +115,7 @@ RawFiles::RawFiles(RawArray array, std::string path, bool writable)
       slot_bytes_(bytes_per_slot(array_)) {}
 
 RawFiles::Place RawFiles::place_of_chunk(std::int64_t chunk) const {
-  return {chunk % array_.files, array_.offset + chunk / array_.files * slot_bytes_};
+  return {array_.dealing().holder(chunk), array_.offset + chunk / array_.files * slot_bytes_};
 }
 
 Result<const File*> RawFiles::opened(std::int64_t number) {
@@ -157,6 +160,15 @@ Status RawFiles::read(std::int64_t file, std::span<const Slice> slices, std::int
 }
 
 Status RawFiles::sync() {
+  // Files on different storage are on their way together, not one after the other. A hint: what
+  // fails here fails below too.
+  if (written_.size() > 1) {
+    for (const std::int64_t number : written_) {
+      if (const auto found = open_.find(number); found != open_.end()) {
+        (void)::sync_file_range(found->second.descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
+      }
+    }
+  }
   // A file that was closed meanwhile is opened again: what is made durable is the file's.
   for (const std::int64_t number : written_) {
     const auto open = opened(number);

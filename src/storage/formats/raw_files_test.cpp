@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "storage/test_folder.hpp"
@@ -53,6 +56,31 @@ TEST(RawFiles, ChunksLieInTurnInTheFiles) {
   EXPECT_TRUE(files.sync().ok());
   EXPECT_TRUE(files.close().ok());
   EXPECT_TRUE(files.sync().ok());
+}
+
+// Every chunk has a slot of its own, and files end with their last one.
+TEST(RawFiles, ChunksLieByTurnsInTheFiles) {
+  TestFolder folder;
+  for (const std::int64_t count : {1, 2, 4, 5, 9, 12}) {
+    RawArray array = chunks_in(count);
+    array.layout = FileLayout::per_rank;
+    array.turn = array::SpreadDealing::for_grid(array.grid().value(), 1, count).turn_per_group();
+    const std::string path = folder.path("a");
+    ASSERT_TRUE(create_raw_files(array, path).ok());
+    RawFiles files(array, path, true);
+    std::set<std::pair<std::int64_t, std::int64_t>> places;
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(count), 16);
+    for (std::int64_t chunk = 0; chunk < 9; ++chunk) {
+      const auto place = files.place_of_chunk(chunk);
+      EXPECT_TRUE(places.insert({place.file, place.offset}).second);
+      std::int64_t& end = ends.at(static_cast<std::size_t>(place.file));
+      end = std::max(end, place.offset + 16);
+    }
+    for (std::int64_t file = 0; file < count; ++file) {
+      const auto bytes = std::filesystem::file_size(data_path(array, path, file));
+      EXPECT_EQ(static_cast<std::int64_t>(bytes), ends.at(static_cast<std::size_t>(file)));
+    }
+  }
 }
 
 TEST(RawFiles, LieInSeveralDirectories) {

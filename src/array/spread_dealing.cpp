@@ -1,11 +1,11 @@
-#include "plan/spread_dealing.hpp"
+#include "array/spread_dealing.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "array/number_theory.hpp"
 
-namespace weir::plan {
+namespace weir::array {
 namespace {
 
 // The golden ratio's fraction of 2^64; odd multiples of it are the other α.
@@ -17,21 +17,20 @@ constexpr std::int64_t looked_at = 256;
 // How evenly a dealing spreads boxes of chunks: the most that a holder has, against an even share.
 class Evenness {
  public:
-  Evenness(const array::ChunkGrid& grid, std::int64_t together)
-      : grid_(grid), together_(together) {}
+  Evenness(const ChunkGrid& grid, std::int64_t together) : grid_(grid), together_(together) {}
 
   // Of lines along each dimension and squares in each pair of dimensions, at three places.
   double worst(const SpreadDealing& dealing) {
-    const array::Indices& counts = grid_.counts();
+    const Indices& counts = grid_.counts();
     std::int64_t side = 1;
     while (side * side < std::min(dealing.holders(), looked_at)) ++side;
     const std::int64_t line = std::min(2 * dealing.holders(), looked_at);
     double most = 1;
     for (const std::int64_t third : {0, 1, 2}) {
-      array::Indices place;
+      Indices place;
       for (const std::int64_t count : counts) place.push_back(count * third / 3);
       for (int d = 0; d < counts.size(); ++d) {
-        array::Box box{place, array::Indices(counts.size(), 1)};
+        Box box{place, Indices(counts.size(), 1)};
         box.extent[d] = line;
         most = std::max(most, share(dealing, box));
         for (int other = d + 1; other < counts.size(); ++other) {
@@ -46,14 +45,14 @@ class Evenness {
   }
 
  private:
-  double share(const SpreadDealing& dealing, array::Box box) {
-    box = array::intersect(box, {array::Indices(box.dimensions()), grid_.counts()});
+  double share(const SpreadDealing& dealing, Box box) {
+    box = intersect(box, {Indices(box.dimensions()), grid_.counts()});
     has_.assign(static_cast<std::size_t>(dealing.holders()), 0);
     std::int64_t units = 0;
     std::int64_t last = -1;
     std::int64_t most = 1;
-    for (array::Odometer<> chunk(box.extent); chunk.valid(); chunk.advance()) {
-      array::Indices place = box.lower;
+    for (Odometer<> chunk(box.extent); chunk.valid(); chunk.advance()) {
+      Indices place = box.lower;
       for (int d = 0; d < place.size(); ++d) place[d] += chunk.digits()[d];
       const std::int64_t unit = grid_.number(place) / together_;
       if (unit == last) continue;
@@ -61,11 +60,11 @@ class Evenness {
       ++units;
       most = std::max(most, ++has_[static_cast<std::size_t>(dealing.holder(unit))]);
     }
-    const std::int64_t even = std::max<std::int64_t>(1, array::divide_up(units, dealing.holders()));
+    const std::int64_t even = std::max<std::int64_t>(1, divide_up(units, dealing.holders()));
     return static_cast<double>(most) / static_cast<double>(even);
   }
 
-  const array::ChunkGrid& grid_;
+  const ChunkGrid& grid_;
   std::int64_t together_;
   std::vector<std::int64_t> has_;
 };
@@ -74,7 +73,7 @@ class Evenness {
 
 SpreadDealing::SpreadDealing(std::int64_t holders) : SpreadDealing(holders, golden) {}
 
-SpreadDealing SpreadDealing::for_grid(const array::ChunkGrid& grid, std::int64_t together,
+SpreadDealing SpreadDealing::for_grid(const ChunkGrid& grid, std::int64_t together,
                                       std::int64_t holders) {
   SpreadDealing best(holders);
   if (holders == 1 || grid.chunks() == 0) return best;
@@ -106,7 +105,7 @@ std::int64_t SpreadDealing::holder(std::int64_t number) const {
 }
 
 std::int64_t SpreadDealing::number(std::int64_t holder, std::int64_t group) const {
-  return group * holders_ + array::positive_modulo(holder - turn(group), holders_);
+  return group * holders_ + positive_modulo(holder - turn(group), holders_);
 }
 
-}  // namespace weir::plan
+}  // namespace weir::array

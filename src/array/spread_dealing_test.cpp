@@ -1,4 +1,4 @@
-#include "plan/spread_dealing.hpp"
+#include "array/spread_dealing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace weir::plan {
+namespace weir::array {
 namespace {
 
 TEST(SpreadDealing, GivesEachHolderOneOfEachGroup) {
@@ -24,14 +24,13 @@ TEST(SpreadDealing, GivesEachHolderOneOfEachGroup) {
   }
 }
 
-TEST(SpreadDealing, InTurnIsTheRemainder) {
-  const auto dealing = SpreadDealing::in_turn(4);
+TEST(SpreadDealing, WithoutATurnIsTheRemainder) {
+  const auto dealing = SpreadDealing::turning(4, 0);
   for (std::int64_t n = 0; n < 100; ++n) EXPECT_EQ(dealing.holder(n), n % 4);
 }
 
 // The most that any holder has of a box of chunks.
-std::int64_t most_of(const SpreadDealing& dealing, const array::ChunkGrid& grid,
-                     const array::Box& box) {
+std::int64_t most_of(const SpreadDealing& dealing, const ChunkGrid& grid, const Box& box) {
   std::vector<std::int64_t> has(static_cast<std::size_t>(dealing.holders()));
   for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
     if (box.contains(grid.coordinates(chunk))) {
@@ -44,19 +43,16 @@ std::int64_t most_of(const SpreadDealing& dealing, const array::ChunkGrid& grid,
 // A column of a grid of chunks is a line at a stride of the row's length. In turn, a stride that
 // the holders' number divides would leave all of it with one of them.
 TEST(SpreadDealing, SpreadsLinesAlongEveryDimension) {
-  const std::vector<array::Indices> grids = {{10, 10},  {50, 50},    {64, 64},     {100, 7},
-                                             {128, 4},  {12, 36},    {16, 16, 16}, {4, 4, 4},
-                                             {9, 8, 7}, {6, 5, 4, 3}};
-  for (const array::Indices& counts : grids) {
-    const auto shape = array::Shape::create(counts).value();
-    const auto grid =
-        array::ChunkGrid::create(shape, array::Indices(shape.dimensions(), 1)).value();
+  const std::vector<Indices> grids = {{10, 10}, {50, 50},     {64, 64},  {100, 7},  {128, 4},
+                                      {12, 36}, {16, 16, 16}, {4, 4, 4}, {9, 8, 7}, {6, 5, 4, 3}};
+  for (const Indices& counts : grids) {
+    const auto shape = Shape::create(counts).value();
+    const auto grid = ChunkGrid::create(shape, Indices(shape.dimensions(), 1)).value();
     for (const std::int64_t holders : {2, 3, 4, 5, 6, 8, 12, 16}) {
       const auto dealing = SpreadDealing::for_grid(grid, 1, holders);
       for (int d = 0; d < shape.dimensions(); ++d) {
         for (const std::int64_t third : {0, 1, 2}) {
-          array::Box line{array::Indices(shape.dimensions()),
-                          array::Indices(shape.dimensions(), 1)};
+          Box line{Indices(shape.dimensions()), Indices(shape.dimensions(), 1)};
           for (int other = 0; other < shape.dimensions(); ++other) {
             line.lower[other] = other == d ? 0 : counts[other] * third / 3;
           }
@@ -71,4 +67,4 @@ TEST(SpreadDealing, SpreadsLinesAlongEveryDimension) {
 }
 
 }  // namespace
-}  // namespace weir::plan
+}  // namespace weir::array

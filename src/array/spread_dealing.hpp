@@ -17,19 +17,21 @@
 
 #include "array/chunk_grid.hpp"
 
-namespace weir::plan {
+namespace weir::array {
 
 class SpreadDealing {
  public:
   // For numbers of which nothing is known; holders >= 1.
   explicit SpreadDealing(std::int64_t holders);
   // For the chunks of a grid, `together` (>= 1) of consecutive numbers dealt as one.
-  static SpreadDealing for_grid(const array::ChunkGrid& grid, std::int64_t together,
-                                std::int64_t holders);
-  // Number n to holder n mod K, as files may have been written.
-  static SpreadDealing in_turn(std::int64_t holders) { return {holders, 0}; }
+  static SpreadDealing for_grid(const ChunkGrid& grid, std::int64_t together, std::int64_t holders);
+  // By α as it was chosen before, a fraction of 2^64; 0: number n to holder n mod K.
+  static SpreadDealing turning(std::int64_t holders, std::uint64_t turn_per_group) {
+    return {holders, turn_per_group};
+  }
 
   [[nodiscard]] std::int64_t holders() const { return holders_; }
+  [[nodiscard]] std::uint64_t turn_per_group() const { return turn_per_group_; }
   [[nodiscard]] std::int64_t holder(std::int64_t number) const;
   // The one thing that a holder has of group `group`: number / holders() == group.
   [[nodiscard]] std::int64_t number(std::int64_t holder, std::int64_t group) const;
@@ -45,4 +47,4 @@ class SpreadDealing {
   std::uint64_t turn_per_group_;  // α as a fraction of 2^64
 };
 
-}  // namespace weir::plan
+}  // namespace weir::array
