@@ -34,7 +34,7 @@ def sections_of(extent: int) -> tuple[str, str]:
     count = round(extent * 0.5**0.5)
     first = (extent - count) // 2 | 1
     middle = f"{first}:{first + count}"
-    return f"{middle},{middle}", f"1:{extent - 1},{extent // 4 + 1}:{3 * extent // 4 + 1}"
+    return f"{middle},{middle}", f"1:{extent - 1},{extent // 4 + 1}:{3 * extent // 4 - 1}"
 
 
 def scaled(case: str, extent: int, replication: int, repetitions: int) -> str:
