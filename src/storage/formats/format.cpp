@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/formats/cdf/cdf_format.hpp"
 #include "storage/formats/hdf5/hdf5_format.hpp"
 
 namespace weir::storage {
@@ -45,7 +46,7 @@ Result<FileMap> described_as(const FileDescription& file, FileMap opened) {
 std::span<const Format* const> all_formats() {
   static const std::vector<const Format*> formats = [] {
     std::vector<const Format*> built;
-    for (const Format* const one : {hdf5_format()}) {
+    for (const Format* const one : {hdf5_format(), cdf_format(5), cdf_format(2), cdf_format(1)}) {
       if (one != nullptr) built.push_back(one);
     }
     return built;

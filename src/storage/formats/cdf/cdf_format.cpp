@@ -1,0 +1,163 @@
+#include "storage/formats/cdf/cdf_format.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/formats/cdf/cdf_layout.hpp"
+
+namespace weir::storage {
+namespace {
+
+// A header is read in pieces, each twice as long as the one before, up to this.
+constexpr std::int64_t first_piece = std::int64_t{1} << 16;
+constexpr std::int64_t most_header_bytes = std::int64_t{1} << 28;
+
+Result<std::int64_t> length_of(const File& file) {
+  struct stat information {};
+  if (::fstat(file.descriptor(), &information) != 0) {
+    return system_failure("stat", file.path(), -1, errno);
+  }
+  return std::int64_t{information.st_size};
+}
+
+Status write_at(const File& file, std::vector<std::byte> bytes, std::int64_t offset) {
+  const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
+  std::int64_t calls = 0;
+  return write_slices(file, {&slice, 1}, offset, calls);
+}
+
+Status lengthen(const File& file, std::int64_t bytes) {
+  const auto now = length_of(file);
+  if (!now) return now.error();
+  if (now.value() >= bytes || ::ftruncate(file.descriptor(), bytes) == 0) return {};
+  return system_failure("ftruncate", file.path(), bytes, errno);
+}
+
+Result<CdfHeader> read_header(const File& file, std::int64_t file_bytes) {
+  std::vector<std::byte> bytes;
+  for (std::int64_t piece = first_piece;; piece *= 2) {
+    bytes.resize(static_cast<std::size_t>(std::min(piece, file_bytes)));
+    std::int64_t read = 0;
+    std::int64_t calls = 0;
+    const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
+    if (!bytes.empty()) {
+      if (Status status = read_slices(file, {&slice, 1}, 0, read, calls); !status.ok()) {
+        return status.error();
+      }
+    }
+    bytes.resize(static_cast<std::size_t>(read));
+    CdfParse parse = parse_cdf_header(bytes, file.path());
+    if (!parse.more_wanted || read < piece || piece >= most_header_bytes) return parse.header;
+  }
+}
+
+class CdfFormat final : public Format {
+ public:
+  explicit CdfFormat(int version) : version_(version), name_(fmt::format("cdf{}", version)) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+
+  [[nodiscard]] FormatAbilities abilities() const override {
+    return {.several_arrays = true,
+            .attributes = true,
+            .dimension_names = true,
+            .dense = true,
+            .growing = true,
+            .fill = true};
+  }
+
+  Result<FileMap> lay_out(const FileDescription& description,
+                          const std::string& path) const override {
+    if (Status fine = check_description(description, abilities(), name_); !fine.ok()) {
+      return fine.error();
+    }
+    const auto header = cdf_header_of(description, version_);
+    if (!header) return header.error();
+    const std::int64_t bytes =
+        cdf_file_bytes(header.value(), header.value().records.value_or(0)).value_or(0);
+    auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
+    if (!file) return file.error();
+    Status done = write_at(file.value(), encode_cdf_header(header.value()), 0);
+    if (done.ok()) done = lengthen(file.value(), bytes);
+    if (done.ok()) done = file.value().close();
+    if (!done.ok()) return done.error();
+    return described_as(description, cdf_map_of(header.value(), path, bytes));
+  }
+
+  Result<FileMap> open(const std::string& path) const override {
+    auto file = File::open(path, {});
+    if (!file) return file.error();
+    const auto bytes = length_of(file.value());
+    if (!bytes) return bytes.error();
+    const auto header = read_header(file.value(), bytes.value());
+    if (!header) return header.error();
+    return cdf_map_of(header.value(), path, bytes.value());
+  }
+
+  Result<FileMap> make_room(const std::string& path, std::int64_t steps) const override {
+    auto file = File::open(path, {.read = true, .write = true});
+    if (!file) return file.error();
+    auto header = steps_of(file.value(), steps);
+    if (!header) return header.error();
+    header.value().records = steps;
+    const auto bytes = cdf_file_bytes(header.value(), steps);
+    if (!bytes) return invalid_argument(fmt::format("{} steps end beyond 2^63 bytes", steps));
+    if (Status done = lengthen(file.value(), *bytes); !done.ok()) return done.error();
+    if (Status closed = file.value().close(); !closed.ok()) return closed.error();
+    return cdf_map_of(header.value(), path, *bytes);
+  }
+
+  // One number of the header, in one write: readers see all these steps or none of them.
+  Status commit(const std::string& path, std::int64_t steps) const override {
+    auto file = File::open(path, {.read = true, .write = true});
+    if (!file) return file.error();
+    const auto header = steps_of(file.value(), steps);
+    if (!header) return header.error();
+    const auto bytes = length_of(file.value());
+    if (!bytes) return bytes.error();
+    if (cdf_file_bytes(header.value(), steps).value_or(INT64_MAX) > bytes.value()) {
+      return invalid_argument(
+          fmt::format("{} steps in \"{}\", which has no room for them", steps, printable(path)));
+    }
+    const Status written = write_at(
+        file.value(), encoded_cdf_records(header.value().version, steps), cdf_records_offset);
+    if (!written.ok()) return written;
+    return file.value().close();
+  }
+
+ private:
+  // The header of a file that is to have so many steps.
+  static Result<CdfHeader> steps_of(const File& file, std::int64_t steps) {
+    const auto bytes = length_of(file);
+    if (!bytes) return bytes.error();
+    auto header = read_header(file, bytes.value());
+    if (!header) return header;
+    const std::int64_t now = header.value().records.value_or(0);
+    const bool fits = header.value().version == 5 || steps < INT32_MAX;
+    if (steps < now || !fits || !header.value().record_stride()) {
+      return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
+                                          header.value().version, now));
+    }
+    return header;
+  }
+
+  int version_;
+  std::string name_;
+};
+
+}  // namespace
+
+const Format* cdf_format(int version) {
+  static const CdfFormat first(1);
+  static const CdfFormat second(2);
+  static const CdfFormat fifth(5);
+  return version == 1 ? &first : version == 2 ? &second : &fifth;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,281 @@
+#include "storage/formats/cdf/cdf_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "common/checked.hpp"
+#include "storage/formats/cdf/big_endian.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr const char* fill_attribute = "_FillValue";
+
+// What a version can say of a length and of a place.
+std::int64_t most_length(int version) {
+  return version == 5 ? INT64_MAX : std::numeric_limits<std::int32_t>::max() - 3;
+}
+std::int64_t most_bytes(int version) {
+  if (version == 5) return INT64_MAX - 3;
+  return version == 2 ? std::int64_t{std::numeric_limits<std::uint32_t>::max()} - 3
+                      : std::int64_t{std::numeric_limits<std::int32_t>::max()} - 3;
+}
+std::int64_t most_offset(int version) {
+  return version == 1 ? std::numeric_limits<std::int32_t>::max() : INT64_MAX;
+}
+
+std::vector<std::byte> reversed(std::vector<std::byte> bytes) {
+  std::reverse(bytes.begin(), bytes.end());
+  return bytes;
+}
+
+// ---- Description to header --------------------------------------------------------------------
+
+class HeaderMaker {
+ public:
+  HeaderMaker(const FileDescription& file, int version) : file_(file) { header_.version = version; }
+
+  Result<CdfHeader> make() {
+    for (const GroupDescription& group : file_.groups) {
+      if (!group.name.empty()) continue;
+      if (Status fine = add(header_.attributes, group.attributes); !fine.ok()) return fine.error();
+    }
+    for (const ArrayDescription& one : file_.arrays) {
+      if (Status fine = add_variable(one); !fine.ok()) return fine.error();
+    }
+    if (Status fine = place(); !fine.ok()) return fine.error();
+    return header_;
+  }
+
+ private:
+  Status add(std::vector<CdfAttribute>& to, const std::vector<Attribute>& attributes) const {
+    for (const Attribute& one : attributes) {
+      auto made = encode_cdf_attribute(one, header_.version);
+      if (!made) return made.error();
+      to.push_back(std::move(made).value());
+    }
+    return {};
+  }
+
+  Result<std::int64_t> dimension(const std::string& name, std::int64_t length, bool record) {
+    const auto known = numbers_.find(name);
+    if (known != numbers_.end()) return known->second;
+    if (!record && length > most_length(header_.version)) {
+      return invalid_argument(fmt::format("dimension \"{}\" has length {}; CDF-{} has at most {}",
+                                          name, length, header_.version,
+                                          most_length(header_.version)));
+    }
+    if (!record && length == 0) {
+      return invalid_argument(fmt::format(
+          "dimension \"{}\" has length 0, which NetCDF knows of the record dimension alone", name));
+    }
+    const auto number = static_cast<std::int64_t>(header_.dimensions.size());
+    header_.dimensions.push_back({name, record ? 0 : length});
+    numbers_.emplace(name, number);
+    return number;
+  }
+
+  Status add_variable(const ArrayDescription& one) {
+    const auto type = cdf_type(one.type, header_.version);
+    if (!type) {
+      Error error = invalid_argument(fmt::format("array \"{}\": CDF-{} has no type {}", one.name,
+                                                 header_.version, one.type.name()));
+      error.code = ErrorCode::unsupported;
+      return error;
+    }
+    CdfVariable variable{one.name, {}, {}, *type, 0};
+    const int dimensions = one.shape.dimensions();
+    for (int depth = 0; depth < dimensions; ++depth) {
+      const int d = array::dimension_at_depth(one.order, dimensions, depth);
+      const bool record = one.grows && d == 0;
+      const std::int64_t length = one.shape.extent(d);
+      std::string name = record ? "record" : fmt::format("dim_{}", length);
+      if (!one.dimension_names.empty()) name = one.dimension_names[static_cast<std::size_t>(d)];
+      if (record) {
+        if (Status fine = agree_on_records(one, name); !fine.ok()) return fine;
+      }
+      const auto number = dimension(name, length, record);
+      if (!number) return number.error();
+      variable.dimensions.push_back(number.value());
+    }
+    if (!one.fill.empty()) {
+      variable.attributes.push_back({fill_attribute, *type, reversed(one.fill)});
+    }
+    if (Status fine = add(variable.attributes, one.attributes); !fine.ok()) return fine;
+    header_.variables.push_back(std::move(variable));
+    return {};
+  }
+
+  Status agree_on_records(const ArrayDescription& one, const std::string& name) {
+    const std::int64_t records = one.shape.extent(0);
+    if (record_name_.empty()) {
+      record_name_ = name;
+      header_.records = records;
+    }
+    if (name == record_name_ && records == header_.records) return {};
+    return invalid_argument(
+        fmt::format("array \"{}\" grows along \"{}\" with {} steps, another one along \"{}\" with "
+                    "{}; a file of "
+                    "CDF has one record dimension",
+                    one.name, name, records, record_name_, header_.records.value_or(0)));
+  }
+
+  // Fixed variables in their order, then the records.
+  Status place() {
+    header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
+    std::optional<std::int64_t> next = header_.bytes;
+    for (const bool records : {false, true}) {
+      bool first = true;
+      for (CdfVariable& one : header_.variables) {
+        if (header_.is_record(one) != records) continue;
+        const auto bytes = header_.data_bytes(one);
+        if (!bytes || *bytes > most_bytes(header_.version)) return too_large(one);
+        // Records lie between each other, so that only the first of them can be aligned.
+        const bool aligns = *bytes >= file_.alignment && (!records || first);
+        if (next)
+          next = checked_round_up(*next, aligns ? std::max<std::int64_t>(4, file_.alignment) : 4);
+        if (!next || *next > most_offset(header_.version)) return too_large(one);
+        one.begin = *next;
+        next = checked_add(*next, *bytes);
+        first = false;
+      }
+    }
+    if (!next || !cdf_file_bytes(header_, header_.records.value_or(0))) {
+      return invalid_argument("the arrays of this file end beyond 2^63 bytes");
+    }
+    return {};
+  }
+
+  [[nodiscard]] Error too_large(const CdfVariable& one) const {
+    return invalid_argument(
+        fmt::format("array \"{}\" or its place in the file is too large for CDF-{}{}", one.name,
+                    header_.version, header_.version < 5 ? "; use CDF-5" : ""));
+  }
+
+  const FileDescription& file_;
+  CdfHeader header_;
+  std::map<std::string, std::int64_t> numbers_;
+  std::string record_name_;
+};
+
+// ---- Header to maps ---------------------------------------------------------------------------
+
+struct Room {
+  std::int64_t records = 0;
+  std::int64_t stride = 0;
+  std::int64_t file_bytes = 0;
+};
+
+// A reason, when the variable cannot be moved.
+std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
+                                     const std::string& path, const Room& room, FileMap& map) {
+  const auto kind = kind_of(one.type);
+  if (!kind) return "its elements are characters";
+  if (one.dimensions.size() > static_cast<std::size_t>(array::max_dimensions)) {
+    return fmt::format("it has {} dimensions; at most {} are read", one.dimensions.size(),
+                       array::max_dimensions);
+  }
+  const bool record = header.is_record(one);
+  array::Indices extents;
+  std::vector<std::string> names;
+  for (const std::int64_t number : one.dimensions) {
+    const CdfDimension& dimension = header.dimensions[static_cast<std::size_t>(number)];
+    extents.push_back(dimension.length == 0 ? room.records : dimension.length);
+    names.push_back(dimension.name);
+  }
+  if (extents.empty()) extents.push_back(1);  // a scalar
+  const auto shape = array::Shape::create(extents);
+  if (!shape) return shape.error().message;
+  const array::ElementType type(*kind);
+  const auto bytes = header.data_bytes(one);
+  if (!bytes || !shape.value().bytes(type)) return "its size does not fit into 63 bits";
+  if (one.begin < header.bytes) return "its data lie inside the header";
+  const std::int64_t before_last = record ? std::max<std::int64_t>(0, room.records - 1) : 0;
+  const auto last = checked_multiply(before_last, room.stride);
+  auto end = last ? checked_add(*last, one.begin) : last;
+  if (end) end = checked_add(*end, record && room.records == 0 ? 0 : *bytes);
+  if (!end || *end > room.file_bytes) {
+    if (shape.value().elements() > 0) return "its data end beyond the end of the file";
+  }
+  StoredArray made{{.name = one.name,
+                    .shape = shape.value(),
+                    .type = type,
+                    .grows = record,
+                    .dimension_names = std::move(names)},
+                   {.shape = shape.value(),
+                    .type = type,
+                    .byte_order = type.bytes() == 1 ? ByteOrder::little : ByteOrder::big,
+                    .files = DataFiles::one(path),
+                    .extents = DenseExtents{one.begin}}};
+  if (record) made.map.extents = RecordExtents{one.begin, room.stride};
+  for (const CdfAttribute& attribute : one.attributes) {
+    if (attribute.name == fill_attribute && attribute.type == one.type &&
+        static_cast<std::int64_t>(attribute.values.size()) == type.bytes()) {
+      made.description.fill = reversed(attribute.values);
+    } else if (auto shown = decode_cdf_attribute(attribute)) {
+      made.description.attributes.push_back(*std::move(shown));
+    }
+  }
+  map.arrays.push_back(std::move(made));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<CdfHeader> cdf_header_of(const FileDescription& file, int version) {
+  return HeaderMaker(file, version).make();
+}
+
+std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header, std::int64_t records) {
+  const auto stride = header.record_stride();
+  if (!stride) return std::nullopt;
+  std::int64_t end = header.bytes;
+  for (const CdfVariable& one : header.variables) {
+    const auto bytes = header.data_bytes(one);
+    auto last = header.is_record(one)
+                    ? checked_multiply(*stride, std::max<std::int64_t>(0, records - 1))
+                    : std::optional<std::int64_t>(0);
+    if (last) last = checked_add(*last, one.begin);
+    if (last && bytes) last = checked_add(*last, *bytes);
+    if (last) last = checked_round_up(*last, 4);
+    if (!last || !bytes) return std::nullopt;
+    if (!header.is_record(one) || records > 0) end = std::max(end, *last);
+  }
+  return end;
+}
+
+FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_t file_bytes) {
+  FileMap map;
+  const auto stride = header.record_stride();
+  Room room{0, stride.value_or(0), file_bytes};
+  if (header.records) {
+    room.records = *header.records;
+  } else if (room.stride > 0) {
+    // As many as the file has.
+    std::int64_t first = INT64_MAX;
+    for (const CdfVariable& one : header.variables) {
+      if (header.is_record(one)) first = std::min(first, one.begin);
+    }
+    room.records = std::max<std::int64_t>(0, file_bytes - first) / room.stride;
+  }
+  for (const CdfVariable& one : header.variables) {
+    std::optional<std::string> reason;
+    if (header.is_record(one) && !stride) {
+      reason = "its records do not fit into 63 bits";
+    } else {
+      reason = add_array(header, one, path, room, map);
+    }
+    if (reason) map.refused.push_back({one.name, *std::move(reason)});
+  }
+  GroupDescription root{"", {}};
+  for (const CdfAttribute& attribute : header.attributes) {
+    if (auto shown = decode_cdf_attribute(attribute)) root.attributes.push_back(*std::move(shown));
+  }
+  if (!root.attributes.empty()) map.groups.push_back(std::move(root));
+  return map;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,25 @@
+// From a description to a header with places for all data, and from a header to extent maps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/formats/cdf/header.hpp"
+#include "storage/formats/format.hpp"
+
+namespace weir::storage {
+
+// The header of a file that holds the description; `bytes` is set. Dimensions without names get
+// some: "dim_LENGTH", "record". Fails on what the version cannot hold: types, lengths and places of
+// over 32 bits, more than one record dimension.
+[[nodiscard]] Result<CdfHeader> cdf_header_of(const FileDescription& file, int version);
+
+// The maps of a file of this length. A variable whose data end beyond it is refused by name.
+[[nodiscard]] FileMap cdf_map_of(const CdfHeader& header, const std::string& path,
+                                 std::int64_t file_bytes);
+
+// The length of a file with so many records. Nothing: does not fit into 63 bits.
+[[nodiscard]] std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header,
+                                                         std::int64_t records);
+
+}  // namespace weir::storage
