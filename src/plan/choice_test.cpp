@@ -38,6 +38,54 @@ TEST(Choice, LongRowsAreWrittenDirectlyAndShortOnesGathered) {
   }
 }
 
+// Where bench/compare/strategy_prices.py found them; rows between these cost about the same either
+// way. Writes of one file wait for each other, so they are gathered up to longer rows than reads.
+TEST(Choice, WritesAreGatheredUpToLongerRowsThanReads) {
+  const auto one_node = topology::Topology::single_node(8).value();
+  const auto taken = [&](std::int64_t row, Direction direction) {
+    return choose_for(cube(row, 8, direction), one_node).parameters().strategy;
+  };
+  for (const std::int64_t row : {64, 2048, 16384}) {
+    EXPECT_EQ(taken(row, Direction::write), Strategy::node_aggregation) << row;
+  }
+  for (const std::int64_t row : {65536, 1048576}) {
+    EXPECT_EQ(taken(row, Direction::write), Strategy::direct) << row;
+  }
+  for (const std::int64_t row : {64, 512, 2048}) {
+    EXPECT_EQ(taken(row, Direction::read), Strategy::node_aggregation) << row;
+  }
+  for (const std::int64_t row : {16384, 65536, 1048576}) {
+    EXPECT_EQ(taken(row, Direction::read), Strategy::direct) << row;
+  }
+}
+
+TEST(Choice, FollowsThePlatform) {
+  const auto one_node = topology::Topology::single_node(8).value();
+  const auto taken = [&](std::int64_t row, const PlatformRates& rates) {
+    return choose(cube(row, 8), one_node, {}, rates, {}).value().parameters().strategy;
+  };
+  PlatformRates side_by_side;  // as reads are
+  side_by_side.write = side_by_side.read;
+  EXPECT_EQ(taken(16384, side_by_side), Strategy::direct);
+  PlatformRates dear;
+  dear.write.call_seconds = 1e-3;
+  EXPECT_EQ(taken(1048576, dear), Strategy::node_aggregation);
+  EXPECT_THAT(choose(cube(64, 8), one_node, {}, dear, {}).value().explain(),
+              testing::HasSubstr("\nrates: " + dear.origin));
+}
+
+TEST(Choice, NodesThatShareNoMemoryAreOnlyGatheredFromWherePiecesGrow) {
+  // Each node has whole planes of the array: nothing is gained by sending between them.
+  const auto nodes = topology::Topology::filled(8, 4).value();
+  const auto shape = array::Shape::create({512, 256, 256}).value();
+  const std::vector<DistributionFormat> formats(3, DistributionFormat::block_of());
+  const auto held = array::RegularDistribution::create(shape, formats, {{2, 2, 2}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  const Request request{Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+  EXPECT_EQ(choose_for(request, nodes).parameters().strategy, Strategy::node_aggregation);
+}
+
 TEST(Choice, PricesOfDirectWritesFollowCalls) {
   const auto one_node = topology::Topology::single_node(8).value();
   Parameters direct;

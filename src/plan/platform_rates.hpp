@@ -10,9 +10,9 @@ namespace weir::plan {
 
 // Files in one direction, as a node sees them.
 struct FileRates {
-  double call_seconds = 1e-6;          // of one transfer, besides its bytes
-  double core_bytes_per_second = 4e9;  // between a buffer and the page cache or the client
-  double node_bytes_per_second = 6e9;  // by all cores of a node together
+  double call_seconds = 2e-6;            // of one transfer, besides its bytes
+  double core_bytes_per_second = 3e9;    // between a buffer and the page cache or the client
+  double node_bytes_per_second = 3.5e9;  // by all cores of a node together
   // Calls on one file wait for each other: the kernel holds a file's lock for each write. With 5 us
   // a call that is what makes short rows slow; reads go side by side.
   bool one_at_a_time = false;
@@ -30,7 +30,7 @@ struct PlatformRates {
   double copy_run_seconds = 5e-9;   // more for each contiguous run of a copy, on its core
   std::int64_t cores_per_node = 2;  // how many ranks of a node copy or call at the same time
 
-  FileRates write = {5e-6, 4e9, 6e9, true};
+  FileRates write = {5e-6, 3.5e9, 3.5e9, true};
   FileRates read = {};
   double cached_bytes = 0;  // of a request: what the nodes' memory takes or has of its files
   // For a lock block, or the block around an unaligned end, to go from one node to another: taking

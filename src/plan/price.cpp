@@ -200,18 +200,21 @@ Status Pricing::price_aggregated(Price& price) const {
   const bool by_message = strategy != Strategy::node_aggregation;
   const double in_group = nodes / static_cast<double>(topology_->io_groups());
   const double leaving = by_message ? 1 - 1 / std::max(1.0, in_group) : 0;
-  // Copies: one inside a node; with messages one on each side.
-  double copies = 1 + leaving;
-  if (strategy == Strategy::two_phase) copies += leaving * rates_->early_arrivals;
-  const double copying = std::min(per_node, static_cast<double>(rates_->cores_per_node));
-  const double copy_rate =
-      std::min(copying * rates_->core_copy_bytes_per_second, rates_->node_copy_bytes_per_second);
+  // Ranks of a node copy into the buffers by themselves. What comes from other nodes is packed
+  // there and unpacked by the aggregator, through whose link it goes.
+  const auto cores = static_cast<double>(rates_->cores_per_node);
+  const auto copy_seconds = [&](double copied, double ranks) {
+    const double at_once = std::min(ranks, cores);
+    const double rate =
+        std::min(at_once * rates_->core_copy_bytes_per_second, rates_->node_copy_bytes_per_second);
+    return copied / rate + copied / bytes_per_run_ * rates_->copy_run_seconds / at_once;
+  };
   price.gather_seconds =
-      bytes / busy_nodes *
-      (copies / copy_rate + rates_->copy_run_seconds / bytes_per_run_ / std::max(1.0, copying));
+      copy_seconds(bytes / nodes, static_cast<double>(topology_->ranks()) / nodes);
   if (leaving > 0) {
-    // A receiver's link carries what its aggregators gather from other nodes.
     const bool asked = strategy == Strategy::server_directed;
+    const double again = asked ? 0 : rates_->early_arrivals;
+    price.gather_seconds += copy_seconds(leaving * bytes / busy_nodes * (1 + again), per_node);
     price.exchange_seconds =
         leaving * bytes / busy_nodes / rates_->link_bytes_per_second +
         leaving * (asked ? 2 * messages : messages) / busy * rates_->message_seconds;
