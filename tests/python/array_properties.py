@@ -127,14 +127,12 @@ def drawn_layout(
 
 
 def drawn_session(draw: random.Random) -> dict[str, Any]:
-    strategy = draw.choice(["automatic", *STRATEGIES.values()])
-    ranks_per_node = draw.choice([0, 0, 1, 2, 3]) if strategy != "node" else 0
     return {
-        "strategy": strategy,
+        "strategy": draw.choice(["automatic", *STRATEGIES.values()]),
         "aggregators": draw.choice([0, 1, 2, 3]),
         "buffer_bytes": draw.choice([0, 16, 40, 100, 1000]),
         "buffers": draw.choice([0, 2, 3]),
-        "ranks_per_node": ranks_per_node,
+        "ranks_per_node": draw.choice([0, 0, 1, 2, 3]),
         "deadline_seconds": 30,
     }
 
