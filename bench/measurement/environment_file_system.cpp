@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "measurement/environment.hpp"
-#include "measurement/lustre_layout.hpp"
 #include "measurement/mount_table.hpp"
 #include "measurement/system_text.hpp"
+#include "storage/lustre_layout.hpp"
 
 namespace weir::bench {
 namespace {
@@ -75,17 +75,6 @@ const char* reach_of(const std::string& type) {
   return "local";
 }
 
-// The attribute's size is not known beforehand and may change in between: asked twice.
-std::optional<nlohmann::json> lustre_layout_of(const std::string& directory) {
-  const ssize_t size = getxattr(directory.c_str(), "lustre.lov", nullptr, 0);
-  if (size <= 0) return std::nullopt;
-  std::vector<std::byte> value(static_cast<std::size_t>(size));
-  const ssize_t got = getxattr(directory.c_str(), "lustre.lov", value.data(), value.size());
-  if (got <= 0) return std::nullopt;
-  value.resize(static_cast<std::size_t>(got));
-  return parse_lustre_layout(value);
-}
-
 // CephFS answers in text: "stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data".
 std::optional<std::string> ceph_layout_of(const std::string& directory) {
   std::array<char, 512> text{};
@@ -95,7 +84,7 @@ std::optional<std::string> ceph_layout_of(const std::string& directory) {
 }
 
 nlohmann::json describe_layout(const std::string& directory) {
-  if (auto lustre = lustre_layout_of(directory)) return *lustre;
+  if (auto lustre = storage::lustre_layout_of(directory)) return *lustre;
   if (auto ceph = ceph_layout_of(directory)) return *ceph;
   return "unknown";
 }

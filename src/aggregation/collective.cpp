@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -185,23 +186,23 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
 // nothing where it tells nothing.
 Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray& array,
                                                         const std::string& path, bool writable) {
-  KeptUntilDone<std::array<std::int64_t, 2>> told;
+  KeptUntilDone<std::array<std::int64_t, 3>> told;
   if (state_.rank == 0) {
     if (const auto asked = storage::file_targets(storage::data_path(array, path, 0))) {
-      *told = {asked.value().stripe_bytes, asked.value().lock_bytes};
+      *told = {asked.value().count, asked.value().stripe_bytes, asked.value().lock_bytes};
     }
   }
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(told->data(), 2, MPI_INT64_T, 0, state_.communicator, &request);
+  MPI_Ibcast(told->data(), 3, MPI_INT64_T, 0, state_.communicator, &request);
   Status done = wait_for(request, state_.settings.deadline_seconds, "how the array's files lie");
   if (!done.ok()) {
     told.keep_for_good();
     state_.broken = true;
     return done.error();
   }
-  topology::FileTargets targets;
-  targets.stripe_bytes = told->front();
-  targets.lock_bytes = told->back();
+  // 0 targets: nothing was told.
+  const topology::FileTargets targets{std::max<std::int64_t>(1, (*told)[0]), (*told)[1],
+                                      (*told)[2]};
   std::unique_ptr<ArrayFile> file =
       std::make_unique<OpenArray>(array, path, writable, ++arrays_, targets);
   return file;

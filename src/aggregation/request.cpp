@@ -138,6 +138,7 @@ topology::FileTargets CollectiveRequest::targets() const {
   topology::FileTargets targets = state_.settings.targets;
   for (const RequestedPart& one : checked_) {
     const topology::FileTargets& told = one.file->targets();
+    if (state_.settings.targets.count == 1) targets.count = std::max(targets.count, told.count);
     if (state_.settings.targets.stripe_bytes == 0) {
       targets.stripe_bytes = std::max(targets.stripe_bytes, told.stripe_bytes);
     }

@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 
+#include "storage/lustre_layout.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -26,10 +28,12 @@ constexpr std::array<std::uint32_t, 6> locking = {
 
 }  // namespace
 
-topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_bytes) {
-  topology::FileTargets targets;
-  const std::int64_t block = block_bytes > largest_block ? 0 : block_bytes;
-  if (block > page) targets.stripe_bytes = block;
+topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_bytes,
+                                 const std::optional<topology::FileTargets>& lustre) {
+  topology::FileTargets targets = lustre.value_or(topology::FileTargets());
+  std::int64_t block = targets.stripe_bytes > 0 ? targets.stripe_bytes : block_bytes;
+  if (block > largest_block) block = 0;
+  targets.stripe_bytes = block > page ? block : 0;
   if (std::find(locking.begin(), locking.end(), file_system) != locking.end()) {
     targets.lock_bytes = std::max(block, page);
   }
@@ -41,7 +45,9 @@ Result<topology::FileTargets> file_targets(const std::string& path) {
   struct statfs system {};
   if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
   if (::statfs(path.c_str(), &system) != 0) return system_failure("statfs", path, -1, errno);
-  return targets_of(static_cast<std::uint32_t>(system.f_type), information.st_blksize);
+  const auto layout = lustre_layout_of(path);
+  return targets_of(static_cast<std::uint32_t>(system.f_type), information.st_blksize,
+                    layout ? std::optional(lustre_targets(*layout)) : std::nullopt);
 }
 
 }  // namespace weir::storage

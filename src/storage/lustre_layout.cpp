@@ -1,11 +1,15 @@
-#include "measurement/lustre_layout.hpp"
+#include "storage/lustre_layout.hpp"
 
+#include <sys/xattr.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
-namespace weir::bench {
+namespace weir::storage {
 namespace {
 
 constexpr std::uint32_t magic_v1 = 0x0BD10BD0;
@@ -75,4 +79,25 @@ std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> val
                                                            : parse_plain(value);
 }
 
-}  // namespace weir::bench
+// The attribute's size is not known beforehand and may change in between: asked twice.
+std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
+  const ssize_t size = getxattr(path.c_str(), "lustre.lov", nullptr, 0);
+  if (size <= 0) return std::nullopt;
+  std::vector<std::byte> value(static_cast<std::size_t>(size));
+  const ssize_t got = getxattr(path.c_str(), "lustre.lov", value.data(), value.size());
+  if (got <= 0) return std::nullopt;
+  value.resize(static_cast<std::size_t>(got));
+  return parse_lustre_layout(value);
+}
+
+topology::FileTargets lustre_targets(const nlohmann::json& layout) {
+  const auto components = layout.find("components");
+  const bool composite = components != layout.end() && !components->empty();
+  const nlohmann::json& last = composite ? components->back() : layout;
+  topology::FileTargets targets;
+  targets.stripe_bytes = last.value("stripe_bytes", std::int64_t{0});
+  targets.count = std::max<std::int64_t>(1, last.value("stripe_count", std::int64_t{1}));
+  return targets;
+}
+
+}  // namespace weir::storage
