@@ -42,6 +42,8 @@ def judged(section: str, finding: str, holds: bool | None, figures: str) -> Judg
 
 
 def ratio(one: Values, other: Values) -> float:
+    if other.median == 0:  # nothing is gathered where ranks write by themselves
+        return 1.0 if one.median == 0 else float("inf")
     return one.median / other.median
 
 
