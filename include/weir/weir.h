@@ -324,6 +324,16 @@ int weir_read(weir_array* array, const weir_distribution* distribution, void* da
 int weir_write_many(weir_session* session, int32_t count, const weir_transfer* transfers);
 int weir_read_many(weir_session* session, int32_t count, const weir_transfer* transfers);
 
+enum { WEIR_WRITE = 0, WEIR_READ = 1 };
+
+/* What weir_write_many or weir_read_many (`direction`) would do with these transfers, whose memory
+ * is not looked at: the strategy and why, then what each strategy is reckoned to take, in seconds.
+ * Several lines for people, whose wording may change, without a newline at the end. Moves nothing.
+ * *text is the same on every rank, null on failure, and valid until the next call of
+ * this function on the session, or until it is closed. Local: one rank may call it alone. */
+int weir_session_explain(weir_session* session, int32_t direction, int32_t count,
+                         const weir_transfer* transfers, const char** text);
+
 /* The same, begun only: returns when the request is noted, and *request stands for it. The buffers
  * belong to Weir until it is complete; `transfers` and all that it points to, but for the buffers,
  * the arrays and the session, may go at once. Does not wait for other ranks, so what is wrong with

@@ -389,6 +389,14 @@ class Session {
     return begun(weir_read_begin, transfers);
   }
 
+  // What write_many or read_many would do with these, and why: lines for people, the same on every
+  // rank. Moves nothing. Local.
+  [[nodiscard]] std::string explain_write(std::vector<Outgoing> transfers) const {
+    return explained(WEIR_WRITE, transfers);
+  }
+  [[nodiscard]] std::string explain_read(std::vector<Incoming> transfers) const {
+    return explained(WEIR_READ, transfers);
+  }
   [[nodiscard]] weir_figures figures() const {
     weir_figures figures = {};
     detail::checked(weir_session_figures(get(), &figures));
@@ -412,6 +420,14 @@ class Session {
   void blocking(Call call, std::vector<One>& transfers) {
     const auto structs = in_c(transfers);
     detail::checked(call(get(), static_cast<std::int32_t>(structs.size()), structs.data()));
+  }
+  template <typename One>
+  std::string explained(std::int32_t direction, std::vector<One>& transfers) const {
+    const auto structs = in_c(transfers);
+    const char* text = nullptr;
+    detail::checked(weir_session_explain(
+        get(), direction, static_cast<std::int32_t>(structs.size()), structs.data(), &text));
+    return text;
   }
   template <typename Call, typename One>
   Request begun(Call begin, std::vector<One>& transfers) {

@@ -97,6 +97,7 @@ class Implementation final : public Collective {
   Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
                                                   const storage::RawArray& array) override;
   Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) override;
+  Result<std::string> explain(std::span<const ArrayPart> parts, plan::Direction direction) override;
   Status sync(ArrayFile& file) override;
   Status close(ArrayFile& file) override;
 
@@ -220,6 +221,20 @@ Status Implementation::share(std::string& text) {
   if (Status done = broadcast(&bytes, 1, MPI_INT64_T); !done.ok()) return done;
   text.resize(static_cast<std::size_t>(bytes));
   return broadcast(text.data(), static_cast<int>(bytes), MPI_CHAR);
+}
+
+Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
+                                            plan::Direction direction) {
+  std::vector<RequestedPart> checked;
+  for (const ArrayPart& part : parts) {
+    auto* const file = dynamic_cast<OpenArray*>(part.file);
+    if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
+    if (part.memory == nullptr) return invalid_argument("there is no distribution in memory");
+    checked.push_back({&part, file, 0});
+  }
+  const auto planned = plan_request(*state_.planner, state_.settings, checked, direction);
+  if (!planned) return planned.error();
+  return planned.value()->choice.explain();
 }
 
 Status Implementation::sync(ArrayFile& file) {

@@ -157,6 +157,10 @@ class Collective {
   // the arguments comes from the request's wait().
   [[nodiscard]] virtual std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) = 0;
   [[nodiscard]] virtual std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) = 0;
+  // Local: what a write or read of these would do, and why, for people; `pieces` are not looked at.
+  // Fails on parts that could not be moved.
+  virtual Result<std::string> explain(std::span<const ArrayPart> parts,
+                                      plan::Direction direction) = 0;
   // Of the last write or read that ended.
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
 

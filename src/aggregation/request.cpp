@@ -133,35 +133,9 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
   return {};
 }
 
-// As the settings have it, and the files' own file system where they leave it open.
-topology::FileTargets CollectiveRequest::targets() const {
-  topology::FileTargets targets = state_.settings.targets;
-  for (const RequestedPart& one : checked_) {
-    const topology::FileTargets& told = one.file->targets();
-    if (state_.settings.targets.count == 1) targets.count = std::max(targets.count, told.count);
-    if (state_.settings.targets.stripe_bytes == 0) {
-      targets.stripe_bytes = std::max(targets.stripe_bytes, told.stripe_bytes);
-    }
-    if (state_.settings.targets.lock_bytes == 0) {
-      targets.lock_bytes = std::max(targets.lock_bytes, told.lock_bytes);
-    }
-  }
-  return targets;
-}
-
-// Every rank that asks for the same gets the same, and the same error.
 Result<std::shared_ptr<const plan::Plan>> CollectiveRequest::planned() {
-  const auto request = request_for(checked_, direction_);
-  if (!request) return request.error();
-  const CollectiveSettings& settings = state_.settings;
-  plan::Overrides overrides;
-  overrides.strategy = settings.strategy;
-  overrides.aggregators_per_node = settings.aggregators;
-  overrides.buffer_bytes = settings.buffer_bytes;
-  if (settings.alignment_bytes > 0) overrides.alignment = settings.alignment_bytes;
-  overrides.targets = targets();
   const std::int64_t hits = state_.planner->cache().hits();
-  const auto planned = state_.planner->plan(request.value(), overrides);
+  const auto planned = plan_request(*state_.planner, state_.settings, checked_, direction_);
   if (!planned) return planned.error();
   figures_.plan_reused = state_.planner->cache().hits() > hits;
   figures_.strategy = planned.value()->choice.parameters().strategy;

@@ -58,7 +58,6 @@ class CollectiveRequest final : public Request {
   bool advance();
   void start_moving();
   Result<std::shared_ptr<const plan::Plan>> planned();
-  [[nodiscard]] topology::FileTargets targets() const;
   [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
   void end(const Status& outcome);
   [[nodiscard]] Status check_part(std::size_t number);

@@ -50,8 +50,9 @@ Outcome read_section(const weir_section* section, const array::Shape& shape,
   return {};
 }
 
-Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
-                      Direction direction, Content& content) {
+// What is asked for: all of a transfer but this rank's memory. `part` refers to `content`.
+Outcome read_asked(const weir_session& session, const weir_transfer& transfer, Direction direction,
+                   Content& content, aggregation::ArrayPart& part) {
   auto outcome = check_reserved("weir_transfer", std::data(transfer.reserved),
                                 std::size(transfer.reserved), transfer.reserved_flags);
   if (!outcome.ok()) return outcome;
@@ -75,39 +76,53 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
     return bad_argument(fmt::format("dimensions is {}: {} has {}", transfer.dimensions,
                                     transfer.array->text, array.shape.dimensions()));
   }
+  part.file = transfer.array->file.get();
+  content.distributions.push_back(transfer.distribution->shared);
+  part.memory = &content.distributions.back();
+  return read_section(transfer.section, array.shape, part.section);
+}
+
+Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
+                      Direction direction, Content& content) {
+  aggregation::ArrayPart part;
+  auto outcome = read_asked(session, transfer, direction, content, part);
+  if (!outcome.ok()) return outcome;
   if (transfer.data_type != nullptr && transfer.data_type != transfer.array->type_name) {
     return bad_argument(fmt::format("data_type is '{}': the elements of {} are {}",
                                     transfer.data_type, transfer.array->text,
                                     transfer.array->type_name));
   }
-  aggregation::ArrayPart part;
-  part.file = transfer.array->file.get();
-  content.distributions.push_back(transfer.distribution->shared);
-  part.memory = &content.distributions.back();
-  outcome = read_section(transfer.section, array.shape, part.section);
-  if (!outcome.ok()) return outcome;
   content.memory.emplace_back();
-  outcome = read_memory(transfer, direction == Direction::read, distribution, session.ranks.rank(),
-                        array.type, content.memory.back());
+  outcome =
+      read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
+                  session.ranks.rank(), transfer.array->file->array().type, content.memory.back());
   if (!outcome.ok()) return outcome;
   part.pieces = content.memory.back();
   content.parts.push_back(part);
   return {};
 }
 
-Outcome read_transfers(const weir_session& session, const Given& given, Content& content) {
+// Reads each of the transfers by `read`, and tells which one was refused.
+template <typename Read>
+Outcome read_each(const Given& given, Read read_one) {
   if (given.count < 1) {
     return bad_argument(fmt::format("{}: count is {}: give 1 or more", given.call, given.count));
   }
   if (given.transfers == nullptr) return null_argument(given.call, "transfers");
   for (std::int32_t number = 0; number < given.count; ++number) {
-    auto read = read_transfer(session, given.transfers[number], given.direction, content);
+    auto read = read_one(given.transfers[number]);
     if (read.ok()) continue;
     const std::string which = given.count == 1 ? "" : fmt::format("transfers[{}]: ", number);
     read.text.insert(0, fmt::format("{}: {}", given.call, which));
     return read;
   }
   return {};
+}
+
+Outcome read_transfers(const weir_session& session, const Given& given, Content& content) {
+  return read_each(given, [&](const weir_transfer& transfer) {
+    return read_transfer(session, transfer, given.direction, content);
+  });
 }
 
 std::string section_text(const weir_section* section, int dimensions) {
@@ -182,6 +197,25 @@ int transfer_one(weir_array* array, const weir_distribution* distribution, void*
   return transfer_now(array->session, {call, direction, 1, &transfer});
 }
 
+Outcome explain(weir_session& session, std::int32_t direction, const Given& asked,
+                const char** text) {
+  if (direction != WEIR_WRITE && direction != WEIR_READ) {
+    return bad_argument(fmt::format("{}: direction is {}: give WEIR_WRITE (0) or WEIR_READ (1)",
+                                    asked.call, direction));
+  }
+  const Direction way = direction == WEIR_WRITE ? Direction::write : Direction::read;
+  Content content;
+  auto outcome = read_each(asked, [&](const weir_transfer& transfer) {
+    return read_asked(session, transfer, way, content, content.parts.emplace_back());
+  });
+  if (!outcome.ok()) return outcome;
+  auto explained = session.collective->explain(content.parts, way);
+  if (!explained) return outcome_of(explained.error(), asked.call);
+  session.explanation = std::move(explained).value();
+  *text = session.explanation.c_str();
+  return {};
+}
+
 // Waits for the request, when it has not ended yet, frees its handle, and gives its outcome.
 Outcome take(weir_request** request) {
   weir_request* const taken = std::exchange(*request, nullptr);
@@ -227,6 +261,18 @@ int weir_read_begin(weir_session* session, std::int32_t count, const weir_transf
                     weir_request** request) {
   return weir::capi::begin(
       session, {"weir_read_begin", weir::plan::Direction::read, count, transfers}, request);
+}
+
+int weir_session_explain(weir_session* session, std::int32_t direction, std::int32_t count,
+                         const weir_transfer* transfers, const char** text) {
+  if (text != nullptr) *text = nullptr;
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    constexpr const char* call = "weir_session_explain";
+    if (session == nullptr) return weir::capi::null_argument(call, "session");
+    if (text == nullptr) return weir::capi::null_argument(call, "text");
+    return weir::capi::explain(*session, direction,
+                               {call, weir::plan::Direction::write, count, transfers}, text);
+  });
 }
 
 int weir_wait(weir_request** request) {

@@ -49,6 +49,7 @@ struct weir_session {
   weir::plan::PlatformDescription platform;
   std::int64_t handles_made = 0;  // numbers arrays and distributions, alike on all ranks
   bool has_figures = false;
+  std::string explanation;  // the last, that weir_session_explain() gave
 
   // A collective call that waits: submits it and sees it through.
   weir::capi::Outcome call(std::string text, weir::capi::Outcome prepared,

@@ -5,8 +5,8 @@
 #include <memory>
 #include <set>
 
+#include "plan/file_windows.hpp"
 #include "plan/meeting_blocks.hpp"
-#include "plan/piece_extents.hpp"
 #include "plan/rank_pieces.hpp"
 
 namespace weir::plan {
@@ -21,6 +21,7 @@ constexpr double sampled_messages = 200;  // enough, however few the pieces
 struct Sample {
   double bytes = 0;
   double calls = 0;
+  double moved = 0;  // bytes, those of holes too
   double pieces = 0;
   double messages = 0;  // contributions
 };
@@ -53,7 +54,17 @@ Sample sample_rows(const std::shared_ptr<const Plan>& plan, const std::set<std::
   return sample;
 }
 
-void add_piece(const Plan& plan, const Piece& piece, Sample& sample) {
+void add_windows(const array::StridedCopy& to_file, std::int64_t gap, bool writing,
+                 Sample& sample) {
+  const WindowEstimate estimate = estimate_windows(to_file, gap);
+  sample.calls += estimate.windows;
+  // What is changed is read before.
+  sample.moved += estimate.bytes * (writing && !estimate.alone ? 2 : 1);
+}
+
+void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates, Sample& sample) {
+  const std::int64_t gap = widest_gap(plan, piece.id.array, rates);
+  const bool writing = plan.request().direction == Direction::write;
   const auto contributors = plan.contributors(piece);
   double held = 0;
   for (const Contributor& one : contributors) held += static_cast<double>(one.bytes);
@@ -66,9 +77,9 @@ void add_piece(const Plan& plan, const Piece& piece, Sample& sample) {
     std::int64_t end = -1;
     for (const Slab& slab : piece.slabs) {
       const auto copy = buffer_to_file(slab);
-      const std::int64_t runs = copy.runs();
-      sample.calls += static_cast<double>(copy.to_offset == end ? runs - 1 : runs);
-      end = runs == 1 ? copy.to_offset + copy.bytes : -1;
+      add_windows(copy, gap, writing, sample);
+      if (copy.to_offset == end) sample.calls -= 1;
+      end = copy.runs() == 1 ? copy.to_offset + copy.bytes : -1;
     }
     return;
   }
@@ -76,12 +87,12 @@ void add_piece(const Plan& plan, const Piece& piece, Sample& sample) {
   for (const Contributor& one : contributors) {
     MeetingBlocks blocks(plan, piece, one.rank);
     for (MeetingBlock block; blocks.next(block);) {
-      sample.calls += static_cast<double>(buffer_to_file(block, piece.slabs[block.slab]).runs());
+      add_windows(buffer_to_file(block, piece.slabs[block.slab]), gap, writing, sample);
     }
   }
 }
 
-Sample sample_pieces(const std::shared_ptr<const Plan>& plan) {
+Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRates& rates) {
   Sample sample;
   const std::int64_t aggregators = plan->aggregators();
   std::set<std::int64_t> looked_at;
@@ -94,7 +105,7 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan) {
     for (int looked = 0;
          looked < sampled_pieces && sample.messages < sampled_messages && pieces.next(piece);
          ++looked) {
-      add_piece(*plan, piece, sample);
+      add_piece(*plan, piece, rates, sample);
     }
   }
   return sample;
@@ -180,7 +191,7 @@ Status Pricing::price_aggregated(Price& price) const {
   const std::int64_t groups = Plan::groups(*topology_, strategy);
   const auto plan = Plan::create(*request_, *topology_, price.parameters, groups / 2);
   if (!plan) return plan.error();
-  const Sample pieces = sample_pieces(plan.value());
+  const Sample pieces = sample_pieces(plan.value(), *rates_);
   if (pieces.pieces == 0 || bytes_per_run_ == 0) return {};
 
   const auto bytes = static_cast<double>(request_->bytes());
@@ -195,6 +206,7 @@ Status Pricing::price_aggregated(Price& price) const {
   const double busy_nodes = std::min(nodes, busy);
   const double per_node = busy / busy_nodes;
   price_files(busy_nodes, per_node, price);
+  price.file_seconds *= std::max(1.0, pieces.moved / pieces.bytes);
 
   // What comes from other nodes than the aggregator's.
   const bool by_message = strategy != Strategy::node_aggregation;

@@ -54,6 +54,67 @@ TEST_F(Requests, ABlockingCallComesAfterThoseBegun) {
   EXPECT_GE(session.figures().bytes_asked, 0);
 }
 
+TEST_F(Requests, ARepeatedOneIsPlannedOnce) {
+  const Extents shape = {24, 10};
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape, "BLOCK, *");
+  auto array = session.create<double>(path("steps"), shape);
+  const auto numbers = numbered_part<double>(rows, shape);
+  array.write(rows, numbers);
+  EXPECT_EQ(session.figures().plan_reused, 0);
+  array.write(rows, numbers);
+  EXPECT_EQ(session.figures().plan_reused, 1);
+  auto next = session.create<double>(path("next"), shape);
+  next.write(rows, numbers);
+  EXPECT_EQ(session.figures().plan_reused, 1);
+  std::vector<double> part(rows.elements());
+  next.read(rows, part);
+  EXPECT_EQ(session.figures().plan_reused, 0);
+  EXPECT_EQ(part, numbers);
+}
+
+TEST_F(Requests, AreExplainedByEachRankAlone) {
+  const Extents shape = {24, 10};
+  weir_session_options options = {};
+  options.strategy = "server-directed";
+  Session forced(MPI_COMM_WORLD, options);
+  Session session(MPI_COMM_WORLD);
+  for (Session* one : {&session, &forced}) {
+    const auto columns = one->distribution(shape, "*, BLOCK");
+    auto array = one->create<double>(path("explained"), shape);
+    const auto numbers = numbered_part<double>(columns, shape);
+    if (rank_of_world() == 0) {
+      const std::string text = one->explain_write({Outgoing(array, columns, numbers)});
+      for (const char* name : {"\ndirect", "\nnode", "\ntwo-phase", "\nserver-directed"}) {
+        EXPECT_NE(text.find(name), std::string::npos) << text;
+      }
+      const bool by_setting = text.find("because a setting says so") != std::string::npos;
+      EXPECT_EQ(by_setting, one == &forced) << text;
+    }
+    array.write(columns, numbers);
+    // The plan that explaining made is used; on other ranks there is none.
+    EXPECT_EQ(one->figures().plan_reused, rank_of_world() == 0 ? 1 : 0);
+    if (one == &forced) EXPECT_EQ(one->figures().strategy, 4);
+  }
+}
+
+TEST_F(Requests, ExplainingRefusesWhatARequestWould) {
+  Session session(MPI_COMM_WORLD);
+  const auto dealt = session.distribution({8}, "BLOCK");
+  auto array = session.create<double>(path("refused"), {8});
+  weir_transfer transfer = {};
+  const char* text = nullptr;
+  EXPECT_EQ(weir_session_explain(session.get(), WEIR_WRITE, 1, &transfer, &text), WEIR_E_ARGUMENT);
+  EXPECT_EQ(text, nullptr);
+  transfer.array = array.get();
+  transfer.distribution = dealt.get();
+  EXPECT_EQ(weir_session_explain(session.get(), 2, 1, &transfer, &text), WEIR_E_ARGUMENT);
+  EXPECT_EQ(weir_session_explain(session.get(), WEIR_READ, 1, &transfer, nullptr), WEIR_E_ARGUMENT);
+  EXPECT_EQ(weir_session_explain(nullptr, WEIR_READ, 1, &transfer, &text), WEIR_E_ARGUMENT);
+  EXPECT_EQ(weir_session_explain(session.get(), WEIR_READ, 1, &transfer, &text), WEIR_OK);
+  EXPECT_NE(text, nullptr);
+}
+
 TEST_F(Requests, FailuresAreToldWhenTheyEnd) {
   const Extents shape = {4, 4};
   Session session(MPI_COMM_WORLD);

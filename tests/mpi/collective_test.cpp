@@ -336,6 +336,66 @@ void round_trip(Collective& collective, const std::string& path, std::uint64_t s
   }
 }
 
+// Sums over the ranks.
+std::int64_t total(std::int64_t mine) {
+  MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return mine;
+}
+
+// Every other column of an array is written: where nobody else can write between them in windows of
+// the file, which are read before; otherwise one by one. The columns between stay as they were.
+void windows(Collective& collective, const std::string& path) {
+  constexpr std::int64_t columns = 128;
+  const array::Shape shape = array::Shape::create({std::int64_t{2} * ranks, columns}).value();
+  const std::vector<array::DistributionFormat> rows = {
+      array::DistributionFormat::block_of(), array::DistributionFormat::whole_dimension()};
+  const SharedDistribution held(
+      array::RegularDistribution::create(shape, rows, {{ranks, 1}, array::Order::row_major})
+          .value());
+  auto file = collective.create_array(path, {shape, array::ElementKind::int64});
+  expect(file.ok(), "windows: create");
+  if (!file) return;
+  std::vector<std::int64_t> data(2 * columns, 1);
+  const MemoryPiece piece{
+      array::Layout::packed({2, columns}, element_bytes, array::Order::row_major).value(),
+      reinterpret_cast<std::byte*>(data.data())};
+  const ArrayPart whole{file.value().get(), &held, {&piece, 1}, array::Section::of(shape.box())};
+  expect(collective.write({&whole, 1}).ok(), "windows: write all");
+  ArrayPart some = whole;
+  some.section = {{0, 0}, {shape.extent(0), columns / 2}, {1, 2}};
+  const std::int64_t runs = shape.extent(0) * columns / 2;
+  const bool through_windows =
+      collective.settings().strategy != Strategy::direct &&
+      (collective.settings().strategy != Strategy::node_aggregation || collective.nodes() == 1);
+  for (const bool twice : {false, true}) {
+    data.assign(data.size(), twice ? 3 : 2);
+    // An array that occurs twice in a request is written by several aggregators.
+    ArrayPart first = some;
+    ArrayPart second = some;
+    if (twice) {
+      first.section.count[0] = 1;
+      second.section.start[0] = 1;
+      --second.section.count[0];
+    }
+    const std::vector<ArrayPart> parts = {first, second};
+    const auto written = collective.write(std::span(parts).first(twice ? 2 : 1));
+    expect(written.ok(), "windows: write columns");
+    const std::int64_t fetched = total(collective.figures().bytes_fetched);
+    const std::int64_t calls = total(collective.figures().storage_calls);
+    if (through_windows && !twice) {
+      expect(fetched > 0 && calls < runs / 8, fmt::format("windows: {} calls", calls));
+    } else {
+      expect(fetched == 0 && calls == runs, fmt::format("no windows: {} calls", calls));
+    }
+  }
+  data.assign(data.size(), 0);
+  expect(collective.read({&whole, 1}).ok(), "windows: read");
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    expect(data[i] == (i % 2 == 0 ? 3 : 1), "windows: an element");
+  }
+  expect(collective.close(*file.value()).ok(), "windows: close");
+}
+
 // The parts of a request for a two-dimensional array dealt by rows.
 struct Rows {
   array::Shape shape;
@@ -456,6 +516,7 @@ void all_cases(const std::string& directory) {
       settings_of(Strategy::node_aggregation, 200, 3, 0),
       settings_of(Strategy::node_aggregation, 1 << 20, 0, 0),
       settings_of(Strategy::node_aggregation, 64, 1, 2),
+      settings_of(Strategy::node_aggregation, 1 << 20, 1, 1),
       settings_of(Strategy::two_phase, 72, 2, 2),
       settings_of(Strategy::two_phase, 300, 1, 1),
       settings_of(Strategy::two_phase, 1 << 20, 0, 3),
@@ -475,6 +536,8 @@ void all_cases(const std::string& directory) {
       round_trip(*collective.value(), path, 100 + 10 * kind + seed);
     }
     several_arrays(*collective.value(), path);
+    // Buffers of several columns, and strategies that are known.
+    if (settings.buffer_bytes == 1 << 20) windows(*collective.value(), path);
     refusals(*collective.value(), path);
     ++kind;
   }

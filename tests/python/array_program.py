@@ -150,6 +150,9 @@ def requests(folder: Path) -> None:
         writing.wait()
         np.testing.assert_array_equal(got, 2 * part)
         assert session.figures()["bytes_asked"] == part.nbytes
+        explained = session.explain("write", [(first, dealt, part), (second, dealt, part)])
+        assert "\nserver-directed " in explained
+        assert session.explain("read", [(second, dealt, got)]) != explained
 
 
 def refused(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 FILES = {"shared": 0, "per aggregator": 1, "per rank": 2}
+DIRECTIONS = {"write": 0, "read": 1}
 ORDERS = {"C": ROW_MAJOR, "F": COLUMN_MAJOR}
 STRATEGIES = {1: "direct", 2: "node", 3: "two-phase", 4: "server-directed"}
 
@@ -388,6 +389,22 @@ class Session:
         handle = c_void_p()
         checked(begin(self.handle, len(given), transfer_structs(given), byref(handle)))
         return Request(self, handle, given)
+
+    def explain(
+        self, direction: Literal["write", "read"], transfers: Sequence[TransferLike]
+    ) -> str:
+        """What `write_many` or `read_many` would do with these, and why: lines for people.
+
+        The same on every rank. Moves nothing, and is local.
+        """
+        given = transfer_arguments(transfers, is_read_into=direction == "read")
+        text = ctypes.c_char_p()
+        checked(
+            c.library().weir_session_explain(
+                self.handle, DIRECTIONS[direction], len(given), transfer_structs(given), byref(text)
+            )
+        )
+        return (text.value or b"").decode()
 
     def figures(self) -> dict[str, int | str]:
         """Where the time of the latest request went on this rank, in ns, and what it moved."""
