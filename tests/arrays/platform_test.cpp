@@ -66,6 +66,35 @@ TEST_F(Platform, PricesChunks) {
   EXPECT_EQ(chunks_under(options), estimated);
 }
 
+TEST_F(Platform, PricesStrategiesAndAlignsFileDomains) {
+  const Extents shape = {64, 64};
+  weir_session_options options = {};
+  const std::string dear = describe(with_calls_of("0.1"));
+  options.platform = dear.c_str();
+  options.stripe_bytes = 3 << 20;
+  options.lock_bytes = 2 << 20;
+  const auto explained = [&](const std::string& name) {
+    Session session(MPI_COMM_WORLD, options);
+    const auto held = session.distribution(shape, "BLOCK, BLOCK");
+    auto array = session.create<double>(path(name), shape);
+    const auto numbers = numbered_part<double>(held, shape);
+    std::string text = session.explain_write({Outgoing(array, held, numbers)});
+    array.write(held, numbers);
+    array.close();
+    session.close();
+    return text;
+  };
+  const std::string striped = explained("striped");
+  EXPECT_NE(striped.find("at multiples of 6 MiB"), std::string::npos) << striped;
+  EXPECT_NE(striped.find("\nrates: platform test (" + dear), std::string::npos) << striped;
+  options.alignment_bytes = 1 << 16;
+  const std::string given = explained("given");
+  EXPECT_NE(given.find("at multiples of 64 KiB"), std::string::npos) << given;
+  if (rank_of_world() == 0) {
+    EXPECT_EQ(content_of<double>(path("striped")), content_of<double>(path("given")));
+  }
+}
+
 TEST_F(Platform, IsRefusedOnEveryRankAlike) {
   weir_session_options options = {};
   const std::string missing = path("missing.toml");
