@@ -74,6 +74,24 @@ def test_collective_interfaces_find_wrong_data(tmp_path: Path) -> None:
     assert only_error(ended).kind in {"flipped_bit", "foreign"}
 
 
+def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    several = ("--api", "weir", "--layout", "per-rank", "--chunk", "64x64", "--peak")
+    ended = run(
+        tmp_path,
+        *("--shape", "128x128", *BRIEF),
+        workload=("array", *several),
+        fault="rank=1,call=fdatasync,nth=2,error=EIO",
+        directory=Path(",".join(str(folder) for folder in folders)),
+    )
+    assert ended.status != 0
+    assert any("rank 1" in line and "second" in line for line in ended.messages), ended.messages
+    for folder in folders:
+        assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

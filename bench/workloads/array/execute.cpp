@@ -71,6 +71,12 @@ Status Executor::meet(Status mine, std::int64_t* wait_ns) {
   return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
 }
 
+std::int64_t Executor::contiguous_bytes() const {
+  const std::int64_t elements = geometry_.asked.elements();
+  const std::int64_t more = job_.rank < elements % job_.size ? 1 : 0;
+  return (elements / job_.size + more) * geometry_.type.bytes();
+}
+
 // Files of the configuration's name, alone or with a dot and more, in every directory.
 std::vector<std::string> Executor::files_of(const Configuration& configuration) const {
   const std::string name = std::filesystem::path(configuration.path).filename().string();
@@ -112,9 +118,10 @@ Status Executor::prepare(const Configuration& configuration, std::int32_t repeti
                          .rank_folders = {},
                          .job_folders = {test_directories_.begin() + 1, test_directories_.end()}});
   if (!memory_) {
-    const std::int64_t bytes = std::max(
-        {geometry_.type.bytes(), Part(geometry_, geometry_.writing, job_.rank).held_bytes(),
-         Part(geometry_, geometry_.reading, job_.rank).held_bytes()});
+    const std::int64_t bytes =
+        std::max({geometry_.type.bytes(), contiguous_bytes(),
+                  Part(geometry_, geometry_.writing, job_.rank).held_bytes(),
+                  Part(geometry_, geometry_.reading, job_.rank).held_bytes()});
     auto ring = Ring::create(1, bytes);
     if (!ring) return ring.error();
     memory_ = std::make_unique<Ring>(std::move(ring).value());
@@ -127,13 +134,15 @@ Status Executor::prepare(const Configuration& configuration, std::int32_t repeti
 Result<Executor::Access> Executor::access(const Configuration& configuration,
                                           const array::RegularDistribution& by, bool whole) {
   const Part asked(geometry_, by, job_.rank);
-  Access access{whole ? asked.whole() : asked, {}, whole};
+  Access access{whole ? asked.whole() : asked, {}, whole, 0};
   if (configuration.variant.api != Api::contiguous) {
     access.runs = access.part.runs();
+    access.bytes = access.part.asked_bytes();
     return access;
   }
   // One piece per rank, in the order of the ranks that share a directory.
-  const std::int64_t bytes = access.part.asked_bytes();
+  const std::int64_t bytes = contiguous_bytes();
+  access.bytes = bytes;
   const std::size_t directories = test_directories_.size();
   const std::size_t mine = static_cast<std::size_t>(job_.rank) % directories;
   std::vector<std::int64_t> of_directory(directories);
@@ -184,7 +193,8 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
   if (options_.read) {
     auto wanted = access(configuration, reading, false);
     if (!wanted) return wanted.error();
-    std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(wanted.value().part.held_bytes()));
+    const std::int64_t held = std::max(wanted.value().part.held_bytes(), wanted.value().bytes);
+    std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(held));
     Attempt attempt{configuration, wanted.value(), storage::Direction::read, false, repetition};
     if (Status status = timed_phase(attempt, record); !status) return status.error();
     if (core_.verify) {
@@ -235,7 +245,7 @@ Status Executor::compare(const Configuration& configuration, const Access& acces
     faults_.push_back({*wrong, configuration.path, repetition, function});
     status = wrong_data_error(faults_.back(), job_.rank);
   }
-  *verified += access.part.asked_bytes();
+  *verified += access.bytes;
   return meet(std::move(status));
 }
 
@@ -248,7 +258,8 @@ Status Executor::check_whole(const Configuration& configuration, std::int32_t re
   const bool section = geometry_.is_section() && !plain;
   auto all = access(configuration, geometry_.writing, section);
   if (!all) return all.error();
-  std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(all.value().part.held_bytes()));
+  const std::int64_t held = std::max(all.value().part.held_bytes(), all.value().bytes);
+  std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(held));
   Status status = untimed(configuration, all.value(), storage::Direction::read, false, repetition);
   if (!status) return status;
   const std::uint32_t before = generation_before(repetition);
@@ -318,7 +329,7 @@ Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
     if (after) figures.device_bytes = *after - *before;
   }
   figures.operations = 1;
-  figures.bytes = attempt.access.part.asked_bytes();
+  figures.bytes = attempt.access.bytes;
   figures.io_ns = figures.end_ns - figures.start_ns;
   figures.latencies.record(figures.io_ns);
   record.repetition.events.push_back(

@@ -76,6 +76,7 @@ class Executor {
     Part part;
     std::vector<array::StridedCopy> runs;  // from memory to the file and the payload stream
     bool whole = false;
+    std::int64_t bytes = 0;  // that are moved
   };
   struct Attempt;
 
@@ -86,6 +87,8 @@ class Executor {
   // The test files that there are, and those that a failed run leaves.
   [[nodiscard]] std::vector<std::string> files_of(const Configuration& configuration) const;
   Status remove_files(const Configuration& configuration) const;
+  // Of what contiguous pieces move, this rank's share: equal ones, whoever holds what.
+  [[nodiscard]] std::int64_t contiguous_bytes() const;
   [[nodiscard]] ElementPayload payload(const Configuration& configuration,
                                        std::uint32_t generation) const;
   Status transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseRecord* costs);
