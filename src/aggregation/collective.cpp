@@ -22,9 +22,9 @@ std::string_view name_of(const std::optional<plan::Strategy>& strategy) {
 
 namespace {
 
-constexpr std::int64_t default_buffer_bytes = 512 << 10;
-// Several, so that a rank that gets a core fills or empties a few before it has to give it up.
-constexpr std::int64_t default_buffers = 8;
+constexpr std::int64_t default_buffer_bytes = 2 << 20;
+// Two large ones rather than many small ones: each piece costs every rank that shares it a wait.
+constexpr std::int64_t default_buffers = 2;
 constexpr double default_deadline_seconds = 600;
 // Of one buffer: a message of that size is counted by an int.
 constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;

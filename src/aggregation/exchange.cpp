@@ -11,6 +11,10 @@ namespace {
 
 // Messages that a rank has under way at once.
 constexpr std::size_t most_parcels = 4;
+// What a rank reads in one request, if it is more, has left its caches before anybody looks at it.
+constexpr std::int64_t cached_bytes = 4 << 20;
+// Of a rank that nobody rings for: it looks at its deadline.
+constexpr long longest_sleep_ns = 100'000'000;
 
 }  // namespace
 
@@ -53,6 +57,7 @@ bool Exchange::done() const {
 }
 
 bool Exchange::step() {
+  heard_ = context_.group.own_bell().count();
   bool moved = step_on_node();
   if (between_nodes_) moved = step_between_nodes() || moved;
   if (gathering_ != nullptr) {
@@ -68,19 +73,47 @@ bool Exchange::step_on_node() {
   const NodeGroup& group = context_.group;
   const std::int64_t holder = group.holder_at(context_.plan->rank_of(id.aggregator));
   const std::int64_t number = context_.buffer_of(id);
-  BufferControl& control = group.control(holder, number);
-  if (control.open.load(std::memory_order_acquire) != context_.ticket_of(id)) return false;
+  if (group.control(holder, number).open.load(std::memory_order_acquire) != context_.ticket_of(id))
+    return false;
   const std::int64_t began = monotonic_ns();
-  const plan::Plan& plan = *context_.plan;
-  const plan::Piece piece = plan.piece(id);
+  const plan::Piece piece = context_.plan->piece(id);
   const bool in_vain = group.failed_request().load(std::memory_order_relaxed) == context_.request;
-  const std::int64_t bytes =
-      in_vain ? bytes_of_share(plan, piece, context_.rank)
-              : copy_memory_and_buffer(plan, piece, context_.rank, memory_of(piece),
-                                       group.buffer(holder, number));
+  const std::int64_t bytes = in_vain ? bytes_of_share(*context_.plan, piece, context_.rank)
+                                     : copy_share(piece, group.buffer(holder, number));
   context_.figures.gather_ns += monotonic_ns() - began;
-  control.arrived.fetch_add(bytes, std::memory_order_release);
+  group.arrive(holder, number, bytes);
   on_node_->advance();
+  return true;
+}
+
+std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
+  using Target = array::StridedCopy::Target;
+  const auto copy = [&](Target target) {
+    return copy_memory_and_buffer(*context_.plan, piece, context_.rank, memory_of(piece), buffer,
+                                  target);
+  };
+  if (!context_.writing()) {
+    return copy(context_.figures.bytes_asked >= cached_bytes ? Target::streamed : Target::cached);
+  }
+  StoreChoice& choice = context_.stores.gathering;
+  const Target target = choice.next(piece.bytes);
+  const std::int64_t began = processor_ns();
+  const std::int64_t bytes = copy(target);
+  choice.took(target, bytes, processor_ns() - began);
+  return bytes;
+}
+
+bool Exchange::sleep() {
+  const bool expects_messages = parcels_busy_ > 0 || asks_left_ > 0 ||
+                                (between_nodes_ && between_nodes_->left()) ||
+                                (gathering_ != nullptr && gathering_->expects_messages());
+  if (expects_messages) return false;
+  if (on_node_->left()) {
+    const plan::PieceId& id = on_node_->id();
+    const std::int64_t holder = context_.group.holder_at(context_.plan->rank_of(id.aggregator));
+    if (!context_.group.mark(holder, context_.buffer_of(id), context_.ticket_of(id))) return true;
+  }
+  context_.group.own_bell().sleep(heard_, longest_sleep_ns);
   return true;
 }
 

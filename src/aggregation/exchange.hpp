@@ -29,6 +29,7 @@ class Exchange final : public Move {
   explicit Exchange(MoveContext context);
 
   bool step() override;
+  bool sleep() override;
   [[nodiscard]] bool done() const override;
   [[nodiscard]] const Status& status() const override { return status_; }
 
@@ -58,6 +59,8 @@ class Exchange final : public Move {
 
   void count_asks();
   bool step_on_node();
+  // Between this rank's memory and a buffer of the node; returns how many bytes.
+  std::int64_t copy_share(const plan::Piece& piece, std::byte* buffer);
   bool step_between_nodes();
   // The next piece to send or receive, when it is known.
   bool next_between_nodes(plan::PieceId& id);
@@ -74,6 +77,7 @@ class Exchange final : public Move {
   std::int64_t asks_left_ = 0;
   Ask ask_{};
   MPI_Request ask_request_ = MPI_REQUEST_NULL;
+  std::uint32_t heard_ = 0;  // of the own bell, before the last step
   std::vector<Parcel> parcels_;
   std::size_t parcels_busy_ = 0;
   std::unique_ptr<Gathering> gathering_;

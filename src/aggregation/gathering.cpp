@@ -1,5 +1,6 @@
 #include "aggregation/gathering.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "aggregation/share_copy.hpp"
@@ -49,9 +50,13 @@ bool Gathering::open_next() {
   ++busy_;
   if (!context_.writing()) transfer(number, buffer);
   start_messages(number, buffer);
-  control(number).arrived.store(0, std::memory_order_relaxed);
-  control(number).open.store(context_.ticket_of(buffer.piece.id), std::memory_order_release);
+  context_.group.open(number, context_.ticket_of(buffer.piece.id), buffer.from_node);
   return true;
+}
+
+bool Gathering::expects_messages() const {
+  return std::any_of(buffers_.begin(), buffers_.end(),
+                     [](const Buffer& buffer) { return buffer.busy && !buffer.messages.empty(); });
 }
 
 void Gathering::find_contributors(Buffer& buffer) {
@@ -140,13 +145,41 @@ void Gathering::copy_message(std::int64_t number, Buffer& buffer, const Message&
 
 void Gathering::transfer(std::int64_t number, const Buffer& buffer) {
   if (!status_.ok()) return;
-  status_ = transfer_.move(
-      buffer.piece,
-      buffer.whole ? plan::PieceExtents(buffer.piece)
-                   : plan::PieceExtents(*context_.plan, buffer.piece, buffer.contributors),
-      data(number));
+  status_ = context_.writing() ? move(buffer, data(number)) : fill(buffer, data(number));
   if (status_.ok()) return;
   context_.group.failed_request().store(context_.request, std::memory_order_relaxed);
+}
+
+Status Gathering::move(const Buffer& buffer, std::byte* data) {
+  return transfer_.move(buffer.piece,
+                        buffer.whole
+                            ? plan::PieceExtents(buffer.piece)
+                            : plan::PieceExtents(*context_.plan, buffer.piece, buffer.contributors),
+                        data);
+}
+
+Status Gathering::fill(const Buffer& buffer, std::byte* data) {
+  using Target = array::StridedCopy::Target;
+  StoreChoice& choice = context_.stores.filling;
+  const std::int64_t bytes = buffer.piece.bytes;
+  const Target target = choice.next(bytes);
+  const std::int64_t began = processor_ns();
+  Status filled;
+  if (target == Target::cached) {
+    filled = move(buffer, data);
+  } else {
+    // The system stores through the caches: into those of this rank's core, and from there past
+    // the others'.
+    if (staging_.size() < static_cast<std::size_t>(bytes)) {
+      staging_.resize(static_cast<std::size_t>(bytes));
+    }
+    filled = move(buffer, staging_.data());
+    array::StridedCopy whole;
+    whole.bytes = bytes;
+    whole.run(staging_.data(), data, Target::streamed);
+  }
+  choice.took(target, bytes, processor_ns() - began);
+  return filled;
 }
 
 }  // namespace weir::aggregation

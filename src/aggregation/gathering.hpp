@@ -36,6 +36,8 @@ class Gathering {
   ~Gathering() = default;
 
   bool step();
+  // Whether an open buffer waits for messages, in or out.
+  [[nodiscard]] bool expects_messages() const;
   [[nodiscard]] bool done() const { return !has_next_ && busy_ == 0; }
   [[nodiscard]] const Status& status() const { return status_; }
 
@@ -69,6 +71,9 @@ class Gathering {
   // A message's elements from or into the piece's buffer.
   void copy_message(std::int64_t number, Buffer& buffer, const Message& message);
   void transfer(std::int64_t number, const Buffer& buffer);
+  Status move(const Buffer& buffer, std::byte* data);
+  // From the file into a buffer of the node.
+  Status fill(const Buffer& buffer, std::byte* data);
   [[nodiscard]] std::byte* data(std::int64_t number) const {
     return context_.group.buffer(context_.group.own_holder(), number);
   }
@@ -83,6 +88,7 @@ class Gathering {
   int busy_ = 0;
   std::vector<Buffer> buffers_;
   PieceTransfer transfer_;
+  std::vector<std::byte> staging_;  // of one piece, of this rank alone
   Status status_;
 };
 

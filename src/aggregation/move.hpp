@@ -9,6 +9,7 @@
 
 #include "aggregation/node_group.hpp"
 #include "aggregation/requested_part.hpp"
+#include "aggregation/store_choice.hpp"
 #include "common/status.hpp"
 #include "plan/plan.hpp"
 
@@ -24,6 +25,7 @@ struct MoveContext {
   std::int64_t request = 0;  // its number, from 1 on
   std::int64_t buffers = 2;  // of each aggregator
   plan::PlatformRates rates;
+  StoreChoices& stores;
   CollectiveFigures& figures;
   // Turns of one unit, for turn_of(): one for each of its parts at least, and nothing in common
   // with `buffers`, so that units take different buffers whatever is asked for in them.
@@ -55,6 +57,9 @@ class Move {
 
   // Does what can be done without waiting for another rank; true when that was something.
   virtual bool step() = 0;
+  // After a step that did nothing: sleeps until another rank may have made something to do, or for
+  // a moment. False when nobody would wake this rank, and it has to look again.
+  virtual bool sleep() { return false; }
   // Nothing is left to do for this rank. A rank that failed gets there as the others do.
   [[nodiscard]] virtual bool done() const = 0;
   // The first failure on this rank.

@@ -19,6 +19,12 @@ struct Header {
   alignas(64) std::atomic<std::int64_t> failed_request;
 };
 
+struct alignas(64) PaddedBell {
+  Bell bell;
+};
+
+constexpr std::int64_t mark_bits = 64;
+
 std::int64_t round_to_pages(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
 
 // Cores that this process may use.
@@ -202,12 +208,14 @@ Status NodeGroup::find_holders(int rank) {
     holders_.push_back(static_cast<int>(placement.value().rank_of(node, number)));
   }
   own_holder_ = holder_at(rank);
+  own_place_ = place_of(rank);
   return {};
 }
 
 std::int64_t NodeGroup::header_bytes() const {
   return round_to_pages(static_cast<std::int64_t>(sizeof(Header)) +
-                        buffers_ * static_cast<std::int64_t>(sizeof(BufferControl)));
+                        buffers_ * static_cast<std::int64_t>(sizeof(BufferControl)) +
+                        places() * static_cast<std::int64_t>(sizeof(PaddedBell)));
 }
 
 Status NodeGroup::make_window() {
@@ -246,17 +254,19 @@ Status NodeGroup::make_window() {
       made_control->open.store(-1);
     }
   }
+  if (own_holder_ == 0) {  // in whose part they are
+    for (std::int64_t place = 0; place < places(); ++place) new (&bell(place)) PaddedBell{};
+  }
   return meet(node_, deadline_seconds_, waited_for);
 }
 
 void NodeGroup::query_segments() {
   segments_.reserve(holders_.size());
   for (const int holder : holders_) {
-    const auto place = std::find(ranks_on_node_.begin(), ranks_on_node_.end(), holder);
     MPI_Aint size = 0;
     int unit = 0;
     void* start = nullptr;
-    MPI_Win_shared_query(window_, static_cast<int>(place - ranks_on_node_.begin()), &size, &unit,
+    MPI_Win_shared_query(window_, static_cast<int>(place_of(holder)), &size, &unit,
                          static_cast<void*>(&start));
     const auto address = reinterpret_cast<std::uintptr_t>(start);
     const auto aligned = (address % page == 0) ? 0 : page - address % page;
@@ -281,6 +291,44 @@ BufferControl& NodeGroup::control(std::int64_t holder, std::int64_t buffer) cons
 
 std::byte* NodeGroup::buffer(std::int64_t holder, std::int64_t buffer) const {
   return segments_[static_cast<std::size_t>(holder)] + header_bytes() + buffer * buffer_bytes_;
+}
+
+std::int64_t NodeGroup::place_of(int rank) const {
+  return std::lower_bound(ranks_on_node_.begin(), ranks_on_node_.end(), rank) -
+         ranks_on_node_.begin();
+}
+
+Bell& NodeGroup::bell(std::int64_t place) const {
+  std::byte* const after_controls = segments_.front() + sizeof(Header) +
+                                    static_cast<std::size_t>(buffers_) * sizeof(BufferControl);
+  return reinterpret_cast<PaddedBell*>(after_controls)[place].bell;
+}
+
+void NodeGroup::open(std::int64_t buffer, std::int64_t ticket, std::int64_t expected) const {
+  BufferControl& opened = control(own_holder_, buffer);
+  opened.arrived.store(0, std::memory_order_relaxed);
+  opened.expected.store(expected, std::memory_order_relaxed);
+  // In one order with mark(): either the sharer sees the ticket or this sees the mark.
+  opened.open.store(ticket, std::memory_order_seq_cst);
+  if (opened.marks.load(std::memory_order_seq_cst) == 0) return;
+  const std::uint64_t marks = opened.marks.exchange(0, std::memory_order_seq_cst);
+  for (std::int64_t place = 0; place < places(); ++place) {
+    if ((marks >> (place % mark_bits) & 1) != 0) bell(place).ring();
+  }
+}
+
+bool NodeGroup::mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const {
+  BufferControl& wanted = control(holder, buffer);
+  wanted.marks.fetch_or(std::uint64_t{1} << (own_place_ % mark_bits), std::memory_order_seq_cst);
+  return wanted.open.load(std::memory_order_seq_cst) != ticket;
+}
+
+void NodeGroup::arrive(std::int64_t holder, std::int64_t buffer, std::int64_t bytes) const {
+  BufferControl& shared = control(holder, buffer);
+  const std::int64_t expected = shared.expected.load(std::memory_order_relaxed);
+  if (shared.arrived.fetch_add(bytes, std::memory_order_acq_rel) + bytes == expected) {
+    bell(place_of(holders_[static_cast<std::size_t>(holder)])).ring();
+  }
 }
 
 std::atomic<std::int64_t>& NodeGroup::failed_request() const {

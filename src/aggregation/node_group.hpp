@@ -6,12 +6,17 @@
 // piece of a file after the other. Protocol, with `ticket` a number that is different for each
 // piece of each request and known to all who have a share of the piece:
 //
-//   aggregator   arrived := 0; open := ticket (release)
+//   aggregator   arrived := 0; expected := all bytes of the node; open := ticket (release)
 //   each sharer  waits for open == ticket (acquire); copies; arrived += bytes (release)
-//   aggregator   waits for arrived == all bytes of the node (acquire); the buffer is its own
+//   aggregator   waits for arrived == expected (acquire); the buffer is its own
 //
 // Writing, the buffer is then full and goes to the file. Reading, the aggregator fills it before
 // it opens it, and then it has been emptied. No lock, no message, no barrier.
+//
+// Who has to wait sleeps on a bell of his own (bell.hpp), so that ranks that share a core leave it
+// to those that have something to do. A sharer leaves his mark at the buffer that he waits for, and
+// looks once more; the aggregator opens it, and then rings for the marks. The sharer whose bytes
+// were the last ones expected rings for the aggregator.
 #pragma once
 
 #include <mpi.h>
@@ -22,6 +27,7 @@
 #include <optional>
 #include <vector>
 
+#include "aggregation/bell.hpp"
 #include "common/status.hpp"
 #include "topology/aggregator_placement.hpp"
 
@@ -30,7 +36,10 @@ namespace weir::aggregation {
 // On cache lines of their own: sharers poll the one and change the other.
 struct BufferControl {
   alignas(64) std::atomic<std::int64_t> open;
+  std::atomic<std::int64_t> expected;
   alignas(64) std::atomic<std::int64_t> arrived;
+  // Bit i: a rank waits whose place on the node is i modulo 64.
+  alignas(64) std::atomic<std::uint64_t> marks;
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");
 
@@ -63,6 +72,15 @@ class NodeGroup {
   // Of a holder of this node.
   [[nodiscard]] BufferControl& control(std::int64_t holder, std::int64_t buffer) const;
   [[nodiscard]] std::byte* buffer(std::int64_t holder, std::int64_t buffer) const;
+  // Opens a buffer of this rank for the sharers of a piece.
+  void open(std::int64_t buffer, std::int64_t ticket, std::int64_t expected) const;
+  // Adds a sharer's bytes.
+  void arrive(std::int64_t holder, std::int64_t buffer, std::int64_t bytes) const;
+  // Leaves this rank's mark, so that its bell rings when the buffer is opened the next time; false
+  // when it is open for `ticket` already.
+  [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
+  [[nodiscard]] Bell& own_bell() const { return bell(own_place_); }
+
   // The last request in which an aggregator of the node failed: copying for it is in vain.
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
@@ -78,6 +96,11 @@ class NodeGroup {
   Status split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const;
   Status wait(MPI_Request& request) const;
   [[nodiscard]] std::int64_t header_bytes() const;
+  [[nodiscard]] std::int64_t places() const {
+    return static_cast<std::int64_t>(ranks_on_node_.size());
+  }
+  [[nodiscard]] std::int64_t place_of(int rank) const;
+  [[nodiscard]] Bell& bell(std::int64_t place) const;
 
   MPI_Comm node_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
@@ -89,6 +112,7 @@ class NodeGroup {
   std::vector<int> ranks_on_node_;  // of the world, ascending
   std::vector<int> holders_;        // of them, ascending
   std::int64_t own_holder_ = -1;
+  std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
 };
 

@@ -179,6 +179,7 @@ void CollectiveRequest::start_moving() {
                       .request = number_,
                       .buffers = state_.settings.buffers,
                       .rates = state_.settings.rates,
+                      .stores = state_.stores,
                       .figures = figures_};
   if (figures_.strategy == plan::Strategy::direct) {
     move_ = std::make_unique<DirectMove>(std::move(context));
@@ -238,7 +239,10 @@ Status CollectiveRequest::wait() {
   while (step_ != Step::ended) {
     if (advance()) {
       patience.reset();
-    } else if (!patience.look_again()) {
+      continue;
+    }
+    const bool slept = step_ == Step::moving && move_->sleep();
+    if (!(slept ? patience.has_time() : patience.look_again())) {
       state_.broken = true;
       // Other ranks or MPI may still use what these hold, so they are never freed.
       [[maybe_unused]] const auto* const agreement = agreement_.release();

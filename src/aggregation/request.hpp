@@ -17,6 +17,7 @@
 #include "aggregation/move.hpp"
 #include "aggregation/node_group.hpp"
 #include "aggregation/requested_part.hpp"
+#include "aggregation/store_choice.hpp"
 #include "plan/planner.hpp"
 
 namespace weir::aggregation {
@@ -29,7 +30,8 @@ struct CollectiveState {
   CollectiveSettings settings;
   std::unique_ptr<NodeGroup> group;
   std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
-  std::int64_t requests = 0;               // agreed on so far, the same on every rank
+  StoreChoices stores;
+  std::int64_t requests = 0;         // agreed on so far, the same on every rank
   bool broken = false;               // a deadline passed: the ranks do not know where they are
   Request* current = nullptr;        // under way
   CollectiveFigures figures;         // of the last that ended

@@ -39,14 +39,14 @@ std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece, st
 
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const MemoryPiece> memory,
-                                    std::byte* buffer) {
+                                    std::byte* buffer, array::StridedCopy::Target target) {
   const bool to_buffer = writing(plan);
   return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab& slab) {
     const MemoryPiece& own = memory[static_cast<std::size_t>(block.part)];
     if (to_buffer) {
-      plan::memory_to_buffer(block, own.layout, slab).run(own.data, buffer);
+      plan::memory_to_buffer(block, own.layout, slab).run(own.data, buffer, target);
     } else {
-      plan::buffer_to_memory(block, own.layout, slab).run(buffer, own.data);
+      plan::buffer_to_memory(block, own.layout, slab).run(buffer, own.data, target);
     }
   });
 }

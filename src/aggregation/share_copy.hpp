@@ -13,6 +13,7 @@
 #include <span>
 
 #include "aggregation/collective.hpp"
+#include "array/copy.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -21,10 +22,11 @@ namespace weir::aggregation {
 [[nodiscard]] std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece,
                                           std::int64_t rank);
 
-// `memory` is that of `rank` for the piece's array: one for each of its parts.
+// `memory` is that of `rank` for the piece's array: one for each of its parts. `target`: how what
+// is written to is stored, the buffer or the memory.
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const MemoryPiece> memory,
-                                    std::byte* buffer);
+                                    std::byte* buffer, array::StridedCopy::Target target);
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::span<const MemoryPiece> memory,
                                      std::byte* message);

@@ -27,9 +27,12 @@ bool Patience::look_again() {
     const timespec moment{0, sleep_ns};
     ::nanosleep(&moment, nullptr);
   }
-  if (looks_ % looks_per_clock != 0) return true;
+  return looks_ % looks_per_clock != 0 || has_time();
+}
+
+bool Patience::has_time() {
   const std::int64_t now = monotonic_ns();
-  if (looks_ == looks_per_clock) began_ns_ = now;
+  if (began_ns_ == 0) began_ns_ = now;
   return seconds_of(now - began_ns_) < deadline_seconds_;
 }
 

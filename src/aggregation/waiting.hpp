@@ -16,7 +16,12 @@ class Patience {
  public:
   explicit Patience(double deadline_seconds) : deadline_seconds_(deadline_seconds) {}
   // What was waited for moved on: the deadline counts from here.
-  void reset() { looks_ = 0; }
+  void reset() {
+    looks_ = 0;
+    began_ns_ = 0;
+  }
+  // After a sleep of some other kind: false when the deadline has passed.
+  [[nodiscard]] bool has_time();
   // False when the deadline has passed since the last reset().
   [[nodiscard]] bool look_again();
 

@@ -137,8 +137,9 @@ bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t si
   if ((address | size) % word != 0 || !runs_can_stream_by(level.to_stride)) return false;
   // Lines that are written in part are what makes this slow.
   if (size >= 4 * line) return true;
-  if (level.to_stride != static_cast<std::int64_t>(size)) return false;
-  return size >= 2 * line || (size == line && address % line == 0);
+  const auto stride = static_cast<std::uintptr_t>(level.to_stride);
+  if ((address | stride | size) % line == 0) return true;
+  return size >= 2 * line && level.to_stride == static_cast<std::int64_t>(size);
 }
 
 bool runs_can_stream_by(std::int64_t to_stride) {

@@ -1,0 +1,46 @@
+#include "aggregation/store_choice.hpp"
+
+#include <ctime>
+
+namespace weir::aggregation {
+namespace {
+
+// Shorter copies say little of the way, and cost little by either.
+constexpr std::int64_t least_bytes = 16 << 10;
+// The cached way may take so much longer here: who takes the bytes next finds them in a cache.
+constexpr double cached_is_worth = 1.5;
+constexpr int copies_between_tries = 24;
+constexpr double share_of_the_newest = 0.4;
+
+}  // namespace
+
+StoreChoice::Target StoreChoice::faster() const {
+  const double cached = cost_[static_cast<std::size_t>(Target::cached)];
+  const double streamed = cost_[static_cast<std::size_t>(Target::streamed)];
+  if (cached == 0) return Target::cached;
+  if (streamed == 0) return Target::streamed;
+  return cached <= cached_is_worth * streamed ? Target::cached : Target::streamed;
+}
+
+StoreChoice::Target StoreChoice::next(std::int64_t bytes) {
+  if (bytes < least_bytes) return Target::cached;
+  const Target way = faster();
+  if (++since_tried_ < copies_between_tries) return way;
+  since_tried_ = 0;
+  return way == Target::cached ? Target::streamed : Target::cached;
+}
+
+void StoreChoice::took(Target way, std::int64_t bytes, std::int64_t nanoseconds) {
+  if (bytes < least_bytes) return;
+  const double cost = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
+  double& known = cost_[static_cast<std::size_t>(way)];
+  known = known == 0 ? cost : known + share_of_the_newest * (cost - known);
+}
+
+std::int64_t processor_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,59 @@
+#include "aggregation/store_choice.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weir::aggregation {
+namespace {
+
+using Target = StoreChoice::Target;
+
+constexpr std::int64_t bytes = 1 << 20;
+
+struct Costs {
+  std::int64_t cached_ns = 0;
+  std::int64_t streamed_ns = 0;
+};
+
+// How many of `copies` went through the caches.
+int cached_of(StoreChoice& choice, int copies, const Costs& costs) {
+  int cached = 0;
+  for (int i = 0; i < copies; ++i) {
+    const Target way = choice.next(bytes);
+    choice.took(way, bytes, way == Target::cached ? costs.cached_ns : costs.streamed_ns);
+    if (way == Target::cached) ++cached;
+  }
+  return cached;
+}
+
+TEST(StoreChoice, StaysInCachesThatAreShared) {
+  StoreChoice choice;
+  EXPECT_GE(cached_of(choice, 200, {.cached_ns = 100'000, .streamed_ns = 100'000}), 180);
+}
+
+TEST(StoreChoice, GoesPastCachesThatAreNot) {
+  StoreChoice choice;
+  EXPECT_LE(cached_of(choice, 200, {.cached_ns = 500'000, .streamed_ns = 100'000}), 20);
+}
+
+TEST(StoreChoice, FollowsCoresThatMove) {
+  StoreChoice choice;
+  cached_of(choice, 200, {.cached_ns = 500'000, .streamed_ns = 100'000});
+  cached_of(choice, 200, {.cached_ns = 50'000, .streamed_ns = 100'000});
+  EXPECT_GE(cached_of(choice, 200, {.cached_ns = 50'000, .streamed_ns = 100'000}), 180);
+  cached_of(choice, 50, {.cached_ns = 500'000, .streamed_ns = 100'000});
+  EXPECT_LE(cached_of(choice, 200, {.cached_ns = 500'000, .streamed_ns = 100'000}), 20);
+}
+
+TEST(StoreChoice, LearnsNothingFromShortCopies) {
+  StoreChoice choice;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(choice.next(100), Target::cached);
+    choice.took(Target::cached, 100, 1'000'000);
+  }
+  choice.took(choice.next(bytes), bytes, 100'000);
+  choice.took(choice.next(bytes), bytes, 100'000);
+  EXPECT_EQ(choice.next(bytes), Target::cached);
+}
+
+}  // namespace
+}  // namespace weir::aggregation
