@@ -91,11 +91,10 @@ Status CollectiveRequest::check_part(std::size_t number) {
     memory.error().file = file->path();
     return memory;
   }
-  if (const auto* const boxes = (*part.memory)->explicit_boxes(); boxes != nullptr && writing()) {
-    if (!state_.disjoint.contains(part.memory->fingerprint())) {
-      if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
-      state_.disjoint.insert(part.memory->fingerprint());
-    }
+  const auto* const boxes = (*part.memory)->explicit_boxes();
+  if (boxes != nullptr && writing() && !state_.disjoint.contains(part.memory->fingerprint())) {
+    if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
+    state_.disjoint.insert(part.memory->fingerprint());
   }
   checked_.push_back({&part, file, 0});
   return {};
