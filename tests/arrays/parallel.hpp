@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -52,6 +53,21 @@ class OnRanks : public ::testing::Test {
 
  private:
   std::filesystem::path folder_;
+};
+
+// What a preloaded library (tests/failure/faulty_io.c) spoils, until the end of the scope. No other
+// thread looks at the environment meanwhile.
+class Fault {
+ public:
+  // NOLINTBEGIN(concurrency-mt-unsafe)
+  explicit Fault(const std::string& fault) {
+    static int tries = 0;
+    setenv("WEIR_FAULT", (fault + ",try=" + std::to_string(++tries)).c_str(), 1);
+  }
+  ~Fault() { setenv("WEIR_FAULT", "", 1); }
+  // NOLINTEND(concurrency-mt-unsafe)
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
 };
 
 // The number of an element in row-major order.

@@ -4,7 +4,7 @@
 //   WEIR_FAULT="rank=0,call=pread,nth=1,effect=flip"     the call has this effect instead
 //
 //   rank    of the job; without it every rank is affected
-//   call    open | pwrite | pread | fsync | fdatasync
+//   call    open | pwrite | pread | fsync | fdatasync; pwritev counts as pwrite, preadv as pread
 //   nth     the how-manieth such call of the process on a test file; 1 when not given
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
 //   effect  flip    one bit of the data is flipped, in the file (pwrite) or on the way back (pread)
@@ -17,8 +17,11 @@
 //           fill    the file system is filled up first, by a file `filler` beside the test file
 //           kill    the process is killed
 //           hang    the call never returns
+//           late    the call is made 2 seconds later
+//   try     any number: another one makes the same fault a new one
 //
-// Test files are those whose name begins with "weir-". All others are left alone.
+// WEIR_FAULT is looked at in every call: a test program may change it, and counting then begins
+// anew. Test files are those whose name begins with "weir-". All others are left alone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,9 +34,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-enum { block_bytes = 4096, most_writes = 4096 };
+enum { block_bytes = 4096, most_writes = 4096, late_seconds = 2 };
 
 struct fault {
   int armed;  // for this process
@@ -52,8 +56,8 @@ struct written {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t parsed = PTHREAD_ONCE_INIT;
 static struct fault fault;
+static char parsed[256];  // the text that `fault` was made of
 static long calls_seen;
 static int end_of_file_next;
 static struct written writes[most_writes];
@@ -85,16 +89,16 @@ static long rank_of_process(void) {
   return -1;  // not a rank: a launcher, a shell
 }
 
-static void parse(void) {
-  const char* text = getenv("WEIR_FAULT");
-  if (text == NULL) return;
+static void parse(const char* text) {
+  strcpy(parsed, text);
+  fault = (struct fault){.nth = 1};
+  calls_seen = 0;
+  end_of_file_next = 0;
   const long rank = rank_of_process();
-  if (rank < 0) return;
+  if (rank < 0 || *text == '\0') return;
   long wanted_rank = rank;
-  char copy[256];
-  if (strlen(text) >= sizeof copy) refuse("too long", text);
+  char copy[sizeof parsed];
   strcpy(copy, text);
-  fault.nth = 1;
   char* rest = NULL;
   for (char* word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
     char* value = strchr(word, '=');
@@ -104,6 +108,8 @@ static void parse(void) {
       wanted_rank = strtol(value, NULL, 10);
     else if (strcmp(word, "nth") == 0)
       fault.nth = strtol(value, NULL, 10);
+    else if (strcmp(word, "try") == 0)
+      continue;
     else if (strcmp(word, "error") == 0)
       fault.error = error_named(value);
     else if (strcmp(word, "call") == 0 && strlen(value) < sizeof fault.call)
@@ -116,6 +122,15 @@ static void parse(void) {
   if (fault.call[0] == '\0') refuse("call is missing", text);
   if ((fault.error == 0) == (fault.effect[0] == '\0')) refuse("needs an error or an effect", text);
   fault.armed = wanted_rank == rank;
+}
+
+static void parse_when_changed(void) {
+  const char* text = getenv("WEIR_FAULT");
+  if (text == NULL) text = "";
+  if (strlen(text) >= sizeof parsed) refuse("too long", text);
+  pthread_mutex_lock(&lock);
+  if (strcmp(text, parsed) != 0) parse(text);
+  pthread_mutex_unlock(&lock);
 }
 
 static int is_test_file(const char* path) {
@@ -134,7 +149,7 @@ static int path_of(int descriptor, char* path) {
 
 // Whether this is the call to spoil. Counts the calls on test files.
 static int is_due(const char* call, const char* path) {
-  pthread_once(&parsed, parse);
+  parse_when_changed();
   if (!fault.armed || strcmp(call, fault.call) != 0 || !is_test_file(path)) return 0;
   pthread_mutex_lock(&lock);
   const int due = ++calls_seen == fault.nth;
@@ -144,10 +159,11 @@ static int is_due(const char* call, const char* path) {
 
 static int has_effect(const char* name) { return strcmp(fault.effect, name) == 0; }
 
-// The effects that any call can have. They do not return.
+// The effects that any call can have. Two of them do not return.
 static void end_here(void) {
   if (has_effect("kill")) raise(SIGKILL);
   while (has_effect("hang")) pause();
+  if (has_effect("late")) sleep(late_seconds);
 }
 
 // Declares `real`, the function that this library stands in front of. The assignment through void**
@@ -222,6 +238,7 @@ static void spoil(char* data, size_t bytes) {
 static ssize_t write_spoiled(int descriptor, const char* path, const void* data, size_t bytes,
                              off_t offset) {
   if (has_effect("drop")) return (ssize_t)bytes;
+  if (has_effect("late")) return write_really(descriptor, data, bytes, offset);
   if (has_effect("short")) return write_really(descriptor, data, bytes / 2, offset);
   if (has_effect("fill")) {
     fill_file_system(path);
@@ -248,7 +265,7 @@ static ssize_t read_spoiled(int descriptor, void* data, size_t bytes, off_t offs
     return read_really(descriptor, data, bytes / 2, offset);
   }
   const ssize_t got = read_really(descriptor, data, bytes, offset);
-  if (got > 0) spoil(data, (size_t)got);
+  if (got > 0 && !has_effect("late")) spoil(data, (size_t)got);
   return got;
 }
 
@@ -284,6 +301,56 @@ ssize_t pread64(int descriptor, void* data, size_t bytes, off_t offset) {
   return read_spoiled(descriptor, data, bytes, offset);
 }
 
+// The vectored calls: a fault is one of a plain transfer of all bytes, through a buffer.
+static size_t bytes_of(const struct iovec* parts, int count) {
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  return bytes;
+}
+
+static char* buffer_of(size_t bytes) {
+  char* buffer = malloc(bytes + 1);
+  if (buffer == NULL) abort();
+  return buffer;
+}
+
+ssize_t pwritev64(int descriptor, const struct iovec* parts, int count, off_t offset) {
+  REAL(ssize_t, "pwritev64", int, const struct iovec*, int, off_t);
+  char path[PATH_MAX];
+  parse_when_changed();
+  if (!fault.armed || !path_of(descriptor, path) || !is_test_file(path))
+    return real(descriptor, parts, count, offset);
+  const size_t bytes = bytes_of(parts, count);
+  char* const data = buffer_of(bytes);
+  char* end = data;
+  for (int i = 0; i < count; ++i) {
+    memcpy(end, parts[i].iov_base, parts[i].iov_len);
+    end += parts[i].iov_len;
+  }
+  const ssize_t written = pwrite64(descriptor, data, bytes, offset);
+  free(data);
+  return written;
+}
+
+ssize_t preadv64(int descriptor, const struct iovec* parts, int count, off_t offset) {
+  REAL(ssize_t, "preadv64", int, const struct iovec*, int, off_t);
+  char path[PATH_MAX];
+  parse_when_changed();
+  if (!fault.armed || !path_of(descriptor, path) || !is_test_file(path))
+    return real(descriptor, parts, count, offset);
+  char* const data = buffer_of(bytes_of(parts, count));
+  const ssize_t got = pread64(descriptor, data, bytes_of(parts, count), offset);
+  const char* next = data;
+  for (ssize_t left = got; left > 0; ++parts) {
+    const size_t now = parts->iov_len < (size_t)left ? parts->iov_len : (size_t)left;
+    memcpy(parts->iov_base, next, now);
+    next += now;
+    left -= (ssize_t)now;
+  }
+  free(data);
+  return got;
+}
+
 // Names of a 64-bit system's 32-bit interface: off_t has 64 bits here.
 _Static_assert(sizeof(off_t) == 8, "off_t must have 64 bits");
 ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
@@ -292,12 +359,19 @@ ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
 ssize_t pread(int descriptor, void* data, size_t bytes, off_t offset) {
   return pread64(descriptor, data, bytes, offset);
 }
+ssize_t pwritev(int descriptor, const struct iovec* parts, int count, off_t offset) {
+  return pwritev64(descriptor, parts, count, offset);
+}
+ssize_t preadv(int descriptor, const struct iovec* parts, int count, off_t offset) {
+  return preadv64(descriptor, parts, count, offset);
+}
 
 // Sets errno and returns 1 when the call is to fail.
 static int sync_fails(const char* call, int descriptor) {
   char path[PATH_MAX];
   if (!path_of(descriptor, path) || !is_due(call, path)) return 0;
   end_here();
+  if (has_effect("late")) return 0;
   if (fault.error == 0) refuse("no such effect on this call", fault.effect);
   errno = fault.error;
   return 1;

@@ -1,0 +1,192 @@
+// Storage that fails under the library: every rank gets the error of the rank that met it, with
+// rank, file and offset; what was written before is whole; the session goes on. The faults come
+// from a preloaded library (tests/failure/faulty_io.c), which these tests tell what to spoil.
+#include <sys/statvfs.h>
+
+#include <algorithm>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+struct Way {
+  const char* strategy;
+  std::int64_t aggregators;
+  std::int64_t ranks_per_node;
+};
+
+void PrintTo(const Way& way, std::ostream* out) { *out << way.strategy; }
+
+weir_session_options options_of(const Way& way) {
+  weir_session_options options = {};
+  options.strategy = way.strategy;
+  options.aggregators = way.aggregators;
+  options.ranks_per_node = way.ranks_per_node;
+  options.buffer_bytes = 2048;
+  options.deadline_seconds = 60;
+  return options;
+}
+
+// Each rank holds 3 rows with ghost cells around: what is contiguous in the file lies in several
+// places of its memory.
+class Faults : public OnRanks, public ::testing::WithParamInterface<Way> {
+ protected:
+  Faults() : session_(MPI_COMM_WORLD, options_of(GetParam())) {}
+
+  [[nodiscard]] std::vector<double> memory_of(double value) const {
+    return std::vector<double>(5 * 1002, value);
+  }
+  [[nodiscard]] int write(const Array& array, double value) {
+    return code_of([&] { session_.write_many({{array, rows_, memory_of(value), around_}}); });
+  }
+  [[nodiscard]] int read(const Array& array, std::vector<double>& memory) {
+    return code_of([&] { session_.read_many({{array, rows_, memory, around_}}); });
+  }
+  void expect_content(const Array& array, double value) {
+    auto memory = memory_of(-1);
+    EXPECT_EQ(read(array, memory), 0) << weir_last_error();
+    for (std::size_t row = 0; row < 5; ++row) {
+      for (std::size_t column = 0; column < 1002; ++column) {
+        const bool held = row >= 1 && row <= 3 && column >= 1 && column <= 1000;
+        ASSERT_EQ(memory[row * 1002 + column], held ? value : -1) << row << ", " << column;
+      }
+    }
+  }
+  void expect_failure(int code, const std::string& cause, const std::string& file) {
+    EXPECT_EQ(code, WEIR_E_IO) << weir_last_error();
+    const std::string mine = weir_last_error();
+    for (const std::string& part :
+         {std::string("rank 1: "), cause, path(file), std::string("offset ")}) {
+      EXPECT_NE(mine.find(part), std::string::npos) << mine;
+    }
+    std::string first = mine;
+    first.resize(2000);
+    MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    EXPECT_EQ(first.c_str(), mine);
+  }
+
+  Session session_;
+  const Extents shape_ = {3 * size_of_world(), 1000};
+  const Distribution rows_ = session_.distribution(shape_, "BLOCK, *");
+  const Memory around_ = {.ghost_lower = {1, 1}, .ghost_upper = {1, 1}};
+
+ private:
+  template <typename Call>
+  static int code_of(Call call) {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      return failure.code();
+    }
+    return WEIR_OK;
+  }
+};
+
+TEST_P(Faults, AFailedWriteIsToldToAllAndTheNextOneWorks) {
+  auto earlier = session_.create<double>(path("weir-earlier"), shape_);
+  auto array = session_.create<double>(path("weir-array"), shape_);
+  ASSERT_EQ(write(earlier, 1), 0) << weir_last_error();
+  double value = 2;
+  for (const auto& [error, cause] : {std::pair{"EIO", "Input/output error"},
+                                     {"ENOSPC", "No space left on device"},
+                                     {"EDQUOT", "Disk quota exceeded"}}) {
+    for (const char* const number : {"1", "2"}) {
+      if (GetParam().strategy == std::string("direct") && *number == '2') continue;
+      {
+        const Fault fault(std::string("rank=1,call=pwrite,nth=") + number + ",error=" + error);
+        expect_failure(write(array, value), cause, "weir-array");
+      }
+      expect_content(earlier, 1);
+      EXPECT_EQ(write(array, value), 0) << weir_last_error();
+      expect_content(array, value);
+      ++value;
+    }
+  }
+}
+
+TEST_P(Faults, AFailedReadIsToldToAllAndTheNextOneWorks) {
+  auto array = session_.create<double>(path("weir-array"), shape_);
+  ASSERT_EQ(write(array, 7), 0) << weir_last_error();
+  auto memory = memory_of(0);
+  {
+    const Fault fault("rank=1,call=pread,nth=1,error=EIO");
+    expect_failure(read(array, memory), "Input/output error", "weir-array");
+  }
+  {
+    const Fault fault("rank=1,call=pread,nth=1,effect=short");
+    expect_failure(read(array, memory), "the file ends", "weir-array");
+  }
+  expect_content(array, 7);
+}
+
+TEST_P(Faults, CallsThatDoPartOfTheirWorkOrAreInterruptedAreGoneOnWith) {
+  auto array = session_.create<double>(path("weir-array"), shape_);
+  double value = 1;
+  for (const char* const fault : {"call=pwrite,nth=1,effect=short", "call=pwrite,nth=1,error=EINTR",
+                                  "call=pread,nth=1,error=EINTR"}) {
+    const Fault now(fault);
+    EXPECT_EQ(write(array, value), 0) << weir_last_error();
+    expect_content(array, value);
+    ++value;
+  }
+}
+
+TEST_P(Faults, WhatCannotBeMadeDurableIsToldToAll) {
+  auto array = session_.create<double>(path("weir-array"), shape_);
+  ASSERT_EQ(write(array, 1), 0) << weir_last_error();
+  {
+    const Fault fault("rank=1,call=fdatasync,nth=1,error=EIO");
+    EXPECT_EQ(weir_array_sync(array.get()), WEIR_E_IO);
+    EXPECT_NE(std::string(weir_last_error()).find("rank 1: "), std::string::npos);
+  }
+  EXPECT_EQ(weir_array_sync(array.get()), 0) << weir_last_error();
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Faults,
+                         ::testing::Values(Way{"direct", 0, 0}, Way{"node", 4, 0},
+                                           Way{"two-phase", 2, 2}),
+                         [](const auto& tested) {
+                           std::string name = tested.param.strategy;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+// On a file system that holds one array, and not a second: PROGRAM is given a folder on such a one.
+TEST_F(OnRanks, AFullFileSystem) {
+  struct statvfs space = {};
+  ASSERT_EQ(statvfs(path("").c_str(), &space), 0);
+  const auto free_bytes = static_cast<std::int64_t>(space.f_bavail * space.f_frsize);
+  if (free_bytes > (16 << 20)) GTEST_SKIP() << "this file system has too much room";
+  for (const Way& way : {Way{"direct", 0, 0}, Way{"node", 2, 0}, Way{"two-phase", 1, 2}}) {
+    weir_session_options options = options_of(way);
+    options.buffer_bytes = 64 << 10;
+    Session session(MPI_COMM_WORLD, options);
+    // Together more than there is, each three quarters of it.
+    const Extents shape = {free_bytes / 4096 * 3 / 4, 512};
+    const auto rows = session.distribution(shape, "BLOCK, *");
+    auto first = session.create<double>(path("weir-first"), shape);
+    auto second = session.create<double>(path("weir-second"), shape);
+    const auto numbers = numbered_part<double>(rows, shape);
+    ASSERT_EQ(weir_write(first.get(), rows.get(), numbers.data()), 0) << weir_last_error();
+    EXPECT_EQ(weir_write(second.get(), rows.get(), numbers.data()), WEIR_E_IO);
+    EXPECT_NE(std::string(weir_last_error()).find("No space left on device"), std::string::npos)
+        << weir_last_error();
+    EXPECT_NE(std::string(weir_last_error()).find(path("weir-second")), std::string::npos);
+    std::vector<double> taken(numbers.size());
+    EXPECT_EQ(weir_read(first.get(), rows.get(), taken.data()), 0) << weir_last_error();
+    EXPECT_EQ(taken, numbers);
+    first.close();
+    second.close();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_of_world() == 0) {
+      for (const char* const name : {"weir-first", "weir-second"}) {
+        std::filesystem::remove(path(name));
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
