@@ -160,6 +160,7 @@ void PhaseResults::warn_of_outlier(const JobFacts& facts, const RecordFigures& f
 bool PhaseResults::settled(const RepetitionPolicy& policy) const {
   for (const PhaseHistory& phase : phases_) {
     std::vector<double> headline;
+    headline.reserve(phase.rates.size());
     for (const DirectionRates& rate : phase.rates) headline.push_back(rate.span);
     if (!headline.empty() && !converged(policy, headline)) return false;
   }

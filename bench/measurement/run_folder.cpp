@@ -75,6 +75,7 @@ std::string test_directory_in(const std::string& directory, const std::string& i
 
 std::vector<std::string> further_test_directories(const CoreSettings& core, const std::string& id) {
   std::vector<std::string> directories;
+  directories.reserve(core.further_directories.size());
   for (const std::string& one : core.further_directories) {
     directories.push_back(test_directory_in(one, id));
   }

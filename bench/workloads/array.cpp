@@ -201,6 +201,8 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, Measure
   }
   std::vector<const ArrayRun*> printed;
   std::vector<std::unique_ptr<SweptRun>> swept;
+  printed.reserve(runs.size());
+  swept.reserve(runs.size());
   for (auto& run : runs) {
     if (request.options.peak) run->hold_against(runs.back().get());
     printed.push_back(run.get());
@@ -235,6 +237,7 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, Measure
 int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
   const CoreSettings& core = request.core;
   std::vector<std::string> slugs;
+  slugs.reserve(request.variants.size());
   for (const Variant& variant : request.variants) slugs.push_back(variant.slug);
   const auto refuse = [&](const Error& error) {
     if (job.rank == 0) complain(error);

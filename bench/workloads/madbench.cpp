@@ -230,6 +230,7 @@ int run_in_job(const Job& job, const Program& program, const Request& request,
                const std::vector<std::string>& command) {
   const CoreSettings& core = request.core;
   std::vector<std::string> slugs;
+  slugs.reserve(request.variants.size());
   for (const Variant& variant : request.variants) slugs.push_back(slug_of(variant));
   const auto refuse = [&](const Error& error) {
     if (job.rank == 0) complain(error);

@@ -120,6 +120,7 @@ std::vector<std::string> folders_of(const Job& job, const Request& request) {
   if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
   MPI_Bcast(id.data(), 2, MPI_UINT32_T, 0, job.world);
   std::vector<std::string> folders;
+  folders.reserve(request.directories.size());
   for (const std::string& directory : request.directories) {
     folders.push_back(fmt::format("{}/weir-probe-{}-{:08x}", directory, id[0], id[1]));
   }

@@ -229,6 +229,7 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, Measure
 int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
   const CoreSettings& core = request.core;
   std::vector<std::string> slugs;
+  slugs.reserve(request.variants.size());
   for (const Variant& variant : request.variants) slugs.push_back(variant.slug);
   const auto refuse = [&](const Error& error) {
     if (job.rank == 0) complain(error);

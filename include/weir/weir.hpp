@@ -413,6 +413,7 @@ class Session {
   template <typename One>
   static std::vector<weir_transfer> in_c(std::vector<One>& transfers) {
     std::vector<weir_transfer> structs;
+    structs.reserve(transfers.size());
     for (One& transfer : transfers) structs.push_back(transfer.refer());
     return structs;
   }

@@ -14,6 +14,7 @@ using Format = DistributionFormat;
 
 std::vector<std::int64_t> indices_of(const IndexBlocks& blocks) {
   std::vector<std::int64_t> indices;
+  indices.reserve(static_cast<std::size_t>(blocks.size()));
   for (std::int64_t position = 0; position < blocks.size(); ++position) {
     indices.push_back(blocks.at(position));
   }

@@ -44,6 +44,7 @@ TEST(RegularDistribution, EveryElementIsHeldByItsOwnerAlone) {
     const RegularDistribution distribution = random.regular(shape);
     std::vector<std::int64_t> held(static_cast<std::size_t>(distribution.ranks()));
     std::vector<Region> parts;
+    parts.reserve(held.size());
     for (std::int64_t rank = 0; rank < distribution.ranks(); ++rank) {
       parts.push_back(distribution.part(rank));
     }

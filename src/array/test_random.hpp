@@ -37,6 +37,7 @@ class Random {
     const std::vector<std::int64_t> largest = {60, 24, 12, 7, 5};
     const std::int64_t most = largest[static_cast<std::size_t>(dimensions - 1)];
     std::vector<std::int64_t> extents;
+    extents.reserve(static_cast<std::size_t>(dimensions));
     for (std::int64_t d = 0; d < dimensions; ++d) {
       extents.push_back(chance(1) ? 0 : between(chance(70) ? (most + 1) / 2 : 1, most));
     }
@@ -128,6 +129,7 @@ class Random {
 // Every element of the array, in row-major order.
 inline std::vector<Indices> all_elements(const Shape& shape) {
   std::vector<Indices> elements;
+  elements.reserve(static_cast<std::size_t>(shape.elements()));
   for (std::int64_t number = 0; number < shape.elements(); ++number) {
     elements.push_back(index_of_number(shape, Order::row_major, number));
   }

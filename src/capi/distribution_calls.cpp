@@ -38,6 +38,7 @@ std::vector<std::string> words_of(std::string_view formats) {
 // Divides the ranks over the dimensions that are dealt.
 array::Indices chosen_grid(const std::vector<DistributionFormat>& formats, int ranks) {
   std::vector<int> extents;
+  extents.reserve(formats.size());
   for (const DistributionFormat& format : formats) {
     extents.push_back(format.kind == DistributionFormat::Kind::whole ? 1 : 0);
   }

@@ -80,6 +80,7 @@ struct Memory {
         layout = array::Layout::with_ghosts(extents, element_bytes, order, ghosts).value();
       } else if (kind == 2) {  // every other element
         std::vector<std::int64_t> strides;
+        strides.reserve(static_cast<std::size_t>(extents.size()));
         for (int d = 0; d < extents.size(); ++d) strides.push_back(2 * layout.stride(d));
         layout = array::Layout::strided(extents, element_bytes, strides, element_bytes).value();
       }
@@ -232,6 +233,7 @@ using weir::plan::Direction;
 weir::Status transfer(Collective& collective, Direction direction, std::vector<Tested>& arrays,
                       std::vector<std::unique_ptr<Passed>>& passed) {
   std::vector<ArrayPart> parts;
+  parts.reserve(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     parts.push_back(
         {arrays[i].file.get(), &passed[i]->held, passed[i]->memory.pieces, passed[i]->section});
@@ -286,6 +288,7 @@ void compare_files(Tested& tested, const std::string& what) {
 void read_step(Collective& collective, array::Random& random, std::vector<Tested>& arrays,
                const std::string& what) {
   std::vector<std::unique_ptr<Passed>> passed;
+  passed.reserve(arrays.size());
   for (const Tested& one : arrays) {
     passed.push_back(std::make_unique<Passed>(random, one.shape(), random.chance(50)));
   }

@@ -125,6 +125,7 @@ class WeirChannel final : public Channel {
                                                                : WEIR_SHARED_FILE;
     if (request.options.chunk) options.chunks = request.options.chunk->begin();
     std::vector<const char*> directories;
+    directories.reserve(request.directories.size());
     for (const std::string& one : request.directories) directories.push_back(one.c_str());
     if (directories.size() > 1) {
       options.directories = directories.data();

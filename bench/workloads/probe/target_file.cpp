@@ -140,6 +140,7 @@ Status TargetFile::check(const std::byte* image, std::int64_t begin, std::int64_
     const PayloadStream stream{
         .seed = payload_seed, .file = number_, .generation = part.generation};
     std::vector<PayloadStream> earlier;
+    earlier.reserve(part.generation);
     for (std::uint32_t before = 0; before < part.generation; ++before) {
       earlier.push_back({.seed = payload_seed, .file = number_, .generation = before});
     }

@@ -73,6 +73,7 @@ std::string FileNames::path(std::int64_t rank, std::int64_t repetition) const {
 
 std::vector<std::string> FileNames::directories() const {
   std::vector<std::string> all;
+  all.reserve(targets_.size());
   for (const Target& target : targets_) all.push_back(target.directory);
   return all;
 }

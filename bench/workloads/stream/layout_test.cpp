@@ -93,9 +93,9 @@ TEST(StreamLayout, StridedVisitsEveryStridethFirst) {
   const Layout layout{
       .block_bytes = 7 * 8, .transfer_bytes = 8, .pattern = Pattern::strided, .stride = 3};
   const VisitOrder order(layout, 0, 0);
-  std::vector<std::int64_t> visited;
-  for (std::int64_t position = 0; position < 7; ++position) {
-    visited.push_back(order.index(position));
+  std::vector<std::int64_t> visited(7);
+  for (std::size_t position = 0; position < 7; ++position) {
+    visited[position] = order.index(static_cast<std::int64_t>(position));
   }
   EXPECT_EQ(visited, (std::vector<std::int64_t>{0, 3, 6, 1, 4, 2, 5}));
 }

@@ -108,6 +108,7 @@ std::vector<double> true_spectrum(std::int64_t bins) {
 
 std::vector<double> first_guess(std::int64_t bins) {
   std::vector<double> spectrum;
+  spectrum.reserve(static_cast<std::size_t>(bins));
   for (std::int64_t bin = 0; bin < bins; ++bin) {
     spectrum.push_back(spectrum_of(1.5, middle_multipole(bin)));
   }

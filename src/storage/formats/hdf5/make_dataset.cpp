@@ -8,6 +8,7 @@ namespace {
 
 std::vector<hsize_t> sizes_of(const array::Indices& extents, array::Order order) {
   std::vector<hsize_t> sizes;
+  sizes.reserve(static_cast<std::size_t>(extents.size()));
   for (int depth = 0; depth < extents.size(); ++depth) {
     sizes.push_back(
         static_cast<hsize_t>(extents[array::dimension_at_depth(order, extents.size(), depth)]));
