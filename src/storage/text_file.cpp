@@ -1,5 +1,8 @@
 #include "storage/text_file.hpp"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstdint>
 
 #include "storage/engines/file.hpp"
@@ -10,7 +13,13 @@ namespace weir::storage {
 Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes) {
   auto file = File::open(path, {});
   if (!file) return file.error();
-  std::string text(most_bytes + 1, '\0');
+  // A file of known length takes no more than that, one byte to see that it ends apart.
+  struct stat information {};
+  std::size_t expected = most_bytes;
+  if (::fstat(file.value().descriptor(), &information) == 0 && S_ISREG(information.st_mode)) {
+    expected = std::min(most_bytes, static_cast<std::size_t>(information.st_size));
+  }
+  std::string text(expected + 1, '\0');
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t bytes = 0;

@@ -64,21 +64,21 @@ ExtentPlace ShardSlots::place_of(const array::Indices& chunk) const {
   return {shard, offset + slot * slot_bytes};
 }
 
-void ChunkTable::add(std::int64_t chunk, std::int64_t offset) {
+void ChunkTable::add(std::int64_t chunk, const ExtentPlace& place) {
   if (!runs_.empty()) {
     Run& last = runs_.back();
-    const bool follows = chunk == last.first + last.chunks;
+    const bool follows = chunk == last.first + last.chunks && place.file == last.place.file;
     if (follows && last.chunks == 1) {
-      last.distance = offset - last.offset;
+      last.distance = place.offset - last.place.offset;
       last.chunks = 2;
       return;
     }
-    if (follows && offset == last.offset + last.chunks * last.distance) {
+    if (follows && place.offset == last.place.offset + last.chunks * last.distance) {
       ++last.chunks;
       return;
     }
   }
-  runs_.push_back({.first = chunk, .chunks = 1, .offset = offset, .distance = 0});
+  runs_.push_back({.first = chunk, .chunks = 1, .place = place, .distance = 0});
 }
 
 std::optional<ExtentPlace> ChunkTable::place_of(std::int64_t chunk) const {
@@ -89,7 +89,7 @@ std::optional<ExtentPlace> ChunkTable::place_of(std::int64_t chunk) const {
   --run;
   const std::int64_t place = chunk - run->first;
   if (place >= run->chunks) return std::nullopt;
-  return ExtentPlace{0, run->offset + place * run->distance};
+  return ExtentPlace{run->place.file, run->place.offset + place * run->distance};
 }
 
 std::optional<ExtentPlace> ChunkExtents::place_of(std::int64_t chunk) const {

@@ -98,7 +98,7 @@ struct ShardSlots {
 class ChunkTable {
  public:
   // Chunks in ascending order; those left out are not in the file.
-  void add(std::int64_t chunk, std::int64_t offset);
+  void add(std::int64_t chunk, const ExtentPlace& place);
   [[nodiscard]] std::optional<ExtentPlace> place_of(std::int64_t chunk) const;
   [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(runs_.size()); }
   friend bool operator==(const ChunkTable&, const ChunkTable&) = default;
@@ -107,7 +107,7 @@ class ChunkTable {
   struct Run {
     std::int64_t first = 0;
     std::int64_t chunks = 1;
-    std::int64_t offset = 0;
+    ExtentPlace place;          // of the first
     std::int64_t distance = 0;  // between the first bytes of two chunks; of one chunk: unknown
 
     friend bool operator==(const Run&, const Run&) = default;

@@ -7,6 +7,7 @@
 
 #include "storage/formats/cdf/cdf_format.hpp"
 #include "storage/formats/hdf5/hdf5_format.hpp"
+#include "storage/formats/zarr/zarr_format.hpp"
 
 namespace weir::storage {
 
@@ -46,7 +47,8 @@ Result<FileMap> described_as(const FileDescription& file, FileMap opened) {
 std::span<const Format* const> all_formats() {
   static const std::vector<const Format*> formats = [] {
     std::vector<const Format*> built;
-    for (const Format* const one : {hdf5_format(), cdf_format(5), cdf_format(2), cdf_format(1)}) {
+    for (const Format* const one :
+         {hdf5_format(), cdf_format(5), cdf_format(2), cdf_format(1), zarr_format()}) {
       if (one != nullptr) built.push_back(one);
     }
     return built;

@@ -121,7 +121,7 @@ class ChunkReader {
     for (std::int64_t chunk = 0; chunk < grid_.chunks(); ++chunk) {
       haddr_t offset = HADDR_UNDEF;
       if (Reason reason = ask(chunk, offset)) return reason;
-      if (offset != HADDR_UNDEF) table.add(chunk, static_cast<std::int64_t>(offset));
+      if (offset != HADDR_UNDEF) table.add(chunk, {0, static_cast<std::int64_t>(offset)});
     }
     places = std::move(table);
     return std::nullopt;

@@ -1,0 +1,347 @@
+#include "storage/formats/zarr/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "storage/formats/zarr/fill_value.hpp"
+
+namespace weir::storage {
+namespace {
+
+using Json = ZarrJson;
+
+// In Zarr any array may be resized; this attribute says which are meant to.
+constexpr const char* grows_attribute = "_weir_grows";
+
+// ---- Writing ----------------------------------------------------------------------------------
+
+Json list_of(const array::Indices& indices) {
+  return std::vector<std::int64_t>(indices.begin(), indices.end());
+}
+
+Json named(const char* name, Json configuration) {
+  return {{"name", name}, {"configuration", std::move(configuration)}};
+}
+
+Json attributes_json(const std::vector<Attribute>& attributes) {
+  Json all = Json::object();
+  for (const Attribute& one : attributes) {
+    if (const auto* text = std::get_if<std::string>(&one.value)) {
+      all[one.name] = *text;
+    } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&one.value)) {
+      all[one.name] = whole->size() == 1 ? Json(whole->front()) : Json(*whole);
+    } else {
+      const auto& real = std::get<std::vector<double>>(one.value);
+      all[one.name] = real.size() == 1 ? Json(real.front()) : Json(real);
+    }
+  }
+  return all;
+}
+
+Json chunk_codecs(const ArrayDescription& array) {
+  Json codecs = Json::array();
+  if (array.order == array::Order::column_major) {
+    std::vector<int> order;
+    for (int d = array.shape.dimensions() - 1; d >= 0; --d) order.push_back(d);
+    codecs.push_back(named("transpose", {{"order", order}}));
+  }
+  codecs.push_back(named("bytes", {{"endian", "little"}}));
+  return codecs;
+}
+
+// ---- Reading ----------------------------------------------------------------------------------
+
+// The first thing found wrong stays the reason.
+class Reader {
+ public:
+  explicit Reader(const Json& document) : document_(document) {}
+
+  std::optional<std::string> reason;
+
+  void refuse(std::string why) {
+    if (!reason) reason = std::move(why);
+  }
+
+  // Null where there is none, or `from` is no object.
+  static const Json* member(const Json& from, const char* name) {
+    if (!from.is_object()) return nullptr;
+    const auto found = from.find(name);
+    return found == from.end() ? nullptr : &*found;
+  }
+  static std::string text(const Json* value) {
+    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+  }
+
+  array::Indices indices(const Json* value, const char* what, std::int64_t least) {
+    array::Indices numbers;
+    if (value == nullptr || !value->is_array() || value->size() > array::max_dimensions) {
+      refuse(fmt::format("its {} is no list of at most {} numbers", what, array::max_dimensions));
+      return numbers;
+    }
+    for (const Json& one : *value) {
+      const bool fits =
+          one.is_number_integer() &&
+          (!one.is_number_unsigned() || one.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
+          one.get<std::int64_t>() >= least;
+      if (!fits) refuse(fmt::format("its {} holds what is no number from {} on", what, least));
+      numbers.push_back(fits ? one.get<std::int64_t>() : least);
+    }
+    return numbers;
+  }
+
+  // An extension point's name; its configuration through `configuration`.
+  std::string extension(const Json* value, const Json*& configuration) {
+    static const Json nothing = Json::object();
+    configuration = &nothing;
+    if (value == nullptr) return {};
+    if (value->is_string()) return value->get<std::string>();
+    if (const Json* const found = member(*value, "configuration")) configuration = found;
+    return text(member(*value, "name"));
+  }
+
+  void read(ZarrArray& array) {
+    read_keys(array);
+    read_grid(array);
+    const Json* const transformers = member(document_, "storage_transformers");
+    if (transformers != nullptr && !transformers->empty()) refuse("it has storage transformers");
+    read_codecs(member(document_, "codecs"), array, true);
+  }
+
+ private:
+  void read_keys(ZarrArray& array) {
+    const Json* configuration = nullptr;
+    const std::string name = extension(member(document_, "chunk_key_encoding"), configuration);
+    std::string separator = text(member(*configuration, "separator"));
+    if (name == "default") {
+      if (separator.empty()) separator = "/";
+      array.key_prefix = "c" + separator;
+    } else if (name == "v2") {
+      if (separator.empty()) separator = ".";
+      array.key_prefix = "";
+    } else {
+      return refuse("its chunk keys are encoded as " + printable(name));
+    }
+    if (separator != "/" && separator != ".")
+      return refuse("its chunk keys have another separator");
+    array.separator = separator.front();
+  }
+
+  void read_grid(ZarrArray& array) {
+    const Json* configuration = nullptr;
+    const std::string name = extension(member(document_, "chunk_grid"), configuration);
+    if (name != "regular") return refuse("its chunk grid is not regular but " + printable(name));
+    array.description.chunk_extents =
+        indices(member(*configuration, "chunk_shape"), "chunk shape", 1);
+  }
+
+  void read_codecs(const Json* codecs, ZarrArray& array, bool may_shard) {
+    if (codecs == nullptr || !codecs->is_array() || codecs->empty() || codecs->size() > 16) {
+      return refuse("its codecs are no list");
+    }
+    bool has_bytes = false;
+    for (const Json& one : *codecs) {
+      const Json* configuration = nullptr;
+      const std::string name = extension(&one, configuration);
+      if (name == "transpose" && !has_bytes) {
+        read_transpose(*configuration, array);
+      } else if (name == "bytes" && !has_bytes) {
+        has_bytes = true;
+        if (text(member(*configuration, "endian")) == "big") array.byte_order = ByteOrder::big;
+      } else if (name == "sharding_indexed" && may_shard && codecs->size() == 1) {
+        return read_shards(*configuration, array);
+      } else {
+        return refuse("its chunks are encoded by " + printable(name));
+      }
+    }
+    if (!has_bytes) refuse("its codecs have no bytes");
+  }
+
+  void read_transpose(const Json& configuration, ZarrArray& array) {
+    const array::Indices order = indices(member(configuration, "order"), "transposition", 0);
+    bool reversed = order.size() == array.description.shape.dimensions();
+    bool alike = reversed;
+    for (int d = 0; d < order.size(); ++d) {
+      reversed = reversed && order[d] == order.size() - 1 - d;
+      alike = alike && order[d] == d;
+    }
+    if (reversed && !alike) array.description.order = array::Order::column_major;
+    if (!reversed && !alike) refuse("its chunks are transposed in part");
+  }
+
+  void read_shards(const Json& configuration, ZarrArray& array) {
+    array.description.shard_extents = array.description.chunk_extents;
+    array.description.chunk_extents =
+        indices(member(configuration, "chunk_shape"), "chunk shape inside shards", 1);
+    const std::string place = text(member(configuration, "index_location"));
+    array.index_at_end = place != "start";
+    if (place != "start" && place != "end" && !place.empty())
+      refuse("its shards' index is elsewhere");
+    const Json* const index = member(configuration, "index_codecs");
+    const Json* settings = nullptr;
+    if (index == nullptr || !index->is_array() || index->empty() || index->size() > 2 ||
+        extension(&(*index)[0], settings) != "bytes" ||
+        text(member(*settings, "endian")) != "little") {
+      return refuse("its shards' index is not little-endian");
+    }
+    array.index_summed = index->size() == 2;
+    if (array.index_summed && extension(&(*index)[1], settings) != "crc32c") {
+      return refuse("its shards' index is encoded by " +
+                    printable(extension(&(*index)[1], settings)));
+    }
+    read_codecs(member(configuration, "codecs"), array, false);
+  }
+
+  const Json& document_;
+};
+
+std::vector<std::string> dimension_names(const Json& document, int dimensions) {
+  const Json* const list = Reader::member(document, "dimension_names");
+  if (list == nullptr || !list->is_array() ||
+      list->size() != static_cast<std::size_t>(dimensions)) {
+    return {};
+  }
+  std::vector<std::string> names;
+  for (const Json& one : *list) {
+    if (!one.is_string()) return {};
+    names.push_back(one.get<std::string>());
+  }
+  return names;
+}
+
+std::optional<Attribute::Value> attribute_value(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const Json list = value.is_array() ? value : Json::array({value});
+  std::vector<std::int64_t> whole;
+  std::vector<double> real;
+  for (const Json& one : list) {
+    if (!one.is_number()) return std::nullopt;
+    real.push_back(one.get<double>());
+    const bool large = one.is_number_unsigned() &&
+                       one.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+    if (one.is_number_integer() && !large) whole.push_back(one.get<std::int64_t>());
+  }
+  if (whole.size() == real.size()) return whole;
+  return real;
+}
+
+}  // namespace
+
+Json zarr_array_document(const ArrayDescription& array) {
+  Json document;
+  document["zarr_format"] = 3;
+  document["node_type"] = "array";
+  document["shape"] = list_of(array.shape.extents());
+  document["data_type"] = array.type.name();
+  document["chunk_grid"] = named(
+      "regular", {{"chunk_shape", list_of(array.shard_extents.value_or(*array.chunk_extents))}});
+  document["chunk_key_encoding"] = named("default", {{"separator", "."}});
+  document["fill_value"] = fill_value_json(
+      array.type, array.fill.empty()
+                      ? std::vector<std::byte>(static_cast<std::size_t>(array.type.bytes()))
+                      : array.fill);
+  if (array.shard_extents) {
+    const Json index = {named("bytes", {{"endian", "little"}}), {{"name", "crc32c"}}};
+    document["codecs"] =
+        Json::array({named("sharding_indexed", {{"chunk_shape", list_of(*array.chunk_extents)},
+                                                {"codecs", chunk_codecs(array)},
+                                                {"index_codecs", index},
+                                                {"index_location", "end"}})});
+  } else {
+    document["codecs"] = chunk_codecs(array);
+  }
+  document["attributes"] = attributes_json(array.attributes);
+  if (array.grows) document["attributes"][grows_attribute] = true;
+  if (!array.dimension_names.empty()) document["dimension_names"] = array.dimension_names;
+  return document;
+}
+
+Json zarr_group_document(const std::vector<Attribute>& attributes) {
+  return {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", attributes_json(attributes)}};
+}
+
+std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
+                                                      const std::string& name) {
+  Reader reader(document);
+  array::Indices extents = reader.indices(Reader::member(document, "shape"), "shape", 0);
+  if (reader.reason) return *reader.reason;
+  const bool scalar = extents.empty();
+  if (scalar) extents.push_back(1);
+  const auto shape = array::Shape::create(extents);
+  if (!shape) return printable(shape.error().message);
+  const std::string type_name = Reader::text(Reader::member(document, "data_type"));
+  const auto type = array::ElementType::parse(type_name);
+  if (!type || type.value().kind() == array::ElementKind::record) {
+    return "its elements are no numbers of a kind that Weir has: " + printable(type_name);
+  }
+  ZarrArray array{.description = {.name = name, .shape = shape.value(), .type = type.value()},
+                  .scalar = scalar};
+  reader.read(array);
+  ArrayDescription& about = array.description;
+  if (about.chunk_extents && scalar) about.chunk_extents->push_back(1);
+  if (about.shard_extents && scalar) reader.refuse("it is a scalar in shards");
+  if (reader.reason) return *reader.reason;
+  if (type.value().bytes() == 1) array.byte_order = ByteOrder::little;
+
+  const Json* const fill = Reader::member(document, "fill_value");
+  auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
+  if (!element) return "its fill value is none of its type";
+  const bool zeros =
+      std::all_of(element->begin(), element->end(), [](std::byte b) { return b == std::byte{0}; });
+  if (!zeros) about.fill = *std::move(element);
+  about.dimension_names = dimension_names(document, scalar ? 0 : shape.value().dimensions());
+  about.attributes = zarr_attributes(document);
+  const Json* const attributes = Reader::member(document, "attributes");
+  about.grows = attributes != nullptr && Reader::member(*attributes, grows_attribute) != nullptr &&
+                about.order == array::Order::row_major;
+  // The same rules as for what Weir lays out: chunks and shards that fit the array.
+  const FormatAbilities anything = {.several_arrays = true,
+                                    .groups = true,
+                                    .attributes = true,
+                                    .dimension_names = true,
+                                    .chunks = true,
+                                    .shards = true,
+                                    .growing = true,
+                                    .column_major_chunks = true,
+                                    .fill = true};
+  ArrayDescription bare = about;
+  bare.attributes.clear();
+  bare.dimension_names.clear();
+  if (name.empty()) bare.name = "array";
+  if (const Status fine = check_description({.arrays = {bare}}, anything, "zarr"); !fine.ok()) {
+    return printable(fine.error().message);
+  }
+  return array;
+}
+
+std::vector<Attribute> zarr_attributes(const Json& document) {
+  std::vector<Attribute> attributes;
+  const Json* const all = Reader::member(document, "attributes");
+  if (all == nullptr || !all->is_object()) return attributes;
+  for (const auto& [name, value] : all->items()) {
+    if (name == grows_attribute) continue;
+    if (auto shown = attribute_value(value)) attributes.push_back({name, *std::move(shown)});
+  }
+  return attributes;
+}
+
+Status check_zarr_attributes(const std::vector<Attribute>& attributes) {
+  for (const Attribute& one : attributes) {
+    const auto* const real = std::get_if<std::vector<double>>(&one.value);
+    const bool finite =
+        real == nullptr ||
+        std::all_of(real->begin(), real->end(), [](double value) { return std::isfinite(value); });
+    if (!finite || one.name == grows_attribute) {
+      return invalid_argument(
+          fmt::format("attribute \"{}\" has a number that is not finite, which JSON does not know, "
+                      "or is Weir's own",
+                      one.name));
+    }
+  }
+  return {};
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,42 @@
+// zarr.json of an array or a group (Zarr v3), to and from descriptions.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "storage/formats/extent_map.hpp"
+#include "storage/formats/file_description.hpp"
+
+namespace weir::storage {
+
+using ZarrJson = nlohmann::ordered_json;
+
+// What an array's document says.
+struct ZarrArray {
+  ArrayDescription description;  // with chunk_extents, and shard_extents where there are shards
+  ByteOrder byte_order = ByteOrder::little;
+  bool scalar = false;            // of no dimensions; described as one element
+  std::string key_prefix = "c.";  // of the names of its files, before the first coordinate
+  char separator = '.';
+  bool index_at_end = true;  // of shards
+  bool index_summed = true;  // with a checksum
+};
+
+// An array that has chunk_extents. Its files are named c.0.1.2, so that no folder has to be made
+// for one of them.
+[[nodiscard]] ZarrJson zarr_array_document(const ArrayDescription& array);
+[[nodiscard]] ZarrJson zarr_group_document(const std::vector<Attribute>& attributes);
+
+// The reason where it is nothing that Weir can read; whatever the document is.
+[[nodiscard]] std::variant<ZarrArray, std::string> parse_zarr_array(const ZarrJson& document,
+                                                                    const std::string& name);
+// Those of text and finite numbers.
+[[nodiscard]] std::vector<Attribute> zarr_attributes(const ZarrJson& document);
+
+// Fails on numbers that JSON does not have.
+Status check_zarr_attributes(const std::vector<Attribute>& attributes);
+
+}  // namespace weir::storage

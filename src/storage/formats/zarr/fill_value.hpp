@@ -1,0 +1,22 @@
+// One element as JSON has it in a Zarr document: numbers, true and false, [real, imaginary], "NaN",
+// "Infinity", "-Infinity", and for other floats their bits as "0x...".
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "array/element_type.hpp"
+
+namespace weir::storage {
+
+// `element` has as many bytes as the type; records have no such form and give null.
+[[nodiscard]] nlohmann::ordered_json fill_value_json(const array::ElementType& type,
+                                                     const std::vector<std::byte>& element);
+
+// Nothing for what is no element of the type.
+[[nodiscard]] std::optional<std::vector<std::byte>> parse_fill_value(
+    const array::ElementType& type, const nlohmann::ordered_json& value);
+
+}  // namespace weir::storage

@@ -1,0 +1,27 @@
+// Shard files of Zarr's codec sharding_indexed: chunks, and an index of (offset, bytes) per chunk
+// in row-major order, little-endian, with all bits set for chunks that are not there, and a
+// CRC-32C.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/formats/extent_map.hpp"
+#include "storage/formats/zarr/document.hpp"
+
+namespace weir::storage {
+
+// The map of an array in shards as Weir lays them out: every chunk in the slot of its number in the
+// shard. Fails when a shard has more than 2^20 chunks or the array more than 65536 shards.
+[[nodiscard]] Result<ExtentMap> zarr_shard_map(const ZarrArray& array, const std::string& folder);
+
+// Makes the shards from row `first_row` of the grid of shards on, or writes their index anew:
+// chunks that are in the array are in it.
+Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64_t first_row);
+
+// Reads every shard's index. Where they are not as Weir lays them out the map gets a table. A
+// reason when a chunk is compressed, lies outside its file, or an index does not have its checksum.
+[[nodiscard]] std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map);
+
+}  // namespace weir::storage

@@ -1,0 +1,155 @@
+#include "storage/formats/zarr/store.hpp"
+
+#include <fmt/format.h>
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/text_file.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr const char* document_name = "zarr.json";
+// A parser should not be made to read gigabytes; consolidated documents are one of all nodes.
+constexpr std::size_t most_root_bytes = std::size_t{1} << 26;
+constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_nodes = 65536;
+constexpr std::size_t most_entries = std::size_t{1} << 20;
+constexpr int most_groups_deep = 32;
+
+Error corrupt(const std::string& file, std::string what) {
+  Error error = invalid_argument(std::move(what));
+  error.code = ErrorCode::corrupt;
+  error.file = file;
+  return error;
+}
+
+const ZarrJson* member(const ZarrJson& from, const char* name) {
+  if (!from.is_object()) return nullptr;
+  const auto found = from.find(name);
+  return found == from.end() ? nullptr : &*found;
+}
+
+bool is_node(const ZarrJson& document, const char* type) {
+  const ZarrJson* const found = member(document, "node_type");
+  return found != nullptr && found->is_string() && *found == type;
+}
+
+Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
+  const auto text = read_text_file(file, most);
+  if (!text) return text.error();
+  if (text.value().size() > most) {
+    return corrupt(file, fmt::format("it has over {} bytes, too many for a document", most));
+  }
+  ZarrJson document = ZarrJson::parse(text.value(), nullptr, false);
+  if (document.is_discarded() || !document.is_object()) {
+    return corrupt(file, "it is no JSON document of one object");
+  }
+  const ZarrJson* const version = member(document, "zarr_format");
+  if (version == nullptr || *version != 3) return corrupt(file, "it is no document of Zarr v3");
+  return document;
+}
+
+// Nodes below a group, by folders that have a document.
+class Walk {
+ public:
+  Walk(std::string root, ZarrDocuments& documents)
+      : root_(std::move(root)), documents_(documents) {}
+
+  Status into(const std::string& group, int depth) {
+    if (depth > most_groups_deep) return corrupt(root_, "its groups lie too deep in each other");
+    std::error_code failed;
+    for (std::filesystem::directory_iterator entry(zarr_folder(root_, group), failed), end;
+         !failed && entry != end; entry.increment(failed)) {
+      if (++entries_ > most_entries || documents_.size() > most_nodes) {
+        return corrupt(root_, "it has too many arrays and groups");
+      }
+      if (entry->is_symlink(failed) || !entry->is_directory(failed)) continue;
+      std::string name = group.empty() ? "" : group + "/";
+      name += entry->path().filename().string();
+      if (Status found = visit(name, depth); !found.ok()) return found;
+    }
+    if (failed) return system_failure("read folder", root_, -1, failed.value());
+    return {};
+  }
+
+ private:
+  Status visit(const std::string& name, int depth) {
+    std::error_code failed;
+    const std::string file = zarr_folder(root_, name) + document_name;
+    if (!std::filesystem::is_regular_file(file, failed)) return {};
+    auto document = read_document(file, most_document_bytes);
+    if (!document) return document.error();
+    const bool group = is_node(document.value(), "group");
+    documents_[name] = std::move(document).value();
+    return group ? into(name, depth + 1) : Status();
+  }
+
+  std::string root_;
+  ZarrDocuments& documents_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace
+
+std::string zarr_folder(const std::string& path, const std::string& name) {
+  return path + "/" + (name.empty() ? "" : name + "/");
+}
+
+Status write_zarr_document(const std::string& folder, const ZarrJson& document) {
+  std::string text = document.dump(2, ' ', false, ZarrJson::error_handler_t::replace) + "\n";
+  const std::string name = folder + document_name;
+  const std::string fresh = name + ".new";
+  auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
+  if (!file) return file.error();
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+  if (written.ok()) written = file.value().close();
+  if (!written.ok()) return written;
+  if (::rename(fresh.c_str(), name.c_str()) != 0) return system_failure("rename", name, -1, errno);
+  return {};
+}
+
+Status write_zarr_root(const std::string& path, const ZarrDocuments& documents) {
+  ZarrJson root = documents.at("");
+  ZarrJson all = ZarrJson::object();
+  for (const auto& [name, document] : documents) {
+    if (!name.empty()) all[name] = document;
+  }
+  if (is_node(root, "group")) {
+    root["consolidated_metadata"] = {
+        {"kind", "inline"}, {"must_understand", false}, {"metadata", std::move(all)}};
+  }
+  return write_zarr_document(zarr_folder(path, ""), root);
+}
+
+bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }
+
+Result<ZarrDocuments> read_zarr_documents(const std::string& path) {
+  const std::string file = zarr_folder(path, "") + document_name;
+  auto root = read_document(file, most_root_bytes);
+  if (!root) return root.error();
+  ZarrDocuments documents;
+  const ZarrJson* const consolidated = member(root.value(), "consolidated_metadata");
+  const ZarrJson* const all = consolidated == nullptr ? nullptr : member(*consolidated, "metadata");
+  if (all != nullptr && all->is_object()) {
+    if (all->size() > most_nodes) return corrupt(file, "it has too many arrays and groups");
+    for (const auto& [name, document] : all->items()) {
+      if (!name.empty()) documents[name] = document;
+    }
+  } else if (is_node(root.value(), "group")) {
+    if (Status walked = Walk(path, documents).into("", 0); !walked.ok()) return walked.error();
+  }
+  if (root.value().contains("consolidated_metadata")) root.value().erase("consolidated_metadata");
+  documents[""] = std::move(root).value();
+  return documents;
+}
+
+}  // namespace weir::storage
