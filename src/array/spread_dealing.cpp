@@ -1,6 +1,7 @@
 #include "array/spread_dealing.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "array/number_theory.hpp"
@@ -8,10 +9,14 @@
 namespace weir::array {
 namespace {
 
-// The golden ratio's fraction of 2^64; odd multiples of it are the other α.
+// The golden ratio's fraction of 2^64; odd multiples of it are other α that come around evenly on
+// long lines.
 constexpr std::uint64_t golden = 0x9E3779B97F4A7C15U;
-constexpr std::uint64_t tried = 16;
-// Chunks of one line or square that are looked at.
+constexpr std::uint64_t multiples = 16;
+// On short lines others do better: odd 32nds, moved by a little so that they never come around.
+constexpr std::uint64_t step = std::uint64_t{1} << 59U;
+constexpr std::uint64_t a_little = golden >> 10U;
+// Chunks of one line, square or half that are looked at.
 constexpr std::int64_t looked_at = 256;
 
 // How evenly a dealing spreads boxes of chunks: the most that a holder has, against an even share.
@@ -19,32 +24,56 @@ class Evenness {
  public:
   Evenness(const ChunkGrid& grid, std::int64_t together) : grid_(grid), together_(together) {}
 
-  // Of lines along each dimension and squares in each pair of dimensions, at three places.
-  double worst(const SpreadDealing& dealing) {
+  // Of lines along each dimension and squares in each pair of dimensions, at three places, and of
+  // the middle half along each dimension: the worst first, then the sum of all.
+  std::pair<double, double> of(const SpreadDealing& dealing) {
+    worst_ = 1;
+    sum_ = 0;
     const Indices& counts = grid_.counts();
     std::int64_t side = 1;
     while (side * side < std::min(dealing.holders(), looked_at)) ++side;
     const std::int64_t line = std::min(2 * dealing.holders(), looked_at);
-    double most = 1;
     for (const std::int64_t third : {0, 1, 2}) {
       Indices place;
       for (const std::int64_t count : counts) place.push_back(count * third / 3);
       for (int d = 0; d < counts.size(); ++d) {
         Box box{place, Indices(counts.size(), 1)};
         box.extent[d] = line;
-        most = std::max(most, share(dealing, box));
+        add(dealing, box);
         for (int other = d + 1; other < counts.size(); ++other) {
           box.extent[d] = side;
           box.extent[other] = side;
-          most = std::max(most, share(dealing, box));
+          add(dealing, box);
           box.extent[other] = 1;
         }
       }
     }
-    return most;
+    for (int d = 0; d < counts.size(); ++d) add(dealing, middle_half(d));
+    return {worst_, sum_};
   }
 
  private:
+  // As much of it as is looked at.
+  [[nodiscard]] Box middle_half(int dimension) const {
+    const Indices& counts = grid_.counts();
+    Box half{Indices(counts.size()), Indices(counts.size(), 1)};
+    half.lower[dimension] = counts[dimension] / 4;
+    half.extent[dimension] = std::clamp<std::int64_t>(counts[dimension] / 2, 1, looked_at);
+    std::int64_t left = looked_at / half.extent[dimension];
+    for (int d = counts.size() - 1; d >= 0; --d) {
+      if (d == dimension) continue;
+      half.extent[d] = std::clamp<std::int64_t>(left, 1, counts[d]);
+      left /= half.extent[d];
+    }
+    return half;
+  }
+
+  void add(const SpreadDealing& dealing, const Box& box) {
+    const double one = share(dealing, box);
+    worst_ = std::max(worst_, one);
+    sum_ += one;
+  }
+
   double share(const SpreadDealing& dealing, Box box) {
     box = intersect(box, {Indices(box.dimensions()), grid_.counts()});
     has_.assign(static_cast<std::size_t>(dealing.holders()), 0);
@@ -67,6 +96,8 @@ class Evenness {
   const ChunkGrid& grid_;
   std::int64_t together_;
   std::vector<std::int64_t> has_;
+  double worst_ = 1;
+  double sum_ = 0;
 };
 
 }  // namespace
@@ -78,15 +109,18 @@ SpreadDealing SpreadDealing::for_grid(const ChunkGrid& grid, std::int64_t togeth
   SpreadDealing best(holders);
   if (holders == 1 || grid.chunks() == 0) return best;
   Evenness evenness(grid, together);
-  double least = evenness.worst(best);
-  for (std::uint64_t multiple = 1; multiple < tried && least > 1; ++multiple) {
-    const SpreadDealing other(holders, golden * (2 * multiple + 1));
-    const double worst = evenness.worst(other);
-    if (worst < least) {
-      least = worst;
+  auto least = evenness.of(best);
+  const auto look_at = [&](std::uint64_t turn) {
+    if (least.first <= 1) return;
+    const SpreadDealing other(holders, turn);
+    const auto found = evenness.of(other);
+    if (found < least) {
+      least = found;
       best = other;
     }
-  }
+  };
+  for (std::uint64_t m = 1; m < multiples; ++m) look_at(golden * (2 * m + 1));
+  for (std::uint64_t m = 0; m < multiples; ++m) look_at(step * m + step / 2 + a_little);
   return best;
 }
 

@@ -9,8 +9,8 @@
 //
 // so that whatever steps a line takes through the numbers, it comes around evenly (declustering by
 // golden ratio sequences: Chen, Bhatia, Sinha, IEEE TKDE 2003). Which of a few α does best depends
-// on the grid: for_grid() tries them on its lines and squares. Every group being a permutation,
-// each holder has one of each group, and both ways are in closed form.
+// on the grid: for_grid() tries them on its lines, squares and halves. Every group being a
+// permutation, each holder has one of each group, and both ways are in closed form.
 #pragma once
 
 #include <cstdint>

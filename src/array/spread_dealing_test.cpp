@@ -66,5 +66,24 @@ TEST(SpreadDealing, SpreadsLinesAlongEveryDimension) {
   }
 }
 
+// Half of the columns or rows of natural chunks, which in turn would be with half of the holders.
+TEST(SpreadDealing, SpreadsHalvesOfSmallGrids) {
+  struct Case {
+    Indices counts;
+    std::int64_t holders;
+  };
+  for (const Case& one : {Case{{4, 4}, 4}, Case{{4, 8}, 4}, Case{{8, 4}, 4}, Case{{16, 16}, 16}}) {
+    const auto grid = ChunkGrid::create(Shape::create(one.counts).value(), Indices(2, 1)).value();
+    const auto dealing = SpreadDealing::for_grid(grid, 1, one.holders);
+    for (const int d : {0, 1}) {
+      Box half{Indices(2), one.counts};
+      half.lower[d] = one.counts[d] / 4;
+      half.extent[d] = one.counts[d] / 2;
+      EXPECT_EQ(most_of(dealing, grid, half) * one.holders, half.elements())
+          << one.counts[0] << " x " << one.counts[1] << ", dimension " << d;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::array
