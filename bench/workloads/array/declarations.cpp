@@ -102,6 +102,12 @@ std::vector<Setting> file_settings() {
        .metavar = "HOW",
        .help = "weir: who writes what",
        .choices = {"automatic", "direct", "node", "two-phase", "server-directed"}},
+      {.name = "explain",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help =
+           "weir: print what each direction will do, what each strategy is reckoned to take, and "
+           "why"},
       {.name = "aggregators",
        .kind = Kind::integer,
        .default_value = "0",

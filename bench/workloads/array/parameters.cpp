@@ -118,6 +118,7 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
   };
   if (api != Api::weir) {
     if (options.strategy != "automatic") return only_weir("--strategy");
+    if (options.explain) return only_weir("--explain");
     if (options.layout != "shared") return only_weir("--layout");
     if (options.column_major) return only_weir("--file-order");
     if (options.buffers != 0) return only_weir("--buffers");
@@ -250,6 +251,7 @@ Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
   options.buffer_bytes = settings.integer("buffer");
   options.buffers = settings.integer("buffers");
   options.strategy = settings.text("strategy");
+  options.explain = settings.flag("explain");
   options.layout = settings.text("layout");
   options.column_major = settings.text("file-order") == "column-major";
   if (settings.has("hints")) options.hints_file = settings.text("hints");

@@ -91,6 +91,7 @@ TEST(ArrayParameters, WhatCannotBeIsRefusedByName) {
       {{"--chunk", "8x8", "--chunk-counts", "2x2", "--api", "hdf5"}, "give one of them"},
       {{"--chunk", "8x8x8", "--api", "hdf5"}, "--chunk 8x8x8"},
       {{"--strategy", "direct", "--api", "posix"}, "--strategy is for weir"},
+      {{"--explain"}, "--explain is for weir"},
       {{"--layout", "per-rank"}, "--layout is for weir"},
       {{"--layout", "per-rank", "--api", "weir"}, "--layout per-rank: chunks are dealt"},
       {{"--directory", "a,b", "--api", "weir,mpiio"}, "--directory: weir writes one file"},

@@ -1,5 +1,6 @@
 // Weir's own interface, through its public header. One session serves all repetitions, as it would
 // the steps of an application: what it keeps of a plan is used again.
+#include <fmt/format.h>
 #include <weir/weir.h>
 
 #include <utility>
@@ -49,9 +50,22 @@ class Session final : public Kept {
   }
 
   [[nodiscard]] weir_session* handle() const { return session_; }
+  // Prints what transfers like this one will do, once for each direction.
+  Status explain(const weir_transfer& transfer, bool writing, const std::string& path) {
+    bool& explained = writing ? write_explained_ : read_explained_;
+    if (std::exchange(explained, true)) return {};
+    const char* text = nullptr;
+    const int code =
+        weir_session_explain(session_, writing ? WEIR_WRITE : WEIR_READ, 1, &transfer, &text);
+    if (code < 0) return failure("weir_session_explain", path, code);
+    fmt::print(stderr, "{}: {}\n", writing ? "write" : "read", text);
+    return {};
+  }
 
  private:
   weir_session* session_ = nullptr;
+  bool write_explained_ = false;
+  bool read_explained_ = false;
 };
 
 class WeirChannel final : public Channel {
@@ -76,6 +90,11 @@ class WeirChannel final : public Channel {
                                       request.part.distribution());
     if (status.ok()) status = request.create ? create(request) : open_existing(request);
     return status;
+  }
+
+  Status explain(Session& session, bool writing) {
+    const weir_section asked = section();
+    return session.explain(transfer_of(asked), writing, path_);
   }
 
   Status write(const std::byte* memory) override {
@@ -143,13 +162,20 @@ class WeirChannel final : public Channel {
     return code < 0 ? Status(failure("weir_array_open", path_, code)) : Status();
   }
 
-  Status transfer(bool writing, std::byte* memory) {
-    const weir_section section = {
-        .start = start_.begin(), .count = count_.begin(), .stride = stride_.begin()};
+  [[nodiscard]] weir_section section() const {
+    return {.start = start_.begin(), .count = count_.begin(), .stride = stride_.begin()};
+  }
+  weir_transfer transfer_of(const weir_section& section) {
     weir_transfer one = {};
     one.array = array_;
     one.distribution = distribution_;
     one.section = section_ ? &section : nullptr;
+    return one;
+  }
+
+  Status transfer(bool writing, std::byte* memory) {
+    const weir_section asked = section();
+    weir_transfer one = transfer_of(asked);
     one.data = memory;
     const int code =
         writing ? weir_write_many(session_, 1, &one) : weir_read_many(session_, 1, &one);
@@ -175,9 +201,13 @@ Result<std::unique_ptr<Channel>> open_weir_channel(const ChannelRequest& request
     if (Status opened = session->open(request); !opened) return opened.error();
     *request.kept = std::move(session);
   }
-  weir_session* session = static_cast<const Session&>(**request.kept).handle();
-  auto channel = std::make_unique<WeirChannel>(request, session);
+  auto& session = static_cast<Session&>(**request.kept);
+  auto channel = std::make_unique<WeirChannel>(request, session.handle());
   if (Status opened = channel->open(request); !opened) return opened.error();
+  // By one rank, as it moves nothing; what is written before a section is, is no transfer of its.
+  if (request.options.explain && !request.whole && request.job.rank == 0) {
+    if (Status told = channel->explain(session, request.write); !told) return told.error();
+  }
   return std::unique_ptr<Channel>(std::move(channel));
 }
 
