@@ -7,7 +7,7 @@ An array of float64 dealt BLOCK,BLOCK,BLOCK: each rank's rows in the file have 6
 1 MiB. R is the rate of contiguous pieces of the same bytes by the same ranks, in turn with the
 others. Nothing is made durable, on any side; every element that is read is verified, outside the
 times. An interface that does not end within --seconds is named and left. Weir, ROMIO, HDF5 and
-PnetCDF take five minutes; --all adds OMPIO and every rank's own rows, which take many.
+PnetCDF take three minutes; --all adds OMPIO and every rank's own rows, which take many.
 """
 
 from __future__ import annotations
