@@ -94,7 +94,9 @@ TEST_F(Requests, AreExplainedByEachRankAlone) {
     array.write(columns, numbers);
     // The plan that explaining made is used; on other ranks there is none.
     EXPECT_EQ(one->figures().plan_reused, rank_of_world() == 0 ? 1 : 0);
-    if (one == &forced) EXPECT_EQ(one->figures().strategy, 4);
+    if (one == &forced) {
+      EXPECT_EQ(one->figures().strategy, 4);
+    }
   }
 }
 
