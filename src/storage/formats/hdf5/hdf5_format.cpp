@@ -226,6 +226,10 @@ class Hdf5Format final : public Format {
   Result<FileMap> make_room(const std::string& path, std::int64_t steps) const override {
     if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
     const Hdf5Silence silence;
+    // Opened for writing, an empty file would be made a new one.
+    if (H5Fis_hdf5(path.c_str()) <= 0) {
+      return hdf5_failure("open the file", path, ErrorCode::corrupt);
+    }
     const Hdf5Handle access = hdf5_access(1);
     Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()));
     if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::io);

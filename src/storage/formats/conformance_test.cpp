@@ -1,0 +1,141 @@
+// What every format of this build does alike, each by its declared abilities.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "storage/formats/format.hpp"
+#include "storage/formats/test_transfer.hpp"
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::ElementKind;
+
+array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
+  return array::Shape::create(extents).value();
+}
+
+// One array of each kind that the format has.
+FileDescription all_it_can(const FormatAbilities& able) {
+  FileDescription file;
+  const std::string group = able.groups ? "group/" : "";
+  const auto add = [&](ArrayDescription one) {
+    if (able.attributes) one.attributes = {{"units", "m"}};
+    file.arrays.push_back(std::move(one));
+  };
+  for (const ElementKind kind : {ElementKind::int8, ElementKind::int16, ElementKind::int32,
+                                 ElementKind::float32, ElementKind::float64}) {
+    const array::ElementType type(kind);
+    add({.name = group + type.name(), .shape = shape_of({4, 3, 5}), .type = type});
+  }
+  add({.name = "column_major",
+       .shape = shape_of({4, 7}),
+       .order = able.dense || able.column_major_chunks ? array::Order::column_major
+                                                       : array::Order::row_major});
+  if (able.chunks) {
+    add({.name = "chunks", .shape = shape_of({7, 9}), .chunk_extents = array::Indices{3, 4}});
+  }
+  if (able.shards) {
+    add({.name = "shards",
+         .shape = shape_of({7, 9}),
+         .chunk_extents = array::Indices{3, 4},
+         .shard_extents = array::Indices{6, 4}});
+  }
+  if (able.growing) {
+    for (const char* name : {"first", "second"}) {
+      add({.name = name, .shape = shape_of({2, 3}), .type = ElementKind::int32, .grows = true});
+    }
+  }
+  return file;
+}
+
+class EveryFormat : public testing::TestWithParam<const Format*> {
+ protected:
+  [[nodiscard]] const Format& format() const { return *GetParam(); }
+  [[nodiscard]] std::string path() const { return folder_.path("file"); }
+
+ private:
+  TestFolder folder_;
+};
+
+TEST_P(EveryFormat, IsFoundByItsName) {
+  const auto found = find_format(format().name());
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found.value(), &format());
+  const auto none = find_format("tiff");
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().text().find(format().name()), std::string::npos);
+}
+
+TEST_P(EveryFormat, HoldsWhatWasWrittenThroughItsMaps) {
+  const FileDescription file = all_it_can(format().abilities());
+  const auto map = format().lay_out(file, path());
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  ASSERT_EQ(map.value().arrays.size(), file.arrays.size());
+  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+    EXPECT_EQ(map.value().arrays[i].description.name, file.arrays[i].name);
+    write_array(map.value().arrays[i].map, static_cast<std::int64_t>(i));
+  }
+  // After all were written: none lies in another.
+  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+    EXPECT_EQ(wrong_elements(map.value().arrays[i].map, static_cast<std::int64_t>(i)), 0)
+        << file.arrays[i].name;
+  }
+  const auto opened = format().open(path());
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_TRUE(opened.value().refused.empty());
+  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+    const auto found = opened.value().get(file.arrays[i].name);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    EXPECT_EQ(found.value()->description.attributes, file.arrays[i].attributes);
+    if (file.arrays[i].order == array::Order::row_major) {
+      EXPECT_EQ(wrong_elements(found.value()->map, static_cast<std::int64_t>(i)), 0)
+          << file.arrays[i].name;
+    }
+  }
+}
+
+TEST_P(EveryFormat, KeepsEarlierStepsWhenThereIsRoomForMore) {
+  if (!format().abilities().growing) GTEST_SKIP() << "nothing grows in this format";
+  ASSERT_TRUE(format().lay_out(all_it_can(format().abilities()), path()).ok());
+  for (std::int64_t steps = 2; steps <= 6; steps += 2) {
+    const auto room = format().make_room(path(), steps);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    std::int64_t seed = 0;
+    for (const char* name : {"first", "second"}) {
+      const ExtentMap& map = room.value().find(name)->map;
+      EXPECT_EQ(map.shape, shape_of({steps, 3}));
+      if (steps == 2) write_array(map, ++seed);
+    }
+    ASSERT_TRUE(format().commit(path(), steps).ok());
+    const auto opened = format().open(path());
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    EXPECT_EQ(opened.value().find("first")->map.shape, shape_of({steps, 3}));
+    seed = 0;
+    for (const char* name : {"first", "second"}) {
+      const ExtentMap& map = opened.value().find(name)->map;
+      // Steps that were not written are zeros, or in no file.
+      const std::int64_t wrong = wrong_elements(map, ++seed, std::vector<std::byte>(4));
+      EXPECT_EQ(wrong, (steps - 2) * 3) << name;
+    }
+  }
+  EXPECT_FALSE(format().make_room(path(), 3).ok());
+}
+
+TEST_P(EveryFormat, RefusesWhatIsNoFileOfIts) {
+  EXPECT_FALSE(format().open(path()).ok());
+  ASSERT_EQ(::close(::open(path().c_str(), O_CREAT | O_WRONLY, 0666)), 0);
+  const auto opened = format().open(path());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_FALSE(opened.error().text().empty());
+  EXPECT_FALSE(format().make_room(path(), 1).ok());
+  EXPECT_FALSE(format().lay_out({.arrays = {{.name = "", .shape = shape_of({1})}}}, path()).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(all_formats()),
+                         [](const auto& one) { return std::string(one.param->name()); });
+
+}  // namespace
+}  // namespace weir::storage
