@@ -53,6 +53,8 @@ class Results:
 
 def load_results(folder: Path) -> Results:
     """A campaign's folder as `weir campaign` leaves it; unfinished runs are left out."""
+    if not (folder / "campaign.json").is_file():
+        return Results(folder.name, [])
     campaign = json.loads((folder / "campaign.json").read_text())
     runs = []
     for planned in campaign["runs"]:
