@@ -70,7 +70,7 @@ TEST(SpreadDealing, SpreadsLinesAlongEveryDimension) {
 TEST(SpreadDealing, SpreadsHalvesOfSmallGrids) {
   struct Case {
     Indices counts;
-    std::int64_t holders;
+    std::int64_t holders = 0;
   };
   for (const Case& one : {Case{{4, 4}, 4}, Case{{4, 8}, 4}, Case{{8, 4}, 4}, Case{{16, 16}, 16}}) {
     const auto grid = ChunkGrid::create(Shape::create(one.counts).value(), Indices(2, 1)).value();

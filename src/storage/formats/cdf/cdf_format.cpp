@@ -125,8 +125,8 @@ class CdfFormat final : public Format {
       return invalid_argument(
           fmt::format("{} steps in \"{}\", which has no room for them", steps, printable(path)));
     }
-    const Status written = write_at(
-        file.value(), encoded_cdf_records(header.value().version, steps), cdf_records_offset);
+    Status written = write_at(file.value(), encoded_cdf_records(header.value().version, steps),
+                              cdf_records_offset);
     if (!written.ok()) return written;
     return file.value().close();
   }
