@@ -10,6 +10,7 @@ namespace weir::aggregation {
 namespace {
 
 constexpr std::size_t most_slices = 1024;  // of one system call
+constexpr std::int64_t most_bytes_with_holes = 4 << 20;
 
 }  // namespace
 
@@ -35,6 +36,8 @@ void DirectMove::move_piece(const plan::Piece& piece) {
     const std::int64_t file = slab.file - part_->first_file;
     if (file != file_) flush();
     file_ = file;
+    // Holes that other ranks ask for are in memory by the time, or on their way.
+    reads_holes_ = !context_.writing() && plan::buffer_to_file(slab).runs() > 1;
     move_runs(plan::memory_to_file(block, memory.layout, slab), memory.data);
   }
   flush();
@@ -45,11 +48,30 @@ void DirectMove::move_runs(const array::StridedCopy& copy, std::byte* memory) {
   std::int64_t from = 0;
   std::int64_t to = 0;
   while (status_.ok() && runs.next(from, to)) {
-    if (slices_.size() == most_slices || (!slices_.empty() && to != batch_end_)) flush();
-    if (slices_.empty()) batch_offset_ = to;
+    if (!joins(to)) flush();
+    if (slices_.empty()) {
+      batch_offset_ = to;
+    } else if (to > batch_end_) {
+      slices_.push_back({hole_.data(), to - batch_end_});
+    }
     slices_.push_back({memory + from, copy.bytes});
     batch_end_ = to + copy.bytes;
   }
+}
+
+// Whether a run at `offset` goes on with the batch: next to it or, where storage is read, behind a
+// hole that is read with it.
+bool DirectMove::joins(std::int64_t offset) {
+  if (slices_.empty()) return true;
+  if (slices_.size() + 2 > most_slices) return false;  // a hole and the run
+  if (offset == batch_end_) return true;
+  const std::int64_t hole = offset - batch_end_;
+  if (!reads_holes_ || hole < 0 || hole > widest_cold_hole ||
+      offset - batch_offset_ > most_bytes_with_holes || !part_->file->files().cold(file_)) {
+    return false;
+  }
+  hole_.resize(static_cast<std::size_t>(widest_cold_hole));
+  return true;
 }
 
 void DirectMove::flush() {

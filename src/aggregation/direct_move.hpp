@@ -26,6 +26,7 @@ class DirectMove final : public Move {
  private:
   void move_piece(const plan::Piece& piece);
   void move_runs(const array::StridedCopy& copy, std::byte* memory);
+  [[nodiscard]] bool joins(std::int64_t offset);
   void flush();
 
   MoveContext context_;
@@ -37,8 +38,10 @@ class DirectMove final : public Move {
   const RequestedPart* part_ = nullptr;
   std::int64_t file_ = 0;               // of its array
   std::vector<storage::Slice> slices_;  // contiguous in the file, from batch_offset_ on
+  bool reads_holes_ = false;            // where storage is read
   std::int64_t batch_offset_ = 0;
   std::int64_t batch_end_ = 0;
+  std::vector<std::byte> hole_;  // where what lies between runs is read to
 };
 
 }  // namespace weir::aggregation

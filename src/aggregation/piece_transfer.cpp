@@ -1,5 +1,6 @@
 #include "aggregation/piece_transfer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,8 +13,9 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   const RequestedPart& part = context_.part_of(piece);
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
-  plan::FileWindows windows(std::move(extents),
-                            plan::widest_gap(*context_.plan, piece.id.array, context_.rates));
+  std::int64_t gap = plan::widest_gap(*context_.plan, piece.id.array, context_.rates);
+  if (!context_.writing() && part.file->files().cold()) gap = std::max(gap, widest_cold_hole);
+  plan::FileWindows windows(std::move(extents), gap);
   Status status;
   while (status.ok() && windows.next(window_)) {
     status = window_.extents.size() == 1 ? move_extent(part, window_.extents.front(), buffer)

@@ -4,7 +4,7 @@
 //   WEIR_FAULT="rank=0,call=pread,nth=1,effect=flip"     the call has this effect instead
 //
 //   rank    of the job; without it every rank is affected
-//   call    open | pwrite | pread | fsync | fdatasync; pwritev counts as pwrite, preadv as pread
+//   call    open | pwrite | pread | fsync | fdatasync; pwritev counts as pwrite, preadv and preadv2 as pread
 //   nth     the how-manieth such call of the process on a test file; 1 when not given
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
 //   effect  flip    one bit of the data is flipped, in the file (pwrite) or on the way back (pread)
@@ -351,6 +351,15 @@ ssize_t preadv64(int descriptor, const struct iovec* parts, int count, off_t off
   return got;
 }
 
+ssize_t preadv64v2(int descriptor, const struct iovec* parts, int count, off_t offset, int flags) {
+  REAL(ssize_t, "preadv64v2", int, const struct iovec*, int, off_t, int);
+  char path[PATH_MAX];
+  parse_when_changed();
+  if (!fault.armed || !path_of(descriptor, path) || !is_test_file(path))
+    return real(descriptor, parts, count, offset, flags);
+  return preadv64(descriptor, parts, count, offset);
+}
+
 // Names of a 64-bit system's 32-bit interface: off_t has 64 bits here.
 _Static_assert(sizeof(off_t) == 8, "off_t must have 64 bits");
 ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
@@ -364,6 +373,9 @@ ssize_t pwritev(int descriptor, const struct iovec* parts, int count, off_t offs
 }
 ssize_t preadv(int descriptor, const struct iovec* parts, int count, off_t offset) {
   return preadv64(descriptor, parts, count, offset);
+}
+ssize_t preadv2(int descriptor, const struct iovec* parts, int count, off_t offset, int flags) {
+  return preadv64v2(descriptor, parts, count, offset, flags);
 }
 
 // Sets errno and returns 1 when the call is to fail.

@@ -118,7 +118,7 @@ RawFiles::Place RawFiles::place_of_chunk(std::int64_t chunk) const {
   return {array_.dealing().holder(chunk), array_.offset + chunk / array_.files * slot_bytes_};
 }
 
-Result<const File*> RawFiles::opened(std::int64_t number) {
+Result<RawFiles::Open*> RawFiles::opened(std::int64_t number) {
   const auto found = open_.find(number);
   if (found != open_.end()) return &found->second;
   if (open_.size() >= most_open) {
@@ -126,7 +126,7 @@ Result<const File*> RawFiles::opened(std::int64_t number) {
   }
   auto file = File::open(data_path(array_, path_, number), {.read = true, .write = writable_});
   if (!file) return file.error();
-  return &open_.emplace(number, std::move(file).value()).first->second;
+  return &open_.emplace(number, Open{std::move(file).value(), {}}).first->second;
 }
 
 Status RawFiles::write(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
@@ -135,7 +135,7 @@ Status RawFiles::write(std::int64_t file, std::span<const Slice> slices, std::in
   if (!open) return open.error();
   written_.insert(file);
   for (const Slice& slice : slices) traffic.written += slice.bytes;
-  return write_slices(*open.value(), slices, offset, traffic.calls);
+  return write_slices(open.value()->file, slices, offset, traffic.calls);
 }
 
 Status RawFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
@@ -145,18 +145,29 @@ Status RawFiles::read(std::int64_t file, std::span<const Slice> slices, std::int
   std::int64_t wanted = 0;
   for (const Slice& slice : slices) wanted += slice.bytes;
   std::int64_t bytes = 0;
-  Status status = read_slices(*open.value(), slices, offset, bytes, traffic.calls);
+  Status status =
+      open.value()->reading.read(open.value()->file, slices, offset, bytes, traffic.calls);
   traffic.read += bytes;
   if (status.ok() && bytes < wanted) {
     Error error;
     error.code = ErrorCode::short_transfer;
     error.operation = "read";
-    error.file = open.value()->path();
+    error.file = open.value()->file.path();
     error.offset = offset + bytes;
     error.message = fmt::format("short read: the file ends after {} of {} bytes", bytes, wanted);
     return error;
   }
   return status;
+}
+
+bool RawFiles::cold(std::int64_t file) const {
+  const auto found = open_.find(file);
+  return found != open_.end() && found->second.reading.cold();
+}
+
+bool RawFiles::cold() const {
+  return std::any_of(open_.begin(), open_.end(),
+                     [](const auto& one) { return one.second.reading.cold(); });
 }
 
 Status RawFiles::sync() {
@@ -165,7 +176,7 @@ Status RawFiles::sync() {
   if (written_.size() > 1) {
     for (const std::int64_t number : written_) {
       if (const auto found = open_.find(number); found != open_.end()) {
-        (void)::sync_file_range(found->second.descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
+        (void)::sync_file_range(found->second.file.descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
       }
     }
   }
@@ -175,9 +186,9 @@ Status RawFiles::sync() {
     if (!open) return open.error();
     int failed = 0;
     do {
-      failed = ::fdatasync(open.value()->descriptor());
+      failed = ::fdatasync(open.value()->file.descriptor());
     } while (failed != 0 && errno == EINTR);
-    if (failed != 0) return system_failure("fdatasync", open.value()->path(), -1, errno);
+    if (failed != 0) return system_failure("fdatasync", open.value()->file.path(), -1, errno);
   }
   written_.clear();
   return {};
@@ -185,8 +196,8 @@ Status RawFiles::sync() {
 
 Status RawFiles::close() {
   Status first;
-  for (auto& [number, file] : open_) {
-    Status closed = file.close();
+  for (auto& [number, open] : open_) {
+    Status closed = open.file.close();
     if (first.ok()) first = std::move(closed);
   }
   open_.clear();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "storage/engines/cold_reading.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/raw_array.hpp"
@@ -50,6 +51,10 @@ class RawFiles {
   Status read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
               FileTraffic& traffic);
 
+  // Whether pages of the file, or of any, were lately found not to be in memory when it was read.
+  [[nodiscard]] bool cold(std::int64_t file) const;
+  [[nodiscard]] bool cold() const;
+
   // Makes what this process wrote durable.
   Status sync();
   // Closes all files; the first error.
@@ -57,13 +62,17 @@ class RawFiles {
   [[nodiscard]] std::int64_t open_files() const { return static_cast<std::int64_t>(open_.size()); }
 
  private:
-  Result<const File*> opened(std::int64_t number);
+  struct Open {
+    File file;
+    ColdReading reading;
+  };
+  Result<Open*> opened(std::int64_t number);
 
   RawArray array_;
   std::string path_;
   bool writable_;
   std::int64_t slot_bytes_ = 0;
-  std::map<std::int64_t, File> open_;
+  std::map<std::int64_t, Open> open_;
   std::set<std::int64_t> written_;  // since the last sync
 };
 
