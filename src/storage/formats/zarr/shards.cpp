@@ -13,9 +13,9 @@
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
+#include "storage/codecs/crc32c.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
-#include "storage/formats/zarr/crc32c.hpp"
 
 namespace weir::storage {
 namespace {

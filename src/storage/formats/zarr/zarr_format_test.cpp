@@ -8,8 +8,8 @@
 #include <span>
 #include <sstream>
 
+#include "storage/codecs/crc32c.hpp"
 #include "storage/formats/test_transfer.hpp"
-#include "storage/formats/zarr/crc32c.hpp"
 #include "storage/formats/zarr/document.hpp"
 #include "storage/formats/zarr/fill_value.hpp"
 #include "storage/test_folder.hpp"

@@ -1,0 +1,16 @@
+// Reversing the bytes of numbers: between memory, which is little-endian, and files of the other
+// byte order. As fast as copying, by the widest instructions that the processor has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::storage {
+
+// Copies `bytes` bytes, those of each number of `number_bytes` in reverse order. `from` and `to`
+// are the same (in place) or do not overlap, and need not be aligned. number_bytes is 1 (a mere
+// copy), 2, 4 or 8 and divides `bytes`: bytes_swapped_together() of extent_map.hpp gives it.
+void copy_swapped(const std::byte* from, std::byte* to, std::int64_t bytes,
+                  std::int64_t number_bytes);
+
+}  // namespace weir::storage
