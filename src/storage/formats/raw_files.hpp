@@ -9,6 +9,7 @@
 
 #include "common/status.hpp"
 #include "storage/engines/cold_reading.hpp"
+#include "storage/engines/engine.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/raw_array.hpp"
@@ -22,12 +23,6 @@ Status create_raw_files(const RawArray& array, const std::string& path);
 // Reads the document and compares the sizes of the last file and of one in each directory with it.
 // For one rank.
 Result<RawArray> open_raw_files(const std::string& path);
-
-struct FileTraffic {
-  std::int64_t calls = 0;
-  std::int64_t written = 0;  // bytes
-  std::int64_t read = 0;
-};
 
 class RawFiles {
  public:

@@ -1,0 +1,113 @@
+// What moves bytes between memory and files: the seam behind which POSIX, io_uring, direct I/O and
+// others are alike.
+//
+// An engine opens files and moves ranges of them. A call gets as many ranges as the caller has and
+// returns when all have ended, so that an engine may have them in flight side by side; their order
+// is not defined, and writes of one call do not overlap. Memory belongs to the engine from the call
+// on until it returns. One thread at a time.
+//
+// Errors name operation, file, offset and errno. When a range fails, others of the call may have
+// been moved or not. A range that the file is too short for fails with short_transfer.
+//
+// A system call that storage never answers cannot be taken back: the engine's call does not return
+// before the kernel gives the memory back. Who waits for this process has the deadline.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/status.hpp"
+#include "storage/engines/slices.hpp"
+
+namespace weir::storage {
+
+struct FileTraffic {
+  std::int64_t calls = 0;    // requests to the system, however many of them go in one system call
+  std::int64_t written = 0;  // bytes
+  std::int64_t read = 0;
+};
+
+// What the tests of all engines ask about, and who chooses one.
+struct EngineAbilities {
+  bool in_file_system = true;    // what is written is a file, which other processes and engines see
+  bool several_at_once = false;  // ranges of one call are in flight side by side
+  bool past_page_cache = false;  // aligned parts of ranges go from memory to storage themselves
+};
+
+struct Opening {
+  bool write = false;
+  // With `write` and more than 0: a file that is missing is made, so long, with its folders;
+  // several processes may do so at once.
+  std::int64_t bytes_when_made = 0;
+};
+
+// An open file of one engine, which it does not outlive. Its end closes it; close() tells of
+// errors.
+class EngineFile {
+ public:
+  explicit EngineFile(std::string path) : path_(std::move(path)) {}
+  EngineFile(const EngineFile&) = delete;
+  EngineFile& operator=(const EngineFile&) = delete;
+  virtual ~EngineFile() = default;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Whether reading it lately had to wait for storage.
+  [[nodiscard]] virtual bool cold() const { return false; }
+  virtual Status close() = 0;
+  // Folders that got names when it was opened: a made file is found after a crash only when they
+  // are durable too.
+  [[nodiscard]] const std::vector<std::string>& changed_folders() const { return changed_folders_; }
+
+ protected:
+  void set_changed_folders(std::vector<std::string> folders) {
+    changed_folders_ = std::move(folders);
+  }
+
+ private:
+  std::string path_;
+  std::vector<std::string> changed_folders_;
+};
+
+// A contiguous range of a file, from `offset` on, and the memory that it comes from or goes to.
+struct FileRange {
+  EngineFile* file = nullptr;  // of this engine
+  std::int64_t offset = 0;
+  std::span<const Slice> slices;
+
+  [[nodiscard]] std::int64_t bytes() const;
+};
+
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  // As settings spell it: "posix", "io_uring", …
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual EngineAbilities abilities() const = 0;
+
+  virtual Result<std::unique_ptr<EngineFile>> open(const std::string& path,
+                                                   const Opening& opening) = 0;
+  virtual Status write(std::span<const FileRange> ranges, FileTraffic& traffic) = 0;
+  virtual Status read(std::span<const FileRange> ranges, FileTraffic& traffic) = 0;
+  // What was written to the files, by whichever process of this node, is durable with what is
+  // needed to read it.
+  virtual Status sync(std::span<EngineFile* const> files) = 0;
+
+  // Memory that transfers will come from and go to again and again, at least until the next call of
+  // this; the whole, as it is at the moment. An engine that has nothing to prepare ignores it.
+  virtual void expect_memory(std::span<const std::span<std::byte>> areas) { (void)areas; }
+};
+
+// preadv and pwritev, one range after the other.
+[[nodiscard]] std::unique_ptr<Engine> make_posix_engine();
+
+}  // namespace weir::storage

@@ -1,0 +1,57 @@
+#include <utility>
+
+#include "storage/engines/engine.hpp"
+#include "storage/engines/system_file.hpp"
+
+namespace weir::storage {
+namespace {
+
+class PosixEngine final : public Engine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "posix"; }
+  [[nodiscard]] EngineAbilities abilities() const override { return {}; }
+
+  Result<std::unique_ptr<EngineFile>> open(const std::string& path,
+                                           const Opening& opening) override {
+    auto file = SystemFile::open(path, opening);
+    if (!file) return file.error();
+    return std::unique_ptr<EngineFile>(std::move(file).value());
+  }
+
+  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+    for (const FileRange& range : ranges) {
+      const File& file = static_cast<SystemFile*>(range.file)->file();
+      Status status = write_slices(file, range.slices, range.offset, traffic.calls);
+      if (!status.ok()) return status;
+      traffic.written += range.bytes();
+    }
+    return {};
+  }
+
+  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+    for (const FileRange& range : ranges) {
+      auto& file = *static_cast<SystemFile*>(range.file);
+      std::int64_t bytes = 0;
+      Status status =
+          file.reading().read(file.file(), range.slices, range.offset, bytes, traffic.calls);
+      traffic.read += bytes;
+      if (!status.ok()) return status;
+      if (bytes < range.bytes()) return ends_early(range, bytes);
+    }
+    return {};
+  }
+
+  Status sync(std::span<EngineFile* const> files) override { return sync_system_files(files); }
+};
+
+}  // namespace
+
+std::int64_t FileRange::bytes() const {
+  std::int64_t bytes = 0;
+  for (const Slice& slice : slices) bytes += slice.bytes;
+  return bytes;
+}
+
+std::unique_ptr<Engine> make_posix_engine() { return std::make_unique<PosixEngine>(); }
+
+}  // namespace weir::storage

@@ -1,0 +1,145 @@
+#include "storage/engines/system_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace weir::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t creation_mode = 0666;
+// Whoever else makes files of the same array makes them for good.
+constexpr int most_attempts = 3;
+
+std::string folder_of(const std::string& path) {
+  const fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+// Makes the missing ones of a path's folders; adds those that got names.
+Status make_folders(const std::string& path, std::vector<std::string>& changed) {
+  std::vector<std::string> missing;
+  std::error_code failure;
+  for (std::string folder = folder_of(path); !fs::is_directory(folder, failure);
+       folder = folder_of(folder)) {
+    if (!missing.empty() && missing.back() == folder) break;
+    missing.push_back(folder);
+  }
+  for (; !missing.empty(); missing.pop_back()) {
+    if (::mkdir(missing.back().c_str(), 0777) != 0 && errno != EEXIST) {
+      return system_failure("mkdir", missing.back(), -1, errno);
+    }
+    changed.push_back(folder_of(missing.back()));
+  }
+  return {};
+}
+
+bool is_missing(const Error& error) { return error.system_error == ENOENT; }
+
+// Makes an empty file, unless somebody else does.
+Status make_file(const std::string& path, std::vector<std::string>& changed) {
+  int made = -1;
+  const auto make = [&] {
+    do {
+      made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, creation_mode);
+    } while (made < 0 && errno == EINTR);
+    return made < 0 ? errno : 0;
+  };
+  int failure = make();
+  if (failure == ENOENT) {
+    if (Status folders = make_folders(path, changed); !folders.ok()) return folders;
+    failure = make();
+  }
+  if (failure == EEXIST) return {};
+  if (failure != 0) return system_failure("open", path, -1, failure);
+  changed.push_back(folder_of(path));
+  ::close(made);
+  return {};
+}
+
+// The length is that of the whole file, whoever sets it: who comes later changes nothing.
+Status lengthen(const File& file, std::int64_t bytes) {
+  struct stat information {};
+  if (::fstat(file.descriptor(), &information) != 0) {
+    return system_failure("fstat", file.path(), -1, errno);
+  }
+  if (information.st_size >= bytes) return {};
+  int failed = 0;
+  do {
+    failed = ::ftruncate(file.descriptor(), bytes);
+  } while (failed != 0 && errno == EINTR);
+  if (failed != 0) return system_failure("ftruncate", file.path(), bytes, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SystemFile>> SystemFile::open(const std::string& path,
+                                                     const Opening& opening) {
+  const bool may_make = opening.write && opening.bytes_when_made > 0;
+  std::vector<std::string> changed;
+  for (int attempt = 1;; ++attempt) {
+    auto file = File::open(path, {.read = true, .write = opening.write});
+    if (!file) {
+      if (!may_make || !is_missing(file.error()) || attempt == most_attempts) return file.error();
+      if (Status made = make_file(path, changed); !made.ok()) return made.error();
+      continue;
+    }
+    if (may_make) {
+      Status lengthened = lengthen(file.value(), opening.bytes_when_made);
+      if (!lengthened.ok()) return lengthened.error();
+    }
+    auto opened = std::make_unique<SystemFile>(std::move(file).value());
+    opened->set_changed_folders(std::move(changed));
+    return opened;
+  }
+}
+
+Error ends_early(const FileRange& range, std::int64_t bytes) {
+  Error error;
+  error.code = ErrorCode::short_transfer;
+  error.operation = "read";
+  error.file = range.file->path();
+  error.offset = range.offset + bytes;
+  error.message =
+      fmt::format("short read: the file ends after {} of {} bytes", bytes, range.bytes());
+  return error;
+}
+
+Status sync_system_files(std::span<EngineFile* const> files) {
+  // Files on different storage are on their way together, not one after the other. A hint: what
+  // fails here fails below too.
+  if (files.size() > 1) {
+    for (EngineFile* const one : files) {
+      (void)::sync_file_range(static_cast<SystemFile*>(one)->file().descriptor(), 0, 0,
+                              SYNC_FILE_RANGE_WRITE);
+    }
+  }
+  for (EngineFile* const one : files) {
+    int failed = 0;
+    do {
+      failed = ::fdatasync(static_cast<SystemFile*>(one)->file().descriptor());
+    } while (failed != 0 && errno == EINTR);
+    if (failed != 0) return system_failure("fdatasync", one->path(), -1, errno);
+  }
+  return {};
+}
+
+Status sync_folder(const std::string& folder) {
+  auto opened = File::open(folder, {});
+  if (!opened) return opened.error();
+  if (::fsync(opened.value().descriptor()) == 0) return {};
+  // Some file systems know no such thing, and keep names by themselves.
+  if (errno == EINVAL || errno == EROFS) return {};
+  return system_failure("fsync", folder, -1, errno);
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,93 @@
+#include "storage/open_files.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "storage/engines/system_file.hpp"
+
+namespace weir::storage {
+
+OpenFiles::OpenFiles(std::shared_ptr<Engine> engine, std::size_t most_open)
+    : engine_(std::move(engine)), most_open_(std::max<std::size_t>(1, most_open)) {}
+
+Result<EngineFile*> OpenFiles::get(const std::string& path, const Opening& opening) {
+  const auto found = files_.find(path);
+  if (found != files_.end() && (found->second.writable || !opening.write)) {
+    uses_.splice(uses_.begin(), uses_, found->second.use);
+    return found->second.file.get();
+  }
+  if (found != files_.end()) {
+    if (Status closed = close(path); !closed.ok()) return closed.error();
+  } else if (files_.size() >= most_open_) {
+    if (Status closed = close_oldest(); !closed.ok()) return closed.error();
+  }
+  auto file = engine_->open(path, opening);
+  if (!file) return file.error();
+  const auto& changed = file.value()->changed_folders();
+  changed_folders_.insert(changed.begin(), changed.end());
+  if (!changed.empty()) written_.insert(path);
+  uses_.push_front(path);
+  Open& open = files_[path];
+  open = {std::move(file).value(), opening.write, uses_.begin()};
+  return open.file.get();
+}
+
+bool OpenFiles::closes_another(const std::string& path, const Opening& opening) const {
+  const auto found = files_.find(path);
+  return found == files_.end() ? files_.size() >= most_open_
+                               : opening.write && !found->second.writable;
+}
+
+const EngineFile* OpenFiles::find(const std::string& path) const {
+  const auto found = files_.find(path);
+  return found == files_.end() ? nullptr : found->second.file.get();
+}
+
+Status OpenFiles::close(const std::string& path) {
+  const auto found = files_.find(path);
+  if (found == files_.end()) return {};
+  ++closings_;
+  Status closed = found->second.file->close();
+  uses_.erase(found->second.use);
+  files_.erase(found);
+  return closed;
+}
+
+Status OpenFiles::close_oldest() {
+  const std::string oldest = uses_.back();
+  return close(oldest);
+}
+
+Status OpenFiles::sync(std::span<const std::string> paths) {
+  // As many at a time as may be open together: a file that was closed is opened again.
+  std::vector<std::string> group;
+  const auto sync_group = [&]() -> Status {
+    std::vector<EngineFile*> files;
+    for (const std::string& path : group) {
+      auto file = get(path, {.write = true});
+      if (!file) return file.error();
+      files.push_back(file.value());
+    }
+    Status synced = engine_->sync(files);
+    if (!synced.ok()) return synced;
+    for (const std::string& path : group) written_.erase(path);
+    group.clear();
+    return {};
+  };
+  for (const std::string& path : paths) {
+    if (!written_.contains(path)) continue;
+    group.push_back(path);
+    if (group.size() < most_open_) continue;
+    if (Status synced = sync_group(); !synced.ok()) return synced;
+  }
+  if (Status synced = sync_group(); !synced.ok()) return synced;
+  if (!engine_->abilities().in_file_system) changed_folders_.clear();
+  while (!changed_folders_.empty()) {
+    if (Status synced = sync_folder(*changed_folders_.begin()); !synced.ok()) return synced;
+    changed_folders_.erase(changed_folders_.begin());
+  }
+  return {};
+}
+
+}  // namespace weir::storage

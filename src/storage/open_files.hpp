@@ -1,0 +1,63 @@
+// The files that a process has open, by an engine: opened on first use, the one that was not used
+// for longest closed when they are too many. Arrays of one file share it.
+//
+// It remembers what was written until that is made durable, also of files closed meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "common/status.hpp"
+#include "storage/engines/engine.hpp"
+
+namespace weir::storage {
+
+class OpenFiles {
+ public:
+  // A process that has all files of a large set open would meet its limit of descriptors.
+  explicit OpenFiles(std::shared_ptr<Engine> engine, std::size_t most_open = 128);
+
+  [[nodiscard]] Engine& engine() const { return *engine_; }
+
+  // The open file, until the next call of this or of close(). A file that was opened for reading
+  // alone is opened again for writing.
+  Result<EngineFile*> get(const std::string& path, const Opening& opening);
+  // Changes whenever a file is closed: until then what get() gave stays.
+  [[nodiscard]] std::uint64_t closings() const { return closings_; }
+  // Whether get() would close a file first.
+  [[nodiscard]] bool closes_another(const std::string& path, const Opening& opening) const;
+  // The file if it is open.
+  [[nodiscard]] const EngineFile* find(const std::string& path) const;
+
+  // It was or will now be written to.
+  void written(const std::string& path) { written_.insert(path); }
+  // Makes those of the files durable that were written, with their names.
+  Status sync(std::span<const std::string> paths);
+  // Succeeds when the file is not open.
+  Status close(const std::string& path);
+  [[nodiscard]] std::int64_t open_files() const { return static_cast<std::int64_t>(files_.size()); }
+
+ private:
+  struct Open {
+    std::unique_ptr<EngineFile> file;
+    bool writable = false;
+    std::list<std::string>::iterator use;
+  };
+  Status close_oldest();
+
+  std::shared_ptr<Engine> engine_;
+  std::size_t most_open_;
+  std::unordered_map<std::string, Open> files_;
+  std::list<std::string> uses_;  // paths, the latest used first
+  std::set<std::string> written_;
+  std::set<std::string> changed_folders_;
+  std::uint64_t closings_ = 0;
+};
+
+}  // namespace weir::storage

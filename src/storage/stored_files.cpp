@@ -1,0 +1,112 @@
+#include "storage/stored_files.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace weir::storage {
+
+StoredFiles::StoredFiles(DataFiles files, bool writable, std::shared_ptr<OpenFiles> open)
+    : files_(std::move(files)), writable_(writable), open_(std::move(open)) {}
+
+Result<EngineFile*> StoredFiles::opened(std::int64_t number) {
+  if (number == last_.number && open_->closings() == last_.closings) return last_.file;
+  auto file = open_->get(files_.path(number), opening());
+  if (!file) return file;
+  last_ = {number, file.value(), open_->closings()};
+  used_.insert(number);
+  return file;
+}
+
+// Calls move(ranges) with the ranges whose files are open at the same time.
+template <typename Move>
+Status StoredFiles::move(std::span<const StoredRange> ranges, const Move& move) {
+  ranges_.clear();
+  for (const StoredRange& range : ranges) {
+    if (range.slices.empty()) continue;
+    if (!ranges_.empty() && range.file != last_.number &&
+        open_->closes_another(files_.path(range.file), opening())) {
+      if (Status moved = move(ranges_); !moved.ok()) return moved;
+      ranges_.clear();
+    }
+    const auto file = opened(range.file);
+    if (!file) return file.error();
+    ranges_.push_back({file.value(), range.offset, range.slices});
+  }
+  return ranges_.empty() ? Status() : move(ranges_);
+}
+
+Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traffic) {
+  if (!writable_ && !ranges.empty()) {
+    Error error = invalid_argument("it was opened for reading: open it for writing");
+    error.file = files_.path(ranges.front().file);
+    return error;
+  }
+  return move(ranges, [&](std::span<const FileRange> open) {
+    for (const StoredRange& range : ranges) {
+      // Before they are written: a write that fails may have written something.
+      if (written_.insert(range.file).second) open_->written(files_.path(range.file));
+    }
+    return open_->engine().write(open, traffic);
+  });
+}
+
+Status StoredFiles::write(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
+                          FileTraffic& traffic) {
+  const StoredRange range{file, offset, slices};
+  return write({&range, 1}, traffic);
+}
+
+Status StoredFiles::read(std::span<const StoredRange> ranges, FileTraffic& traffic) {
+  return move(ranges,
+              [&](std::span<const FileRange> open) { return open_->engine().read(open, traffic); });
+}
+
+Status StoredFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
+                         FileTraffic& traffic) {
+  const StoredRange range{file, offset, slices};
+  return read({&range, 1}, traffic);
+}
+
+Result<bool> StoredFiles::is_there(std::int64_t file) {
+  if (files_.bytes_when_made() == 0) return true;
+  if (file == last_.number && open_->closings() == last_.closings) return true;
+  // Opened as reading does, so that asking makes nothing.
+  const auto open = open_->get(files_.path(file), {.write = false});
+  if (open) {
+    used_.insert(file);
+    return true;
+  }
+  if (open.error().system_error == ENOENT) return false;
+  return open.error();
+}
+
+bool StoredFiles::cold(std::int64_t file) const {
+  if (file == last_.number && open_->closings() == last_.closings) return last_.file->cold();
+  const EngineFile* const open = open_->find(files_.path(file));
+  return open != nullptr && open->cold();
+}
+
+Status StoredFiles::sync() {
+  std::vector<std::string> paths;
+  paths.reserve(used_.size() + written_.size());
+  for (const std::int64_t number : used_) paths.push_back(files_.path(number));
+  for (const std::int64_t number : written_) {
+    if (!used_.contains(number)) paths.push_back(files_.path(number));
+  }
+  Status synced = open_->sync(paths);
+  if (synced.ok()) written_.clear();
+  return synced;
+}
+
+Status StoredFiles::close() {
+  Status first;
+  for (const std::int64_t number : used_) {
+    Status closed = open_->close(files_.path(number));
+    if (first.ok()) first = std::move(closed);
+  }
+  used_.clear();
+  last_ = {};
+  return first;
+}
+
+}  // namespace weir::storage

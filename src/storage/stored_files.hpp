@@ -1,0 +1,80 @@
+// The data files of one array, as a process moves bytes of them: opened on first transfer, by the
+// engine of `OpenFiles`, which arrays share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "storage/engines/engine.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/formats/extent_map.hpp"
+#include "storage/open_files.hpp"
+
+namespace weir::storage {
+
+// A contiguous range of file number `file`.
+struct StoredRange {
+  std::int64_t file = 0;
+  std::int64_t offset = 0;  // bytes from the start of the file
+  std::span<const Slice> slices;
+};
+
+class StoredFiles {
+ public:
+  StoredFiles(DataFiles files, bool writable, std::shared_ptr<OpenFiles> open);
+
+  [[nodiscard]] const DataFiles& files() const { return files_; }
+  [[nodiscard]] bool writable() const { return writable_; }
+  [[nodiscard]] Engine& engine() const { return open_->engine(); }
+
+  // Writes ranges that do not overlap. A missing file of those that may be missing is made with its
+  // full length, also when several processes do so at once.
+  Status write(std::span<const StoredRange> ranges, FileTraffic& traffic);
+  Status write(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
+               FileTraffic& traffic);
+  // Fails with short_transfer where a file ends early. Who reads files that may be missing asks
+  // is_there() before.
+  Status read(std::span<const StoredRange> ranges, FileTraffic& traffic);
+  Status read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
+              FileTraffic& traffic);
+  // False for a file that may be missing and is: its elements have the fill value.
+  Result<bool> is_there(std::int64_t file);
+
+  // Whether reading the file lately had to wait for storage.
+  [[nodiscard]] bool cold(std::int64_t file) const;
+  // The same of the file that was last moved to or from.
+  [[nodiscard]] bool cold() const { return last_.number >= 0 && cold(last_.number); }
+
+  // Makes what this process wrote durable, and the names of files that it made.
+  Status sync();
+  // Closes the files, whichever array uses them too: these open them again. The first error.
+  Status close();
+
+ private:
+  struct Last {
+    std::int64_t number = -1;
+    EngineFile* file = nullptr;
+    std::uint64_t closings = 0;
+  };
+  [[nodiscard]] Opening opening() const {
+    return {writable_, writable_ ? files_.bytes_when_made() : 0};
+  }
+  Result<EngineFile*> opened(std::int64_t number);
+  template <typename Move>
+  Status move(std::span<const StoredRange> ranges, const Move& move);
+
+  DataFiles files_;
+  bool writable_;
+  std::shared_ptr<OpenFiles> open_;
+  Last last_;                       // most transfers are in the file of the one before
+  std::set<std::int64_t> used_;     // since the last close
+  std::set<std::int64_t> written_;  // since the last sync
+  std::vector<FileRange> ranges_;
+};
+
+}  // namespace weir::storage

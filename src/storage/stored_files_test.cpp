@@ -1,0 +1,177 @@
+#include "storage/stored_files.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+std::shared_ptr<OpenFiles> posix_files(std::size_t most_open = 128) {
+  return std::make_shared<OpenFiles>(make_posix_engine(), most_open);
+}
+
+std::vector<std::byte> bytes_of(std::size_t count, std::size_t seed) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 7 + seed);
+  return bytes;
+}
+
+DataFiles made_when_written(const std::string& prefix, std::int64_t files, std::int64_t bytes) {
+  DataFiles data = DataFiles::numbered(prefix, files);
+  data.set_bytes_when_made(bytes);
+  return data;
+}
+
+TEST(StoredFiles, AreMadeWholeByWritingAndMissingUntilThen) {
+  const TestFolder folder;
+  const DataFiles data = made_when_written(folder.path("deep/er/c."), 3, 100);
+  StoredFiles files(data, true, posix_files());
+  EXPECT_FALSE(files.is_there(1).value());
+  EXPECT_FALSE(std::filesystem::exists(data.path(1)));
+  auto written = bytes_of(10, 3);
+  const Slice slice{written.data(), 10};
+  FileTraffic traffic;
+  ASSERT_TRUE(files.write(1, {&slice, 1}, 40, traffic).ok());
+  EXPECT_EQ(traffic.written, 10);
+  EXPECT_TRUE(files.is_there(1).value());
+  EXPECT_FALSE(files.is_there(0).value());
+  EXPECT_EQ(std::filesystem::file_size(data.path(1)), 100U);
+  ASSERT_TRUE(files.sync().ok());
+  ASSERT_TRUE(files.close().ok());
+  // Not emptied by who comes later.
+  StoredFiles later(data, true, posix_files());
+  std::vector<std::byte> whole(100);
+  const Slice all{whole.data(), 100};
+  EXPECT_TRUE(later.is_there(1).value());
+  ASSERT_TRUE(later.read(1, {&all, 1}, 0, traffic).ok());
+  EXPECT_EQ(std::vector<std::byte>(whole.begin() + 40, whole.begin() + 50), written);
+  // A file that has to be there is not made.
+  StoredFiles fixed(DataFiles::one(folder.path("none")), true, posix_files());
+  EXPECT_TRUE(fixed.is_there(0).value());
+  const Status refused = fixed.write(0, {&slice, 1}, 0, traffic);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().file, folder.path("none"));
+}
+
+// Several processes write parts of the same missing files at once; nobody's part is lost.
+TEST(StoredFiles, AreMadeBySeveralProcessesAtOnce) {
+  constexpr int processes = 4;
+  constexpr std::int64_t count = 40;
+  const TestFolder folder;
+  const DataFiles data = made_when_written(folder.path("x/c."), count, processes * 8);
+  std::array<int, 2> start{};
+  ASSERT_EQ(::pipe(start.data()), 0);
+  std::vector<pid_t> children;
+  for (int part = 0; part < processes; ++part) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    char go = 0;
+    ::close(start[1]);
+    (void)!::read(start[0], &go, 1);  // all at once, when the pipe is closed
+    StoredFiles files(data, true, posix_files(8));
+    auto bytes = bytes_of(8, static_cast<std::size_t>(part));
+    const Slice slice{bytes.data(), 8};
+    FileTraffic traffic;
+    bool good = true;
+    for (std::int64_t file = 0; file < count; ++file) {
+      good = good && files.write(file, {&slice, 1}, part * 8, traffic).ok();
+    }
+    ::_exit(good && files.sync().ok() ? 0 : 1);
+  }
+  ::close(start[0]);
+  ::close(start[1]);
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  StoredFiles files(data, false, posix_files());
+  for (std::int64_t file = 0; file < count; ++file) {
+    EXPECT_EQ(std::filesystem::file_size(data.path(file)), processes * 8U);
+    for (int part = 0; part < processes; ++part) {
+      std::vector<std::byte> bytes(8);
+      const Slice slice{bytes.data(), 8};
+      FileTraffic traffic;
+      ASSERT_TRUE(files.read(file, {&slice, 1}, part * 8, traffic).ok());
+      EXPECT_EQ(bytes, bytes_of(8, static_cast<std::size_t>(part)));
+    }
+  }
+}
+
+// One call may name more files than are open together.
+TEST(StoredFiles, MoveRangesOfMoreFilesThanAreOpen) {
+  const TestFolder folder;
+  const DataFiles data = made_when_written(folder.path("c."), 10, 16);
+  const auto open = posix_files(3);
+  StoredFiles files(data, true, open);
+  std::vector<std::vector<std::byte>> written;
+  std::vector<Slice> slices;
+  std::vector<StoredRange> ranges;
+  written.reserve(20);
+  slices.reserve(20);
+  ranges.reserve(20);
+  for (std::size_t i = 0; i < 20; ++i) {
+    written.push_back(bytes_of(8, i * 11));
+    slices.push_back({written.back().data(), 8});
+  }
+  for (std::size_t i = 0; i < 20; ++i) {
+    ranges.push_back({static_cast<std::int64_t>(i % 10), i < 10 ? 8 : 0, {&slices[i], 1}});
+  }
+  FileTraffic traffic;
+  ASSERT_TRUE(files.write(ranges, traffic).ok());
+  EXPECT_EQ(traffic.written, 160);
+  EXPECT_EQ(open->open_files(), 3);
+  ASSERT_TRUE(files.sync().ok());
+  auto read = std::vector<std::vector<std::byte>>(20, std::vector<std::byte>(8));
+  for (std::size_t i = 0; i < 20; ++i) slices[i].data = read[i].data();
+  ASSERT_TRUE(files.read(ranges, traffic).ok());
+  EXPECT_EQ(read, written);
+  EXPECT_EQ(traffic.read, 160);
+  ASSERT_TRUE(files.close().ok());
+  EXPECT_EQ(open->open_files(), 0);
+}
+
+// A file that one array opened for reading is opened again for another that writes.
+TEST(StoredFiles, ShareTheFilesOfOtherArrays) {
+  const TestFolder folder;
+  const DataFiles data = made_when_written(folder.path("c."), 1, 16);
+  const auto open = posix_files();
+  StoredFiles writer(data, true, open);
+  StoredFiles reader(data, false, open);
+  auto bytes = bytes_of(16, 1);
+  const Slice slice{bytes.data(), 16};
+  FileTraffic traffic;
+  ASSERT_TRUE(writer.write(0, {&slice, 1}, 0, traffic).ok());
+  std::vector<std::byte> read(16);
+  const Slice into{read.data(), 16};
+  ASSERT_TRUE(reader.read(0, {&into, 1}, 0, traffic).ok());
+  EXPECT_EQ(open->open_files(), 1);
+  EXPECT_EQ(read, bytes);
+  ASSERT_TRUE(reader.close().ok());
+  ASSERT_TRUE(reader.read(0, {&into, 1}, 0, traffic).ok());
+  std::ranges::copy(bytes_of(16, 2), bytes.begin());
+  ASSERT_TRUE(writer.write(0, {&slice, 1}, 0, traffic).ok());
+  ASSERT_TRUE(writer.close().ok());
+  ASSERT_TRUE(writer.sync().ok());  // of a file that was closed meanwhile
+  ASSERT_TRUE(reader.read(0, {&into, 1}, 0, traffic).ok());
+  EXPECT_EQ(read, bytes);
+  EXPECT_FALSE(reader.write(0, {&slice, 1}, 0, traffic).ok());
+  std::filesystem::resize_file(data.path(0), 10);
+  const Status early = reader.read(0, {&into, 1}, 0, traffic);
+  ASSERT_FALSE(early.ok());
+  EXPECT_EQ(early.error().code, ErrorCode::short_transfer);
+  EXPECT_EQ(early.error().offset, 10);
+}
+
+}  // namespace
+}  // namespace weir::storage
