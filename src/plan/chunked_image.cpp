@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
@@ -10,14 +10,10 @@
 namespace weir::plan {
 namespace {
 
-Status check_offset(std::int64_t offset, std::int64_t slot_alignment) {
-  if (offset < 0 || slot_alignment < 1) {
-    return invalid_argument(
-        fmt::format("chunks {} bytes from the start of a file, in slots of a multiple of {} bytes: "
-                    "give at least 0 and 1",
-                    offset, slot_alignment));
-  }
-  return {};
+Error does_not_fit(const array::ChunkGrid& grid) {
+  return invalid_argument(fmt::format(
+      "chunks of {} of an array of {}: their places in the file do not fit into 63 bits",
+      array::extents_text(grid.chunk_extents()), grid.shape().text()));
 }
 
 }  // namespace
@@ -25,92 +21,59 @@ Status check_offset(std::int64_t offset, std::int64_t slot_alignment) {
 Result<ChunkedImage> ChunkedImage::create(const array::ChunkGrid& grid,
                                           const array::ElementType& type, array::Order order,
                                           const ChunkPlacement& placement) {
-  if (Status status = check_offset(placement.offset, placement.slot_alignment); !status) {
-    return status.error();
+  if (placement.offset < 0 || placement.slot_alignment < 1) {
+    return invalid_argument(
+        fmt::format("chunks {} bytes from the start of a file, in slots of a multiple of {} bytes: "
+                    "give at least 0 and 1",
+                    placement.offset, placement.slot_alignment));
   }
   if (placement.files < 1) {
     return invalid_argument(fmt::format("chunks in {} files: give at least 1", placement.files));
   }
   ChunkedImage image(grid, type.bytes(), order);
-  image.offset_ = placement.offset;
   image.files_ = placement.files;
-  image.dealing_ = placement.turn_per_group
-                       ? array::SpreadDealing::turning(placement.files, *placement.turn_per_group)
-                       : array::SpreadDealing::for_grid(grid, 1, placement.files);
-  if (Status status = image.settle_slots(placement.slot_alignment); !status) return status.error();
-  return image;
-}
-
-Result<ChunkedImage> ChunkedImage::per_rank(const array::RegularDistribution& owners,
-                                            const array::ElementType& type, array::Order order,
-                                            std::int64_t offset, std::int64_t slot_alignment) {
-  if (Status status = check_offset(offset, slot_alignment); !status) return status.error();
-  ChunkedImage image(array::ChunkGrid::natural(owners), type.bytes(), order);
-  image.offset_ = offset;
-  image.files_ = owners.ranks();
-  image.owners_ = owners;
-  if (Status status = image.settle_slots(slot_alignment); !status) return status.error();
-  return image;
-}
-
-Status ChunkedImage::settle_slots(std::int64_t slot_alignment) {
-  std::int64_t elements = 1;  // at most as many as the array has, or 1
-  for (const std::int64_t extent : grid_.chunk_extents()) elements *= extent;
-  const auto bytes = checked_multiply(elements, element_bytes_);
-  const auto slot = bytes ? checked_round_up(*bytes, slot_alignment) : bytes;
-  // The file with the most slots; per rank, more than any has.
-  const std::int64_t most = owners_ ? grid_.chunks() : array::divide_up(grid_.chunks(), files_);
+  if (Status status = image.settle_chunk_bytes(); !status.ok()) return status.error();
+  const auto slot = checked_round_up(image.chunk_bytes_, placement.slot_alignment);
+  // The file with the most slots.
+  const std::int64_t most = array::divide_up(grid.chunks(), placement.files);
   const auto all = slot ? checked_multiply(*slot, most) : slot;
-  const auto end = all ? checked_add(*all, offset_) : all;
-  if (!end) {
-    return invalid_argument(
-        fmt::format("chunks of {} of an array of {}: their places in the file do not fit into 63 "
-                    "bits",
-                    array::extents_text(grid_.chunk_extents()), shape().text()));
+  const auto end = all ? checked_add(*all, placement.offset) : all;
+  if (!end) return does_not_fit(grid);
+  const auto dealing =
+      placement.turn_per_group
+          ? array::SpreadDealing::turning(placement.files, *placement.turn_per_group)
+          : array::SpreadDealing::for_grid(grid, 1, placement.files);
+  image.places_ = std::make_shared<const array::ChunkPlaces>(
+      array::SlotsInTurn{placement.files, placement.offset, *slot, dealing.turn_per_group()});
+  return image;
+}
+
+Result<ChunkedImage> ChunkedImage::at(const array::ChunkGrid& grid, const array::ElementType& type,
+                                      array::Order order, array::ChunkPlaces places,
+                                      std::int64_t files,
+                                      const std::optional<array::Indices>& stored_extents) {
+  ChunkedImage image(grid, type.bytes(), order);
+  image.files_ = files;
+  image.stored_extents_ = stored_extents;
+  image.places_ = std::make_shared<const array::ChunkPlaces>(std::move(places));
+  if (Status status = image.settle_chunk_bytes(); !status.ok()) return status.error();
+  return image;
+}
+
+Status ChunkedImage::settle_chunk_bytes() {
+  std::optional<std::int64_t> bytes = element_bytes_;
+  for (const std::int64_t extent : stored_extents_ ? *stored_extents_ : grid_.chunk_extents()) {
+    if (bytes) bytes = checked_multiply(*bytes, extent);
   }
-  slot_bytes_ = *slot;
+  if (!bytes) return does_not_fit(grid_);
+  chunk_bytes_ = *bytes;
   return {};
-}
-
-std::int64_t ChunkedImage::chunks_of(std::int64_t rank) const {
-  const array::Region part = owners_->part(rank);
-  if (part.empty()) return 0;
-  std::int64_t chunks = 1;
-  for (int d = 0; d < part.dimensions(); ++d) {
-    chunks *= array::divide_up(part.along(d).size(), grid_.chunk_extents()[d]);
-  }
-  return chunks;
-}
-
-std::int64_t ChunkedImage::slots(std::int64_t file) const {
-  if (owners_) return chunks_of(file);
-  const std::int64_t chunks = grid_.chunks();
-  const std::int64_t whole = chunks / files_;
-  if (chunks % files_ == 0) return whole;
-  return dealing_.number(file, whole) < chunks ? whole + 1 : whole;
-}
-
-ChunkedImage::Place ChunkedImage::place_of(std::int64_t chunk) const {
-  if (!owners_) {
-    return {dealing_.holder(chunk), offset_ + chunk / files_ * slot_bytes_};
-  }
-  const array::Box box = grid_.box(chunk);
-  const std::int64_t rank = owners_->owner(box.lower);
-  const array::Region part = owners_->part(rank);
-  std::int64_t slot = 0;
-  for (int d = 0; d < part.dimensions(); ++d) {
-    // All of a rank's blocks before this one are whole.
-    const std::int64_t extent = grid_.chunk_extents()[d];
-    slot = slot * array::divide_up(part.along(d).size(), extent) +
-           part.along(d).position(box.lower[d]) / extent;
-  }
-  return {rank, offset_ + slot * slot_bytes_};
 }
 
 bool operator==(const ChunkedImage& a, const ChunkedImage& b) {
   return a.grid_ == b.grid_ && a.element_bytes_ == b.element_bytes_ && a.order_ == b.order_ &&
-         a.offset_ == b.offset_ && a.slot_bytes_ == b.slot_bytes_ && a.files_ == b.files_ &&
-         a.dealing_ == b.dealing_ && a.owners_ == b.owners_;
+         a.files_ == b.files_ && a.stored_extents_ == b.stored_extents_ &&
+         (a.places_ == b.places_ || *a.places_ == *b.places_);
 }
 
 }  // namespace weir::plan

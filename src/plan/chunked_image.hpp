@@ -1,27 +1,22 @@
-// An array in chunks. Each chunk has a slot of equal size in one of the image's files; inside it
-// the chunk's elements are packed in the image's order (an edge chunk is smaller and leaves the end
-// of its slot unwritten, a hole where the file system has them).
-//
-//     one shared file      chunk c in slot c of file 0
-//     subfiles             chunk c in slot ⌊c / files⌋ of file deal(c): array/spread_dealing.hpp
-//     one file per rank    chunk c in the file of the rank that holds it, slots in the order of the
-//                          rank's own chunks; for natural chunks alone
-//
-// Where a chunk lies is arithmetic: there is no table, and the number of ranks or aggregators that
-// read has nothing to do with it.
+// An array in chunks, each of which is dense somewhere in one of the image's files
+// (array/chunk_places.hpp), its elements in the image's order. A chunk at the array's upper edge is
+// packed in the extents it has there, or stored whole, with elements outside the array that nobody
+// moves. Chunks that are in no file have the fill value.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "array/chunk_grid.hpp"
+#include "array/chunk_places.hpp"
 #include "array/element_type.hpp"
-#include "array/regular_distribution.hpp"
-#include "array/spread_dealing.hpp"
+#include "array/shape.hpp"
 #include "common/status.hpp"
 
 namespace weir::plan {
 
+// Slots of equal size, in turn in the files.
 struct ChunkPlacement {
   std::int64_t offset = 0;          // of the first slot in each file, bytes
   std::int64_t slot_alignment = 1;  // slots are a multiple of so many bytes: stripes, blocks
@@ -32,49 +27,49 @@ struct ChunkPlacement {
 
 class ChunkedImage {
  public:
-  // Fails on a negative offset, an alignment or number of files below 1, and when the last byte's
-  // offset does not fit into 63 bits.
+  // Edge chunks packed. Fails on a negative offset, an alignment or number of files below 1, and
+  // when the last byte's offset does not fit into 63 bits.
   static Result<ChunkedImage> create(const array::ChunkGrid& grid, const array::ElementType& type,
                                      array::Order order, const ChunkPlacement& placement);
-  // The natural chunks of `owners`, one file per rank.
-  static Result<ChunkedImage> per_rank(const array::RegularDistribution& owners,
-                                       const array::ElementType& type, array::Order order,
-                                       std::int64_t offset, std::int64_t slot_alignment);
+  // Chunks in `files` files at places that were checked: offsets are >= 0, the last byte's below
+  // 2^63. `stored_extents`: those of every chunk in the file; nothing: edge chunks are packed.
+  static Result<ChunkedImage> at(const array::ChunkGrid& grid, const array::ElementType& type,
+                                 array::Order order, array::ChunkPlaces places, std::int64_t files,
+                                 const std::optional<array::Indices>& stored_extents);
 
   [[nodiscard]] const array::ChunkGrid& grid() const { return grid_; }
   [[nodiscard]] const array::Shape& shape() const { return grid_.shape(); }
   [[nodiscard]] array::Order order() const { return order_; }
   [[nodiscard]] std::int64_t element_bytes() const { return element_bytes_; }
   [[nodiscard]] std::int64_t files() const { return files_; }
-  [[nodiscard]] std::int64_t offset() const { return offset_; }
-  [[nodiscard]] std::int64_t slot_bytes() const { return slot_bytes_; }
-  // How many slots a file has, so that its length is offset() + slots × slot_bytes() at most.
-  [[nodiscard]] std::int64_t slots(std::int64_t file) const;
+  [[nodiscard]] const array::ChunkPlaces& places() const { return *places_; }
+  // What a chunk takes in the file, but for less at edges where these are packed.
+  [[nodiscard]] std::int64_t chunk_bytes() const { return chunk_bytes_; }
+  // The extents of a chunk as it is stored.
+  [[nodiscard]] array::Indices stored_extents(const array::Box& chunk) const {
+    return stored_extents_ ? *stored_extents_ : chunk.extent;
+  }
 
-  struct Place {
-    std::int64_t file = 0;
-    std::int64_t offset = 0;  // bytes from the start of the file
-
-    friend bool operator==(const Place&, const Place&) = default;
-  };
-  [[nodiscard]] Place place_of(std::int64_t chunk) const;
+  using Place = array::ChunkPlace;
+  // Nothing: it is in no file.
+  [[nodiscard]] std::optional<Place> place_of(std::int64_t chunk) const {
+    return array::place_of(*places_, grid_, chunk);
+  }
 
   friend bool operator==(const ChunkedImage& a, const ChunkedImage& b);
 
  private:
   ChunkedImage(const array::ChunkGrid& grid, std::int64_t element_bytes, array::Order order)
       : grid_(grid), element_bytes_(element_bytes), order_(order) {}
-  Status settle_slots(std::int64_t slot_alignment);
-  [[nodiscard]] std::int64_t chunks_of(std::int64_t rank) const;
+  Status settle_chunk_bytes();
 
   array::ChunkGrid grid_;
   std::int64_t element_bytes_;
   array::Order order_;
-  std::int64_t offset_ = 0;
-  std::int64_t slot_bytes_ = 0;
+  std::int64_t chunk_bytes_ = 0;
   std::int64_t files_ = 1;
-  array::SpreadDealing dealing_{1};
-  std::optional<array::RegularDistribution> owners_;  // one file per rank
+  std::optional<array::Indices> stored_extents_;
+  std::shared_ptr<const array::ChunkPlaces> places_;  // shared: a table may be long
 };
 
 }  // namespace weir::plan

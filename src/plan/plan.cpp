@@ -167,8 +167,8 @@ Piece Plan::piece(const PieceId& id) const {
         array::Layout::packed(content.section.count, request.image.element_bytes(),
                               request.image.order(), piece.bytes)
             .value();
-    piece.slabs.push_back(
-        {id.array, content.section, request.first_file + file, in_file, in_buffer});
+    if (file != no_file) file += request.first_file;
+    piece.slabs.push_back({id.array, content.section, file, in_file, in_buffer});
     piece.bytes += piece.slabs.back().bytes();
   };
   for (const Units::Content& content : units.contents(id.unit)) {

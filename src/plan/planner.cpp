@@ -17,8 +17,15 @@ void add(Fingerprint& fingerprint, const Image& image) {
     return;
   }
   fingerprint.add(image.chunked()->grid().chunk_extents());
-  fingerprint.add(image.chunked()->offset());
-  fingerprint.add(image.chunked()->slot_bytes());
+  const array::ChunkPlaces& places = image.chunked()->places();
+  fingerprint.add(static_cast<std::int64_t>(places.index()));
+  fingerprint.add(image.chunked()->chunk_bytes());
+  if (const auto* slots = std::get_if<array::SlotsInTurn>(&places)) {
+    fingerprint.add(slots->offset);
+    fingerprint.add(slots->slot_bytes);
+  } else if (const auto* table = std::get_if<array::ChunkTable>(&places)) {
+    if (!table->runs().empty()) fingerprint.add(table->runs().front().place.offset);
+  }
 }
 
 template <typename Number>

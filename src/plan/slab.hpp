@@ -20,10 +20,13 @@
 
 namespace weir::plan {
 
+// The file of elements that are in none: reading them gives the fill value, writing is an error.
+inline constexpr std::int64_t no_file = -1;
+
 struct Slab {
   int array = 0;            // in the request
   array::Section section;   // its elements; never empty
-  std::int64_t file = 0;    // in the caller's list of files
+  std::int64_t file = 0;    // in the caller's list of files, or no_file
   array::Layout in_file;    // bytes of the file, by slab index
   array::Layout in_buffer;  // bytes of the piece's buffer, by slab index
 

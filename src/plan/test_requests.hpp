@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <vector>
 
+#include "array/number_theory.hpp"
 #include "array/test_random.hpp"
 #include "plan/plan.hpp"
 
@@ -39,16 +41,41 @@ class RandomRequests : public array::Random {
     if (chance(30)) return boxes(shape);
     return regular(shape);
   }
+  // By table or in shards, as the formats of other libraries have them.
+  Image chunks_stored_whole(const array::Shape& shape, const array::Indices& extents,
+                            const array::ElementType& type) {
+    const auto grid = array::ChunkGrid::create(shape, extents).value();
+    std::int64_t bytes = type.bytes();
+    for (const std::int64_t extent : extents) bytes *= extent;
+    if (chance(40)) {
+      array::ShardSlots shards{{}, {}, between(0, 9), bytes + between(0, 5)};
+      std::int64_t files = 1;
+      for (int d = 0; d < shape.dimensions(); ++d) {
+        shards.chunks_per_shard.push_back(between(1, 3));
+        shards.shards.push_back(array::divide_up(grid.counts()[d], shards.chunks_per_shard[d]));
+        files *= shards.shards[d];
+      }
+      return ChunkedImage::at(grid, type, order(), shards, files, extents).value();
+    }
+    array::ChunkTable table;
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(grid.chunks()));
+    std::iota(slots.begin(), slots.end(), std::int64_t{0});
+    for (std::int64_t last = grid.chunks() - 1; last > 0 && chance(95); --last) {
+      std::swap(slots[static_cast<std::size_t>(last)],
+                slots[static_cast<std::size_t>(between(0, last))]);
+    }
+    for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
+      table.add(chunk, {chunk % 2, 5 + slots[static_cast<std::size_t>(chunk)] * (bytes + 3)});
+    }
+    return ChunkedImage::at(grid, type, order(), table, 2, extents).value();
+  }
   Image image(const array::Shape& shape, const array::ElementType& type) {
     if (chance(50)) {
       return FileImage::create(shape, type, order(), between(0, 50)).value();
     }
-    if (chance(30)) {
-      return ChunkedImage::per_rank(regular(shape), type, order(), between(0, 20), between(1, 30))
-          .value();
-    }
     array::Indices extents;
     for (int d = 0; d < shape.dimensions(); ++d) extents.push_back(between(1, 9));
+    if (chance(40)) return chunks_stored_whole(shape, extents, type);
     return ChunkedImage::create(array::ChunkGrid::create(shape, extents).value(), type, order(),
                                 {between(0, 20), between(1, 30), between(1, 4), chance(30)})
         .value();
@@ -87,10 +114,10 @@ inline ChunkedImage::Place place_of(const Image& image, const array::Indices& in
   const array::Box box = chunked.grid().box(chunk);
   array::Indices inside;
   for (int d = 0; d < box.dimensions(); ++d) inside.push_back(index[d] - box.lower[d]);
-  ChunkedImage::Place place = chunked.place_of(chunk);
-  place.offset +=
-      chunked.element_bytes() *
-      array::linear_number(array::Shape::create(box.extent).value(), image.order(), inside);
+  ChunkedImage::Place place = chunked.place_of(chunk).value();
+  place.offset += chunked.element_bytes() *
+                  array::linear_number(array::Shape::create(chunked.stored_extents(box)).value(),
+                                       image.order(), inside);
   return place;
 }
 

@@ -124,12 +124,12 @@ void Units::group_chunks(const ChunkedImage& chunked, const Parameters& paramete
   if (chunked.files() == 1 && parameters.strategy != Strategy::direct) {
     chunks_per_unit_ = std::clamp<std::int64_t>(
         chunks / (aggregators_ * fewest_units_each), 1,
-        std::max<std::int64_t>(1, parameters.buffer_bytes / chunked.slot_bytes()));
+        std::max<std::int64_t>(1, parameters.buffer_bytes / chunked.chunk_bytes()));
   }
   count_ = array::divide_up(chunks, chunks_per_unit_);
-  // Slots of a unit's chunks fit into a buffer together, or there is one.
+  // A unit's chunks fit into a buffer together, or there is one.
   most_parts_ = array::divide_up(
-      array::divide_up(chunks_per_unit_ * chunked.slot_bytes(), chunked.element_bytes()),
+      array::divide_up(chunks_per_unit_ * chunked.chunk_bytes(), chunked.element_bytes()),
       elements_per_part_);
   spread_ = array::SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
 }
@@ -218,12 +218,12 @@ array::Layout Units::layout(const Content& content, std::int64_t& file) const {
   }
   const ChunkedImage& chunked = *image_.chunked();
   const array::Box box = chunked.grid().box(content.chunk);
-  const ChunkedImage::Place place = chunked.place_of(content.chunk);
+  const auto place = chunked.place_of(content.chunk).value_or(ChunkedImage::Place{no_file, 0});
   file = place.file;
-  // Inside the slot, so in range.
-  const auto inside =
-      array::Layout::packed(box.extent, chunked.element_bytes(), chunked.order(), place.offset)
-          .value();
+  // The chunk's last byte is in range.
+  const auto inside = array::Layout::packed(chunked.stored_extents(box), chunked.element_bytes(),
+                                            chunked.order(), place.offset)
+                          .value();
   return seen_by(content.section, inside, box.lower);
 }
 

@@ -63,7 +63,8 @@ class Units {
   // No unit has more parts, perhaps all fewer.
   [[nodiscard]] std::int64_t most_parts() const { return most_parts_; }
   // Where the elements of a section of one content lie in the file, by its own indices; and the
-  // number of the file in the image.
+  // number of the file in the image: `no_file` when the chunk is in none, and then counted from the
+  // chunk's start.
   [[nodiscard]] array::Layout layout(const Content& content, std::int64_t& file) const;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "common/checked.hpp"
@@ -54,50 +53,8 @@ std::string DataFiles::path(std::int64_t file) const {
   return path;
 }
 
-ExtentPlace ShardSlots::place_of(const array::Indices& chunk) const {
-  std::int64_t shard = 0;
-  std::int64_t slot = 0;
-  for (int d = 0; d < chunk.size(); ++d) {
-    shard = shard * shards[d] + chunk[d] / chunks_per_shard[d];
-    slot = slot * chunks_per_shard[d] + chunk[d] % chunks_per_shard[d];
-  }
-  return {shard, offset + slot * slot_bytes};
-}
-
-void ChunkTable::add(std::int64_t chunk, const ExtentPlace& place) {
-  if (!runs_.empty()) {
-    Run& last = runs_.back();
-    const bool follows = chunk == last.first + last.chunks && place.file == last.place.file;
-    if (follows && last.chunks == 1) {
-      last.distance = place.offset - last.place.offset;
-      last.chunks = 2;
-      return;
-    }
-    if (follows && place.offset == last.place.offset + last.chunks * last.distance) {
-      ++last.chunks;
-      return;
-    }
-  }
-  runs_.push_back({.first = chunk, .chunks = 1, .place = place, .distance = 0});
-}
-
-std::optional<ExtentPlace> ChunkTable::place_of(std::int64_t chunk) const {
-  auto run =
-      std::upper_bound(runs_.begin(), runs_.end(), chunk,
-                       [](std::int64_t number, const Run& one) { return number < one.first; });
-  if (run == runs_.begin()) return std::nullopt;
-  --run;
-  const std::int64_t place = chunk - run->first;
-  if (place >= run->chunks) return std::nullopt;
-  return ExtentPlace{run->place.file, run->place.offset + place * run->distance};
-}
-
 std::optional<ExtentPlace> ChunkExtents::place_of(std::int64_t chunk) const {
-  if (const auto* slots = std::get_if<SlotsInTurn>(&places)) return slots->place_of(chunk);
-  if (const auto* shards = std::get_if<ShardSlots>(&places)) {
-    return shards->place_of(grid.coordinates(chunk));
-  }
-  return std::get<ChunkTable>(places).place_of(chunk);
+  return array::place_of(places, grid, chunk);
 }
 
 array::Indices ChunkExtents::extents_of(std::int64_t chunk) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "array/chunk_grid.hpp"
+#include "array/chunk_places.hpp"
 #include "array/element_type.hpp"
 #include "array/per_dimension.hpp"
 #include "array/shape.hpp"
@@ -28,12 +29,7 @@ namespace weir::storage {
 // Of the numbers in the file. Memory is little-endian.
 enum class ByteOrder : std::uint8_t { little, big };
 
-struct ExtentPlace {
-  std::int64_t file = 0;
-  std::int64_t offset = 0;  // bytes from the start of the file
-
-  friend bool operator==(const ExtentPlace&, const ExtentPlace&) = default;
-};
+using ExtentPlace = array::ChunkPlace;
 
 // ---- Which files ------------------------------------------------------------------------------
 
@@ -69,51 +65,9 @@ class DataFiles {
 
 // ---- Where chunks are -------------------------------------------------------------------------
 
-// Chunk c in slot ⌊c / files⌋ of file c mod files.
-struct SlotsInTurn {
-  std::int64_t files = 1;
-  std::int64_t offset = 0;  // of the first slot in each file
-  std::int64_t slot_bytes = 0;
-
-  [[nodiscard]] ExtentPlace place_of(std::int64_t chunk) const {
-    return {chunk % files, offset + chunk / files * slot_bytes};
-  }
-  friend bool operator==(const SlotsInTurn&, const SlotsInTurn&) = default;
-};
-
-// Boxes of `chunks_per_shard` chunks are a file each, chunks inside in row-major order; a shard at
-// the array's upper edge has slots for chunks that do not exist.
-struct ShardSlots {
-  array::Indices chunks_per_shard;
-  array::Indices shards;  // along each dimension
-  std::int64_t offset = 0;
-  std::int64_t slot_bytes = 0;
-
-  [[nodiscard]] ExtentPlace place_of(const array::Indices& chunk) const;
-  friend bool operator==(const ShardSlots&, const ShardSlots&) = default;
-};
-
-// What a library was asked chunk by chunk. Chunks that follow each other in number and at equal
-// distances in the file are one entry, which early allocation makes the usual case.
-class ChunkTable {
- public:
-  // Chunks in ascending order; those left out are not in the file.
-  void add(std::int64_t chunk, const ExtentPlace& place);
-  [[nodiscard]] std::optional<ExtentPlace> place_of(std::int64_t chunk) const;
-  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(runs_.size()); }
-  friend bool operator==(const ChunkTable&, const ChunkTable&) = default;
-
- private:
-  struct Run {
-    std::int64_t first = 0;
-    std::int64_t chunks = 1;
-    ExtentPlace place;          // of the first
-    std::int64_t distance = 0;  // between the first bytes of two chunks; of one chunk: unknown
-
-    friend bool operator==(const Run&, const Run&) = default;
-  };
-  std::vector<Run> runs_;
-};
+using array::ChunkTable;
+using array::ShardSlots;
+using array::SlotsInTurn;
 
 // ---- The map ----------------------------------------------------------------------------------
 
@@ -133,7 +87,7 @@ struct ChunkExtents {
   // The extents that every chunk has in the file: those at upper edges are stored whole, with
   // elements outside the array. Nothing: a chunk is packed in the extents it has in the array.
   std::optional<array::Indices> stored_extents;
-  std::variant<SlotsInTurn, ShardSlots, ChunkTable> places;
+  array::ChunkPlaces places;
 
   // Nothing: the chunk is not in the file, its elements have the fill value.
   [[nodiscard]] std::optional<ExtentPlace> place_of(std::int64_t chunk) const;

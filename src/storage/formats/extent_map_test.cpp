@@ -9,27 +9,6 @@ array::ChunkGrid grid_of(const array::Indices& shape, const array::Indices& chun
   return array::ChunkGrid::create(array::Shape::create(shape).value(), chunk).value();
 }
 
-TEST(ChunkTable, ChunksAtEqualDistancesAreOneEntry) {
-  ChunkTable table;
-  for (std::int64_t chunk = 0; chunk < 1000; ++chunk) table.add(chunk, {0, 4096 + chunk * 100});
-  EXPECT_EQ(table.entries(), 1);
-  EXPECT_EQ(table.place_of(999), (ExtentPlace{0, 4096 + 99900}));
-  EXPECT_FALSE(table.place_of(1000).has_value());
-}
-
-TEST(ChunkTable, AnyOrderInTheFileAndChunksLeftOut) {
-  ChunkTable table;
-  const std::vector<std::pair<std::int64_t, std::int64_t>> places = {
-      {2, 700}, {3, 600}, {4, 500}, {5, 900}, {9, 100}, {10, 100000}};
-  for (const auto& [chunk, offset] : places) table.add(chunk, {chunk / 4, offset});
-  for (const auto& [chunk, offset] : places) {
-    EXPECT_EQ(table.place_of(chunk), (ExtentPlace{chunk / 4, offset})) << chunk;
-  }
-  for (const std::int64_t chunk : {0, 1, 6, 8, 11}) {
-    EXPECT_FALSE(table.place_of(chunk).has_value()) << chunk;
-  }
-}
-
 TEST(ExtentMap, PaddedAndPackedChunksDifferAtEdges) {
   const auto grid = grid_of({5, 7}, {2, 4});
   ExtentMap map{.shape = grid.shape(),
