@@ -1,0 +1,41 @@
+// The data files of one opened file or array, each opened when it is first moved to or from, and at
+// most a few of them open at a time. Safe for threads.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "common/status.hpp"
+#include "storage/engines/file.hpp"
+
+namespace weir::storage {
+
+class DataFileCache {
+ public:
+  enum class Use : std::uint8_t { reading, writing };
+
+  explicit DataFileCache(Use use) : use_(use) {}
+
+  // The file, open as long as the result lives. Writing, a file that is missing is made
+  // `bytes_when_made` long when that is not 0; reading, a missing file is an error with ENOENT.
+  Result<std::shared_ptr<const File>> get(const std::string& path, std::int64_t bytes_when_made);
+  // Makes durable what was written through this cache.
+  Status sync();
+
+ private:
+  struct Entry {
+    std::string path;
+    std::shared_ptr<const File> file;
+  };
+
+  Use use_;
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // the one used last first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_path_;
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,173 @@
+#include "storage/serial/read_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "storage/codecs/byte_swap.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/serial/chunk_sections.hpp"
+#include "storage/serial/spans.hpp"
+
+namespace weir::storage {
+namespace {
+
+// Spans of one file that are at most so far apart are read together.
+constexpr std::int64_t read_across = std::int64_t{16} << 10;
+// Runs of at least this length go straight into memory.
+constexpr std::int64_t straight_from = std::int64_t{64} << 10;
+
+void fill_target(const array::StridedCopy& copy, const std::vector<std::byte>& element,
+                 std::byte* data) {
+  const auto size = static_cast<std::int64_t>(element.size());
+  for_each_target_run(copy, [&](std::int64_t offset, std::int64_t bytes) {
+    for (std::int64_t at = 0; at < bytes; at += size) {
+      std::memcpy(data + offset + at, element.data(), element.size());
+    }
+  });
+}
+
+// Reads spans into memory; small ones that are near each other by one call.
+class SpanReader {
+ public:
+  SpanReader(const StoredArray& array, std::byte* data, DataFileCache& files,
+             std::int64_t buffer_bytes)
+      : map_(array.map),
+        data_(data),
+        files_(files),
+        buffer_bytes_(buffer_bytes),
+        swapped_together_(map_.byte_order == ByteOrder::big ? bytes_swapped_together(map_.type)
+                                                            : 1),
+        fill_(array.description.fill) {
+    if (std::cmp_not_equal(fill_.size(), map_.type.bytes())) {
+      fill_.assign(static_cast<std::size_t>(map_.type.bytes()), std::byte{0});
+    }
+  }
+
+  Status take(const Span& span) {
+    if (!waiting_.empty()) {
+      const Span& last = waiting_.back();
+      const bool near = span.file == last.file && span.begin >= last.end &&
+                        span.begin - last.end <= read_across &&
+                        span.end - waiting_.front().begin <= buffer_bytes_;
+      if (near) {
+        waiting_.push_back(span);
+        return {};
+      }
+      if (Status status = flush(); !status.ok()) return status;
+    }
+    if (span.is_one_run() && span.bytes() >= std::min(straight_from, buffer_bytes_)) {
+      return read_straight(span);
+    }
+    waiting_.push_back(span);
+    return {};
+  }
+
+  Status flush() {
+    if (waiting_.empty()) return {};
+    const std::int64_t begin = waiting_.front().begin;
+    const std::int64_t bytes = waiting_.back().end - begin;
+    if (bytes > capacity_) {
+      capacity_ = std::max(bytes, std::min(2 * capacity_, buffer_bytes_));
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(capacity_));
+    }
+    bool there = false;
+    Status status = read(waiting_.front().file, begin, bytes, buffer_.get(), there);
+    for (const Span& span : waiting_) {
+      if (!status.ok()) break;
+      if (there) {
+        span.copy.run(buffer_.get() + (span.begin - begin), data_);
+        swap(span.copy);
+      } else {
+        fill_target(span.copy, fill_, data_);
+      }
+    }
+    waiting_.clear();
+    return status;
+  }
+
+  void fill(const array::StridedCopy& copy) { fill_target(copy, fill_, data_); }
+
+ private:
+  Status read_straight(const Span& span) {
+    bool there = false;
+    Status status = read(span.file, span.begin, span.bytes(), data_ + span.copy.to_offset, there);
+    if (!status.ok()) return status;
+    if (there) {
+      swap(span.copy);
+    } else {
+      fill_target(span.copy, fill_, data_);
+    }
+    return {};
+  }
+
+  void swap(const array::StridedCopy& copy) {
+    if (swapped_together_ == 1) return;
+    for_each_target_run(copy, [&](std::int64_t offset, std::int64_t bytes) {
+      copy_swapped(data_ + offset, data_ + offset, bytes, swapped_together_);
+    });
+  }
+
+  // `there` is false when there is no such file and need not be.
+  Status read(std::int64_t number, std::int64_t offset, std::int64_t bytes, std::byte* to,
+              bool& there) {
+    const auto file = files_.get(map_.files.path(number), 0);
+    if (!file) {
+      there = false;
+      const bool may_be_missing = map_.files.bytes_when_made() > 0;
+      if (may_be_missing && file.error().system_error == ENOENT) return {};
+      return file.error();
+    }
+    there = true;
+    const Slice slice{to, bytes};
+    std::int64_t moved = 0;
+    std::int64_t calls = 0;
+    Status status = read_slices(*file.value(), {&slice, 1}, offset, moved, calls);
+    if (!status.ok() || moved == bytes) return status;
+    Error error;
+    error.code = ErrorCode::short_transfer;
+    error.operation = "read";
+    error.file = file.value()->path();
+    error.offset = offset + moved;
+    error.message = fmt::format("the file ends after {} of the {} bytes that its header tells of",
+                                moved, bytes);
+    return error;
+  }
+
+  const ExtentMap& map_;
+  std::byte* data_;
+  DataFileCache& files_;
+  std::int64_t buffer_bytes_;
+  std::int64_t swapped_together_;
+  std::vector<std::byte> fill_;
+  std::vector<Span> waiting_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::int64_t capacity_ = 0;
+};
+
+}  // namespace
+
+Status read_section(const StoredArray& array, const array::Section& section, std::byte* data,
+                    const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes) {
+  if (section.empty()) return {};
+  if (!memory.elements_are_apart()) {
+    return invalid_argument("elements of the memory to read into overlap: give other strides");
+  }
+  SpanReader reader(array, data, files, buffer_bytes);
+  const SpanCutter cutter(SpanUse::reading, memory, {.most_bytes = buffer_bytes},
+                          [&](const Span& span) { return reader.take(span); });
+  Status status = for_each_part(array.map, section, [&](const StoredPart& part) -> Status {
+    if (part.layout) return cutter.cut(part.file, *part.layout, part.section, part.memory_at);
+    const array::UniformRegion target = array::uniform_box({part.memory_at, part.section.count});
+    reader.fill(array::StridedCopy::between(target, memory, target, memory));
+    return {};
+  });
+  return status.ok() ? reader.flush() : status;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,260 @@
+// Reading and writing sections in one process: every format and layout, memory of any order,
+// buffers of absurd sizes; what is read is compared with what the extent maps name element by
+// element.
+#include "array/section.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "array/layout.hpp"
+#include "storage/formats/raw_files.hpp"
+#include "storage/formats/test_transfer.hpp"
+#include "storage/serial/open_any.hpp"
+#include "storage/serial/read_section.hpp"
+#include "storage/serial/write_section.hpp"
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::ElementKind;
+using array::ElementType;
+using array::Indices;
+using array::Layout;
+using array::Section;
+using array::Shape;
+
+ArrayDescription described(std::string name, std::initializer_list<std::int64_t> extents,
+                           ElementKind kind) {
+  ArrayDescription array{.name = std::move(name), .shape = Shape::create(extents).value()};
+  array.type = kind;
+  return array;
+}
+
+// Everything that a format can express, in one file.
+FileDescription arrays_for(const FormatAbilities& can) {
+  FileDescription file;
+  file.arrays.push_back(described("plain", {9, 7, 5}, ElementKind::float64));
+  if (can.growing) {
+    ArrayDescription steps = described("steps", {3, 4, 5}, ElementKind::int16);
+    steps.grows = true;
+    file.arrays.push_back(steps);
+    steps = described("more_steps", {3, 7}, ElementKind::float32);
+    steps.grows = true;
+    file.arrays.push_back(steps);
+  }
+  if (can.chunks) {
+    ArrayDescription chunked = described("chunked", {11, 13}, ElementKind::float32);
+    chunked.chunk_extents = Indices{4, 5};
+    file.arrays.push_back(chunked);
+  }
+  if (can.column_major_chunks) {
+    ArrayDescription columns = described("columns", {6, 7, 5}, ElementKind::int32);
+    columns.chunk_extents = Indices{4, 3, 2};
+    columns.order = array::Order::column_major;
+    file.arrays.push_back(columns);
+  }
+  if (can.shards) {
+    ArrayDescription shards = described("shards", {10, 12}, ElementKind::int64);
+    shards.chunk_extents = Indices{2, 3};
+    shards.shard_extents = Indices{4, 6};
+    file.arrays.push_back(shards);
+  }
+  return file;
+}
+
+Section random_section(const Shape& shape, std::mt19937& random) {
+  Section section;
+  for (const std::int64_t extent : shape.extents()) {
+    const std::int64_t stride = std::uniform_int_distribution<std::int64_t>(1, 3)(random);
+    const std::int64_t start = std::uniform_int_distribution<std::int64_t>(0, extent - 1)(random);
+    const std::int64_t most = (extent - start + stride - 1) / stride;
+    section.start.push_back(start);
+    section.stride.push_back(stride);
+    section.count.push_back(std::uniform_int_distribution<std::int64_t>(1, most)(random));
+  }
+  return section;
+}
+
+// Memory for a section: row-major, column-major, or backwards along dimension 0.
+struct SectionMemory {
+  SectionMemory(const Section& section, const ElementType& type, int kind)
+      : bytes(static_cast<std::size_t>(section.elements() * type.bytes()), std::byte{0xaa}),
+        layout(Layout::packed(section.count, type.bytes(),
+                              kind == 1 ? array::Order::column_major : array::Order::row_major)
+                   .value()) {
+    if (kind != 2) return;
+    Indices strides;
+    for (int d = 0; d < section.dimensions(); ++d) strides.push_back(layout.stride(d));
+    const std::int64_t last = strides[0] * (section.count[0] - 1);
+    strides[0] = -strides[0];
+    layout = Layout::strided(section.count, type.bytes(), std::span(strides.begin(), strides.end()),
+                             last)
+                 .value();
+  }
+  [[nodiscard]] std::byte* at(const Indices& index) {
+    return bytes.data() + layout.offset_of(index);
+  }
+
+  std::vector<std::byte> bytes;
+  Layout layout;
+};
+
+// Calls visit(index in the section, number of the element in the array in row-major order).
+template <typename Visit>
+void for_each_of(const Section& section, const Shape& shape, const Visit& visit) {
+  for_each_element(
+      Shape::create(section.count).value(), [&](const Indices& index, std::int64_t /*number*/) {
+        std::int64_t number = 0;
+        for (int d = 0; d < shape.dimensions(); ++d) {
+          number = number * shape.extent(d) + section.start[d] + index[d] * section.stride[d];
+        }
+        visit(index, number);
+      });
+}
+
+std::int64_t wrong_in(const Section& section, const StoredArray& stored, SectionMemory& memory,
+                      std::int64_t seed) {
+  std::int64_t wrong = 0;
+  for_each_of(section, stored.map.shape, [&](const Indices& index, std::int64_t number) {
+    const auto expected = test_element(stored.map.type, number, seed);
+    if (!std::equal(expected.begin(), expected.end(), memory.at(index))) ++wrong;
+  });
+  return wrong;
+}
+
+class Sections : public testing::TestWithParam<const Format*> {};
+
+TEST_P(Sections, AreReadFromEveryLayoutIntoAnyMemory) {
+  const TestFolder folder;
+  const std::string path = folder.path("file");
+  ASSERT_TRUE(GetParam()->lay_out(arrays_for(GetParam()->abilities()), path).ok());
+  const auto laid_out = open_any(path);
+  ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+  EXPECT_EQ(laid_out.value().format, GetParam()->name());
+  std::mt19937 random(5);
+  for (const StoredArray& stored : laid_out.value().map.arrays) {
+    write_array(stored.map, 17);
+    for (int round = 0; round < 60; ++round) {
+      const Section section = round == 0 ? Section::of(stored.map.shape.box())
+                                         : random_section(stored.map.shape, random);
+      SectionMemory memory(section, stored.map.type, round % 3);
+      DataFileCache files(DataFileCache::Use::reading);
+      const Status read = read_section(stored, section, memory.bytes.data(), memory.layout, files,
+                                       round % 2 == 0 ? 24 : serial_buffer_bytes);
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      ASSERT_EQ(wrong_in(section, stored, memory, 17), 0)
+          << stored.description.name << " round " << round;
+    }
+  }
+}
+
+TEST_P(Sections, AreWrittenIntoEveryLayoutFromAnyMemory) {
+  const TestFolder folder;
+  const std::string path = folder.path("file");
+  const auto laid_out = GetParam()->lay_out(arrays_for(GetParam()->abilities()), path);
+  ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+  for (const StoredArray& stored : laid_out.value().arrays) {
+    DataFileCache files(DataFileCache::Use::writing);
+    // Halves along dimension 0, whose boundary cuts chunks, by small and large buffers.
+    const std::int64_t half = stored.map.shape.extent(0) / 2;
+    for (const bool upper : {false, true}) {
+      Section section = Section::of(stored.map.shape.box());
+      section.start[0] = upper ? half : 0;
+      section.count[0] = upper ? stored.map.shape.extent(0) - half : half;
+      SectionMemory memory(section, stored.map.type, upper ? 1 : 2);
+      for_each_of(section, stored.map.shape, [&](const Indices& index, std::int64_t number) {
+        const auto element = test_element(stored.map.type, number, 3);
+        std::copy(element.begin(), element.end(), memory.at(index));
+      });
+      const Status written = write_section(stored, section, memory.bytes.data(), memory.layout,
+                                           files, upper ? 24 : serial_buffer_bytes);
+      ASSERT_TRUE(written.ok()) << written.error().text();
+    }
+    ASSERT_TRUE(files.sync().ok());
+    EXPECT_EQ(wrong_elements(stored.map, 3), 0) << stored.description.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Sections,
+                         testing::ValuesIn(all_formats().begin(), all_formats().end()),
+                         [](const auto& tested) { return std::string(tested.param->name()); });
+
+TEST(MissingChunks, HaveTheFillValue) {
+  const TestFolder folder;
+  const std::string path = folder.path("file");
+  ArrayDescription sparse = described("sparse", {4, 6}, ElementKind::int16);
+  sparse.chunk_extents = Indices{2, 3};
+  sparse.fill = {std::byte{0x34}, std::byte{0x12}};
+  const auto format = find_format("zarr");
+  const auto map = format.value()->lay_out({.arrays = {sparse}}, path);
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  const StoredArray& stored = map.value().arrays.front();
+  DataFileCache writing(DataFileCache::Use::writing);
+  const Section corner = Section::of({{0, 3}, {2, 3}});
+  SectionMemory ones(corner, stored.map.type, 0);
+  std::fill(ones.bytes.begin(), ones.bytes.end(), std::byte{1});
+  ASSERT_TRUE(write_section(stored, corner, ones.bytes.data(), ones.layout, writing).ok());
+
+  const Section whole = Section::of(stored.map.shape.box());
+  SectionMemory memory(whole, stored.map.type, 0);
+  DataFileCache reading(DataFileCache::Use::reading);
+  ASSERT_TRUE(read_section(stored, whole, memory.bytes.data(), memory.layout, reading).ok());
+  for_each_of(whole, stored.map.shape, [&](const Indices& index, std::int64_t number) {
+    const bool written = index[0] < 2 && index[1] >= 3;
+    EXPECT_EQ(memory.at(index)[0], written ? std::byte{1} : std::byte{0x34}) << number;
+    EXPECT_EQ(memory.at(index)[1], written ? std::byte{1} : std::byte{0x12}) << number;
+  });
+}
+
+TEST(OpenAny, ReadsRawArraysByEitherName) {
+  const TestFolder folder;
+  const std::string path = folder.path("density.raw");
+  const RawArray raw{.shape = Shape::create({5, 7}).value(),
+                     .type = ElementKind::int32,
+                     .chunk_extents = Indices{2, 3}};
+  ASSERT_TRUE(create_raw_files(raw, path).ok());
+  for (const std::string& name : {path, path + ".json"}) {
+    const auto opened = open_any(name);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    EXPECT_EQ(opened.value().format, "raw");
+    const StoredArray& stored = opened.value().map.arrays.front();
+    EXPECT_EQ(stored.description.name, "density.raw");
+    write_array(stored.map, 1);
+    const Section whole = Section::of(stored.map.shape.box());
+    SectionMemory memory(whole, stored.map.type, 1);
+    DataFileCache files(DataFileCache::Use::reading);
+    ASSERT_TRUE(read_section(stored, whole, memory.bytes.data(), memory.layout, files).ok());
+    EXPECT_EQ(wrong_in(whole, stored, memory, 1), 0);
+  }
+}
+
+TEST(OpenAny, RefusesWhatIsOfNoFormat) {
+  const TestFolder folder;
+  EXPECT_EQ(open_any(folder.path("nothing")).error().code, ErrorCode::io);
+  std::ofstream(folder.path("text")) << "no array";
+  EXPECT_EQ(open_any(folder.path("text")).error().code, ErrorCode::unsupported);
+}
+
+TEST(OverlappingMemory, IsRefused) {
+  const TestFolder folder;
+  const auto map = find_format("cdf5").value()->lay_out(
+      {.arrays = {described("plain", {4}, ElementKind::float64)}}, folder.path("file"));
+  ASSERT_TRUE(map.ok());
+  std::vector<std::byte> bytes(64);
+  const std::vector<std::int64_t> strides = {4};
+  DataFileCache files(DataFileCache::Use::reading);
+  EXPECT_FALSE(read_section(map.value().arrays.front(), Section::of({{0}, {4}}), bytes.data(),
+                            Layout::strided({4}, 8, strides).value(), files)
+                   .ok());
+}
+
+}  // namespace
+}  // namespace weir::storage

@@ -1,0 +1,160 @@
+#include "storage/serial/spans.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "array/odometer.hpp"
+#include "array/region.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::Indices;
+using array::Layout;
+using array::Section;
+using array::StridedCopy;
+using array::UniformRegion;
+
+// Holes are read along when they are at most three times what was asked for, or when everything
+// together is not longer than this: shorter reads take no less time.
+constexpr std::int64_t short_read = std::int64_t{64} << 10;
+constexpr std::int64_t most_read_per_asked = 4;
+
+// Where the section's elements are in what is stored, and where in memory: the same counts and
+// lengths along each dimension.
+UniformRegion stored_region(const Section& section) {
+  UniformRegion region;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    if (section.stride[d] == 1) {
+      region.push_back(
+          {.start = section.start[d], .length = section.count[d], .stride = 0, .count = 1});
+    } else {
+      region.push_back({.start = section.start[d],
+                        .length = 1,
+                        .stride = section.stride[d],
+                        .count = section.count[d]});
+    }
+  }
+  return region;
+}
+
+UniformRegion memory_region(const Section& section, const Indices& at) {
+  UniformRegion region;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    if (section.stride[d] == 1) {
+      region.push_back({.start = at[d], .length = section.count[d], .stride = 0, .count = 1});
+    } else {
+      region.push_back({.start = at[d], .length = 1, .stride = 1, .count = section.count[d]});
+    }
+  }
+  return region;
+}
+
+// The bytes from the first to the last element of the section, both included.
+std::int64_t reach(const Layout& stored, const Section& section) {
+  std::int64_t bytes = stored.element_bytes();
+  for (int d = 0; d < section.dimensions(); ++d) {
+    bytes += (section.count[d] - 1) * section.stride[d] * stored.stride(d);
+  }
+  return bytes;
+}
+
+// The dimension whose indices are farthest apart in the file, of those with several; -1: none.
+int widest_dimension(const Layout& stored, const Section& section) {
+  int widest = -1;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    if (section.count[d] > 1 && (widest < 0 || stored.stride(d) > stored.stride(widest))) {
+      widest = d;
+    }
+  }
+  return widest;
+}
+
+bool worth_reading(std::int64_t span, std::int64_t asked, std::int64_t most) {
+  return span <= most && (span <= short_read || span / most_read_per_asked <= asked);
+}
+
+}  // namespace
+
+SpanCutter::SpanCutter(SpanUse use, const Layout& memory, const SpanLimits& limits, Take take)
+    : use_(use), memory_(memory), limits_(limits), take_(std::move(take)) {}
+
+Status SpanCutter::give(std::int64_t file, const Layout& stored, const Section& section,
+                        const Indices& memory_at, std::int64_t begin, std::int64_t end) const {
+  const UniformRegion in_file = stored_region(section);
+  const UniformRegion in_memory = memory_region(section, memory_at);
+  Span span{file, begin, end, {}};
+  if (use_ == SpanUse::reading) {
+    span.copy = StridedCopy::between(in_file, stored, in_memory, memory_);
+    span.copy.from_offset -= begin;
+  } else {
+    span.copy = StridedCopy::between(in_memory, memory_, in_file, stored);
+    span.copy.to_offset -= begin;
+  }
+  return take_(span);
+}
+
+Status SpanCutter::cut(std::int64_t file, const Layout& stored, const Section& section,
+                       const Indices& memory_at) const {
+  if (section.empty()) return {};
+  const std::int64_t begin = stored.offset_of(section.start);
+  const std::int64_t span = reach(stored, section);
+  const std::int64_t asked = section.elements() * stored.element_bytes();
+  const int widest = widest_dimension(stored, section);
+  const bool whole = span == asked;
+  if (widest < 0 || (whole && span <= limits_.most_bytes) ||
+      (use_ == SpanUse::reading && worth_reading(span, asked, limits_.most_bytes))) {
+    return give(file, stored, section, memory_at, begin, begin + span);
+  }
+  if (whole && limits_.long_runs) {
+    // Longer than a buffer, but perhaps none is needed.
+    const StridedCopy copy = StridedCopy::between(stored_region(section), stored,
+                                                  memory_region(section, memory_at), memory_);
+    if (copy.levels.empty()) return give(file, stored, section, memory_at, begin, begin + span);
+  }
+
+  // As many indices of the widest dimension as make a span; one where not even these do.
+  const std::int64_t apart = section.stride[widest] * stored.stride(widest);
+  Section part = section;
+  part.count[widest] = 1;
+  const std::int64_t inner = reach(stored, part);
+  std::int64_t together =
+      inner > limits_.most_bytes
+          ? 1
+          : std::min(section.count[widest],
+                     std::max<std::int64_t>(
+                         1, (limits_.most_bytes - inner) / std::max<std::int64_t>(1, apart) + 1));
+  part.count[widest] = together;
+  const std::int64_t grouped = reach(stored, part);
+  const std::int64_t grouped_asked = part.elements() * stored.element_bytes();
+  const bool groups_are_spans =
+      grouped == grouped_asked ||
+      (use_ == SpanUse::reading && worth_reading(grouped, grouped_asked, limits_.most_bytes));
+  if (!groups_are_spans) together = 1;
+  Indices at = memory_at;
+  for (std::int64_t done = 0; done < section.count[widest]; done += together) {
+    part.start[widest] = section.start[widest] + done * section.stride[widest];
+    part.count[widest] = std::min(together, section.count[widest] - done);
+    at[widest] = memory_at[widest] + done;
+    if (Status status = cut(file, stored, part, at); !status.ok()) return status;
+  }
+  return {};
+}
+
+void for_each_target_run(const StridedCopy& copy,
+                         const std::function<void(std::int64_t, std::int64_t)>& visit) {
+  array::Odometer<array::max_levels>::Counts counts;
+  for (const array::CopyLevel& level : copy.levels) counts.push_back(level.count);
+  std::int64_t offset = copy.to_offset;
+  for (array::Odometer<array::max_levels> place(counts); place.valid();) {
+    visit(offset, copy.bytes);
+    const int changed = place.advance();
+    if (changed < 0) break;
+    offset += copy.levels[changed].to_stride;
+    for (int level = changed + 1; level < copy.levels.size(); ++level) {
+      offset -= copy.levels[level].to_stride * (copy.levels[level].count - 1);
+    }
+  }
+}
+
+}  // namespace weir::storage

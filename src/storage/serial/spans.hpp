@@ -1,0 +1,67 @@
+// Cuts a section of a stored array into spans: stretches of one file that one call reads or writes,
+// each with the copy between its bytes and the caller's memory.
+//
+// Reading, a span may hold bytes that nobody asked for, where that saves calls. Writing, every byte
+// of a span is an element's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "array/copy.hpp"
+#include "array/layout.hpp"
+#include "array/per_dimension.hpp"
+#include "array/section.hpp"
+#include "common/status.hpp"
+
+namespace weir::storage {
+
+enum class SpanUse : std::uint8_t { reading, writing };
+
+struct SpanLimits {
+  // Of a span; a single element may be longer.
+  std::int64_t most_bytes = 0;
+  // Spans that are one run in memory too may be of any length: no buffer holds them.
+  bool long_runs = true;
+};
+
+struct Span {
+  std::int64_t file = 0;
+  std::int64_t begin = 0;  // bytes from the start of the file
+  std::int64_t end = 0;
+  // Reading, from the span's bytes to memory; writing, the other way.
+  array::StridedCopy copy;
+
+  [[nodiscard]] std::int64_t bytes() const { return end - begin; }
+  // Whether the span is one run in memory as well: no buffer is needed between them.
+  [[nodiscard]] bool is_one_run() const { return copy.levels.empty(); }
+};
+
+class SpanCutter {
+ public:
+  using Take = std::function<Status(const Span&)>;
+
+  // `memory` has the extents of the caller's whole section.
+  SpanCutter(SpanUse use, const array::Layout& memory, const SpanLimits& limits, Take take);
+
+  // Gives the spans of `section`, whose indices are those of `stored`, in ascending order of their
+  // places. Its first element is at index `memory_at` in memory. Stops at the first failure.
+  Status cut(std::int64_t file, const array::Layout& stored, const array::Section& section,
+             const array::Indices& memory_at) const;
+
+ private:
+  [[nodiscard]] Status give(std::int64_t file, const array::Layout& stored,
+                            const array::Section& section, const array::Indices& memory_at,
+                            std::int64_t begin, std::int64_t end) const;
+
+  SpanUse use_;
+  array::Layout memory_;
+  SpanLimits limits_;
+  Take take_;
+};
+
+// Calls visit(offset, bytes) for each run of the copy's target, counted from the target's start.
+void for_each_target_run(const array::StridedCopy& copy,
+                         const std::function<void(std::int64_t, std::int64_t)>& visit);
+
+}  // namespace weir::storage

@@ -1,0 +1,74 @@
+#include "storage/serial/write_section.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "storage/codecs/byte_swap.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/serial/chunk_sections.hpp"
+#include "storage/serial/spans.hpp"
+
+namespace weir::storage {
+namespace {
+
+class SpanWriter {
+ public:
+  SpanWriter(const StoredArray& array, const std::byte* data, DataFileCache& files)
+      : map_(array.map),
+        data_(data),
+        files_(files),
+        swapped_together_(map_.byte_order == ByteOrder::big ? bytes_swapped_together(map_.type)
+                                                            : 1) {}
+
+  [[nodiscard]] bool swaps() const { return swapped_together_ != 1; }
+
+  Status take(const Span& span) {
+    if (span.is_one_run() && !swaps()) {
+      return write(span, data_ + span.copy.from_offset);
+    }
+    if (span.bytes() > capacity_) {
+      capacity_ = span.bytes();
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(capacity_));
+    }
+    span.copy.run(data_, buffer_.get());
+    copy_swapped(buffer_.get(), buffer_.get(), span.bytes(), swapped_together_);
+    return write(span, buffer_.get());
+  }
+
+ private:
+  Status write(const Span& span, const std::byte* from) {
+    const auto file = files_.get(map_.files.path(span.file), map_.files.bytes_when_made());
+    if (!file) return file.error();
+    const Slice slice{const_cast<std::byte*>(from), span.bytes()};  // not changed by writing
+    std::int64_t calls = 0;
+    return write_slices(*file.value(), {&slice, 1}, span.begin, calls);
+  }
+
+  const ExtentMap& map_;
+  const std::byte* data_;
+  DataFileCache& files_;
+  std::int64_t swapped_together_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::int64_t capacity_ = 0;
+};
+
+}  // namespace
+
+Status write_section(const StoredArray& array, const array::Section& section, const std::byte* data,
+                     const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes) {
+  if (section.empty()) return {};
+  SpanWriter writer(array, data, files);
+  // A run that needs its bytes swapped goes through the buffer like all others.
+  const SpanLimits limits{.most_bytes = buffer_bytes, .long_runs = !writer.swaps()};
+  const SpanCutter cutter(SpanUse::writing, memory, limits,
+                          [&](const Span& span) { return writer.take(span); });
+  return for_each_part(array.map, section, [&](const StoredPart& part) -> Status {
+    if (part.layout) return cutter.cut(part.file, *part.layout, part.section, part.memory_at);
+    return invalid_argument(
+        fmt::format("array \"{}\" has a chunk without a place in the file: it can be read only",
+                    printable(array.description.name)));
+  });
+}
+
+}  // namespace weir::storage
