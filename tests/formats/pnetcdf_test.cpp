@@ -84,15 +84,15 @@ TEST(Pnetcdf, ReadsWhatWasWrittenThroughTheMap) {
     TestFolder folder;
     const std::string path = folder.path("a.nc");
     const Format& format = *cdf_format(version);
-    const auto laid_out = format.lay_out(example(version), path);
+    const auto laid_out = make_file(format, example(version), path);
     ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
     write_array(laid_out.value().find("transposed")->map, 4);
     const auto room = format.make_room(path, steps);
     ASSERT_TRUE(room.ok()) << room.error().text();
-    for (const StoredArray& one : room.value().arrays) {
+    for (const StoredArray& one : room.value().map.arrays) {
       if (one.description.name != "transposed") write_array(one.map, 1);
     }
-    ASSERT_TRUE(format.commit(path, steps).ok());
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
 
     const PnetcdfFile file(path, NC_NOWRITE, false);
     for (const auto& [name, count] : std::vector<std::pair<const char*, std::size_t>>{
@@ -120,7 +120,7 @@ TEST(Pnetcdf, ReadsWhatWasWrittenThroughTheMap) {
     EXPECT_EQ(ncmpi_get_att_int(file.id(), NC_GLOBAL, "levels", levels.data()), NC_NOERR);
     EXPECT_EQ(levels[1], -2);
     // The library has the same places as the map.
-    for (const StoredArray& one : room.value().arrays) {
+    for (const StoredArray& one : room.value().map.arrays) {
       int variable = -1;
       MPI_Offset offset = -1;
       ncmpi_inq_varid(file.id(), one.description.name.c_str(), &variable);

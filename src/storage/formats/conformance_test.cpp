@@ -71,7 +71,7 @@ TEST_P(EveryFormat, IsFoundByItsName) {
 
 TEST_P(EveryFormat, HoldsWhatWasWrittenThroughItsMaps) {
   const FileDescription file = all_it_can(format().abilities());
-  const auto map = format().lay_out(file, path());
+  const auto map = make_file(format(), file, path());
   ASSERT_TRUE(map.ok()) << map.error().text();
   ASSERT_EQ(map.value().arrays.size(), file.arrays.size());
   for (std::size_t i = 0; i < file.arrays.size(); ++i) {
@@ -99,17 +99,17 @@ TEST_P(EveryFormat, HoldsWhatWasWrittenThroughItsMaps) {
 
 TEST_P(EveryFormat, KeepsEarlierStepsWhenThereIsRoomForMore) {
   if (!format().abilities().growing) GTEST_SKIP() << "nothing grows in this format";
-  ASSERT_TRUE(format().lay_out(all_it_can(format().abilities()), path()).ok());
+  ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
   for (std::int64_t steps = 2; steps <= 6; steps += 2) {
     const auto room = format().make_room(path(), steps);
     ASSERT_TRUE(room.ok()) << room.error().text();
     std::int64_t seed = 0;
     for (const char* name : {"first", "second"}) {
-      const ExtentMap& map = room.value().find(name)->map;
+      const ExtentMap& map = room.value().map.find(name)->map;
       EXPECT_EQ(map.shape, shape_of({steps, 3}));
       if (steps == 2) write_array(map, ++seed);
     }
-    ASSERT_TRUE(format().commit(path(), steps).ok());
+    ASSERT_TRUE(commit(path(), room.value().update, StepDurability::step).ok());
     const auto opened = format().open(path());
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     EXPECT_EQ(opened.value().find("first")->map.shape, shape_of({steps, 3}));
@@ -131,7 +131,8 @@ TEST_P(EveryFormat, RefusesWhatIsNoFileOfIts) {
   ASSERT_FALSE(opened.ok());
   EXPECT_FALSE(opened.error().text().empty());
   EXPECT_FALSE(format().make_room(path(), 1).ok());
-  EXPECT_FALSE(format().lay_out({.arrays = {{.name = "", .shape = shape_of({1})}}}, path()).ok());
+  EXPECT_FALSE(
+      make_file(format(), {.arrays = {{.name = "", .shape = shape_of({1})}}}, path()).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(all_formats()),

@@ -53,6 +53,12 @@ std::string DataFiles::path(std::int64_t file) const {
   return path;
 }
 
+DataFiles DataFiles::renamed(const std::string& from, const std::string& to) const {
+  DataFiles made = *this;
+  if (prefix_.starts_with(from)) made.prefix_ = to + prefix_.substr(from.size());
+  return made;
+}
+
 std::optional<ExtentPlace> ChunkExtents::place_of(std::int64_t chunk) const {
   return array::place_of(places, grid, chunk);
 }

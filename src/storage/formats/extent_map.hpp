@@ -49,6 +49,8 @@ class DataFiles {
   // case all its elements have the fill value, and who writes into it first makes it so long.
   [[nodiscard]] std::int64_t bytes_when_made() const { return bytes_when_made_; }
   void set_bytes_when_made(std::int64_t bytes) { bytes_when_made_ = bytes; }
+  // The same files where what their paths begin with has another name; others are as they were.
+  [[nodiscard]] DataFiles renamed(const std::string& from, const std::string& to) const;
 
   friend bool operator==(const DataFiles&, const DataFiles&) = default;
 

@@ -7,6 +7,7 @@
 
 #include "storage/formats/cdf/cdf_format.hpp"
 #include "storage/formats/hdf5/hdf5_format.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/formats/zarr/zarr_format.hpp"
 
 namespace weir::storage {
@@ -29,6 +30,20 @@ Result<const StoredArray*> FileMap::get(std::string_view name) const {
   }
   return invalid_argument(
       fmt::format("there is no array \"{}\" in the file", printable(std::string(name))));
+}
+
+std::optional<std::int64_t> FileMap::steps() const {
+  std::optional<std::int64_t> least;
+  for (const StoredArray& one : arrays) {
+    if (!one.description.grows) continue;
+    const std::int64_t steps = one.map.shape.extent(0);
+    least = std::min(steps, least.value_or(steps));
+  }
+  return least;
+}
+
+DataFiles committed_files(const std::string& path, const DataFiles& laid_out) {
+  return laid_out.renamed(incomplete_path(path), committed_path(path));
 }
 
 Result<FileMap> described_as(const FileDescription& file, FileMap opened) {

@@ -1,11 +1,15 @@
 // A format: a header and an extent map per array.
 //
-//     lay out       one rank, once: header and room for all arrays    → FileMap
+//     lay out       one rank, once: header and room for all arrays    → Room
 //     (move bytes)  every rank, through the extent maps alone
-//     make room     one rank, before steps are added                  → FileMap
+//     commit        one rank, when these bytes are written: the file gets its name
+//     make room     one rank, before steps are added                  → Room
 //     (move bytes)
 //     commit        one rank, when the bytes of these steps are written
 //     open          one process: a file of this format, whoever wrote it → FileMap
+//
+// commit() is the same for all formats: header_update.hpp. A run that is killed at any point leaves
+// the last committed file, and beside or behind it what was unfinished.
 //
 // A format keeps nothing open between two calls. Files are untrusted: whatever is in one, open()
 // returns a value or an error, and allocates in proportion to the metadata that it read. The others
@@ -13,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +26,7 @@
 #include "common/status.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/formats/file_description.hpp"
+#include "storage/formats/header_update.hpp"
 
 namespace weir::storage {
 
@@ -44,7 +50,20 @@ struct FileMap {
   [[nodiscard]] const StoredArray* find(std::string_view name) const;
   // Fails with the reason for a refused array, and on names that are not there.
   [[nodiscard]] Result<const StoredArray*> get(std::string_view name) const;
+  // The steps that every array that grows has: the least of them, where one is ahead of others.
+  // Nothing when none grows.
+  [[nodiscard]] std::optional<std::int64_t> steps() const;
 };
+
+// Where bytes go that readers do not see yet, and what makes them see these.
+struct Room {
+  FileMap map;
+  HeaderUpdate update;
+};
+
+// What the data files of a map that lay_out() gave are called when the first commit to `path` was
+// made: whoever has them open goes on using them.
+[[nodiscard]] DataFiles committed_files(const std::string& path, const DataFiles& laid_out);
 
 // What was opened, in the order and the words of the description that it was laid out by: a
 // column-major array, which most files hold with its extents reversed, is that again.
@@ -60,15 +79,15 @@ class Format {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual FormatAbilities abilities() const = 0;
 
-  // Makes the file, replacing one that is there. The arrays of the result are in the order of the
-  // description and described as there.
-  virtual Result<FileMap> lay_out(const FileDescription& file, const std::string& path) const = 0;
+  // Makes the file under a temporary name (incomplete.hpp), which the maps have and the first
+  // commit takes away; a file that is there at `path` stays until then. The arrays of the result
+  // are in the order of the description and described as there.
+  virtual Result<Room> lay_out(const FileDescription& file, const std::string& path) const = 0;
   virtual Result<FileMap> open(const std::string& path) const = 0;
   // Room for `steps` steps in all, at least as many as there are, in every array that grows.
-  virtual Result<FileMap> make_room(const std::string& path, std::int64_t steps) const = 0;
-  // Readers see `steps` steps from here on. docs/formats.md says, format by format, what one sees
-  // that opens the file between make_room() and commit().
-  virtual Status commit(const std::string& path, std::int64_t steps) const = 0;
+  // Nothing that readers see changes. What an earlier run left unfinished is removed, so one run at
+  // a time may add steps to a file, and its last room is the one to commit.
+  virtual Result<Room> make_room(const std::string& path, std::int64_t steps) const = 0;
 };
 
 // Every format of this build; they live as long as the program.

@@ -67,6 +67,19 @@ inline std::vector<std::byte> test_element(const array::ElementType& type, std::
   }
 }
 
+// A file that was laid out and committed before anything was written into it.
+inline Result<FileMap> make_file(const Format& format, const FileDescription& file,
+                                 const std::string& path) {
+  auto room = format.lay_out(file, path);
+  if (!room) return room.error();
+  Status made = commit(path, room.value().update, StepDurability::none);
+  if (!made.ok()) return made.error();
+  for (StoredArray& one : room.value().map.arrays) {
+    one.map.files = committed_files(path, one.map.files);
+  }
+  return std::move(room.value().map);
+}
+
 inline void swap_if_big(const ExtentMap& map, std::vector<std::byte>& element) {
   if (map.byte_order == ByteOrder::little) return;
   const std::int64_t part = bytes_swapped_together(map.type);

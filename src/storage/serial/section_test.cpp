@@ -135,7 +135,7 @@ class Sections : public testing::TestWithParam<const Format*> {};
 TEST_P(Sections, AreReadFromEveryLayoutIntoAnyMemory) {
   const TestFolder folder;
   const std::string path = folder.path("file");
-  ASSERT_TRUE(GetParam()->lay_out(arrays_for(GetParam()->abilities()), path).ok());
+  ASSERT_TRUE(make_file(*GetParam(), arrays_for(GetParam()->abilities()), path).ok());
   const auto laid_out = open_any(path);
   ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
   EXPECT_EQ(laid_out.value().format, GetParam()->name());
@@ -159,7 +159,7 @@ TEST_P(Sections, AreReadFromEveryLayoutIntoAnyMemory) {
 TEST_P(Sections, AreWrittenIntoEveryLayoutFromAnyMemory) {
   const TestFolder folder;
   const std::string path = folder.path("file");
-  const auto laid_out = GetParam()->lay_out(arrays_for(GetParam()->abilities()), path);
+  const auto laid_out = make_file(*GetParam(), arrays_for(GetParam()->abilities()), path);
   ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
   for (const StoredArray& stored : laid_out.value().arrays) {
     DataFileCache files(DataFileCache::Use::writing);
@@ -194,7 +194,7 @@ TEST(MissingChunks, HaveTheFillValue) {
   sparse.chunk_extents = Indices{2, 3};
   sparse.fill = {std::byte{0x34}, std::byte{0x12}};
   const auto format = find_format("zarr");
-  const auto map = format.value()->lay_out({.arrays = {sparse}}, path);
+  const auto map = make_file(*format.value(), {.arrays = {sparse}}, path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   const StoredArray& stored = map.value().arrays.front();
   DataFileCache writing(DataFileCache::Use::writing);
@@ -245,8 +245,9 @@ TEST(OpenAny, RefusesWhatIsOfNoFormat) {
 
 TEST(OverlappingMemory, IsRefused) {
   const TestFolder folder;
-  const auto map = find_format("cdf5").value()->lay_out(
-      {.arrays = {described("plain", {4}, ElementKind::float64)}}, folder.path("file"));
+  const auto map =
+      make_file(*find_format("cdf5").value(),
+                {.arrays = {described("plain", {4}, ElementKind::float64)}}, folder.path("file"));
   ASSERT_TRUE(map.ok());
   std::vector<std::byte> bytes(64);
   const std::vector<std::int64_t> strides = {4};

@@ -10,6 +10,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/cdf/cdf_layout.hpp"
+#include "storage/formats/incomplete.hpp"
 
 namespace weir::storage {
 namespace {
@@ -36,6 +37,13 @@ Status lengthen(const File& file, std::int64_t bytes) {
   const auto now = length_of(file);
   if (!now) return now.error();
   if (now.value() >= bytes || ::ftruncate(file.descriptor(), bytes) == 0) return {};
+  return system_failure("ftruncate", file.path(), bytes, errno);
+}
+
+Status cut(const File& file, std::int64_t bytes) {
+  const auto now = length_of(file);
+  if (!now) return now.error();
+  if (now.value() <= bytes || ::ftruncate(file.descriptor(), bytes) == 0) return {};
   return system_failure("ftruncate", file.path(), bytes, errno);
 }
 
@@ -72,22 +80,25 @@ class CdfFormat final : public Format {
             .fill = true};
   }
 
-  Result<FileMap> lay_out(const FileDescription& description,
-                          const std::string& path) const override {
+  Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
     if (Status fine = check_description(description, abilities(), name_); !fine.ok()) {
       return fine.error();
     }
     const auto header = cdf_header_of(description, version_);
     if (!header) return header.error();
+    if (Status clear = clear_for_file(path); !clear.ok()) return clear.error();
+    const std::string place = incomplete_path(path);
     const std::int64_t bytes =
         cdf_file_bytes(header.value(), header.value().records.value_or(0)).value_or(0);
-    auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
+    auto file = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
     if (!file) return file.error();
     Status done = write_at(file.value(), encode_cdf_header(header.value()), 0);
     if (done.ok()) done = lengthen(file.value(), bytes);
     if (done.ok()) done = file.value().close();
     if (!done.ok()) return done.error();
-    return described_as(description, cdf_map_of(header.value(), path, bytes));
+    auto map = described_as(description, cdf_map_of(header.value(), place, bytes));
+    if (!map) return map.error();
+    return Room{std::move(map).value(), publication_of({""})};
   }
 
   Result<FileMap> open(const std::string& path) const override {
@@ -100,51 +111,48 @@ class CdfFormat final : public Format {
     return cdf_map_of(header.value(), path, bytes.value());
   }
 
-  Result<FileMap> make_room(const std::string& path, std::int64_t steps) const override {
+  // The update is one number of the header in one write: readers see all these steps or none.
+  Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     auto file = File::open(path, {.read = true, .write = true});
     if (!file) return file.error();
-    auto header = steps_of(file.value(), steps);
+    const auto length = length_of(file.value());
+    if (!length) return length.error();
+    auto header = read_header(file.value(), length.value());
     if (!header) return header.error();
-    header.value().records = steps;
+    const auto now = records_of(header.value(), length.value(), path);
+    if (!now) return now.error();
+    const bool fits = header.value().version == 5 || steps < INT32_MAX;
     const auto bytes = cdf_file_bytes(header.value(), steps);
-    if (!bytes) return invalid_argument(fmt::format("{} steps end beyond 2^63 bytes", steps));
-    if (Status done = lengthen(file.value(), *bytes); !done.ok()) return done.error();
-    if (Status closed = file.value().close(); !closed.ok()) return closed.error();
-    return cdf_map_of(header.value(), path, *bytes);
-  }
-
-  // One number of the header, in one write: readers see all these steps or none of them.
-  Status commit(const std::string& path, std::int64_t steps) const override {
-    auto file = File::open(path, {.read = true, .write = true});
-    if (!file) return file.error();
-    const auto header = steps_of(file.value(), steps);
-    if (!header) return header.error();
-    const auto bytes = length_of(file.value());
-    if (!bytes) return bytes.error();
-    if (cdf_file_bytes(header.value(), steps).value_or(INT64_MAX) > bytes.value()) {
-      return invalid_argument(
-          fmt::format("{} steps in \"{}\", which has no room for them", steps, printable(path)));
+    if (steps < now.value() || !fits || !bytes) {
+      return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
+                                          header.value().version, now.value()));
     }
-    Status written = write_at(file.value(), encoded_cdf_records(header.value().version, steps),
-                              cdf_records_offset);
-    if (!written.ok()) return written;
-    return file.value().close();
+    // Behind the last record lies what a killed run wrote. Cut off, it reads as zeros.
+    const auto committed = cdf_file_bytes(header.value(), now.value());
+    Status done = cut(file.value(), committed.value_or(length.value()));
+    if (done.ok()) done = lengthen(file.value(), *bytes);
+    if (done.ok()) done = file.value().close();
+    if (!done.ok()) return done.error();
+    header.value().records = steps;
+    return Room{cdf_map_of(header.value(), path, *bytes),
+                {.made = {""},
+                 .changes = {HeaderWrite{cdf_records_offset,
+                                         encoded_cdf_records(header.value().version, steps)}}}};
   }
 
  private:
-  // The header of a file that is to have so many steps.
-  static Result<CdfHeader> steps_of(const File& file, std::int64_t steps) {
-    const auto bytes = length_of(file);
-    if (!bytes) return bytes.error();
-    auto header = read_header(file, bytes.value());
-    if (!header) return header;
-    const std::int64_t now = header.value().records.value_or(0);
-    const bool fits = header.value().version == 5 || steps < INT32_MAX;
-    if (steps < now || !fits || !header.value().record_stride()) {
-      return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
-                                          header.value().version, now));
+  // Of a file that holds steps; counted from its length where its writer did not count them.
+  static Result<std::int64_t> records_of(const CdfHeader& header, std::int64_t bytes,
+                                         const std::string& path) {
+    const auto stride = header.record_stride();
+    if (!stride || *stride == 0) {
+      Error error = invalid_argument("no array of this file grows");
+      error.file = path;
+      return error;
     }
-    return header;
+    if (header.records) return *header.records;
+    const auto first = cdf_file_bytes(header, 0);
+    return first && bytes > *first ? (bytes - *first) / *stride : 0;
   }
 
   int version_;

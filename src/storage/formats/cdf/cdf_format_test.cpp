@@ -57,7 +57,7 @@ TEST(CdfFormat, OpensAgainAsDescribed) {
   for (const int version : {1, 2, 5}) {
     TestFolder folder;
     const std::string path = folder.path("a.nc");
-    const auto map = cdf_format(version)->lay_out(example(), path);
+    const auto map = make_file(*cdf_format(version), example(), path);
     ASSERT_TRUE(map.ok()) << map.error().text();
     const auto opened = cdf_format(5)->open(path);
     ASSERT_TRUE(opened.ok()) << opened.error().text();
@@ -74,7 +74,7 @@ TEST(CdfFormat, OpensAgainAsDescribed) {
 
 TEST(CdfFormat, RecordsOfVariablesLieBetweenEachOther) {
   TestFolder folder;
-  const auto map = cdf_format(5)->lay_out(example(), folder.path("a.nc"));
+  const auto map = make_file(*cdf_format(5), example(), folder.path("a.nc"));
   ASSERT_TRUE(map.ok());
   const RecordExtents& t = *map.value().find("t")->map.records();
   const RecordExtents& u = *map.value().find("u")->map.records();
@@ -82,11 +82,12 @@ TEST(CdfFormat, RecordsOfVariablesLieBetweenEachOther) {
   EXPECT_EQ(u.stride, t.stride);
   EXPECT_EQ(u.offset, t.offset + 4);
   // One record variable alone is not padded.
-  const auto alone = cdf_format(5)->lay_out({.arrays = {{.name = "b",
-                                                         .shape = shape_of({4, 3}),
-                                                         .type = array::ElementKind::int8,
-                                                         .grows = true}}},
-                                            folder.path("b.nc"));
+  const auto alone = make_file(*cdf_format(5),
+                               {.arrays = {{.name = "b",
+                                            .shape = shape_of({4, 3}),
+                                            .type = array::ElementKind::int8,
+                                            .grows = true}}},
+                               folder.path("b.nc"));
   ASSERT_TRUE(alone.ok());
   EXPECT_EQ(alone.value().arrays[0].map.records()->stride, 3);
 }
@@ -98,7 +99,7 @@ TEST(CdfFormat, AlignsWhatIsLarge) {
                  {.name = "large", .shape = shape_of({1000})},
                  {.name = "steps", .shape = shape_of({0, 600}), .grows = true}}};
   file.alignment = 4096;
-  const auto map = cdf_format(5)->lay_out(file, folder.path("a.nc"));
+  const auto map = make_file(*cdf_format(5), file, folder.path("a.nc"));
   ASSERT_TRUE(map.ok()) << map.error().text();
   EXPECT_LT(map.value().find("small")->map.dense()->offset, 4096);
   EXPECT_EQ(map.value().find("large")->map.dense()->offset % 4096, 0);
@@ -108,7 +109,7 @@ TEST(CdfFormat, AlignsWhatIsLarge) {
 TEST(CdfFormat, RefusesWhatTheVersionCannotHold) {
   TestFolder folder;
   const auto refused = [&](int version, const ArrayDescription& array) {
-    const auto map = cdf_format(version)->lay_out({.arrays = {array}}, folder.path("a.nc"));
+    const auto map = make_file(*cdf_format(version), {.arrays = {array}}, folder.path("a.nc"));
     EXPECT_FALSE(map.ok());
     EXPECT_FALSE(std::filesystem::exists(folder.path("a.nc")));
     return map.ok() ? std::string() : map.error().text();
@@ -128,29 +129,29 @@ TEST(CdfFormat, RefusesWhatTheVersionCannotHold) {
   refused(2, {.name = "a",
               .shape = shape_of({3}),
               .attributes = {{"n", std::vector<std::int64_t>{std::int64_t{1} << 40}}}});
-  const auto large = cdf_format(5)->lay_out({.arrays = {{.name = "a",
-                                                         .shape = shape_of({std::int64_t{1} << 33}),
-                                                         .type = array::ElementKind::int8}}},
-                                            folder.path("large.nc"));
+  const auto large = make_file(*cdf_format(5),
+                               {.arrays = {{.name = "a",
+                                            .shape = shape_of({std::int64_t{1} << 33}),
+                                            .type = array::ElementKind::int8}}},
+                               folder.path("large.nc"));
   EXPECT_TRUE(large.ok()) << large.error().text();
-  EXPECT_FALSE(cdf_format(5)
-                   ->lay_out({.arrays = {{.name = "a", .shape = shape_of({1, 2}), .grows = true},
-                                         {.name = "b", .shape = shape_of({2, 2}), .grows = true}}},
-                             folder.path("a.nc"))
+  EXPECT_FALSE(make_file(*cdf_format(5),
+                         {.arrays = {{.name = "a", .shape = shape_of({1, 2}), .grows = true},
+                                     {.name = "b", .shape = shape_of({2, 2}), .grows = true}}},
+                         folder.path("a.nc"))
                    .ok());
 }
 
 TEST(CdfFormat, StepsAreSeenWhenCommitted) {
   TestFolder folder;
   const std::string path = folder.path("a.nc");
-  ASSERT_TRUE(cdf_format(5)->lay_out(example(), path).ok());
+  ASSERT_TRUE(make_file(*cdf_format(5), example(), path).ok());
   const auto room = cdf_format(5)->make_room(path, 4);
   ASSERT_TRUE(room.ok()) << room.error().text();
-  for (const StoredArray& one : room.value().arrays) write_array(one.map, 9);
+  for (const StoredArray& one : room.value().map.arrays) write_array(one.map, 9);
   EXPECT_EQ(cdf_format(5)->open(path).value().find("u")->map.shape, shape_of({2, 3, 5}));
-  EXPECT_FALSE(cdf_format(5)->commit(path, 5).ok());
-  EXPECT_FALSE(cdf_format(5)->commit(path, 1).ok());
-  ASSERT_TRUE(cdf_format(5)->commit(path, 4).ok());
+  EXPECT_FALSE(cdf_format(5)->make_room(path, 1).ok());
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
   const auto opened = cdf_format(5)->open(path);
   EXPECT_EQ(opened.value().find("u")->map.shape, shape_of({4, 3, 5}));
   for (const StoredArray& one : opened.value().arrays) EXPECT_EQ(wrong_elements(one.map, 9), 0);
@@ -159,7 +160,7 @@ TEST(CdfFormat, StepsAreSeenWhenCommitted) {
 TEST(CdfFormat, CountsTheRecordsOfAWriterThatDidNot) {
   TestFolder folder;
   const std::string path = folder.path("a.nc");
-  ASSERT_TRUE(cdf_format(5)->lay_out(example(), path).ok());
+  ASSERT_TRUE(make_file(*cdf_format(5), example(), path).ok());
   auto bytes = bytes_of_file(path);
   for (std::size_t i = 4; i < 12; ++i) bytes[i] = std::byte{0xff};
   write_bytes(path, bytes);
@@ -188,7 +189,7 @@ TEST(CdfFormat, DamagedFilesAreErrorsOrLieInside) {
   for (const int version : {2, 5}) {
     TestFolder folder;
     const std::string path = folder.path("a.nc");
-    ASSERT_TRUE(cdf_format(version)->lay_out(example(), path).ok());
+    ASSERT_TRUE(make_file(*cdf_format(version), example(), path).ok());
     const auto good = bytes_of_file(path);
     const auto size = static_cast<std::int64_t>(good.size());
     const int file = ::open(path.c_str(), O_WRONLY);
@@ -243,7 +244,7 @@ TEST(CdfFormat, ReadsAHeaderLongerThanOnePiece) {
     file.arrays.push_back({.name = "array_" + std::to_string(i), .shape = shape_of({2})});
   }
   const std::string path = folder.path("a.nc");
-  ASSERT_TRUE(cdf_format(5)->lay_out(file, path).ok());
+  ASSERT_TRUE(make_file(*cdf_format(5), file, path).ok());
   const auto opened = cdf_format(5)->open(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
   EXPECT_EQ(opened.value().arrays.size(), 3000U);

@@ -163,7 +163,7 @@ class HeaderMaker {
 
 // ---- Header to maps ---------------------------------------------------------------------------
 
-struct Room {
+struct RecordRoom {
   std::int64_t records = 0;
   std::int64_t stride = 0;
   std::int64_t file_bytes = 0;
@@ -171,7 +171,8 @@ struct Room {
 
 // A reason, when the variable cannot be moved.
 std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
-                                     const std::string& path, const Room& room, FileMap& map) {
+                                     const std::string& path, const RecordRoom& room,
+                                     FileMap& map) {
   const auto kind = kind_of(one.type);
   if (!kind) return "its elements are characters";
   if (one.dimensions.size() > static_cast<std::size_t>(array::max_dimensions)) {
@@ -250,7 +251,7 @@ std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header, std::int64_t
 FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_t file_bytes) {
   FileMap map;
   const auto stride = header.record_stride();
-  Room room{0, stride.value_or(0), file_bytes};
+  RecordRoom room{0, stride.value_or(0), file_bytes};
   if (header.records) {
     room.records = *header.records;
   } else if (room.stride > 0) {

@@ -11,6 +11,7 @@
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/formats/trial_process.hpp"
 
 namespace weir::storage {
@@ -200,15 +201,19 @@ class Hdf5Format final : public Format {
             .fill = true};
   }
 
-  Result<FileMap> lay_out(const FileDescription& file, const std::string& path) const override {
+  Result<Room> lay_out(const FileDescription& file, const std::string& path) const override {
     if (Status fine = check_description(file, abilities(), name()); !fine.ok()) return fine.error();
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();
     const Hdf5Silence silence;
     const FileDescription made = with_chunks_for_steps(file);
-    if (Status status = make_file(made, path); !status.ok()) return status.error();
-    auto map = read_file(path);
-    if (!map) return map;
-    return described_as(made, std::move(map).value());
+    if (Status clear = clear_for_file(path); !clear.ok()) return clear.error();
+    const std::string place = incomplete_path(path);
+    if (Status status = make_file(made, place); !status.ok()) return status.error();
+    auto opened = read_file(place);
+    if (!opened) return opened.error();
+    auto map = described_as(made, std::move(opened).value());
+    if (!map) return map.error();
+    return Room{std::move(map).value(), publication_of({""})};
   }
 
   Result<FileMap> open(const std::string& path) const override {
@@ -223,7 +228,7 @@ class Hdf5Format final : public Format {
     return read_file(path);
   }
 
-  Result<FileMap> make_room(const std::string& path, std::int64_t steps) const override {
+  Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
     const Hdf5Silence silence;
     // Opened for writing, an empty file would be made a new one.
@@ -240,21 +245,9 @@ class Hdf5Format final : public Format {
       if (!status.ok()) return status.error();
     }
     if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
-    return read_file(path);
-  }
-
-  // The extents are in the file since make_room().
-  Status commit(const std::string& path, std::int64_t steps) const override {
-    const Hdf5Silence silence;
-    const auto map = read_file(path);
+    auto map = read_file(path);
     if (!map) return map.error();
-    for (const StoredArray& one : map.value().arrays) {
-      if (one.description.grows && one.map.shape.extent(0) < steps) {
-        return invalid_argument(fmt::format("{} steps of \"{}\", which has room for {}", steps,
-                                            one.description.name, one.map.shape.extent(0)));
-      }
-    }
-    return {};
+    return Room{std::move(map).value(), {.made = {""}, .changes = {}}};
   }
 };
 

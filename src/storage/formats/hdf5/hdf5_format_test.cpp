@@ -52,7 +52,7 @@ std::vector<T> read_with_library(const std::string& path, const char* name, hid_
 TEST(Hdf5Format, TheLibraryReadsWhatWasWrittenThroughTheMap) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");
-  const auto map = hdf5_format()->lay_out(example(), path);
+  const auto map = make_file(*hdf5_format(), example(), path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   ASSERT_EQ(map.value().arrays.size(), 3U);
   std::int64_t seed = 0;
@@ -71,8 +71,8 @@ TEST(Hdf5Format, TheLibraryReadsWhatWasWrittenThroughTheMap) {
 
 TEST(Hdf5Format, ChunksOfFixedShapeAreInClosedForm) {
   TestFolder folder;
-  const auto map =
-      hdf5_format()->lay_out({.arrays = {{.name = "big",
+  const auto map = make_file(*hdf5_format(),
+                             {.arrays = {{.name = "big",
                                           .shape = shape_of({1 << 14, 1 << 14}),
                                           .chunk_extents = array::Indices{1 << 5, 1 << 5}}}},
                              folder.path("a.h5"));
@@ -88,10 +88,11 @@ TEST(Hdf5Format, ChunksOfFixedShapeAreInClosedForm) {
 TEST(Hdf5Format, TheClosedFormIsWhatTheLibrarySays) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");
-  const auto map = hdf5_format()->lay_out({.arrays = {{.name = "a",
-                                                       .shape = shape_of({19, 23, 5}),
-                                                       .chunk_extents = array::Indices{2, 4, 3}}}},
-                                          path);
+  const auto map = make_file(*hdf5_format(),
+                             {.arrays = {{.name = "a",
+                                          .shape = shape_of({19, 23, 5}),
+                                          .chunk_extents = array::Indices{2, 4, 3}}}},
+                             path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   const ChunkExtents& chunks = *map.value().arrays[0].map.chunks();
   ASSERT_NE(std::get_if<SlotsInTurn>(&chunks.places), nullptr);
@@ -115,7 +116,7 @@ TEST(Hdf5Format, TheClosedFormIsWhatTheLibrarySays) {
 TEST(Hdf5Format, OpensAgainAsDescribed) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");
-  ASSERT_TRUE(hdf5_format()->lay_out(example(), path).ok());
+  ASSERT_TRUE(make_file(*hdf5_format(), example(), path).ok());
   const auto opened = hdf5_format()->open(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
   EXPECT_TRUE(opened.value().refused.empty());
@@ -147,17 +148,16 @@ TEST(Hdf5Format, StepsAreAdded) {
                   .grows = true,
                   .dimension_names = {"t", "y", "x"}},
                  {.name = "fixed", .shape = shape_of({4})}}};
-  ASSERT_TRUE(hdf5_format()->lay_out(steps, path).ok());
+  ASSERT_TRUE(make_file(*hdf5_format(), steps, path).ok());
   for (std::int64_t count = 1; count <= 5; ++count) {
-    const auto map = hdf5_format()->make_room(path, count);
-    ASSERT_TRUE(map.ok()) << map.error().text();
-    const auto u = map.value().get("u");
+    const auto room = hdf5_format()->make_room(path, count);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    const auto u = room.value().map.get("u");
     ASSERT_TRUE(u.ok()) << u.error().text();
     EXPECT_EQ(u.value()->map.shape, shape_of({count, 3, 5}));
     write_array(u.value()->map, 5);
-    EXPECT_TRUE(hdf5_format()->commit(path, count).ok());
+    EXPECT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
   }
-  EXPECT_FALSE(hdf5_format()->commit(path, 6).ok());
   EXPECT_FALSE(hdf5_format()->make_room(path, 4).ok());
   const auto u = read_with_library<float>(path, "u", H5T_NATIVE_FLOAT);
   ASSERT_EQ(u.size(), 75U);
@@ -291,7 +291,7 @@ void write_bytes(const std::string& path, const std::vector<char>& bytes) {
 TEST(Hdf5Format, DamagedFilesAreErrorsOrLieInside) {
   TestFolder folder;
   const std::string good = folder.path("good.h5");
-  ASSERT_TRUE(hdf5_format()->lay_out(example(), good).ok());
+  ASSERT_TRUE(make_file(*hdf5_format(), example(), good).ok());
   const std::vector<char> bytes = bytes_of_file(good);
   const std::string path = folder.path("bad.h5");
   const auto check = [&](std::size_t size) {
@@ -327,7 +327,7 @@ TEST(Hdf5Format, DamagedFilesAreErrorsOrLieInside) {
     EXPECT_FALSE(hdf5_format()->open(path).ok());
   }
   EXPECT_FALSE(hdf5_format()->open(folder.path("none.h5")).ok());
-  EXPECT_FALSE(hdf5_format()->lay_out(example(), folder.path("none/a.h5")).ok());
+  EXPECT_FALSE(make_file(*hdf5_format(), example(), folder.path("none/a.h5")).ok());
 }
 
 TEST(Hdf5Format, ADimensionMayNotHaveTheNameOfAnotherArray) {
@@ -335,7 +335,7 @@ TEST(Hdf5Format, ADimensionMayNotHaveTheNameOfAnotherArray) {
   FileDescription file = example();
   file.arrays[1].shape = shape_of({10, 2});
   file.arrays[1].dimension_names.clear();
-  EXPECT_FALSE(hdf5_format()->lay_out(file, folder.path("a.h5")).ok());
+  EXPECT_FALSE(make_file(*hdf5_format(), file, folder.path("a.h5")).ok());
 }
 
 }  // namespace

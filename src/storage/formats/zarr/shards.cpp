@@ -61,6 +61,20 @@ void for_each_slot(const ChunkExtents& chunks, const ShardSlots& slots, std::int
   }
 }
 
+// Whether the chunk of a slot is in the array now, or once it has grown along dimension 0.
+bool will_exist(const ZarrArray& array, const ChunkExtents& chunks, const ShardSlots& slots,
+                std::int64_t shard, std::int64_t slot) {
+  for (int d = slots.shards.size() - 1; d >= 0; --d) {
+    const std::int64_t chunk =
+        shard % slots.shards[d] * slots.chunks_per_shard[d] + slot % slots.chunks_per_shard[d];
+    shard /= slots.shards[d];
+    slot /= slots.chunks_per_shard[d];
+    const bool grows = d == 0 && array.description.grows;
+    if (!grows && chunk >= chunks.grid.counts()[d]) return false;
+  }
+  return true;
+}
+
 template <typename Number>
 void append(std::vector<std::byte>& bytes, Number number) {
   const auto* const from = reinterpret_cast<const std::byte*>(&number);
@@ -155,13 +169,15 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
   if (all == 0) return {};
   for (std::int64_t shard = all / slots.shards[0] * first_row; shard < all; ++shard) {
     std::vector<std::byte> index;
-    for_each_slot(chunks, slots, shard, [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
+    for (std::int64_t slot = 0; slot < product(slots.chunks_per_shard); ++slot) {
+      const bool exists = will_exist(array, chunks, slots, shard, slot);
       append(index,
-             chunk ? static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes) : absent);
-      append(index, chunk ? static_cast<std::uint64_t>(slots.slot_bytes) : absent);
-    });
+             exists ? static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes) : absent);
+      append(index, exists ? static_cast<std::uint64_t>(slots.slot_bytes) : absent);
+    }
     append(index, crc32c(index));
-    auto file = File::open(map.files.path(shard), {.read = false, .write = true, .create = true});
+    auto file = File::open(map.files.path(shard),
+                           {.read = false, .write = true, .create = true, .truncate = true});
     if (!file) return file.error();
     const Slice slice{index.data(), static_cast<std::int64_t>(index.size())};
     std::int64_t calls = 0;
@@ -171,6 +187,27 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
     if (!written.ok()) return written;
   }
   return {};
+}
+
+std::optional<std::string> check_zarr_shards(const ZarrArray& array, const ExtentMap& map,
+                                             std::int64_t first_row, std::int64_t end_row) {
+  const ChunkExtents& chunks = *map.chunks();
+  const auto& slots = std::get<ShardSlots>(chunks.places);
+  const std::int64_t of_row = map.files.files() / std::max<std::int64_t>(1, slots.shards[0]);
+  for (std::int64_t shard = of_row * first_row; shard < of_row * end_row; ++shard) {
+    auto read = read_index(array, slots, map.files.path(shard));
+    if (auto* const why = std::get_if<std::string>(&read)) return printable(*why);
+    const ShardIndex& index = std::get<ShardIndex>(read);
+    bool alike = !index.entries.empty();
+    for_each_slot(chunks, slots, shard, [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
+      if (!chunk || !alike) return;
+      const Entry& entry = index.entries[static_cast<std::size_t>(slot)];
+      alike = entry.bytes == static_cast<std::uint64_t>(slots.slot_bytes) &&
+              entry.offset == static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes);
+    });
+    if (!alike) return "its last shards were written by another program, in another order";
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map) {

@@ -16,9 +16,16 @@ namespace weir::storage {
 // shard. Fails when a shard has more than 2^20 chunks or the array more than 65536 shards.
 [[nodiscard]] Result<ExtentMap> zarr_shard_map(const ZarrArray& array, const std::string& folder);
 
-// Makes the shards from row `first_row` of the grid of shards on, or writes their index anew:
-// chunks that are in the array are in it.
+// Makes the shards from row `first_row` of the grid of shards on, empty but for their index, which
+// has the array's chunks and those that it has when it grows: an index is never written again.
 Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64_t first_row);
+
+// A reason when shards of the rows from `first_row` to `end_row` have no place for a chunk of the
+// array where Weir has it.
+[[nodiscard]] std::optional<std::string> check_zarr_shards(const ZarrArray& array,
+                                                           const ExtentMap& map,
+                                                           std::int64_t first_row,
+                                                           std::int64_t end_row);
 
 // Reads every shard's index. Where they are not as Weir lays them out the map gets a table. A
 // reason when a chunk is compressed, lies outside its file, or an index does not have its checksum.

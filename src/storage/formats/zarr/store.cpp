@@ -15,6 +15,7 @@ namespace weir::storage {
 namespace {
 
 constexpr const char* document_name = "zarr.json";
+constexpr const char* new_suffix = ".new";  // that of header_update.cpp
 // A parser should not be made to read gigabytes; consolidated documents are one of all nodes.
 constexpr std::size_t most_root_bytes = std::size_t{1} << 26;
 constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
@@ -53,6 +54,16 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   const ZarrJson* const version = member(document, "zarr_format");
   if (version == nullptr || *version != 3) return corrupt(file, "it is no document of Zarr v3");
   return document;
+}
+
+Status write_text(const std::string& path, std::string text) {
+  auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
+  if (!file) return file.error();
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+  return written.ok() ? file.value().close() : written;
 }
 
 // Nodes below a group, by folders that have a document.
@@ -101,23 +112,19 @@ std::string zarr_folder(const std::string& path, const std::string& name) {
   return path + "/" + (name.empty() ? "" : name + "/");
 }
 
-Status write_zarr_document(const std::string& folder, const ZarrJson& document) {
-  std::string text = document.dump(2, ' ', false, ZarrJson::error_handler_t::replace) + "\n";
+Status write_zarr_text(const std::string& folder, const std::string& text) {
   const std::string name = folder + document_name;
-  const std::string fresh = name + ".new";
-  auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
-  if (!file) return file.error();
-  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                    static_cast<std::int64_t>(text.size())};
-  std::int64_t calls = 0;
-  Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-  if (written.ok()) written = file.value().close();
-  if (!written.ok()) return written;
+  const std::string fresh = name + new_suffix;
+  if (Status written = write_text(fresh, text); !written.ok()) return written;
   if (::rename(fresh.c_str(), name.c_str()) != 0) return system_failure("rename", name, -1, errno);
   return {};
 }
 
-Status write_zarr_root(const std::string& path, const ZarrDocuments& documents) {
+std::string zarr_text(const ZarrJson& document) {
+  return document.dump(2, ' ', false, ZarrJson::error_handler_t::replace) + "\n";
+}
+
+std::string zarr_root_text(const ZarrDocuments& documents) {
   ZarrJson root = documents.at("");
   ZarrJson all = ZarrJson::object();
   for (const auto& [name, document] : documents) {
@@ -127,7 +134,16 @@ Status write_zarr_root(const std::string& path, const ZarrDocuments& documents) 
     root["consolidated_metadata"] = {
         {"kind", "inline"}, {"must_understand", false}, {"metadata", std::move(all)}};
   }
-  return write_zarr_document(zarr_folder(path, ""), root);
+  return zarr_text(root);
+}
+
+Status announce_zarr_step(const std::string& path, const std::string& root_text) {
+  return write_text(zarr_folder(path, "") + document_name + new_suffix, root_text);
+}
+
+bool zarr_step_announced(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(zarr_folder(path, "") + document_name + new_suffix, failed);
 }
 
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }

@@ -15,9 +15,15 @@ using ZarrDocuments = std::map<std::string, ZarrJson>;
 [[nodiscard]] std::string zarr_folder(const std::string& path, const std::string& name);
 
 // Writes a document so that readers see the old or the new one.
-Status write_zarr_document(const std::string& folder, const ZarrJson& document);
-// The root's document, which holds those of all others.
-Status write_zarr_root(const std::string& path, const ZarrDocuments& documents);
+Status write_zarr_text(const std::string& folder, const std::string& text);
+// The text of a document, and of the root's, which holds all others.
+[[nodiscard]] std::string zarr_text(const ZarrJson& document);
+[[nodiscard]] std::string zarr_root_text(const ZarrDocuments& documents);
+
+// While a step is being written, the root's next document lies beside the root's: a run that finds
+// it knows that chunks of an unfinished step may be there. The commit renames it.
+Status announce_zarr_step(const std::string& path, const std::string& root_text);
+[[nodiscard]] bool zarr_step_announced(const std::string& path);
 
 // All documents: the consolidated ones, or those found by walking through the folders of groups
 // (symbolic links are not followed; at most 65536 nodes, 32 groups deep).

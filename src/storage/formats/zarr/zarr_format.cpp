@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <utility>
 
+#include "array/number_theory.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
 
@@ -48,7 +51,7 @@ FileDescription with_chunks(FileDescription file) {
   return file;
 }
 
-Status check_for_zarr(const FileDescription& file, const std::string& path) {
+Status check_for_zarr(const FileDescription& file) {
   for (const ArrayDescription& one : file.arrays) {
     if (one.type.kind() == array::ElementKind::record) {
       Error error = invalid_argument(
@@ -64,12 +67,6 @@ Status check_for_zarr(const FileDescription& file, const std::string& path) {
   }
   for (const GroupDescription& one : file.groups) {
     if (Status fine = check_zarr_attributes(one.attributes); !fine.ok()) return fine;
-  }
-  std::error_code failed;
-  if (std::filesystem::exists(path, failed) && !std::filesystem::is_empty(path, failed)) {
-    Error error = invalid_argument("there is something already; remove it or give another name");
-    error.file = path;
-    return error;
   }
   return {};
 }
@@ -138,42 +135,41 @@ class ZarrFormat final : public Format {
             .fill = true};
   }
 
-  Result<FileMap> lay_out(const FileDescription& description,
-                          const std::string& path) const override {
+  Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
       return fine.error();
     }
-    if (Status fine = check_for_zarr(description, path); !fine.ok()) return fine.error();
+    if (Status fine = check_for_zarr(description); !fine.ok()) return fine.error();
     const FileDescription file = with_chunks(description);
-    FileMap map;
-    map.groups = file.groups;
+    const std::string place = incomplete_path(path);
+    Room room{.map = {}, .update = publication_of({})};
+    room.map.groups = file.groups;
     std::vector<ZarrArray> arrays;
     for (const ArrayDescription& one : file.arrays) {
       arrays.push_back({.description = one});
-      auto made = map_of(arrays.back(), zarr_folder(path, one.name));
+      auto made = map_of(arrays.back(), zarr_folder(place, one.name));
       if (!made) return made.error();
-      map.arrays.push_back({one, std::move(made).value()});
+      room.map.arrays.push_back({one, std::move(made).value()});
     }
+    if (Status made = make_incomplete_folder(path); !made.ok()) return made.error();
     const ZarrDocuments documents = documents_of(file);
     for (const auto& [node, document] : documents) {
       std::error_code failed;
-      std::filesystem::create_directories(zarr_folder(path, node), failed);
-      if (failed) return system_failure("mkdir", zarr_folder(path, node), -1, failed.value());
+      std::filesystem::create_directories(zarr_folder(place, node), failed);
+      if (failed) return system_failure("mkdir", zarr_folder(place, node), -1, failed.value());
+      Status written = write_zarr_text(
+          zarr_folder(place, node), node.empty() ? zarr_root_text(documents) : zarr_text(document));
+      if (!written.ok()) return written.error();
+      room.update.made.push_back(node);
+      room.update.made.push_back(node + (node.empty() ? "" : "/") + "zarr.json");
     }
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!arrays[i].description.shard_extents) continue;
-      if (Status made = make_zarr_shards(arrays[i], map.arrays[i].map, 0); !made.ok()) {
-        return made.error();
-      }
+      Status made = make_zarr_shards(arrays[i], room.map.arrays[i].map, 0);
+      if (!made.ok()) return made.error();
+      add_shards(room.map.arrays[i].map, 0, place, room.update.made);
     }
-    // Documents last, and the root's after all others: what it names is there.
-    for (const auto& [node, document] : documents) {
-      if (node.empty()) continue;
-      Status written = write_zarr_document(zarr_folder(path, node), document);
-      if (!written.ok()) return written.error();
-    }
-    if (Status written = write_zarr_root(path, documents); !written.ok()) return written.error();
-    return map;
+    return room;
   }
 
   Result<FileMap> open(const std::string& path) const override {
@@ -182,58 +178,113 @@ class ZarrFormat final : public Format {
     return opened(documents.value(), path).map;
   }
 
-  // Chunk files are made by whoever writes them first; shards and their indices here.
-  Result<FileMap> make_room(const std::string& path, std::int64_t steps) const override {
-    const auto documents = read_zarr_documents(path);
-    if (!documents) return documents.error();
-    Opened found = opened(documents.value(), path);
-    for (std::size_t i = 0; i < found.arrays.size(); ++i) {
-      ZarrArray& array = found.arrays[i];
-      StoredArray& stored = found.map.arrays[i];
-      if (!array.description.grows) continue;
-      const std::int64_t now = array.description.shape.extent(0);
-      array::Indices extents = array.description.shape.extents();
-      extents[0] = steps;
-      const auto shape = array::Shape::create(extents);
-      if (steps < now || !shape) return cannot_have(array.description.name, steps, now);
-      array.description.shape = shape.value();
-      auto map = map_of(array, zarr_folder(path, array.description.name));
-      if (!map) return map.error();
-      if (array.description.shard_extents && steps > now) {
-        if (!array.index_at_end || !array.index_summed) {
-          return cannot_have(array.description.name, steps, now);
-        }
-        const std::int64_t row = now / (*array.description.shard_extents)[0];
-        if (Status made = make_zarr_shards(array, map.value(), row); !made.ok()) {
-          return made.error();
-        }
-      }
-      stored = {array.description, std::move(map).value()};
-    }
-    return found.map;
-  }
-
-  // The root's document last: who reads by consolidated documents sees all arrays' steps at once.
-  Status commit(const std::string& path, std::int64_t steps) const override {
+  // Chunk files are made by whoever writes them first; shards and their indices here. The update
+  // replaces the root's document last: who reads by that one sees all arrays' steps at once.
+  Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     auto documents = read_zarr_documents(path);
     if (!documents) return documents.error();
-    for (auto& [name, document] : documents.value()) {
-      if (!is_zarr_array(document)) continue;
-      const auto parsed = parse_zarr_array(document, name);
-      const auto* const array = std::get_if<ZarrArray>(&parsed);
-      if (array == nullptr || !array->description.grows) continue;
-      const std::int64_t now = array->description.shape.extent(0);
-      if (steps < now) return cannot_have(name, steps, now);
+    Opened found = opened(documents.value(), path);
+    remove_folder_mark(path);
+    const bool left = zarr_step_announced(path);
+    Room room;
+    for (std::size_t i = 0; i < found.arrays.size(); ++i) {
+      ZarrArray& array = found.arrays[i];
+      if (!array.description.grows) continue;
+      const std::string name = array.description.name;
+      if (left) {
+        Status removed = remove_later_files(array, zarr_folder(path, name));
+        if (!removed.ok()) return removed.error();
+      }
+      auto map = extend(array, steps, zarr_folder(path, name));
+      if (!map) return map.error();
+      const std::int64_t now = found.map.arrays[i].map.shape.extent(0);
+      if (array.description.shard_extents) {
+        add_shards(map.value(), new_shard_row(array, now), path, room.update.made);
+      }
+      room.update.made.push_back(name);
+      found.map.arrays[i] = {array.description, std::move(map).value()};
+      ZarrJson& document = documents.value().at(name);
       document["shape"][0] = steps;
       if (name.empty()) continue;
-      if (Status written = write_zarr_document(zarr_folder(path, name), document); !written.ok()) {
-        return written;
-      }
+      room.update.changes.emplace_back(
+          DocumentReplacement{name + "/zarr.json", zarr_text(document)});
     }
-    return write_zarr_root(path, documents.value());
+    if (room.update.made.empty()) {
+      Error error = invalid_argument("no array of this file grows");
+      error.file = path;
+      return error;
+    }
+    room.map = std::move(found.map);
+    room.update.changes.emplace_back(DurabilityPoint{});
+    std::string root = zarr_root_text(documents.value());
+    if (Status told = announce_zarr_step(path, root); !told.ok()) return told.error();
+    room.update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root)});
+    return room;
   }
 
  private:
+  // The map of an array with more steps; its description has them from here on.
+  static Result<ExtentMap> extend(ZarrArray& array, std::int64_t steps, const std::string& folder) {
+    ArrayDescription& about = array.description;
+    const std::int64_t now = about.shape.extent(0);
+    array::Indices extents = about.shape.extents();
+    extents[0] = steps;
+    const auto shape = array::Shape::create(extents);
+    if (steps < now || !shape) return cannot_have(about.name, steps, now);
+    about.shape = shape.value();
+    auto map = map_of(array, folder);
+    if (!map || !about.shard_extents || steps == now) return map;
+    if (!array.index_at_end || !array.index_summed) return cannot_have(about.name, steps, now);
+    const std::int64_t row = new_shard_row(array, now);
+    if (auto reason = check_zarr_shards(array, map.value(), now / (*about.shard_extents)[0], row)) {
+      return invalid_argument(fmt::format("no room for {} steps of array \"{}\": {}", steps,
+                                          printable(about.name), *reason));
+    }
+    if (Status made = make_zarr_shards(array, map.value(), row); !made.ok()) return made.error();
+    return map;
+  }
+
+  // The row of shards that holds no step yet, when there are so many.
+  static std::int64_t new_shard_row(const ZarrArray& array, std::int64_t steps) {
+    return array::divide_up(steps, (*array.description.shard_extents)[0]);
+  }
+
+  // Files of chunks or shards of which no element is in the array, which a killed run left: what
+  // nobody writes has to have the fill value again.
+  static Status remove_later_files(const ZarrArray& array, const std::string& folder) {
+    const auto& about = array.description;
+    const array::Indices& extents =
+        about.shard_extents ? *about.shard_extents : *about.chunk_extents;
+    const std::int64_t rows = array::divide_up(about.shape.extent(0), extents[0]);
+    std::error_code failed;
+    std::vector<std::filesystem::path> later;
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+      const std::string name = entry->path().filename().string();
+      if (array.key_prefix.ends_with('/') || !name.starts_with(array.key_prefix)) continue;
+      std::int64_t row = 0;
+      const char* const from = name.data() + array.key_prefix.size();
+      const auto number = std::from_chars(from, name.data() + name.size(), row);
+      if (number.ec == std::errc() && row >= rows) later.push_back(entry->path());
+    }
+    for (const auto& file : later) {
+      if (!failed) std::filesystem::remove(file, failed);
+    }
+    return failed ? Status(system_failure("remove files in", folder, -1, failed.value()))
+                  : Status();
+  }
+
+  // The names of shards below the file's path.
+  static void add_shards(const ExtentMap& map, std::int64_t first_row, const std::string& path,
+                         std::vector<std::string>& names) {
+    const auto& slots = std::get<ShardSlots>(map.chunks()->places);
+    const std::int64_t rows = std::max<std::int64_t>(1, slots.shards[0]);
+    for (std::int64_t shard = map.files.files() / rows * first_row; shard < map.files.files();
+         ++shard) {
+      names.push_back(map.files.path(shard).substr(path.size() + 1));
+    }
+  }
+
   static Error cannot_have(const std::string& name, std::int64_t steps, std::int64_t now) {
     return invalid_argument(
         fmt::format("{} steps of array \"{}\", which has {}", steps, printable(name), now));

@@ -66,7 +66,7 @@ TEST(Crc32c, OfTheStandard) {
 TEST(ZarrFormat, OpensAgainAsDescribed) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  const auto map = zarr_format()->lay_out(example(), path);
+  const auto map = make_file(*zarr_format(), example(), path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   for (const bool consolidated : {true, false}) {
     if (!consolidated) {
@@ -90,7 +90,7 @@ TEST(ZarrFormat, OpensAgainAsDescribed) {
 TEST(ZarrFormat, ChunksAreFilesOfFullLengthAndShardsHaveAnIndex) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  const auto map = zarr_format()->lay_out(example(), path);
+  const auto map = make_file(*zarr_format(), example(), path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   for (const StoredArray& one : map.value().arrays) write_array(one.map, 3);
   const auto opened = zarr_format()->open(path);
@@ -115,8 +115,8 @@ TEST(ZarrFormat, ChunksAreFilesOfFullLengthAndShardsHaveAnIndex) {
 TEST(ZarrFormat, MissingChunksHaveTheFillValue) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  const auto map =
-      zarr_format()->lay_out({.arrays = {{.name = "a",
+  const auto map = make_file(*zarr_format(),
+                             {.arrays = {{.name = "a",
                                           .shape = shape_of({4}),
                                           .type = ElementKind::int16,
                                           .chunk_extents = array::Indices{1},
@@ -143,30 +143,30 @@ TEST(ZarrFormat, StepsAreSeenWhenCommitted) {
                                             .chunk_extents = array::Indices{1, 2},
                                             .shard_extents = array::Indices{2, 6}},
                                            {.name = "fixed", .shape = shape_of({3})}}};
-  ASSERT_TRUE(zarr_format()->lay_out(file, path).ok());
+  ASSERT_TRUE(make_file(*zarr_format(), file, path).ok());
   for (std::int64_t steps = 1; steps <= 3; ++steps) {
     const auto room = zarr_format()->make_room(path, steps);
     ASSERT_TRUE(room.ok()) << room.error().text();
-    for (const StoredArray& one : room.value().arrays) write_array(one.map, 4);
+    for (const StoredArray& one : room.value().map.arrays) write_array(one.map, 4);
     EXPECT_EQ(zarr_format()->open(path).value().find("u")->map.shape, shape_of({steps - 1, 5}));
-    ASSERT_TRUE(zarr_format()->commit(path, steps).ok());
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
     const auto opened = zarr_format()->open(path);
     EXPECT_EQ(opened.value().find("s")->map.shape, shape_of({steps, 5}));
     for (const StoredArray& one : opened.value().arrays) EXPECT_EQ(wrong_elements(one.map, 4), 0);
   }
   EXPECT_FALSE(zarr_format()->make_room(path, 2).ok());
-  EXPECT_FALSE(zarr_format()->commit(path, 2).ok());
 }
 
 TEST(ZarrFormat, ReadsShardsOfAnotherOrder) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  const auto map = zarr_format()->lay_out({.arrays = {{.name = "s",
-                                                       .shape = shape_of({8}),
-                                                       .type = ElementKind::int16,
-                                                       .chunk_extents = array::Indices{2},
-                                                       .shard_extents = array::Indices{8}}}},
-                                          path);
+  const auto map = make_file(*zarr_format(),
+                             {.arrays = {{.name = "s",
+                                          .shape = shape_of({8}),
+                                          .type = ElementKind::int16,
+                                          .chunk_extents = array::Indices{2},
+                                          .shard_extents = array::Indices{8}}}},
+                             path);
   ASSERT_TRUE(map.ok());
   write_array(map.value().arrays[0].map, 1);
   // Chunks 2 and 0 change places, and chunk 1 goes.
@@ -289,7 +289,7 @@ TEST(ZarrFormat, NamesCannotLeaveTheFolder) {
 TEST(ZarrFormat, DamagedDocumentsAreErrorsOrReasons) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  ASSERT_TRUE(zarr_format()->lay_out(example(), path).ok());
+  ASSERT_TRUE(make_file(*zarr_format(), example(), path).ok());
   const std::string good = text_of(path + "/zarr.json");
   // In place: a file that is emptied and written again is flushed by some file systems.
   std::fstream file(path + "/zarr.json", std::ios::binary | std::ios::in | std::ios::out);
@@ -311,7 +311,7 @@ TEST(ZarrFormat, DamagedDocumentsAreErrorsOrReasons) {
   }
   EXPECT_FALSE(zarr_format()->open(folder.path("none")).ok());
   // What is there is not replaced: it may be anything.
-  EXPECT_FALSE(zarr_format()->lay_out(example(), path).ok());
+  EXPECT_FALSE(make_file(*zarr_format(), example(), path).ok());
 }
 
 TEST(FillValue, GoesThroughJsonUnchanged) {

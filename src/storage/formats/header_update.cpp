@@ -1,0 +1,126 @@
+#include "storage/formats/header_update.hpp"
+
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/formats/incomplete.hpp"
+
+namespace weir::storage {
+namespace {
+
+class Commit {
+ public:
+  Commit(const std::string& path, const HeaderUpdate& update, StepDurability durability)
+      : path_(path), durability_(durability) {
+    const bool publishes = std::any_of(
+        update.changes.begin(), update.changes.end(),
+        [](const HeaderChange& one) { return std::holds_alternative<Publication>(one); });
+    place_ = publishes ? incomplete_path(path) : committed_path(path);
+  }
+
+  Status make_durable(const std::vector<std::string>& made) const {
+    if (durability_ == StepDurability::none) return {};
+    for (const std::string& name : made) {
+      if (Status synced = sync_path(below(name)); !synced.ok()) return synced;
+    }
+    return {};
+  }
+
+  Status apply(const HeaderWrite& change) {
+    if (!file_) {
+      auto file = File::open(place_, {.read = false, .write = true});
+      if (!file) return file.error();
+      file_ = std::move(file).value();
+    }
+    std::vector<std::byte> bytes = change.bytes;
+    const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
+    std::int64_t calls = 0;
+    return write_slices(*file_, {&slice, 1}, change.offset, calls);
+  }
+
+  Status apply(const DocumentReplacement& change) {
+    const std::string name = below(change.name);
+    const std::string fresh = name + ".new";
+    auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
+    if (!file) return file.error();
+    std::string text = change.text;
+    const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                      static_cast<std::int64_t>(text.size())};
+    std::int64_t calls = 0;
+    if (!text.empty()) {
+      Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+      if (!written.ok()) return written;
+    }
+    if (durability_ != StepDurability::none && ::fsync(file.value().descriptor()) != 0) {
+      return system_failure("fsync", fresh, -1, errno);
+    }
+    if (Status closed = file.value().close(); !closed.ok()) return closed;
+    if (::rename(fresh.c_str(), name.c_str()) != 0) {
+      return system_failure("rename", name, -1, errno);
+    }
+    folders_.insert(folder_of(name));
+    return {};
+  }
+
+  Status apply(const DurabilityPoint& /*change*/) {
+    if (durability_ == StepDurability::none) return {};
+    if (file_ && ::fsync(file_->descriptor()) != 0) {
+      return system_failure("fsync", place_, -1, errno);
+    }
+    for (const std::string& folder : folders_) {
+      if (Status synced = sync_folder(folder); !synced.ok()) return synced;
+    }
+    folders_.clear();
+    return {};
+  }
+
+  Status apply(const Publication& /*change*/) {
+    if (Status synced = apply(DurabilityPoint{}); !synced.ok()) return synced;
+    return publish(path_, durability_);
+  }
+
+  Status end() {
+    if (Status synced = apply(DurabilityPoint{}); !synced.ok()) return synced;
+    return file_ ? file_->close() : Status();
+  }
+
+ private:
+  [[nodiscard]] std::string below(const std::string& name) const {
+    return name.empty() ? place_ : place_ + "/" + name;
+  }
+
+  std::string path_;
+  StepDurability durability_;
+  std::string place_;  // where the file is before the changes
+  std::optional<File> file_;
+  std::set<std::string> folders_;  // with new entries that are not durable
+};
+
+}  // namespace
+
+HeaderUpdate publication_of(std::vector<std::string> made) {
+  HeaderUpdate update;
+  update.made = std::move(made);
+  update.changes.emplace_back(Publication{});
+  return update;
+}
+
+Status commit(const std::string& path, const HeaderUpdate& update, StepDurability durability) {
+  Commit commit(path, update, durability);
+  if (Status durable = commit.make_durable(update.made); !durable.ok()) return durable;
+  for (const HeaderChange& change : update.changes) {
+    Status applied = std::visit([&](const auto& one) { return commit.apply(one); }, change);
+    if (!applied.ok()) return applied;
+  }
+  return commit.end();
+}
+
+}  // namespace weir::storage

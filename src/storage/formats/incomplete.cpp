@@ -1,0 +1,124 @@
+#include "storage/formats/incomplete.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "storage/engines/file.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr const char* suffix = ".incomplete";
+constexpr const char* mark = ".weir_incomplete";
+
+Error in_the_way(const std::string& path, std::string what) {
+  Error error = invalid_argument(std::move(what));
+  error.file = path;
+  return error;
+}
+
+Error failure(const char* operation, const std::string& path, const std::error_code& failed) {
+  return system_failure(operation, path, -1, failed.value());
+}
+
+}  // namespace
+
+std::string committed_path(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_symlink(path, failed)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, failed);
+  return failed ? path : target.string();
+}
+
+std::string incomplete_path(const std::string& path) { return committed_path(path) + suffix; }
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+Status sync_path(const std::string& path) {
+  auto file = File::open(path, {});
+  if (!file) return file.error();
+  if (::fsync(file.value().descriptor()) != 0) return system_failure("fsync", path, -1, errno);
+  return file.value().close();
+}
+
+Status sync_folder(const std::string& folder) {
+  Status synced = sync_path(folder);
+  // Some network file systems have no fsync for folders, whose entries are durable anyway.
+  if (!synced.ok() && synced.error().system_error == EINVAL) return {};
+  return synced;
+}
+
+Status clear_for_file(const std::string& path) {
+  std::error_code failed;
+  const std::string target = committed_path(path);
+  const auto there = std::filesystem::symlink_status(target, failed).type();
+  if (there != std::filesystem::file_type::not_found &&
+      there != std::filesystem::file_type::regular) {
+    return in_the_way(path, "there is something else than a file; remove it or give another name");
+  }
+  const std::string temporary = incomplete_path(path);
+  const auto left = std::filesystem::symlink_status(temporary, failed).type();
+  if (left == std::filesystem::file_type::not_found) return {};
+  if (left != std::filesystem::file_type::regular) {
+    return in_the_way(temporary,
+                      "this name is needed for a file in the making, and is something "
+                      "else than a file; remove it");
+  }
+  failed.clear();
+  std::filesystem::remove(temporary, failed);
+  return failed ? Status(failure("unlink", temporary, failed)) : Status();
+}
+
+Status make_incomplete_folder(const std::string& path) {
+  std::error_code failed;
+  const std::string target = committed_path(path);
+  if (std::filesystem::exists(target, failed) && !(std::filesystem::is_directory(target, failed) &&
+                                                   std::filesystem::is_empty(target, failed))) {
+    return in_the_way(path, "there is something already; remove it or give another name");
+  }
+  const std::string temporary = incomplete_path(path);
+  const auto left = std::filesystem::symlink_status(temporary, failed).type();
+  if (left != std::filesystem::file_type::not_found) {
+    const bool folder = left == std::filesystem::file_type::directory;
+    const bool marked = folder && std::filesystem::is_regular_file(std::filesystem::symlink_status(
+                                      temporary + "/" + mark, failed));
+    if (!folder || (!marked && !std::filesystem::is_empty(temporary, failed))) {
+      return in_the_way(temporary,
+                        "this name is needed for a folder in the making, and what is there was "
+                        "not left by an earlier run; remove it");
+    }
+    failed.clear();
+    std::filesystem::remove_all(temporary, failed);
+    if (failed) return failure("remove", temporary, failed);
+  }
+  failed.clear();
+  std::filesystem::create_directories(temporary, failed);
+  if (failed) return failure("mkdir", temporary, failed);
+  auto file = File::open(temporary + "/" + mark, {.read = false, .write = true, .create = true});
+  if (!file) return file.error();
+  return file.value().close();
+}
+
+Status publish(const std::string& path, StepDurability durability) {
+  const std::string temporary = incomplete_path(path);
+  const std::string target = committed_path(path);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) {
+    return system_failure("rename to " + target, temporary, -1, errno);
+  }
+  remove_folder_mark(target);
+  return durability == StepDurability::none ? Status() : sync_folder(folder_of(target));
+}
+
+void remove_folder_mark(const std::string& path) {
+  std::error_code ignored;  // of a file there is none
+  std::filesystem::remove(std::filesystem::path(path) / mark, ignored);
+}
+
+}  // namespace weir::storage
