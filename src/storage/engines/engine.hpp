@@ -45,13 +45,17 @@ struct Opening {
   // With `write` and more than 0: a file that is missing is made, so long, with its folders;
   // several processes may do so at once.
   std::int64_t bytes_when_made = 0;
+  // Transfers go past the page cache (O_DIRECT): memory, offsets and lengths are aligned. Fails
+  // with ErrorCode::unsupported where the file system or the engine cannot.
+  bool direct = false;
 };
 
 // An open file of one engine, which it does not outlive. Its end closes it; close() tells of
 // errors.
 class EngineFile {
  public:
-  explicit EngineFile(std::string path) : path_(std::move(path)) {}
+  explicit EngineFile(std::string path, std::vector<std::string> changed_folders = {})
+      : path_(std::move(path)), changed_folders_(std::move(changed_folders)) {}
   EngineFile(const EngineFile&) = delete;
   EngineFile& operator=(const EngineFile&) = delete;
   virtual ~EngineFile() = default;
@@ -63,11 +67,6 @@ class EngineFile {
   // Folders that got names when it was opened: a made file is found after a crash only when they
   // are durable too.
   [[nodiscard]] const std::vector<std::string>& changed_folders() const { return changed_folders_; }
-
- protected:
-  void set_changed_folders(std::vector<std::string> folders) {
-    changed_folders_ = std::move(folders);
-  }
 
  private:
   std::string path_;
@@ -109,5 +108,14 @@ class Engine {
 
 // preadv and pwritev, one range after the other.
 [[nodiscard]] std::unique_ptr<Engine> make_posix_engine();
+// io_uring: up to 64 parts of at most 1 MiB in flight, on registered files and, where it is told of
+// it, registered memory. ErrorCode::unsupported where the kernel does not offer it or Weir was
+// built without liburing.
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_uring_engine();
+// Past the page cache where alignment allows, by `base` (engines/direct_engine.cpp).
+[[nodiscard]] std::unique_ptr<Engine> make_direct_engine(std::unique_ptr<Engine> base);
+// Files of this process's memory, which end with the engine. Opening for writing with
+// bytes_when_made makes one; nothing is read from the file system or written to it.
+[[nodiscard]] std::unique_ptr<Engine> make_memory_engine();
 
 }  // namespace weir::storage

@@ -13,9 +13,9 @@ class PosixEngine final : public Engine {
 
   Result<std::unique_ptr<EngineFile>> open(const std::string& path,
                                            const Opening& opening) override {
-    auto file = SystemFile::open(path, opening);
-    if (!file) return file.error();
-    return std::unique_ptr<EngineFile>(std::move(file).value());
+    auto opened = open_system_file(path, opening);
+    if (!opened) return opened.error();
+    return std::unique_ptr<EngineFile>(std::make_unique<SystemFile>(std::move(opened).value()));
   }
 
   Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
@@ -36,7 +36,7 @@ class PosixEngine final : public Engine {
           file.reading().read(file.file(), range.slices, range.offset, bytes, traffic.calls);
       traffic.read += bytes;
       if (!status.ok()) return status;
-      if (bytes < range.bytes()) return ends_early(range, bytes);
+      if (bytes < range.bytes()) return system_file_ends_early(range);
     }
     return {};
   }

@@ -82,12 +82,11 @@ Status lengthen(const File& file, std::int64_t bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<SystemFile>> SystemFile::open(const std::string& path,
-                                                     const Opening& opening) {
+Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening& opening) {
   const bool may_make = opening.write && opening.bytes_when_made > 0;
   std::vector<std::string> changed;
   for (int attempt = 1;; ++attempt) {
-    auto file = File::open(path, {.read = true, .write = opening.write});
+    auto file = File::open(path, {.read = true, .write = opening.write, .direct = opening.direct});
     if (!file) {
       if (!may_make || !is_missing(file.error()) || attempt == most_attempts) return file.error();
       if (Status made = make_file(path, changed); !made.ok()) return made.error();
@@ -97,21 +96,27 @@ Result<std::unique_ptr<SystemFile>> SystemFile::open(const std::string& path,
       Status lengthened = lengthen(file.value(), opening.bytes_when_made);
       if (!lengthened.ok()) return lengthened.error();
     }
-    auto opened = std::make_unique<SystemFile>(std::move(file).value());
-    opened->set_changed_folders(std::move(changed));
-    return opened;
+    return OpenedSystemFile{std::move(file).value(), std::move(changed)};
   }
 }
 
-Error ends_early(const FileRange& range, std::int64_t bytes) {
+Error ends_early(const FileRange& range, std::int64_t file_bytes) {
   Error error;
   error.code = ErrorCode::short_transfer;
   error.operation = "read";
   error.file = range.file->path();
-  error.offset = range.offset + bytes;
-  error.message =
-      fmt::format("short read: the file ends after {} of {} bytes", bytes, range.bytes());
+  error.offset = file_bytes;
+  error.message = fmt::format("short read: the file ends after {} bytes, {} were to be there",
+                              file_bytes, range.offset + range.bytes());
   return error;
+}
+
+Error system_file_ends_early(const FileRange& range) {
+  struct stat information {};
+  if (::fstat(static_cast<const SystemFile&>(*range.file).file().descriptor(), &information) != 0) {
+    return system_failure("fstat", range.file->path(), -1, errno);
+  }
+  return ends_early(range, information.st_size);
 }
 
 Status sync_system_files(std::span<EngineFile* const> files) {

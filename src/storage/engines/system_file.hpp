@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/status.hpp"
 #include "storage/engines/cold_reading.hpp"
@@ -15,12 +16,18 @@
 
 namespace weir::storage {
 
+struct OpenedSystemFile {
+  File file;
+  std::vector<std::string> changed_folders;
+};
+// Opens or makes the file as Engine::open() does.
+Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening& opening);
+
 class SystemFile : public EngineFile {
  public:
-  // Opens or makes the file as Engine::open() does.
-  static Result<std::unique_ptr<SystemFile>> open(const std::string& path, const Opening& opening);
-
-  explicit SystemFile(File file) : EngineFile(file.path()), file_(std::move(file)) {}
+  explicit SystemFile(OpenedSystemFile opened)
+      : EngineFile(opened.file.path(), std::move(opened.changed_folders)),
+        file_(std::move(opened.file)) {}
 
   [[nodiscard]] const File& file() const { return file_; }
   [[nodiscard]] ColdReading& reading() { return reading_; }
@@ -32,8 +39,9 @@ class SystemFile : public EngineFile {
   ColdReading reading_;
 };
 
-// `bytes` of the range came, and then the file ended.
-Error ends_early(const FileRange& range, std::int64_t bytes);
+// The range goes beyond the end of the file.
+Error ends_early(const FileRange& range, std::int64_t file_bytes);
+Error system_file_ends_early(const FileRange& range);
 
 // fdatasync of each, their bytes on the way together. The files are SystemFiles.
 Status sync_system_files(std::span<EngineFile* const> files);

@@ -1,0 +1,103 @@
+#include "storage/engines/faulty_engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weir::storage {
+namespace {
+
+using Operation = Fault::Operation;
+
+class FaultyEngine final : public Engine {
+ public:
+  FaultyEngine(std::unique_ptr<Engine> base, const Fault& fault)
+      : base_(std::move(base)), fault_(fault) {}
+
+  [[nodiscard]] std::string_view name() const override { return "faulty"; }
+  [[nodiscard]] EngineAbilities abilities() const override { return base_->abilities(); }
+  void expect_memory(std::span<const std::span<std::byte>> areas) override {
+    base_->expect_memory(areas);
+  }
+
+  Result<std::unique_ptr<EngineFile>> open(const std::string& path,
+                                           const Opening& opening) override {
+    if (spoils(Operation::open)) return system_failure("open", path, -1, fault_.system_error);
+    return base_->open(path, opening);
+  }
+
+  Status sync(std::span<EngineFile* const> files) override {
+    for (const EngineFile* const file : files) {
+      if (spoils(Operation::sync)) {
+        return system_failure("fdatasync", file->path(), -1, fault_.system_error);
+      }
+    }
+    return base_->sync(files);
+  }
+
+  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+    for (const FileRange& range : ranges) {
+      Status moved = spoils(Operation::write) ? fail(range, "write",
+                                                     [&](const FileRange& part) {
+                                                       return base_->write({&part, 1}, traffic);
+                                                     })
+                                              : base_->write({&range, 1}, traffic);
+      if (!moved.ok()) return moved;
+    }
+    return {};
+  }
+
+  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+    for (const FileRange& range : ranges) {
+      Status moved = spoils(Operation::read) ? fail(range, "read",
+                                                    [&](const FileRange& part) {
+                                                      return base_->read({&part, 1}, traffic);
+                                                    })
+                                             : base_->read({&range, 1}, traffic);
+      if (!moved.ok()) return moved;
+    }
+    return {};
+  }
+
+ private:
+  // Counts an operation; waits if it is to come late. Whether it fails.
+  bool spoils(Operation operation) {
+    if (operation != fault_.operation || ++counted_ < fault_.number) return false;
+    if (fault_.delay_seconds > 0) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(fault_.delay_seconds));
+    }
+    return fault_.system_error != 0;
+  }
+
+  // Moves the first bytes of the range, then fails as the system would that stopped there.
+  template <typename Move>
+  Status fail(const FileRange& range, const char* operation, const Move& move) const {
+    std::vector<Slice> slices;
+    std::int64_t left = std::min(fault_.moved, range.bytes());
+    for (const Slice& slice : range.slices) {
+      if (left == 0) break;
+      slices.push_back({slice.data, std::min(slice.bytes, left)});
+      left -= slices.back().bytes;
+    }
+    const FileRange part{range.file, range.offset, slices};
+    if (!slices.empty()) {
+      if (Status moved = move(part); !moved.ok()) return moved;
+    }
+    return system_failure(operation, range.file->path(), range.offset + part.bytes(),
+                          fault_.system_error);
+  }
+
+  std::unique_ptr<Engine> base_;
+  Fault fault_;
+  std::int64_t counted_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_faulty_engine(std::unique_ptr<Engine> base, const Fault& fault) {
+  return std::make_unique<FaultyEngine>(std::move(base), fault);
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,25 @@
+// An engine that spoils what another one does, as failing storage would: for tests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "storage/engines/engine.hpp"
+
+namespace weir::storage {
+
+struct Fault {
+  enum class Operation : std::uint8_t { open, write, read, sync };
+
+  Operation operation = Operation::write;
+  // Which one is spoilt, from 1 on; of transfers, ranges are counted. Those after it are too.
+  std::int64_t number = 1;
+  int system_error = 0;      // errno that it fails with; 0: it does not fail
+  std::int64_t moved = 0;    // bytes of a spoilt write or read that are moved before it fails
+  double delay_seconds = 0;  // before it is carried out or fails
+};
+
+[[nodiscard]] std::unique_ptr<Engine> make_faulty_engine(std::unique_ptr<Engine> base,
+                                                         const Fault& fault);
+
+}  // namespace weir::storage

@@ -1,0 +1,45 @@
+// Ranges of files in parts of bounded size, each one request to the system. Inside
+// src/storage/engines only.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "storage/engines/engine.hpp"
+
+namespace weir::storage {
+
+struct RangePart {
+  const FileRange* range = nullptr;
+  std::int64_t offset = 0;  // in the file
+  std::int64_t bytes = 0;
+  std::vector<iovec> vectors;  // of these bytes, from `first` on
+  std::size_t first = 0;
+
+  [[nodiscard]] std::span<const iovec> left() const { return std::span(vectors).subspan(first); }
+  // The first `moved` bytes of what is left were moved.
+  void advance(std::int64_t moved);
+};
+
+class RangeParts {
+ public:
+  RangeParts(std::span<const FileRange> ranges, std::int64_t bytes_per_part)
+      : ranges_(ranges), bytes_per_part_(bytes_per_part) {}
+
+  // False when there is none left. A part has at most as many vectors as Linux takes.
+  bool next(RangePart& part);
+
+ private:
+  std::span<const FileRange> ranges_;
+  std::int64_t bytes_per_part_;
+  std::size_t range_ = 0;
+  std::size_t slice_ = 0;
+  std::int64_t in_slice_ = 0;
+  std::int64_t in_range_ = 0;
+};
+
+}  // namespace weir::storage
