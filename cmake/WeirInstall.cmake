@@ -43,6 +43,12 @@ weir_requires(tomlplusplus::tomlplusplus "find_dependency(tomlplusplus)" tomlplu
 weir_requires(nlohmann_json::nlohmann_json "find_dependency(nlohmann_json)" nlohmann_json)
 weir_requires(PkgConfig::liburing "find_dependency(PkgConfig)
 pkg_check_modules(liburing REQUIRED IMPORTED_TARGET liburing)" liburing)
+weir_requires(ZLIB::ZLIB "find_dependency(ZLIB)" zlib)
+foreach(module IN ITEMS libzstd blosc blosc2)
+  weir_requires(PkgConfig::${module} "find_dependency(PkgConfig)
+pkg_check_modules(${module} REQUIRED IMPORTED_TARGET ${module})" ${module})
+endforeach()
+weir_requires(zfp::zfp "find_dependency(zfp)" "")
 weir_requires("${WEIR_HDF5_TARGET}" "find_dependency(PkgConfig)
 pkg_check_modules(${weir_hdf5_module} REQUIRED IMPORTED_TARGET ${${weir_hdf5_module}_MODULE_NAME})"
               "${${weir_hdf5_module}_MODULE_NAME}")

@@ -1,0 +1,79 @@
+#include "storage/codecs/codec_steps.hpp"
+
+#include <fmt/format.h>
+
+namespace weir::storage {
+namespace {
+
+#ifdef WEIR_WITH_ZLIB
+constexpr bool with_zlib = true;
+#else
+constexpr bool with_zlib = false;
+#endif
+#ifdef WEIR_WITH_ZSTD
+constexpr bool with_zstd = true;
+#else
+constexpr bool with_zstd = false;
+#endif
+#ifdef WEIR_WITH_BLOSC
+constexpr bool with_blosc = true;
+#else
+constexpr bool with_blosc = false;
+#endif
+#ifdef WEIR_WITH_BLOSC2
+constexpr bool with_blosc2 = true;
+#else
+constexpr bool with_blosc2 = false;
+#endif
+#ifdef WEIR_WITH_ZFP
+constexpr bool with_zfp = true;
+#else
+constexpr bool with_zfp = false;
+#endif
+
+struct HasLibrary {
+  bool operator()(const ShuffleCodec& /*codec*/) const { return true; }
+  bool operator()(const DeflateCodec& /*codec*/) const { return with_zlib; }
+  bool operator()(const ZstdCodec& /*codec*/) const { return with_zstd; }
+  bool operator()(const BloscCodec& /*codec*/) const { return with_blosc; }
+  bool operator()(const Blosc2Codec& /*codec*/) const { return with_blosc2; }
+  bool operator()(const ZfpCodec& /*codec*/) const { return with_zfp; }
+  bool operator()(const Crc32cCodec& /*codec*/) const { return true; }
+  bool operator()(const Fletcher32Codec& /*codec*/) const { return true; }
+};
+
+struct MostEncoded {
+  std::int64_t bytes;
+  const ChunkForm& form;
+
+  // Of what cannot be compressed Blosc keeps the bytes: 16 of a header in Blosc 1, 32 and those of
+  // a frame around them in Blosc 2.
+  static constexpr std::int64_t blosc_header = 16;
+  static constexpr std::int64_t blosc2_frame = 4096;
+  static constexpr std::int64_t sum_bytes = 4;
+
+  std::int64_t operator()(const ShuffleCodec& /*codec*/) const { return bytes; }
+  std::int64_t operator()(const DeflateCodec& /*codec*/) const { return most_deflated(bytes); }
+  std::int64_t operator()(const ZstdCodec& /*codec*/) const { return most_by_zstd(bytes); }
+  std::int64_t operator()(const BloscCodec& /*codec*/) const { return bytes + blosc_header; }
+  std::int64_t operator()(const Blosc2Codec& /*codec*/) const { return bytes + blosc2_frame; }
+  std::int64_t operator()(const ZfpCodec& /*codec*/) const { return most_by_zfp(form); }
+  std::int64_t operator()(const Crc32cCodec& /*codec*/) const { return bytes + sum_bytes; }
+  std::int64_t operator()(const Fletcher32Codec& /*codec*/) const { return bytes + sum_bytes; }
+};
+
+}  // namespace
+
+bool has_library(const Codec& codec) { return std::visit(HasLibrary(), codec); }
+
+std::int64_t most_encoded(const Codec& codec, std::int64_t bytes, const ChunkForm& form) {
+  return std::visit(MostEncoded{bytes, form}, codec);
+}
+
+Error undecodable(std::string_view codec, std::string_view why) {
+  Error error = invalid_argument(fmt::format("a chunk cannot be decoded by {}: {}", codec, why));
+  error.code = ErrorCode::corrupt;
+  return error;
+}
+
+}  // namespace weir::storage
