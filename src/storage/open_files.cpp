@@ -1,10 +1,11 @@
 #include "storage/open_files.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
-#include "storage/engines/system_file.hpp"
+#include "storage/formats/incomplete.hpp"
 
 namespace weir::storage {
 
@@ -84,7 +85,9 @@ Status OpenFiles::sync(std::span<const std::string> paths) {
   if (Status synced = sync_group(); !synced.ok()) return synced;
   if (!engine_->abilities().in_file_system) changed_folders_.clear();
   while (!changed_folders_.empty()) {
-    if (Status synced = sync_folder(*changed_folders_.begin()); !synced.ok()) return synced;
+    // One that is gone was renamed before it was durable, with all that was in it.
+    Status synced = sync_folder(*changed_folders_.begin());
+    if (!synced.ok() && synced.error().system_error != ENOENT) return synced;
     changed_folders_.erase(changed_folders_.begin());
   }
   return {};

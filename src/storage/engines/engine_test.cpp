@@ -156,6 +156,31 @@ TEST_P(EveryEngine, ChangesNothingAround) {
   EXPECT_EQ(std::memcmp(seen.data(), content.data(), file_bytes), 0);
 }
 
+TEST_P(EveryEngine, SeesWhatAnotherOneWroteAndIsSeen) {
+  if (!engine().abilities().in_file_system) GTEST_SKIP() << "no file in the file system";
+  const auto other = make_posix_engine();
+  const auto mine = made();
+  const auto others = other->open(path(), {.write = true}).value();
+  auto content = bytes_of(file_bytes, 5);
+  ASSERT_TRUE(write(*mine, content.data(), file_bytes, 0).ok());
+  std::mt19937_64 random(11);
+  std::vector<std::byte> seen(file_bytes);
+  for (int i = 0; i < 30; ++i) {
+    const auto offset = static_cast<std::int64_t>(random() % (file_bytes - 300'000));
+    const auto bytes = static_cast<std::int64_t>(1 + random() % 300'000);
+    auto part = bytes_of(bytes, random());
+    std::ranges::copy(part, content.begin() + offset);
+    const Slice slice{part.data(), bytes};
+    const FileRange range{i % 2 == 0 ? mine.get() : others.get(), offset, {&slice, 1}};
+    ASSERT_TRUE((i % 2 == 0 ? engine() : *other).write({&range, 1}, traffic_).ok());
+    // By the one that did not write.
+    const Slice into{seen.data(), file_bytes};
+    const FileRange whole{i % 2 == 1 ? mine.get() : others.get(), 0, {&into, 1}};
+    ASSERT_TRUE((i % 2 == 1 ? engine() : *other).read({&whole, 1}, traffic_).ok());
+    ASSERT_EQ(seen, content) << i;
+  }
+}
+
 TEST_P(EveryEngine, MakesFilesAndTellsOfMissingOnes) {
   const auto missing = engine().open(path("none"), {.write = true});
   ASSERT_FALSE(missing.ok());

@@ -138,13 +138,4 @@ Status sync_system_files(std::span<EngineFile* const> files) {
   return {};
 }
 
-Status sync_folder(const std::string& folder) {
-  auto opened = File::open(folder, {});
-  if (!opened) return opened.error();
-  if (::fsync(opened.value().descriptor()) == 0) return {};
-  // Some file systems know no such thing, and keep names by themselves.
-  if (errno == EINVAL || errno == EROFS) return {};
-  return system_failure("fsync", folder, -1, errno);
-}
-
 }  // namespace weir::storage

@@ -46,7 +46,4 @@ Error system_file_ends_early(const FileRange& range);
 // fdatasync of each, their bytes on the way together. The files are SystemFiles.
 Status sync_system_files(std::span<EngineFile* const> files);
 
-// The names in a folder are durable.
-Status sync_folder(const std::string& folder);
-
 }  // namespace weir::storage

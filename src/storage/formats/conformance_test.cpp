@@ -5,51 +5,12 @@
 #include <vector>
 
 #include "storage/formats/format.hpp"
+#include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
 namespace {
-
-using array::ElementKind;
-
-array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
-  return array::Shape::create(extents).value();
-}
-
-// One array of each kind that the format has.
-FileDescription all_it_can(const FormatAbilities& able) {
-  FileDescription file;
-  const std::string group = able.groups ? "group/" : "";
-  const auto add = [&](ArrayDescription one) {
-    if (able.attributes) one.attributes = {{"units", "m"}};
-    file.arrays.push_back(std::move(one));
-  };
-  for (const ElementKind kind : {ElementKind::int8, ElementKind::int16, ElementKind::int32,
-                                 ElementKind::float32, ElementKind::float64}) {
-    const array::ElementType type(kind);
-    add({.name = group + type.name(), .shape = shape_of({4, 3, 5}), .type = type});
-  }
-  add({.name = "column_major",
-       .shape = shape_of({4, 7}),
-       .order = able.dense || able.column_major_chunks ? array::Order::column_major
-                                                       : array::Order::row_major});
-  if (able.chunks) {
-    add({.name = "chunks", .shape = shape_of({7, 9}), .chunk_extents = array::Indices{3, 4}});
-  }
-  if (able.shards) {
-    add({.name = "shards",
-         .shape = shape_of({7, 9}),
-         .chunk_extents = array::Indices{3, 4},
-         .shard_extents = array::Indices{6, 4}});
-  }
-  if (able.growing) {
-    for (const char* name : {"first", "second"}) {
-      add({.name = name, .shape = shape_of({2, 3}), .type = ElementKind::int32, .grows = true});
-    }
-  }
-  return file;
-}
 
 class EveryFormat : public testing::TestWithParam<const Format*> {
  protected:
