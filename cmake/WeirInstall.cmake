@@ -1,9 +1,10 @@
 # What other projects find Weir by: a CMake package and pkg-config files.
 #
-#   find_package(weir): weir::weir, which is libweir.so, for C and C++; with MPI. For C++ also the
+#   find_package(weir): weir::weir, which is libweir.so, for C and C++; with MPI. weir::files, which
+#       is libweir_files.so, for C and C++; without MPI. For C++ also the
 #       static libraries inside: weir::common, weir::array, weir::topology, weir::plan, weir::storage
 #       and, with MPI, weir::aggregation, weir::capi
-#   pkg-config weir: libweir.so; weir-parts: the static libraries (those with MPI are linked by
+#   pkg-config weir: libweir.so; weir-files: libweir_files.so; weir-parts: the static libraries (those with MPI are linked by
 #       MPI's compiler)
 #
 # The static ones name exactly the libraries that the installed ones are linked with. Include after
@@ -13,7 +14,7 @@ include(CMakePackageConfigHelpers)
 set(weir_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
 set(weir_archives "")       # in link order: who needs comes before who is needed
 set(weir_linked "")
-set(weir_libraries storage plan topology array common)
+set(weir_libraries files_calls storage plan topology array common)
 if(TARGET weir_aggregation)
   list(PREPEND weir_libraries capi aggregation)
 endif()
@@ -71,11 +72,17 @@ if(TARGET weir AND NOT DEFINED SKBUILD_PLATLIB_DIR)
           COMPONENT development)
 endif()
 
+if(NOT DEFINED SKBUILD_PLATLIB_DIR)
+  install(EXPORT weirFilesTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
+          COMPONENT development)
+endif()
+
 # The pkg-config files find the prefix from where they lie, so the installed folder may be moved.
 file(RELATIVE_PATH weir_prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" weir_prefix_from_pc "${weir_prefix_from_pc}")
 configure_file(cmake/weir-parts.pc.in weir-parts.pc @ONLY)
-set(weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-parts.pc")
+configure_file(cmake/weir-files.pc.in weir-files.pc @ONLY)
+set(weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-parts.pc" "${PROJECT_BINARY_DIR}/weir-files.pc")
 if(TARGET weir)
   configure_file(cmake/weir.pc.in weir.pc @ONLY)
   list(APPEND weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir.pc")

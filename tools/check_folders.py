@@ -27,6 +27,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/topology": set(),
     "src/plan": {"src/array", "src/topology"},
     "src/storage": VALUES,
+    "src/files": VALUES | {"src/storage"},
     "src/stager": VALUES | {"src/storage"},
     "src/transport": VALUES | {"src/stager", "src/storage"},
     "src/aggregation": VALUES | {"src/transport", "src/stager", "src/storage"},

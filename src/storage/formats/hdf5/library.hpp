@@ -1,12 +1,13 @@
 // The HDF5 library as this folder uses it: identifiers that close themselves, errors as values, and
 // no output of its own on stderr.
 //
-// The library of most systems is not safe for threads: one thread of a process at a time may be in
-// this folder, and in HDF5 otherwise.
+// The library of most systems is not safe for threads: one thread of a process at a time is in this
+// folder, which Hdf5Silence sees to, and none otherwise in the same library meanwhile.
 #pragma once
 
 #include <hdf5.h>
 
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,10 +42,11 @@ class Hdf5Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// While one lives, the library prints nothing when a call fails.
+// While one lives, the library prints nothing when a call fails, and other threads wait to have
+// one.
 class Hdf5Silence {
  public:
-  Hdf5Silence() {
+  Hdf5Silence() : lock_(one_at_a_time()) {
     H5Eget_auto2(H5E_DEFAULT, &print_, &argument_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
@@ -53,6 +55,13 @@ class Hdf5Silence {
   ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, print_, argument_); }
 
  private:
+  // A recursive one, as calls of the format make use of each other.
+  static std::recursive_mutex& one_at_a_time() {
+    static std::recursive_mutex mutex;
+    return mutex;
+  }
+
+  std::unique_lock<std::recursive_mutex> lock_;
   H5E_auto2_t print_ = nullptr;
   void* argument_ = nullptr;
 };

@@ -1,0 +1,138 @@
+/* Files of arrays, read and written by one process without MPI: libweir_files.so.
+ *
+ * The files are those of weir.h and of every other program: HDF5, NetCDF's classic formats, Zarr
+ * v3, raw arrays. A program on several ranks uses weir.h, which moves arrays collectively; this is
+ * for what looks at a file afterwards: analysis, plots, conversion. Python's weir.open() stands on
+ * it.
+ *
+ *   weir_files* file;
+ *   weir_files_open("plot.h5", &file);
+ *   int64_t array = weir_files_find(file, "fields/density");
+ *   int64_t start[3] = {0, 0, 17}, count[3] = {100, 100, 1};
+ *   double slice[100][100];
+ *   weir_files_read(file, array, start, count, NULL, slice, NULL);
+ *   weir_files_close(&file);
+ *
+ * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
+ * below, the same numbers as in weir.h. Functions that return a pointer return null instead.
+ *
+ * THREADS. Handles may be used by several threads at the same time, but for weir_files_close. The
+ * texts that functions return live as long as the handle.
+ *
+ * MEMORY. Besides its description a call needs a buffer of 4 MiB, or of one element, or of one
+ * compressed chunk where that is larger.
+ *
+ * STABILITY. Functions, values and members of the description are added, never changed or taken
+ * away.
+ */
+#ifndef WEIR_FILES_H
+#define WEIR_FILES_H
+
+#include <stdint.h>
+
+/* NOLINTBEGIN(modernize-use-using, readability-identifier-naming): this is C. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A file that is open, or being made. */
+typedef struct weir_files weir_files;
+
+enum {
+  WEIR_FILES_OK = 0,
+  WEIR_FILES_E_ARGUMENT = -1,   /* an argument cannot be; nothing was started */
+  WEIR_FILES_E_IO = -3,         /* the system refused to open, read or write */
+  WEIR_FILES_E_CORRUPT = -4,    /* a file is not what it should be */
+  WEIR_FILES_E_MEMORY = -5,     /* not enough memory or disk */
+  WEIR_FILES_E_UNSUPPORTED = -6 /* this system, or this build of Weir, cannot do that */
+};
+
+/* The version of the library, "0.1.0". */
+const char* weir_files_version(void);
+
+/* The line for this thread's latest call that failed: what was wrong, where, what to do. Valid
+ * until the next one that fails; "" before the first. */
+const char* weir_files_last_error(void);
+
+/* The formats that this build writes, separated by blanks: "hdf5 cdf5 cdf2 cdf1 zarr". */
+const char* weir_files_formats(void);
+
+/* ---- Opening ---- */
+
+/* Opens a file of any format for reading; its content says which one it is. `path` is that of the
+ * file, of a Zarr folder, or of a raw array (with or without the .json of its document). Nothing
+ * stays open of it but data files, from the first read on. On failure *file is null. */
+int weir_files_open(const char* path, weir_files** file);
+
+/* Closes the file; *file becomes null. A null handle is nothing to close. */
+int weir_files_close(weir_files** file);
+
+/* "hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw". */
+const char* weir_files_format(const weir_files* file);
+
+/* What is in the file, as JSON:
+ *
+ *   {"format": "hdf5",
+ *    "arrays": [{"name": "fields/density", "shape": [8, 100], "type": "float64",
+ *                "order": "row-major", "grows": true, "chunks": [1, 100], "shards": null,
+ *                "dimension_names": ["time", "x"], "fill": null, "byte_order": "little",
+ *                "attributes": [{"name": "units", "text": "kg/m^3"},
+ *                               {"name": "range", "reals": [0.5, "NaN"]},
+ *                               {"name": "level", "integers": [3]}]}],
+ *    "groups": [{"name": "fields", "attributes": []}],
+ *    "refused": [{"name": "notes", "reason": "is of text"}]}
+ *
+ * The group "" is the file itself. "fill" is an element's bytes in hexadecimal digits, as they are
+ * in memory. The first dimension of an array that grows has the file's steps. Numbers that JSON
+ * does not have are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir. */
+const char* weir_files_description(const weir_files* file);
+
+/* How many arrays there are (those refused left out), and the number of one by its name. */
+int64_t weir_files_arrays(const weir_files* file);
+int64_t weir_files_find(const weir_files* file, const char* name);
+
+/* Of an array by its number: name; dimensions (1 to 16); extents; type as weir.h names it,
+ * "float64", and its bytes in memory. */
+const char* weir_files_array_name(const weir_files* file, int64_t array);
+int32_t weir_files_array_dimensions(const weir_files* file, int64_t array);
+int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape);
+const char* weir_files_array_element_type(const weir_files* file, int64_t array);
+int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
+
+/* ---- Reading and writing ---- */
+
+/* Reads the elements start[d] + k * stride[d], 0 <= k < count[d], of an array into `data`. `start`
+ * and `count` null: all of it; `stride` null: all 1. `strides` are those of the memory in bytes, of
+ * any sign, counted from `data`; null: packed in row-major order. Numbers come in the machine's
+ * byte order, and elements that are in no file have the array's fill value. */
+int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
+                    const int64_t* stride, void* data, const int64_t* strides);
+
+/* Makes a file of one of the formats, replacing one that is there, from a description as above of
+ * which "name", "shape" and "type" of each array are needed; the rest may be left out. "alignment"
+ * beside "arrays": those of at least so many bytes begin at a multiple of it. */
+int weir_files_create(const char* path, const char* format, const char* description,
+                      weir_files** file);
+
+/* Writes elements, described as for weir_files_read(), into a file that weir_files_create() made or
+ * weir_files_open_for_writing() opened. Several processes may write disjoint elements at once. */
+int weir_files_write(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
+                     const int64_t* stride, const void* data, const int64_t* strides);
+
+/* Opens a file that weir_files_create() made, for another process to write a part of it. */
+int weir_files_open_for_writing(const char* path, weir_files** file);
+
+/* Makes durable what this handle wrote. */
+int weir_files_sync(weir_files* file);
+
+/* Shows `steps` steps of all arrays that grow to readers, when all is written and made durable. */
+int weir_files_commit(weir_files* file, int64_t steps);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* NOLINTEND(modernize-use-using, readability-identifier-naming) */
+
+#endif

@@ -1,0 +1,252 @@
+#include "files/description_json.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::files {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using storage::ArrayDescription;
+using storage::Attribute;
+
+// ---- To JSON ----------------------------------------------------------------------------------
+
+Json list_of(const array::Indices& indices) {
+  return std::vector<std::int64_t>(indices.begin(), indices.end());
+}
+
+Json list_or_null(const std::optional<array::Indices>& indices) {
+  return indices ? list_of(*indices) : Json();
+}
+
+Json real_of(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+Json attributes_of(const std::vector<Attribute>& attributes) {
+  Json list = Json::array();
+  for (const Attribute& one : attributes) {
+    Json member = {{"name", one.name}};
+    if (const auto* const text = std::get_if<std::string>(&one.value)) {
+      member["text"] = *text;
+    } else if (const auto* const integers = std::get_if<std::vector<std::int64_t>>(&one.value)) {
+      member["integers"] = *integers;
+    } else {
+      Json reals = Json::array();
+      for (const double value : std::get<std::vector<double>>(one.value)) {
+        reals.push_back(real_of(value));
+      }
+      member["reals"] = std::move(reals);
+    }
+    list.push_back(std::move(member));
+  }
+  return list;
+}
+
+Json fill_of(const std::vector<std::byte>& fill) {
+  if (fill.empty()) return {};
+  std::string digits;
+  for (const std::byte one : fill) digits += fmt::format("{:02x}", std::to_integer<unsigned>(one));
+  return digits;
+}
+
+Json array_of(const storage::StoredArray& stored) {
+  const ArrayDescription& one = stored.description;
+  return {{"name", one.name},
+          {"shape", list_of(one.shape.extents())},
+          {"type", one.type.name()},
+          {"order", one.order == array::Order::row_major ? "row-major" : "column-major"},
+          {"grows", one.grows},
+          {"chunks", list_or_null(one.chunk_extents)},
+          {"shards", list_or_null(one.shard_extents)},
+          {"dimension_names", one.dimension_names},
+          {"fill", fill_of(one.fill)},
+          {"byte_order", stored.map.byte_order == storage::ByteOrder::little ? "little" : "big"},
+          {"attributes", attributes_of(one.attributes)}};
+}
+
+// ---- From JSON --------------------------------------------------------------------------------
+
+// The first thing found wrong; what was read until then is thrown away.
+struct Wrong {
+  Error error;
+};
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Wrong{invalid_argument("the description of the file " + what)};
+}
+
+const Json& member(const Json& object, const char* name, const std::string& where) {
+  const auto found = object.find(name);
+  if (found == object.end()) refuse(fmt::format("lacks \"{}\" in {}", name, where));
+  return *found;
+}
+
+std::string text_of(const Json& value, const std::string& where) {
+  if (!value.is_string()) refuse(fmt::format("has no text in {}", where));
+  return value.get<std::string>();
+}
+
+std::int64_t integer_of(const Json& value, const std::string& where) {
+  const bool fits =
+      value.is_number_integer() &&
+      (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+  if (!fits) refuse(fmt::format("has no whole number below 2^63 in {}", where));
+  return value.get<std::int64_t>();
+}
+
+double real_of(const Json& value, const std::string& where) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  refuse(fmt::format("has no number in {}", where));
+}
+
+template <typename Each>
+auto list_from(const Json& value, const std::string& where, const Each& each) {
+  if (!value.is_array()) refuse(fmt::format("has no list in {}", where));
+  std::vector<decltype(each(value, where))> list;
+  for (const Json& one : value) list.push_back(each(one, where));
+  return list;
+}
+
+array::Indices indices_from(const Json& value, const std::string& where) {
+  const auto list = list_from(value, where, integer_of);
+  if (list.size() > array::max_dimensions) {
+    refuse(fmt::format("has {} dimensions in {}; there are at most {}", list.size(), where,
+                       array::max_dimensions));
+  }
+  return array::Indices(std::span<const std::int64_t>(list));
+}
+
+Attribute attribute_from(const Json& value, const std::string& where) {
+  if (!value.is_object()) refuse(fmt::format("has no object in {}", where));
+  Attribute attribute{text_of(member(value, "name", where), where), {}};
+  if (const auto text = value.find("text"); text != value.end()) {
+    attribute.value = text_of(*text, where);
+  } else if (const auto integers = value.find("integers"); integers != value.end()) {
+    attribute.value = list_from(*integers, where, integer_of);
+  } else {
+    attribute.value =
+        list_from(member(value, "reals", where), where,
+                  [](const Json& one, const std::string& at) { return real_of(one, at); });
+  }
+  return attribute;
+}
+
+std::vector<std::byte> fill_from(const Json& value, const std::string& where) {
+  const std::string digits = text_of(value, where);
+  std::vector<std::byte> fill;
+  for (std::size_t at = 0; at + 2 <= digits.size(); at += 2) {
+    unsigned byte = 0;
+    const char* const begin = digits.data() + at;
+    const auto [end, problem] = std::from_chars(begin, begin + 2, byte, 16);
+    if (problem != std::errc() || end != begin + 2) break;
+    fill.push_back(static_cast<std::byte>(byte));
+  }
+  if (fill.empty() || 2 * fill.size() != digits.size()) {
+    refuse(fmt::format("has no bytes in hexadecimal digits in {}", where));
+  }
+  return fill;
+}
+
+// The member, when it is there and not null.
+const Json* optional_member(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
+  if (!value.is_object()) refuse("has an array that is no object");
+  const std::string name = text_of(member(value, "name", "an array"), "the name of an array");
+  const std::string where = fmt::format("array \"{}\"", storage::printable(name));
+  const auto shape = array::Shape::create(indices_from(member(value, "shape", where), where));
+  if (!shape) throw Wrong{shape.error()};
+  const auto type = array::ElementType::parse(text_of(member(value, "type", where), where));
+  if (!type) throw Wrong{type.error()};
+  ArrayDescription one{.name = name, .shape = shape.value(), .type = type.value()};
+  if (const Json* const order = optional_member(value, "order")) {
+    const std::string told = text_of(*order, where);
+    if (told != "row-major" && told != "column-major") {
+      refuse(fmt::format("has an order that is neither row-major nor column-major in {}", where));
+    }
+    one.order = told == "row-major" ? array::Order::row_major : array::Order::column_major;
+  }
+  if (const Json* const grows = optional_member(value, "grows")) {
+    if (!grows->is_boolean())
+      refuse(fmt::format("has \"grows\" neither true nor false in {}", where));
+    one.grows = grows->get<bool>();
+  }
+  if (const Json* const chunks = optional_member(value, "chunks")) {
+    one.chunk_extents = indices_from(*chunks, where);
+  }
+  if (const Json* const shards = optional_member(value, "shards")) {
+    one.shard_extents = indices_from(*shards, where);
+  }
+  if (const Json* const names = optional_member(value, "dimension_names")) {
+    one.dimension_names = list_from(*names, where, text_of);
+  }
+  if (const Json* const fill = optional_member(value, "fill")) one.fill = fill_from(*fill, where);
+  if (const Json* const attributes = optional_member(value, "attributes")) {
+    one.attributes = list_from(*attributes, where, attribute_from);
+  }
+  return one;
+}
+
+storage::GroupDescription group_from(const Json& value, const std::string& where) {
+  if (!value.is_object()) refuse("has a group that is no object");
+  storage::GroupDescription group{text_of(member(value, "name", where), where)};
+  if (const Json* const attributes = optional_member(value, "attributes")) {
+    group.attributes = list_from(*attributes, where, attribute_from);
+  }
+  return group;
+}
+
+}  // namespace
+
+std::string description_json(std::string_view format, const storage::FileMap& map) {
+  Json document = {{"format", format}, {"arrays", Json::array()}, {"groups", Json::array()}};
+  for (const storage::StoredArray& one : map.arrays) document["arrays"].push_back(array_of(one));
+  for (const storage::GroupDescription& one : map.groups) {
+    document["groups"].push_back(
+        {{"name", one.name}, {"attributes", attributes_of(one.attributes)}});
+  }
+  document["refused"] = Json::array();
+  for (const storage::RefusedArray& one : map.refused) {
+    document["refused"].push_back({{"name", one.name}, {"reason", one.reason}});
+  }
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<storage::FileDescription> parse_description(std::string_view text) {
+  const Json document = Json::parse(text, nullptr, false);
+  try {
+    if (document.is_discarded() || !document.is_object())
+      refuse("is no JSON document of one object");
+    storage::FileDescription file;
+    file.arrays = list_from(member(document, "arrays", "the file"), "\"arrays\"", array_from);
+    if (const Json* const groups = optional_member(document, "groups")) {
+      file.groups = list_from(*groups, "\"groups\"", group_from);
+    }
+    if (const Json* const alignment = optional_member(document, "alignment")) {
+      file.alignment = integer_of(*alignment, "\"alignment\"");
+      if (file.alignment < 1) refuse("has an alignment below 1");
+    }
+    return file;
+  } catch (const Wrong& wrong) {
+    return wrong.error;
+  }
+}
+
+}  // namespace weir::files

@@ -1,0 +1,19 @@
+// What is in a file as JSON, and back: how the description crosses the C interface. The form is in
+// include/weir/files.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/status.hpp"
+#include "storage/formats/file_description.hpp"
+#include "storage/formats/format.hpp"
+
+namespace weir::files {
+
+[[nodiscard]] std::string description_json(std::string_view format, const storage::FileMap& map);
+
+// Fails on what is no such document; what a format cannot express, its lay_out() refuses.
+[[nodiscard]] Result<storage::FileDescription> parse_description(std::string_view text);
+
+}  // namespace weir::files

@@ -1,0 +1,303 @@
+// The calls of include/weir/files.h.
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "array/layout.hpp"
+#include "array/section.hpp"
+#include "common/status.hpp"
+#include "files/description_json.hpp"
+#include "files/version.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/serial/data_file_cache.hpp"
+#include "storage/serial/open_any.hpp"
+#include "storage/serial/read_section.hpp"
+#include "storage/serial/write_section.hpp"
+#include "weir/files.h"
+
+using weir::Error;
+using weir::ErrorCode;
+using weir::Result;
+using weir::Status;
+using weir::array::Layout;
+using weir::array::Section;
+using weir::storage::DataFileCache;
+using weir::storage::StoredArray;
+
+struct weir_files {
+  weir_files(std::string opened_path, weir::storage::OpenedFile opened, DataFileCache::Use use)
+      : path(std::move(opened_path)),
+        file(std::move(opened)),
+        format(file.format),
+        description(weir::files::description_json(file.format, file.map)),
+        writable(use == DataFileCache::Use::writing),
+        data_files(use) {
+    for (const StoredArray& one : file.map.arrays) {
+      type_names.push_back(one.description.type.name());
+    }
+  }
+
+  std::string path;
+  weir::storage::OpenedFile file;
+  std::string format;
+  std::string description;
+  std::vector<std::string> type_names;
+  bool writable;
+  DataFileCache data_files;
+};
+
+namespace {
+
+int code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return WEIR_FILES_E_ARGUMENT;
+    case ErrorCode::corrupt:
+      return WEIR_FILES_E_CORRUPT;
+    case ErrorCode::insufficient:
+      return WEIR_FILES_E_MEMORY;
+    case ErrorCode::unsupported:
+      return WEIR_FILES_E_UNSUPPORTED;
+    default:
+      return WEIR_FILES_E_IO;
+  }
+}
+
+std::string& kept_text() {
+  thread_local std::string text;
+  return text;
+}
+
+int report(const Error& error) {
+  kept_text() = error.text();
+  return code_of(error.code);
+}
+
+// Runs a call that gives a Status. No exception reaches a C program: all that can be thrown is that
+// there is no memory.
+template <typename Call>
+int reported(const Call& call) {
+  try {
+    const Status status = call();
+    return status.ok() ? WEIR_FILES_OK : report(status.error());
+  } catch (const std::exception& thrown) {
+    Error error =
+        weir::invalid_argument(fmt::format("not enough memory for this call ({})", thrown.what()));
+    error.code = ErrorCode::insufficient;
+    return report(error);
+  }
+}
+
+Error no_handle() { return weir::invalid_argument("the file is null or was closed"); }
+
+// Null, and reported, when there is no such array.
+const StoredArray* array_of(const weir_files* file, std::int64_t array) {
+  if (file == nullptr) {
+    report(no_handle());
+    return nullptr;
+  }
+  const auto& arrays = file->file.map.arrays;
+  if (array < 0 || std::cmp_greater_equal(array, arrays.size())) {
+    report(weir::invalid_argument(
+        fmt::format("there is no array number {}: the file has {}", array, arrays.size())));
+    return nullptr;
+  }
+  return &arrays[static_cast<std::size_t>(array)];
+}
+
+struct Request {
+  Section section;
+  Layout memory;
+};
+
+Result<Request> request_of(const StoredArray& stored, const int64_t* start, const int64_t* count,
+                           const int64_t* stride, const void* data, const int64_t* strides) {
+  const auto& shape = stored.description.shape;
+  const auto dimensions = static_cast<std::size_t>(shape.dimensions());
+  if ((start == nullptr) != (count == nullptr)) {
+    return weir::invalid_argument("give both start and count, or neither for the whole array");
+  }
+  const weir::array::Indices zeros(shape.dimensions());
+  const weir::array::Indices ones(shape.dimensions(), 1);
+  const auto given = [&](const int64_t* numbers, const weir::array::Indices& otherwise) {
+    return numbers != nullptr ? std::span(numbers, dimensions)
+                              : std::span<const int64_t>(otherwise.begin(), otherwise.end());
+  };
+  const auto section = Section::create(shape, given(start, zeros), given(count, shape.extents()),
+                                       given(stride, ones));
+  if (!section) return section.error();
+  const std::int64_t bytes = stored.description.type.bytes();
+  auto memory = strides != nullptr
+                    ? Layout::strided(section.value().count, bytes, std::span(strides, dimensions))
+                    : Layout::packed(section.value().count, bytes, weir::array::Order::row_major);
+  if (!memory) return memory.error();
+  if (data == nullptr && !section.value().empty()) return weir::invalid_argument("data is null");
+  return Request{section.value(), std::move(memory).value()};
+}
+
+Status open_handle(const char* path, DataFileCache::Use use, weir_files** file) {
+  if (file == nullptr) return weir::invalid_argument("there is no place for the file's handle");
+  *file = nullptr;
+  if (path == nullptr) return weir::invalid_argument("path is null");
+  auto opened = weir::storage::open_any(path);
+  if (!opened) return opened.error();
+  *file = std::make_unique<weir_files>(path, std::move(opened).value(), use).release();
+  return {};
+}
+
+}  // namespace
+
+const char* weir_files_version() { return weir::files::version; }
+
+const char* weir_files_last_error() { return kept_text().c_str(); }
+
+const char* weir_files_formats() {
+  static const std::string names = [] {
+    std::string joined;
+    for (const auto* const one : weir::storage::all_formats()) {
+      if (!joined.empty()) joined += ' ';
+      joined += one->name();
+    }
+    return joined;
+  }();
+  return names.c_str();
+}
+
+int weir_files_open(const char* path, weir_files** file) {
+  return reported([&] { return open_handle(path, DataFileCache::Use::reading, file); });
+}
+
+int weir_files_open_for_writing(const char* path, weir_files** file) {
+  return reported([&] { return open_handle(path, DataFileCache::Use::writing, file); });
+}
+
+int weir_files_close(weir_files** file) {
+  if (file != nullptr) {
+    const std::unique_ptr<weir_files> ended(*file);
+    *file = nullptr;
+  }
+  return WEIR_FILES_OK;
+}
+
+const char* weir_files_format(const weir_files* file) {
+  if (file != nullptr) return file->format.c_str();
+  report(no_handle());
+  return nullptr;
+}
+
+const char* weir_files_description(const weir_files* file) {
+  if (file != nullptr) return file->description.c_str();
+  report(no_handle());
+  return nullptr;
+}
+
+int64_t weir_files_arrays(const weir_files* file) {
+  if (file == nullptr) return report(no_handle());
+  return static_cast<int64_t>(file->file.map.arrays.size());
+}
+
+int64_t weir_files_find(const weir_files* file, const char* name) {
+  if (file == nullptr) return report(no_handle());
+  if (name == nullptr) return report(weir::invalid_argument("name is null"));
+  const auto found = file->file.map.get(name);
+  if (!found) return report(found.error());
+  return found.value() - file->file.map.arrays.data();
+}
+
+const char* weir_files_array_name(const weir_files* file, int64_t array) {
+  const StoredArray* const found = array_of(file, array);
+  return found != nullptr ? found->description.name.c_str() : nullptr;
+}
+
+int32_t weir_files_array_dimensions(const weir_files* file, int64_t array) {
+  const StoredArray* const found = array_of(file, array);
+  return found != nullptr ? found->description.shape.dimensions() : int{WEIR_FILES_E_ARGUMENT};
+}
+
+int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape) {
+  const StoredArray* const found = array_of(file, array);
+  if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
+  if (shape == nullptr) return report(weir::invalid_argument("shape is null"));
+  for (const std::int64_t extent : found->description.shape.extents()) *shape++ = extent;
+  return WEIR_FILES_OK;
+}
+
+const char* weir_files_array_element_type(const weir_files* file, int64_t array) {
+  if (array_of(file, array) == nullptr) return nullptr;
+  return file->type_names[static_cast<std::size_t>(array)].c_str();
+}
+
+int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array) {
+  const StoredArray* const found = array_of(file, array);
+  return found != nullptr ? found->description.type.bytes() : std::int64_t{WEIR_FILES_E_ARGUMENT};
+}
+
+int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
+                    const int64_t* stride, void* data, const int64_t* strides) {
+  const StoredArray* const stored = array_of(file, array);
+  if (stored == nullptr) return WEIR_FILES_E_ARGUMENT;
+  return reported([&]() -> Status {
+    const auto request = request_of(*stored, start, count, stride, data, strides);
+    if (!request) return request.error();
+    return weir::storage::read_section(*stored, request.value().section,
+                                       static_cast<std::byte*>(data), request.value().memory,
+                                       file->data_files);
+  });
+}
+
+int weir_files_create(const char* path, const char* format, const char* description,
+                      weir_files** file) {
+  return reported([&]() -> Status {
+    if (file == nullptr) return weir::invalid_argument("there is no place for the file's handle");
+    *file = nullptr;
+    if (path == nullptr || format == nullptr || description == nullptr) {
+      return weir::invalid_argument("path, format and description are all needed");
+    }
+    const auto found = weir::storage::find_format(format);
+    if (!found) return found.error();
+    const auto parsed = weir::files::parse_description(description);
+    if (!parsed) return parsed.error();
+    auto map = found.value()->lay_out(parsed.value(), path);
+    if (!map) return map.error();
+    *file = std::make_unique<weir_files>(
+                path, weir::storage::OpenedFile{found.value()->name(), std::move(map).value()},
+                DataFileCache::Use::writing)
+                .release();
+    return {};
+  });
+}
+
+int weir_files_write(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
+                     const int64_t* stride, const void* data, const int64_t* strides) {
+  const StoredArray* const stored = array_of(file, array);
+  if (stored == nullptr) return WEIR_FILES_E_ARGUMENT;
+  return reported([&]() -> Status {
+    if (!file->writable) return weir::invalid_argument("the file was opened for reading");
+    const auto request = request_of(*stored, start, count, stride, data, strides);
+    if (!request) return request.error();
+    return weir::storage::write_section(*stored, request.value().section,
+                                        static_cast<const std::byte*>(data), request.value().memory,
+                                        file->data_files);
+  });
+}
+
+int weir_files_sync(weir_files* file) {
+  if (file == nullptr) return report(no_handle());
+  return reported([&] { return file->data_files.sync(); });
+}
+
+int weir_files_commit(weir_files* file, int64_t steps) {
+  if (file == nullptr) return report(no_handle());
+  return reported([&]() -> Status {
+    if (!file->writable) return weir::invalid_argument("the file was opened for reading");
+    if (Status durable = file->data_files.sync(); !durable.ok()) return durable;
+    const auto format = weir::storage::find_format(file->format);
+    if (!format) return format.error();
+    return format.value()->commit(file->path, steps);
+  });
+}
