@@ -16,7 +16,8 @@
  * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
  * below, the same numbers as in weir.h. Functions that return a pointer return null instead.
  *
- * THREADS. Handles may be used by several threads at the same time, but for weir_files_close. The
+ * THREADS. Handles may be used by several threads at the same time, but for weir_files_commit and
+ * weir_files_close. The
  * texts that functions return live as long as the handle.
  *
  * MEMORY. Besides its description a call needs a buffer of 4 MiB, or of one element, or of one
@@ -65,7 +66,8 @@ const char* weir_files_formats(void);
  * stays open of it but data files, from the first read on. On failure *file is null. */
 int weir_files_open(const char* path, weir_files** file);
 
-/* Closes the file; *file becomes null. A null handle is nothing to close. */
+/* Closes the file; *file becomes null. A null handle is nothing to close. What was being made and
+ * not committed is removed. */
 int weir_files_close(weir_files** file);
 
 /* "hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw". */
@@ -109,25 +111,21 @@ int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
 int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
                     const int64_t* stride, void* data, const int64_t* strides);
 
-/* Makes a file of one of the formats, replacing one that is there, from a description as above of
- * which "name", "shape" and "type" of each array are needed; the rest may be left out. "alignment"
- * beside "arrays": those of at least so many bytes begin at a multiple of it. */
+/* Makes a file of one of the formats, from a description as above of which "name", "shape" and
+ * "type" of each array are needed; the rest may be left out. "alignment" beside "arrays": those of
+ * at least so many bytes begin at a multiple of it. Until weir_files_commit() it is called
+ * PATH.incomplete, and a file that is there at `path` stays. A Zarr folder must not be there. */
 int weir_files_create(const char* path, const char* format, const char* description,
                       weir_files** file);
 
-/* Writes elements, described as for weir_files_read(), into a file that weir_files_create() made or
- * weir_files_open_for_writing() opened. Several processes may write disjoint elements at once. */
+/* Writes elements, described as for weir_files_read(), into a file that is being made. Threads may
+ * write disjoint elements at the same time. */
 int weir_files_write(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
                      const int64_t* stride, const void* data, const int64_t* strides);
 
-/* Opens a file that weir_files_create() made, for another process to write a part of it. */
-int weir_files_open_for_writing(const char* path, weir_files** file);
-
-/* Makes durable what this handle wrote. */
-int weir_files_sync(weir_files* file);
-
-/* Shows `steps` steps of all arrays that grow to readers, when all is written and made durable. */
-int weir_files_commit(weir_files* file, int64_t steps);
+/* Makes durable what was written, and gives the file its name; elements that were never written are
+ * zeros or the fill value. A file that is closed without this is removed. */
+int weir_files_commit(weir_files* file);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
 """Weir measures the I/O of parallel programs, and writes and reads their arrays.
 
 The command line is ``weir``. Programs with arrays use ``weir.Session``, which is loaded when it is
-first asked for, so that the command line starts without it.
+first asked for, so that the command line starts without it. ``weir.open`` reads files of arrays
+without MPI.
 """
 
 from importlib import import_module
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from weir._core.session import Array, Distribution, Request, Session
+    from weir.files import StoredArray, StoredFile, StoredGroup, open  # noqa: A004
 
 __all__ = [
     "ArgumentError",
@@ -30,7 +32,11 @@ __all__ = [
     "Request",
     "Session",
     "StorageError",
+    "StoredArray",
+    "StoredFile",
+    "StoredGroup",
     "UnsupportedError",
+    "open",
 ]
 
 
@@ -38,5 +44,10 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module 'weir' has no attribute {name!r}"
         raise AttributeError(message)
-    module = "weir._core.errors" if name.endswith("Error") else "weir._core.session"
+    if name.endswith("Error"):
+        module = "weir._core.errors"
+    elif name == "open" or name.startswith("Stored"):
+        module = "weir.files"
+    else:
+        module = "weir._core.session"
     return getattr(import_module(module), name)

@@ -3,8 +3,10 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,8 @@
 #include "files/description_json.hpp"
 #include "files/version.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/header_update.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/serial/data_file_cache.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/read_section.hpp"
@@ -30,25 +34,29 @@ using weir::storage::DataFileCache;
 using weir::storage::StoredArray;
 
 struct weir_files {
-  weir_files(std::string opened_path, weir::storage::OpenedFile opened, DataFileCache::Use use)
+  weir_files(std::string opened_path, std::string_view format_name, weir::storage::FileMap opened,
+             DataFileCache::Use use)
       : path(std::move(opened_path)),
-        file(std::move(opened)),
-        format(file.format),
-        description(weir::files::description_json(file.format, file.map)),
-        writable(use == DataFileCache::Use::writing),
+        format(format_name),
+        map(std::move(opened)),
+        description(weir::files::description_json(format, map)),
         data_files(use) {
-    for (const StoredArray& one : file.map.arrays) {
-      type_names.push_back(one.description.type.name());
-    }
+    for (const StoredArray& one : map.arrays) type_names.push_back(one.description.type.name());
+  }
+  weir_files(const weir_files&) = delete;
+  weir_files& operator=(const weir_files&) = delete;
+  ~weir_files() {
+    if (unpublished) weir::storage::remove_incomplete(path);
   }
 
   std::string path;
-  weir::storage::OpenedFile file;
   std::string format;
+  weir::storage::FileMap map;
   std::string description;
   std::vector<std::string> type_names;
-  bool writable;
   DataFileCache data_files;
+  // Of a file that is being made, until it is committed.
+  std::optional<weir::storage::HeaderUpdate> unpublished;
 };
 
 namespace {
@@ -101,7 +109,7 @@ const StoredArray* array_of(const weir_files* file, std::int64_t array) {
     report(no_handle());
     return nullptr;
   }
-  const auto& arrays = file->file.map.arrays;
+  const auto& arrays = file->map.arrays;
   if (array < 0 || std::cmp_greater_equal(array, arrays.size())) {
     report(weir::invalid_argument(
         fmt::format("there is no array number {}: the file has {}", array, arrays.size())));
@@ -140,14 +148,15 @@ Result<Request> request_of(const StoredArray& stored, const int64_t* start, cons
   return Request{section.value(), std::move(memory).value()};
 }
 
-Status open_handle(const char* path, DataFileCache::Use use, weir_files** file) {
+Status check_place(weir_files** file) {
   if (file == nullptr) return weir::invalid_argument("there is no place for the file's handle");
   *file = nullptr;
-  if (path == nullptr) return weir::invalid_argument("path is null");
-  auto opened = weir::storage::open_any(path);
-  if (!opened) return opened.error();
-  *file = std::make_unique<weir_files>(path, std::move(opened).value(), use).release();
   return {};
+}
+
+Status check_being_made(const weir_files& file) {
+  if (file.unpublished) return {};
+  return weir::invalid_argument("only a file that is being made, and not committed, is written to");
 }
 
 }  // namespace
@@ -169,11 +178,16 @@ const char* weir_files_formats() {
 }
 
 int weir_files_open(const char* path, weir_files** file) {
-  return reported([&] { return open_handle(path, DataFileCache::Use::reading, file); });
-}
-
-int weir_files_open_for_writing(const char* path, weir_files** file) {
-  return reported([&] { return open_handle(path, DataFileCache::Use::writing, file); });
+  return reported([&]() -> Status {
+    if (Status place = check_place(file); !place.ok()) return place;
+    if (path == nullptr) return weir::invalid_argument("path is null");
+    auto opened = weir::storage::open_any(path);
+    if (!opened) return opened.error();
+    *file = std::make_unique<weir_files>(path, opened.value().format, std::move(opened.value().map),
+                                         DataFileCache::Use::reading)
+                .release();
+    return {};
+  });
 }
 
 int weir_files_close(weir_files** file) {
@@ -198,15 +212,15 @@ const char* weir_files_description(const weir_files* file) {
 
 int64_t weir_files_arrays(const weir_files* file) {
   if (file == nullptr) return report(no_handle());
-  return static_cast<int64_t>(file->file.map.arrays.size());
+  return static_cast<int64_t>(file->map.arrays.size());
 }
 
 int64_t weir_files_find(const weir_files* file, const char* name) {
   if (file == nullptr) return report(no_handle());
   if (name == nullptr) return report(weir::invalid_argument("name is null"));
-  const auto found = file->file.map.get(name);
+  const auto found = file->map.get(name);
   if (!found) return report(found.error());
-  return found.value() - file->file.map.arrays.data();
+  return found.value() - file->map.arrays.data();
 }
 
 const char* weir_files_array_name(const weir_files* file, int64_t array) {
@@ -253,8 +267,7 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
 int weir_files_create(const char* path, const char* format, const char* description,
                       weir_files** file) {
   return reported([&]() -> Status {
-    if (file == nullptr) return weir::invalid_argument("there is no place for the file's handle");
-    *file = nullptr;
+    if (Status place = check_place(file); !place.ok()) return place;
     if (path == nullptr || format == nullptr || description == nullptr) {
       return weir::invalid_argument("path, format and description are all needed");
     }
@@ -262,12 +275,12 @@ int weir_files_create(const char* path, const char* format, const char* descript
     if (!found) return found.error();
     const auto parsed = weir::files::parse_description(description);
     if (!parsed) return parsed.error();
-    auto map = found.value()->lay_out(parsed.value(), path);
-    if (!map) return map.error();
-    *file = std::make_unique<weir_files>(
-                path, weir::storage::OpenedFile{found.value()->name(), std::move(map).value()},
-                DataFileCache::Use::writing)
-                .release();
+    auto room = found.value()->lay_out(parsed.value(), path);
+    if (!room) return room.error();
+    auto made = std::make_unique<weir_files>(
+        path, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
+    made->unpublished = std::move(room.value().update);
+    *file = made.release();
     return {};
   });
 }
@@ -277,7 +290,7 @@ int weir_files_write(weir_files* file, int64_t array, const int64_t* start, cons
   const StoredArray* const stored = array_of(file, array);
   if (stored == nullptr) return WEIR_FILES_E_ARGUMENT;
   return reported([&]() -> Status {
-    if (!file->writable) return weir::invalid_argument("the file was opened for reading");
+    if (Status making = check_being_made(*file); !making.ok()) return making;
     const auto request = request_of(*stored, start, count, stride, data, strides);
     if (!request) return request.error();
     return weir::storage::write_section(*stored, request.value().section,
@@ -286,18 +299,14 @@ int weir_files_write(weir_files* file, int64_t array, const int64_t* start, cons
   });
 }
 
-int weir_files_sync(weir_files* file) {
-  if (file == nullptr) return report(no_handle());
-  return reported([&] { return file->data_files.sync(); });
-}
-
-int weir_files_commit(weir_files* file, int64_t steps) {
+int weir_files_commit(weir_files* file) {
   if (file == nullptr) return report(no_handle());
   return reported([&]() -> Status {
-    if (!file->writable) return weir::invalid_argument("the file was opened for reading");
+    if (Status making = check_being_made(*file); !making.ok()) return making;
     if (Status durable = file->data_files.sync(); !durable.ok()) return durable;
-    const auto format = weir::storage::find_format(file->format);
-    if (!format) return format.error();
-    return format.value()->commit(file->path, steps);
+    Status committed =
+        weir::storage::commit(file->path, *file->unpublished, weir::storage::StepDurability::step);
+    if (committed.ok()) file->unpublished.reset();
+    return committed;
   });
 }

@@ -106,6 +106,17 @@ Status make_incomplete_folder(const std::string& path) {
   return file.value().close();
 }
 
+void remove_incomplete(const std::string& path) {
+  std::error_code ignored;  // what stays is what the next run removes
+  const std::string temporary = incomplete_path(path);
+  const auto left = std::filesystem::symlink_status(temporary, ignored).type();
+  const bool marked = left == std::filesystem::file_type::directory &&
+                      std::filesystem::exists(temporary + "/" + mark, ignored);
+  if (left == std::filesystem::file_type::regular || marked) {
+    std::filesystem::remove_all(temporary, ignored);
+  }
+}
+
 Status publish(const std::string& path, StepDurability durability) {
   const std::string temporary = incomplete_path(path);
   const std::string target = committed_path(path);

@@ -25,6 +25,10 @@ Status clear_for_file(const std::string& path);
 // that holds something, and when PATH is there and no empty folder.
 Status make_incomplete_folder(const std::string& path);
 
+// Removes what lay_out() made under the temporary name, for whoever gives it up before the first
+// commit. What else is there stays.
+void remove_incomplete(const std::string& path);
+
 // Renames what is under the temporary name to PATH; durably where that is asked for, if the content
 // was made durable before.
 Status publish(const std::string& path, StepDurability durability);

@@ -1,0 +1,170 @@
+"""libweir_files.so: files of arrays, opened, read and made by one process without MPI."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weir._core.errors import CLASSES, Error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+LIBRARY = "libweir_files.so.0"
+PATH_VARIABLE = "WEIR_FILES_LIBRARY"
+
+HANDLE = c_void_p
+PLACE = POINTER(c_void_p)
+NUMBERS = POINTER(c_int64)
+MOVE = [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, c_void_p, NUMBERS]
+
+# Result and arguments of each function that is used.
+FUNCTIONS = {
+    "weir_files_version": (c_char_p, []),
+    "weir_files_last_error": (c_char_p, []),
+    "weir_files_formats": (c_char_p, []),
+    "weir_files_open": (c_int, [c_char_p, PLACE]),
+    "weir_files_close": (c_int, [PLACE]),
+    "weir_files_description": (c_char_p, [HANDLE]),
+    "weir_files_read": (c_int, MOVE),
+    "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
+    "weir_files_write": (c_int, MOVE),
+    "weir_files_commit": (c_int, [HANDLE]),
+    "weir_files_array_dimensions": (c_int32, [HANDLE, c_int64]),
+}
+
+
+def candidates() -> list[str]:
+    """Where the library may be: as told; in the wheel; in the environment; where ld.so looks."""
+    told = os.environ.get(PATH_VARIABLE)
+    if told:
+        return [told]
+    places = [Path(__file__).parent / LIBRARY, Path(sys.prefix) / "lib" / LIBRARY]
+    return [str(place) for place in places if place.exists()] + [LIBRARY]
+
+
+@cache
+def library() -> CDLL:
+    """The library, loaded and declared. Raises ImportError with a line that says what to do."""
+    reasons = []
+    for path in candidates():
+        try:
+            loaded = CDLL(path)
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(loaded, name)
+            function.restype = result
+            function.argtypes = arguments
+        return loaded
+    message = (
+        f"{LIBRARY} could not be loaded ({'; '.join(reasons)}): install Weir with its library, or "
+        f"set {PATH_VARIABLE} to the library's path"
+    )
+    raise ImportError(message)
+
+
+def checked(code: int) -> int:
+    """`code`, when it is none of a failure; otherwise raises the failure."""
+    if code >= 0:
+        return code
+    text = library().weir_files_last_error().decode(errors="replace")
+    raise CLASSES.get(code, Error)(text)
+
+
+def formats() -> list[str]:
+    """The formats that this build writes."""
+    return str(library().weir_files_formats().decode()).split()
+
+
+def numbers(values: Sequence[int] | None) -> Any:
+    return None if values is None else (c_int64 * max(1, len(values)))(*values)
+
+
+class FileHandle:
+    """A file that is open, or being made; closed when nobody has it any more.
+
+    `read` and `write` may be called by several threads at once: they run without Python's lock.
+    """
+
+    def __init__(self, handle: c_void_p) -> None:
+        self._handle = handle
+        self.description: dict[str, Any] = json.loads(
+            library().weir_files_description(handle).decode()
+        )
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> FileHandle:
+        handle = c_void_p()
+        checked(library().weir_files_open(os.fsencode(path), byref(handle)))
+        return cls(handle)
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], file_format: str, description: dict[str, Any]
+    ) -> FileHandle:
+        """Lays a file out, under a temporary name until `commit`; without it, it is removed."""
+        handle = c_void_p()
+        text = json.dumps(description).encode()
+        checked(
+            library().weir_files_create(
+                os.fsencode(path), file_format.encode(), text, byref(handle)
+            )
+        )
+        return cls(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            library().weir_files_close(byref(self._handle))
+
+    def read(
+        self,
+        array: int,
+        start: Sequence[int],
+        count: Sequence[int],
+        stride: Sequence[int],
+        out: np.ndarray[Any, Any],
+    ) -> None:
+        """Reads a section into `out`, of shape `count`, whose strides may be any."""
+        checked(library().weir_files_read(*self._move(array, start, count, stride, out)))
+
+    def write(
+        self,
+        array: int,
+        start: Sequence[int],
+        count: Sequence[int],
+        stride: Sequence[int],
+        data: np.ndarray[Any, Any],
+    ) -> None:
+        """Writes a section from `data`, of shape `count`, whose strides may be any."""
+        checked(library().weir_files_write(*self._move(array, start, count, stride, data)))
+
+    def commit(self) -> None:
+        """Makes durable what was written and gives the file its name."""
+        checked(library().weir_files_commit(self._handle))
+
+    def _move(
+        self,
+        array: int,
+        start: Sequence[int],
+        count: Sequence[int],
+        stride: Sequence[int],
+        memory: np.ndarray[Any, Any],
+    ) -> tuple[Any, ...]:
+        return (
+            self._handle,
+            array,
+            numbers(start),
+            numbers(count),
+            numbers(stride),
+            memory.ctypes.data_as(c_void_p) if memory.size else None,
+            numbers(memory.strides),
+        )

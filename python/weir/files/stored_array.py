@@ -1,0 +1,157 @@
+"""An array in a file: its description, and its elements when they are asked for."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from weir._core.arguments import dtype_of
+from weir.files.selection import Key, select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from weir.files.stored_file import StoredFile
+
+AttributeValue: TypeAlias = str | int | float | np.ndarray[Any, Any]
+
+
+def attributes_of(described: list[dict[str, Any]]) -> Mapping[str, AttributeValue]:
+    """Names and values: texts, numbers, or arrays of several (or no) numbers."""
+    return MappingProxyType({one["name"]: _value(one) for one in described})
+
+
+def _value(one: dict[str, Any]) -> AttributeValue:
+    if "text" in one:
+        return str(one["text"])
+    if "integers" in one:
+        whole = one["integers"]
+        return int(whole[0]) if len(whole) == 1 else np.array(whole, np.int64)
+    reals = [float(value) for value in one["reals"]]
+    return reals[0] if len(reals) == 1 else np.array(reals, np.float64)
+
+
+class StoredArray:
+    """An array in a file. Indexing it reads, and gives NumPy arrays; nothing is read before.
+
+    Indices are NumPy's basic ones: whole numbers, slices with steps of any sign, an ellipsis. Reads
+    may be made by several threads at once. An array is a source for ``dask.array.from_array``,
+    which takes its chunks.
+    """
+
+    def __init__(self, file: StoredFile, number: int, described: dict[str, Any]) -> None:
+        self.file = file
+        self._number = number
+        self.name: str = described["name"]
+        """The full name: ``fields/density``."""
+        self.shape: tuple[int, ...] = tuple(described["shape"])
+        """Extents in elements, the steps of a growing array first, as the file has them."""
+        self.dtype: np.dtype[Any] = dtype_of(described["type"])
+        """NumPy's type of the elements, in the machine's byte order."""
+        self.dimension_names: tuple[str, ...] = tuple(described["dimension_names"])
+        """One per dimension, or none."""
+        self.attributes = attributes_of(described["attributes"])
+        """Texts and numbers; the unit is ``attributes["units"]``, where there is one."""
+        self.chunks: tuple[int, ...] | None = _tuple_or_none(described["chunks"])
+        """Extents of the chunks on disk, or None where the array is not chunked."""
+        self.shards: tuple[int, ...] | None = _tuple_or_none(described["shards"])
+        """Extents of the files of several chunks, in elements; None where there are none."""
+        self.fill: np.generic | None = _fill(described["fill"], self.dtype)
+        """What elements have that were never written; None: 0."""
+        self.grows: bool = described["grows"]
+        """Whether steps are added along the first dimension."""
+        self.order: str = "C" if described["order"] == "row-major" else "F"
+        """Which elements lie side by side on disk, in NumPy's letters."""
+        self.byte_order: str = described["byte_order"]
+        """Of the numbers on disk: "little" or "big". In memory they are as the machine has them."""
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Elements in all."""
+        return int(np.prod(self.shape, dtype=object))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory when all of it is read."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.shape))
+        return f"<weir.StoredArray {self.name!r}: {shape} {self.dtype} in {self.file.path}>"
+
+    def __getitem__(self, key: Key) -> Any:
+        """Reads what `key` selects: an array, or a number where every dimension has an index.
+
+        Raises IndexError for what cannot be selected, StorageError when the file cannot be read,
+        ValueError after the file was closed.
+        """
+        chosen = select(key, self.shape)
+        out = np.empty(chosen.count, self.dtype, order="F" if self.order == "F" else "C")
+        if out.size:
+            ahead, backwards = slice(None), slice(None, None, -1)
+            view = out[tuple(backwards if back else ahead for back in chosen.reversed)]
+            handle = self.file.handle
+            handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
+        return out[tuple(0 if drop else slice(None) for drop in chosen.dropped)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            message = "an array in a file cannot be an array in memory without a copy"
+            raise ValueError(message)
+        read: np.ndarray[Any, Any] = self[...]
+        return read if dtype is None else read.astype(dtype, copy=False)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The array's slices along the first dimension, read one after the other."""
+        return (self[number] for number in range(len(self)))
+
+    def read_into(self, out: np.ndarray[Any, Any], key: Key = ...) -> None:
+        """Reads what `key` selects into `out`, whose elements may lie anywhere in memory.
+
+        Raises ValueError when shape or type of `out` are not those of what is selected.
+        """
+        chosen = select(key, self.shape)
+        if out.shape != chosen.shape or out.dtype != self.dtype or not out.flags.writeable:
+            message = (
+                f"{chosen.shape} elements of {self.dtype} cannot be read into an array of shape "
+                f"{out.shape} and type {out.dtype}" + ("" if out.flags.writeable else ", read-only")
+            )
+            raise ValueError(message)
+        if not out.size:
+            return
+        # The dimensions that were dropped come back with one index each.
+        view = out[tuple(np.newaxis if drop else slice(None) for drop in chosen.dropped)]
+        view = view[
+            tuple(slice(None, None, -1) if back else slice(None) for back in chosen.reversed)
+        ]
+        self.file.handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return (type(self).__name__, *self.file.identity, self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _array_of, (self.file, self.name)
+
+
+def _array_of(file: StoredFile, name: str) -> StoredArray:
+    return file.arrays[name]
+
+
+def _tuple_or_none(extents: list[int] | None) -> tuple[int, ...] | None:
+    return None if extents is None else tuple(extents)
+
+
+def _fill(digits: str | None, dtype: np.dtype[Any]) -> np.generic | None:
+    if digits is None:
+        return None
+    value: np.generic = np.frombuffer(bytes.fromhex(digits), dtype)[0]
+    return value

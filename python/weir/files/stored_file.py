@@ -1,0 +1,162 @@
+"""A file of arrays, of any format, and the groups in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from weir._core.errors import UnsupportedError
+from weir._core.files import FileHandle
+from weir.files.stored_array import AttributeValue, StoredArray, attributes_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+
+def open(path: PathLike) -> StoredFile:  # noqa: A001 (weir.open, as gzip.open)
+    """Opens a file of arrays for reading, without MPI.
+
+    `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr v3 folder,
+    or a raw array (with or without the ``.json`` of its document), by whichever program it was
+    written; its content says which. Names, shapes, types, attributes are read, elements are not.
+
+    Raises StorageError when there is no such file or it is damaged, UnsupportedError when it is of
+    no known format.
+    """
+    return StoredFile(path)
+
+
+class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
+    """The arrays and groups in a group, by name; names may lead on: ``group["a/b"]``."""
+
+    def __init__(self, file: StoredFile, name: str) -> None:
+        self.file = file
+        self.name = name
+        """The full name; "" is that of the file itself."""
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeValue]:
+        return self.file.attributes_of_group(self.name)
+
+    def _full(self, name: str) -> str:
+        return f"{self.name}/{name}" if self.name else name
+
+    def __getitem__(self, name: str) -> StoredArray | StoredGroup:
+        """The array or group. Raises UnsupportedError for an array that Weir cannot read."""
+        full = self._full(name.strip("/"))
+        if full in self.file.arrays:
+            return self.file.arrays[full]
+        if full in self.file.group_names:
+            return StoredGroup(self.file, full)
+        if full in self.file.refused:
+            message = (
+                f"array {full!r} of {self.file.path} cannot be read: {self.file.refused[full]}"
+            )
+            raise UnsupportedError(message)
+        raise KeyError(full)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the arrays here, then of the groups here."""
+        start = f"{self.name}/" if self.name else ""
+        for names in (self.file.arrays, self.file.group_names):
+            for name in names:
+                rest = name[len(start) :]
+                if name.startswith(start) and rest and "/" not in rest:
+                    yield rest
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<weir.StoredGroup {self.name!r} of {self.file.path}: {', '.join(self)}>"
+
+
+class StoredFile(StoredGroup):
+    """A file of arrays, as `weir.open` gives it; use it in a with statement or close it.
+
+    It is the mapping of the names at the top of the file; `arrays` has all of them.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        self._handle: FileHandle | None = FileHandle.open(self.path)
+        described = self._handle.description
+        self.format: str = described["format"]
+        """"hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"."""
+        self.arrays: dict[str, StoredArray] = {
+            one["name"]: StoredArray(self, number, one)
+            for number, one in enumerate(described["arrays"])
+        }
+        """All arrays by their full names."""
+        self.refused: dict[str, str] = {one["name"]: one["reason"] for one in described["refused"]}
+        """Arrays that are there and that Weir cannot read, with the reasons."""
+        self._attributes = {
+            one["name"]: attributes_of(one["attributes"]) for one in described["groups"]
+        }
+        self.group_names: list[str] = _with_those_above(
+            [*self._attributes, *self.arrays], self.arrays
+        )
+        """The full names of all groups, those above before those inside."""
+        super().__init__(self, "")
+
+    @property
+    def steps(self) -> int | None:
+        """The steps that all growing arrays have; None where no array grows."""
+        return min((one.shape[0] for one in self.arrays.values() if one.grows), default=None)
+
+    @property
+    def identity(self) -> tuple[str, int, int]:
+        """What names this content: where it is, when it was changed, how long it is."""
+        path = self.path
+        if self.format == "zarr" and (path / "zarr.json").exists():
+            path /= "zarr.json"
+        about = path.stat()
+        return str(self.path.absolute()), about.st_mtime_ns, about.st_size
+
+    @property
+    def handle(self) -> FileHandle:
+        """The open file. Raises ValueError after `close`."""
+        if self._handle is None:
+            message = f"{self.path} was closed"
+            raise ValueError(message)
+        return self._handle
+
+    def attributes_of_group(self, name: str) -> Mapping[str, AttributeValue]:
+        return self._attributes.get(name, {})
+
+    def close(self) -> None:
+        """Closes the file; reads that other threads are making come to their end first."""
+        self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StoredFile, (self.path,)
+
+    def __repr__(self) -> str:
+        return f"<weir.StoredFile {self.path} ({self.format}): {', '.join(self)}>"
+
+
+def _with_those_above(names: list[str], arrays: Mapping[str, StoredArray]) -> list[str]:
+    """All groups that these names name or lie in, but not the file itself."""
+    groups: dict[str, None] = {}
+    for name in names:
+        parts = name.split("/")
+        last = len(parts) - 1 if name in arrays else len(parts)
+        for depth in range(1, last + 1):
+            groups["/".join(parts[:depth])] = None
+    groups.pop("", None)
+    return list(groups)
