@@ -1,5 +1,5 @@
-# Compares three lists: the functions that weir.h declares, the names in libweir.map, the symbols
-# that libweir.so shows, with their versions.
+# Compares three lists: the functions that a header declares, the names in a library's map, the
+# symbols that the library shows, with their versions.
 cmake_minimum_required(VERSION 3.25)
 
 function(sorted_list result)
@@ -15,7 +15,7 @@ list(TRANSFORM declared REPLACE "\\(" "")
 sorted_list(declared ${declared})
 
 file(READ "${MAP}" text)
-string(REGEX MATCH "(WEIR_[0-9.]+) {" version "${text}")
+string(REGEX MATCH "(WEIR_[A-Z_]*[0-9.]+) {" version "${text}")
 set(version "${CMAKE_MATCH_1}")
 string(REGEX MATCHALL "    weir_[a-z_]+" mapped "${text}")
 list(TRANSFORM mapped STRIP)
@@ -27,18 +27,18 @@ string(REGEX MATCHALL "[^ \n]+\n" shown "${text}")
 list(TRANSFORM shown STRIP)
 list(REMOVE_ITEM shown "${version}")
 foreach(symbol IN LISTS shown)
-  if(NOT symbol MATCHES "^weir_[a-z_]+@@WEIR_[0-9.]+$")
-    message(SEND_ERROR "libweir.so shows ${symbol}, which is none of its interface")
+  if(NOT symbol MATCHES "^weir_[a-z_]+@@WEIR_[A-Z_]*[0-9.]+$")
+    message(SEND_ERROR "${LIBRARY} shows ${symbol}, which is none of its interface")
   endif()
 endforeach()
 list(TRANSFORM shown REPLACE "@.*" "")
 sorted_list(shown ${shown})
 
-foreach(pair IN ITEMS "mapped;libweir.map" "shown;libweir.so")
+foreach(pair IN ITEMS "mapped;its map" "shown;the library")
   list(GET pair 0 names)
   list(GET pair 1 where)
   if(NOT "${${names}}" STREQUAL "${declared}")
-    message(SEND_ERROR "weir.h declares\n  ${declared}\nbut ${where} has\n  ${${names}}")
+    message(SEND_ERROR "${HEADER} declares\n  ${declared}\nbut ${where} has\n  ${${names}}")
   endif()
 endforeach()
 list(LENGTH shown count)
