@@ -27,6 +27,28 @@ if(WEIR_BUILD_BENCH)
   pkg_check_modules(pnetcdf IMPORTED_TARGET pnetcdf)
 endif()
 
+# The module weir wants a compiler with assumed type and rank (TS 29113; gfortran 12 and later), its
+# header for C, and MPI built for it. WEIR_FORTRAN says whether there is all of that.
+option(WEIR_WITH_FORTRAN "Build the Fortran module weir when a Fortran compiler is found" ON)
+set(WEIR_FORTRAN FALSE)
+if(WEIR_WITH_FORTRAN AND WEIR_BUILD_BENCH AND NOT DEFINED SKBUILD_PLATLIB_DIR)
+  include(CheckLanguage)
+  include(CheckIncludeFile)
+  check_language(Fortran)
+  check_include_file(ISO_Fortran_binding.h WEIR_HAVE_FORTRAN_BINDING_HEADER)
+  if(CMAKE_Fortran_COMPILER AND WEIR_HAVE_FORTRAN_BINDING_HEADER)
+    enable_language(Fortran)
+    find_package(MPI QUIET COMPONENTS Fortran)
+    if(TARGET MPI::MPI_Fortran)
+      set(WEIR_FORTRAN TRUE)
+    endif()
+  endif()
+  if(NOT WEIR_FORTRAN)
+    message(STATUS "No Fortran module: it needs a Fortran compiler, its ISO_Fortran_binding.h and "
+                   "MPI for Fortran (Debian: gfortran)")
+  endif()
+endif()
+
 # HDF5 files themselves need no MPI. One process cannot have two HDF5 libraries, so where the bench
 # has the parallel one, that is it. Its high-level library (dimension scales) has no module of its own.
 option(WEIR_WITH_HDF5 "Write and read HDF5 files when HDF5 (1.10.5 or later) is found" ON)

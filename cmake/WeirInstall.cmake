@@ -1,10 +1,12 @@
 # What other projects find Weir by: a CMake package and pkg-config files.
 #
 #   find_package(weir): weir::weir, which is libweir.so, for C and C++; with MPI. weir::files, which
-#       is libweir_files.so, for C and C++; without MPI. For C++ also the
+#       is libweir_files.so, for C and C++; without MPI. For Fortran weir::fortran, the module weir,
+#       where it was built. For C++ also the
 #       static libraries inside: weir::common, weir::array, weir::topology, weir::plan, weir::storage
 #       and, with MPI, weir::aggregation, weir::capi
-#   pkg-config weir: libweir.so; weir-files: libweir_files.so; weir-parts: the static libraries (those with MPI are linked by
+#   pkg-config weir: libweir.so; weir-files: libweir_files.so; weir-fortran: the module weir;
+#       weir-parts: the static libraries (those with MPI are linked by
 #       MPI's compiler)
 #
 # The static ones name exactly the libraries that the installed ones are linked with. Include after
@@ -70,6 +72,10 @@ install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
 if(TARGET weir AND NOT DEFINED SKBUILD_PLATLIB_DIR)
   install(EXPORT weirLibraryTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
           COMPONENT development)
+  if(TARGET weir_fortran)
+    install(EXPORT weirFortranTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
+            COMPONENT development)
+  endif()
 endif()
 
 if(NOT DEFINED SKBUILD_PLATLIB_DIR)
@@ -86,6 +92,10 @@ set(weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-parts.pc" "${PROJECT_BINAR
 if(TARGET weir)
   configure_file(cmake/weir.pc.in weir.pc @ONLY)
   list(APPEND weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir.pc")
+  if(TARGET weir_fortran)
+    configure_file(cmake/weir-fortran.pc.in weir-fortran.pc @ONLY)
+    list(APPEND weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-fortran.pc")
+  endif()
 endif()
 install(FILES ${weir_pkg_config_files} DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         COMPONENT development)

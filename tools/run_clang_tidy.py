@@ -24,6 +24,8 @@ CLONE = Path(__file__).resolve().parent.parent
 PASSED = CLONE / "build" / "cache" / "clang-tidy"
 CLANG_TIDY = Path(sys.executable).with_name("clang-tidy")  # of uv.lock
 DEADLINE_SECONDS = 600
+FORTRAN = CLONE / "src" / "fortran"
+"""Its C sources include a header of the Fortran compiler, which clang has not."""
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench")
 
@@ -45,11 +47,18 @@ class Source:
 
 
 def sources_of(build_folder: Path) -> list[Source]:
-    """The clone's own sources in the compilation database."""
+    """The clone's own C and C++ sources in the compilation database."""
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
     sources = [Source(Path(entry["file"]), entry["command"]) for entry in entries]
-    own = [s for s in sources if s.path.is_relative_to(CLONE) and not s.path.is_relative_to(build)]
+    own = [
+        s
+        for s in sources
+        if s.path.is_relative_to(CLONE)
+        and not s.path.is_relative_to(build)
+        and not s.path.is_relative_to(FORTRAN)
+        and s.path.suffix in (".c", ".cpp")
+    ]
     return sorted(own, key=lambda source: source.name)
 
 

@@ -1,0 +1,136 @@
+! Sessions: the ranks of a communicator that do I/O together.
+module weir_sessions
+  use, intrinsic :: iso_c_binding, only: c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use weir_bindings, only: c_session_abandon, c_session_close, c_session_figures, c_session_open, &
+                           session_options_in_c, weir_figures
+  use weir_outcomes, only: settle, with_null
+#ifdef WEIR_HAVE_MPI_F08
+  use mpi_f08, only: mpi_comm
+#endif
+  implicit none
+  private
+  public :: weir_session_open, weir_session_close, weir_session_abandon, weir_session_figures
+  public :: weir_figures
+
+  ! All components alike; 0, or not allocated, stands for the default. weir.h says what each does.
+  ! What is read and written never depends on them, only how.
+  type, public :: weir_session_options
+    real(real64) :: deadline_seconds = 0             ! the longest that any one wait may take; 0: 600
+    character(len=:), allocatable :: strategy        ! 'automatic', 'direct', 'node', 'two-phase',
+                                                     ! 'server-directed'
+    integer(int64) :: aggregators = 0                ! per node
+    integer(int64) :: buffer_bytes = 0
+    integer(int64) :: buffers = 0                    ! per aggregator
+    integer(int64) :: ranks_per_node = 0
+    character(len=:), allocatable :: platform        ! a file that `weir platform probe` writes
+    integer(int64) :: alignment_bytes = 0
+    integer(int64) :: stripe_bytes = 0
+    integer(int64) :: lock_bytes = 0
+    integer(int64) :: targets = 0
+  end type
+
+  ! Handles are copied by assignment; they end by `close`, not with the variable.
+  type, public :: weir_session
+    private
+    type(c_ptr), public :: handle = c_null_ptr  ! the weir_session * of C
+  contains
+    procedure, pass(session), private :: open_by_number, open_by_number_as
+    generic :: open => open_by_number
+#ifdef WEIR_HAVE_MPI_F08
+    procedure, pass(session), private :: open_by_handle
+    generic :: open => open_by_handle
+#endif
+    procedure :: close => weir_session_close
+    procedure :: abandon => weir_session_abandon
+    procedure :: figures => weir_session_figures
+  end type
+
+  ! weir_session_open(communicator, session [, options] [, status])
+  !
+  ! Opens a session on the ranks of an intracommunicator: a type(mpi_comm) of mpi_f08, or the integer
+  ! that mpif.h and the module mpi have. Weir duplicates it: its messages never meet the program's.
+  ! Collective over the communicator.
+  interface weir_session_open
+    module procedure open_by_number
+#ifdef WEIR_HAVE_MPI_F08
+    module procedure open_by_handle
+#endif
+  end interface
+
+contains
+
+#ifdef WEIR_HAVE_MPI_F08
+  subroutine open_by_handle(communicator, session, options, status)
+    type(mpi_comm), intent(in) :: communicator
+    class(weir_session), intent(inout) :: session
+    type(weir_session_options), intent(in), optional :: options
+    integer, intent(out), optional :: status
+    call open_by_number(communicator%mpi_val, session, options, status)
+  end subroutine
+#endif
+
+  subroutine open_by_number(communicator, session, options, status)
+    integer, intent(in) :: communicator
+    class(weir_session), intent(inout) :: session
+    type(weir_session_options), intent(in), optional :: options
+    integer, intent(out), optional :: status
+    type(weir_session_options) :: defaults
+    if (present(options)) then
+      call session%open_by_number_as(communicator, options, status)
+    else
+      call session%open_by_number_as(communicator, defaults, status)
+    end if
+  end subroutine
+
+  subroutine open_by_number_as(session, communicator, options, status)
+    class(weir_session), intent(inout) :: session
+    integer, intent(in) :: communicator
+    type(weir_session_options), intent(in) :: options
+    integer, intent(out), optional :: status
+    character(kind=c_char, len=:), allocatable, target :: strategy, platform
+    type(session_options_in_c) :: in_c
+    in_c%deadline_seconds = options%deadline_seconds
+    in_c%aggregators = options%aggregators
+    in_c%buffer_bytes = options%buffer_bytes
+    in_c%buffers = options%buffers
+    in_c%ranks_per_node = options%ranks_per_node
+    in_c%alignment_bytes = options%alignment_bytes
+    in_c%stripe_bytes = options%stripe_bytes
+    in_c%lock_bytes = options%lock_bytes
+    in_c%targets = options%targets
+    if (allocated(options%strategy)) then
+      strategy = with_null(options%strategy)
+      in_c%strategy = c_loc(strategy)
+    end if
+    if (allocated(options%platform)) then
+      platform = with_null(options%platform)
+      in_c%platform = c_loc(platform)
+    end if
+    call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
+  end subroutine
+
+  ! Closes the session and the arrays that are open in it, after the requests under way; the handles
+  ! of all of them, and of distributions, are invalid afterwards. Fails when closing an array does
+  ! (data may be lost). Call before MPI_Finalize. Collective.
+  subroutine weir_session_close(session, status)
+    class(weir_session), intent(inout) :: session
+    integer, intent(out), optional :: status
+    call settle(c_session_close(session%handle), status)
+  end subroutine
+
+  ! Gives a session up without waiting for any other rank, for a program that leaves after a failure
+  ! of its own: what the session holds stays as it is until the process ends. Local.
+  subroutine weir_session_abandon(session)
+    class(weir_session), intent(inout) :: session
+    call c_session_abandon(session%handle)
+  end subroutine
+
+  ! Where the time of the latest request that ended went on this rank. Local.
+  subroutine weir_session_figures(session, figures, status)
+    class(weir_session), intent(in) :: session
+    type(weir_figures), intent(out) :: figures
+    integer, intent(out), optional :: status
+    call settle(c_session_figures(session%handle, figures), status)
+  end subroutine
+end module

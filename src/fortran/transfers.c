@@ -1,0 +1,121 @@
+#include "transfers.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the weir_transfer of a fortran_transfer points to. */
+typedef struct details {
+  weir_memory memory;
+  weir_section section;
+} details;
+
+/* A rank that found something wrong by itself would leave the others waiting. So what is wrong is
+ * passed on such that the library refuses it on all ranks alike: a number of dimensions that none
+ * has, or an element type that there is not. */
+static void tell_dimensions(weir_transfer* transfer, int32_t dimensions) {
+  const int agrees = transfer->dimensions == 0 || transfer->dimensions == dimensions;
+  transfer->dimensions = agrees ? dimensions : -1;
+}
+
+/* Fortran has no unsigned integers: they are moved bit for bit to and from signed ones. */
+static const char* type_of(const fortran_transfer* given) {
+  const char* const stored = weir_array_element_type(given->array);
+  const int is_unsigned =
+      stored != NULL && stored[0] == 'u' && strcmp(stored + 1, given->type) == 0;
+  return is_unsigned ? stored : given->type;
+}
+
+static void refer(const fortran_transfer* given, weir_transfer* transfer, details* detail) {
+  const int64_t pieces = weir_distribution_pieces(given->distribution);
+  memset(transfer, 0, sizeof *transfer);
+  memset(detail, 0, sizeof *detail);
+  transfer->array = given->array;
+  transfer->distribution = given->distribution;
+  transfer->data = given->data;
+  transfer->data_bytes = given->data_bytes;
+  transfer->data_type = type_of(given);
+  /* Packed memory is row-major, the dimensions being reversed. */
+  if (pieces == 1 && given->rank > 0 && weir_distribution_elements(given->distribution) > 0) {
+    tell_dimensions(transfer, given->rank);
+    if (given->extents_are_known) transfer->data_shape = given->extents;
+    if (!given->is_contiguous) {
+      detail->memory.strides = given->strides;
+      transfer->memory = &detail->memory;
+    }
+  } else if (pieces > 1 && !given->is_contiguous) {
+    transfer->data_type = "in memory that is not contiguous, where the rank has several boxes";
+  }
+  if (given->ghost_dimensions != 0) {
+    tell_dimensions(transfer, given->ghost_dimensions);
+    detail->memory.ghost_lower = given->ghost_lower;
+    detail->memory.ghost_upper = given->ghost_upper;
+    transfer->memory = &detail->memory;
+  }
+  if (given->section_dimensions != 0) {
+    tell_dimensions(transfer, given->section_dimensions);
+    detail->section.start = given->start;
+    detail->section.count = given->count;
+    detail->section.stride = given->stride;
+    transfer->section = &detail->section;
+  }
+}
+
+/* The structs of weir.h in one piece of memory, to be freed; null where there is none, which the
+ * library refuses on all ranks alike. */
+static weir_transfer* in_c(int32_t count, const fortran_transfer* given) {
+  if (count < 1) return NULL;
+  weir_transfer* const transfers =
+      malloc((size_t)count * (sizeof(weir_transfer) + sizeof(details)));
+  if (transfers == NULL) return NULL;
+  details* const all_details = (details*)(transfers + count);
+  for (int32_t number = 0; number < count; ++number) {
+    refer(&given[number], &transfers[number], &all_details[number]);
+  }
+  return transfers;
+}
+
+int weir_fortran_session_open(int32_t communicator, const weir_session_options* options,
+                              weir_session** session) {
+  return weir_session_open(MPI_Comm_f2c(communicator), options, session);
+}
+
+int weir_fortran_write_many(weir_session* session, int32_t count,
+                            const fortran_transfer* transfers) {
+  weir_transfer* const structs = in_c(count, transfers);
+  const int code = weir_write_many(session, count, structs);
+  free(structs);
+  return code;
+}
+
+int weir_fortran_read_many(weir_session* session, int32_t count,
+                           const fortran_transfer* transfers) {
+  weir_transfer* const structs = in_c(count, transfers);
+  const int code = weir_read_many(session, count, structs);
+  free(structs);
+  return code;
+}
+
+int weir_fortran_write_begin(weir_session* session, int32_t count,
+                             const fortran_transfer* transfers, weir_request** request) {
+  weir_transfer* const structs = in_c(count, transfers);
+  const int code = weir_write_begin(session, count, structs, request);
+  free(structs);
+  return code;
+}
+
+int weir_fortran_read_begin(weir_session* session, int32_t count, const fortran_transfer* transfers,
+                            weir_request** request) {
+  weir_transfer* const structs = in_c(count, transfers);
+  const int code = weir_read_begin(session, count, structs, request);
+  free(structs);
+  return code;
+}
+
+int weir_fortran_explain(weir_session* session, int32_t direction, int32_t count,
+                         const fortran_transfer* transfers, const char** text) {
+  weir_transfer* const structs = in_c(count, transfers);
+  const int code = weir_session_explain(session, direction, count, structs, text);
+  free(structs);
+  return code;
+}

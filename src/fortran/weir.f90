@@ -1,0 +1,38 @@
+! Weir's Fortran interface: collective reading and writing of distributed arrays.
+!
+!   type(weir_session)       the ranks of a communicator that do I/O together
+!   type(weir_array)         a global array in files: path, shape, element type, layout on disk
+!   type(weir_distribution)  which elements each rank holds in memory
+!   type(weir_request)       one write or read of one array or several, whole or a section
+!
+! The names, the rules and what each call does are those of weir.h, which says what is collective,
+! which arguments must be alike on all ranks, and what every rank gets when one fails. The shortest
+! useful program is examples/04_write_and_read.f90.
+!
+! STATUS. Every call that can fail has an optional last argument `status`. Present, it is 0, or one
+! of the negative codes weir_e_*, and weir_last_error() is the line that says why. Absent, a failure
+! prints that line and stops the program with an error.
+!
+! ORDER. Dimensions, indices and extents are Fortran's: the first dimension runs fastest, in memory
+! and in files, and indices count from 1. C, C++, Python and the tools of file formats see the same
+! elements with the dimensions turned round, as they do with the Fortran interfaces of HDF5 and
+! NetCDF: what is real(real64) :: t(400, 300) here has shape (300, 400) there. In the library's own
+! lines dimensions are C's: of n, [d] is Fortran's dimension n - d.
+!
+! TYPES. Memory may be of any type and rank, and need not be contiguous: the interface has one
+! procedure for all of them (assumed type, assumed rank: TS 29113 to Fortran 2008, part of Fortran
+! 2018), and the library compares what it is given with what the array holds.
+!
+! NAMES. Calls are bound to their types where the rank's memory is not an argument: call
+! session%open(...) is call weir_session_open(...).
+module weir
+  use weir_arrays
+  use weir_distributions
+  use weir_outcomes, only: weir_e_argument, weir_e_broken, weir_e_corrupt, weir_e_deadline, &
+                           weir_e_io, weir_e_memory, weir_e_mismatch, weir_e_unsupported, &
+                           weir_last_error, weir_ok, weir_version
+  use weir_requests
+  use weir_sessions
+  implicit none
+  public
+end module
