@@ -38,6 +38,7 @@ struct EngineAbilities {
   bool in_file_system = true;    // what is written is a file, which other processes and engines see
   bool several_at_once = false;  // ranges of one call are in flight side by side
   bool past_page_cache = false;  // aligned parts of ranges go from memory to storage themselves
+  bool tells_errno = true;       // of a failed transfer; else where and that it failed
 };
 
 struct Opening {
@@ -106,7 +107,8 @@ class Engine {
   virtual void expect_memory(std::span<const std::span<std::byte>> areas) { (void)areas; }
 };
 
-// preadv and pwritev, one range after the other.
+// preadv and pwritev, one range after the other; the system is told before of short ones that would
+// wait for storage, and fetches them together.
 [[nodiscard]] std::unique_ptr<Engine> make_posix_engine();
 // io_uring: up to 64 parts of at most 1 MiB in flight, on registered files and, where it is told of
 // it, registered memory. ErrorCode::unsupported where the kernel does not offer it or Weir was

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "storage/engines/announcement.hpp"
 #include "storage/engines/engine.hpp"
 #include "storage/engines/system_file.hpp"
 
@@ -19,6 +20,7 @@ class PosixEngine final : public Engine {
   }
 
   Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+    announce_edges(ranges);
     for (const FileRange& range : ranges) {
       const File& file = static_cast<SystemFile*>(range.file)->file();
       Status status = write_slices(file, range.slices, range.offset, traffic.calls);
@@ -29,8 +31,14 @@ class PosixEngine final : public Engine {
   }
 
   Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
-    for (const FileRange& range : ranges) {
-      auto& file = *static_cast<SystemFile*>(range.file);
+    bool announced = false;  // from the range on that finds its file to be cold
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const FileRange& range = ranges[i];
+      auto& file = static_cast<SystemFile&>(*range.file);
+      if (!announced && range.file->cold()) {
+        announce_reads(ranges.subspan(i));
+        announced = true;
+      }
       std::int64_t bytes = 0;
       Status status =
           file.reading().read(file.file(), range.slices, range.offset, bytes, traffic.calls);

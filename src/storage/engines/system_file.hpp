@@ -1,5 +1,5 @@
 // A file of the file system as engines have it open, and what those do alike that move bytes
-// through descriptors. Inside src/storage/engines only.
+// through descriptors. For engines only.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,12 @@
-// Every engine of src/storage, by name, for tests that ask the same of all.
+// Engines by name, for tests that ask the same of all.
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "storage/engines/engine.hpp"
-#include "storage/engines/faulty_engine.hpp"
 
 namespace weir::storage {
 
@@ -17,25 +16,9 @@ struct TestedEngine {
   std::unique_ptr<Engine> (*make)() = nullptr;
 };
 
-inline std::unique_ptr<Engine> uring_engine_or_none() {
-  auto engine = make_uring_engine();
-  return engine ? std::move(engine).value() : nullptr;
-}
+inline void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << engine.name; }
 
-inline std::vector<TestedEngine> tested_engines() {
-  return {{"posix", make_posix_engine},
-          {"io_uring", uring_engine_or_none},
-          {"direct_by_posix", [] { return make_direct_engine(make_posix_engine()); }},
-          {"direct_by_io_uring",
-           []() -> std::unique_ptr<Engine> {
-             auto base = uring_engine_or_none();
-             return base ? make_direct_engine(std::move(base)) : nullptr;
-           }},
-          {"memory", make_memory_engine},
-          // Late, but not wrong.
-          {"faulty", [] {
-             return make_faulty_engine(make_posix_engine(), {.number = 2, .delay_seconds = 1e-4});
-           }}};
-}
+// Those of src/storage (test_engines.cpp); in a test program with MPI those that need it.
+[[nodiscard]] std::vector<TestedEngine> tested_engines();
 
 }  // namespace weir::storage

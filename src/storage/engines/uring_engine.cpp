@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/engines/announcement.hpp"
 #include "storage/engines/engine.hpp"
 #include "storage/engines/range_parts.hpp"
 #include "storage/engines/system_file.hpp"
@@ -153,6 +154,7 @@ class UringEngine final : public Engine {
   }
 
   Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+    announce_edges(ranges);  // writes of one file go one after the other in most file systems
     return move(true, ranges, traffic);
   }
   Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {

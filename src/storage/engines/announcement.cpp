@@ -1,0 +1,72 @@
+#include "storage/engines/announcement.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/clock.hpp"
+#include "storage/engines/system_file.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr std::int64_t page_bytes = 4096;
+// Of longer ranges the system reads ahead by itself, in larger requests.
+constexpr std::int64_t most_announced = 256 << 10;
+// Memory answers in a microsecond or two, a fast disk in fifty.
+constexpr std::int64_t journey_ns = 20'000;
+
+int descriptor_of(const FileRange& range) {
+  return static_cast<const SystemFile*>(range.file)->file().descriptor();
+}
+
+void announce(const FileRange& range, std::int64_t offset, std::int64_t bytes) {
+  (void)::posix_fadvise(descriptor_of(range), offset, bytes, POSIX_FADV_WILLNEED);
+}
+
+// Offsets in the pages of which the range writes a part: the first byte and the last one.
+template <typename Visit>
+void for_each_edge(const FileRange& range, const Visit& visit) {
+  const std::int64_t end = range.offset + range.bytes();
+  const bool begins_inside = range.offset % page_bytes != 0;
+  const bool ends_inside = end % page_bytes != 0;
+  const bool in_one_page = range.offset / page_bytes == (end - 1) / page_bytes;
+  if (begins_inside) visit(range.offset);
+  if (ends_inside && !(begins_inside && in_one_page)) visit(end - 1);
+}
+
+bool waits_for_storage(const FileRange& range, std::int64_t offset) {
+  std::byte byte{};
+  const std::int64_t began = monotonic_ns();
+  (void)!::pread(descriptor_of(range), &byte, 1, offset);
+  return monotonic_ns() - began > journey_ns;
+}
+
+}  // namespace
+
+void announce_reads(std::span<const FileRange> ranges) {
+  if (ranges.size() < 2) return;
+  for (const FileRange& range : ranges) {
+    if (range.file->cold() && range.bytes() <= most_announced) {
+      announce(range, range.offset, range.bytes());
+    }
+  }
+}
+
+void announce_edges(std::span<const FileRange> ranges) {
+  if (ranges.size() < 2) return;
+  bool tried = false;
+  bool worth_it = true;
+  for (const FileRange& range : ranges) {
+    for_each_edge(range, [&](std::int64_t offset) {
+      if (!tried) {
+        tried = true;
+        worth_it = waits_for_storage(range, offset);
+      } else {
+        announce(range, offset, 1);
+      }
+    });
+    if (!worth_it) return;
+  }
+}
+
+}  // namespace weir::storage
