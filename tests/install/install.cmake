@@ -32,7 +32,8 @@ endif()
 message("-- with CMake")
 run(${CMAKE_COMMAND} -S ${CONSUMER}/consumer -B ${FOLDER}/consumer -G Ninja
     -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX}
-    -D CMAKE_CXX_FLAGS=${sanitizer} -D CMAKE_C_FLAGS=${sanitizer} -D EXAMPLE=${EXAMPLE} ${fortran})
+    -D CMAKE_CXX_FLAGS=${sanitizer} -D CMAKE_C_FLAGS=${sanitizer} -D EXAMPLE=${EXAMPLE}
+    -D FILES_EXAMPLE=${FILES_EXAMPLE} ${fortran})
 run(${CMAKE_COMMAND} --build ${FOLDER}/consumer)
 run(${FOLDER}/consumer/consumer ${FOLDER}/consumer)
 expect_output("7 of 7 bytes through posix")
@@ -45,6 +46,18 @@ run(${CXX} -std=c++20 ${sanitizer} ${CONSUMER}/consumer/main.cpp
     -o ${FOLDER}/consumer/by_pkg_config ${flags})
 run(${FOLDER}/consumer/by_pkg_config ${FOLDER}/consumer)
 expect_output("7 of 7 bytes through posix")
+
+message("-- libweir_files.so, with CMake and with pkg-config")
+file(WRITE ${FOLDER}/consumer/text "no array")
+run(${PKG_CONFIG} --cflags --libs weir-files)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${CC} ${sanitizer} ${FILES_EXAMPLE} -o ${FOLDER}/consumer/files_by_pkg_config ${flags}
+    -Wl,-rpath,${prefix}/${LIBDIR})
+foreach(program IN ITEMS files files_by_pkg_config)
+  execute_process(COMMAND ${FOLDER}/consumer/${program} ${FOLDER}/consumer/text
+                  ERROR_VARIABLE output OUTPUT_QUIET TIMEOUT 60)
+  expect_output("is neither HDF5 nor NetCDF")
+endforeach()
 
 if(HAS_ARRAYS)
   message("-- libweir.so, with CMake and with pkg-config, on one rank")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import xarray as xr
 from stored_cases import FORMATS, TITLE, cases
 
 import weir
+
+CLONE = Path(__file__).parent.parent.parent
+C_EXAMPLE = CLONE / "build" / "release" / "examples" / "example_06_read_without_mpi"
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
@@ -169,3 +173,24 @@ def test_neither_mpi_nor_xarray_is_loaded(weir_files: dict[str, Path]) -> None:
         "assert not loaded, loaded\n"
     )
     subprocess.run([sys.executable, "-c", code], timeout=60, check=True)
+
+
+def test_the_examples_read_files(weir_files: dict[str, Path]) -> None:
+    path = weir_files["hdf5"]
+    script = CLONE / "examples" / "05_read_without_mpi.py"
+    shown = subprocess.run(
+        [sys.executable, script, path], timeout=60, check=True, capture_output=True, text=True
+    ).stdout
+    assert "y: (7,) int32, largest at the end 6 m\n" in shown
+    assert "chunked_steps: (3, 7, 10) int16" in shown
+
+
+@pytest.mark.skipif(not C_EXAMPLE.exists(), reason="the examples are not built")
+def test_the_example_in_c_reads_files(weir_files: dict[str, Path]) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OMPI")}
+    shown = subprocess.run(
+        [C_EXAMPLE, weir_files["zarr"]],
+        timeout=60, check=True, capture_output=True, text=True, env=environment,
+    ).stdout  # fmt: skip
+    assert "as_uint8: uint8, first byte 10\n" in shown
+    assert "chunked: int32, first byte 5\n" in shown

@@ -55,7 +55,7 @@ def test_numpy_arrays(ranks: int, cases: list[str], tmp_path: Path) -> None:
 def test_examples_leave_each_row_where_it_belongs(
     language: str, lines: int, tmp_path: Path
 ) -> None:
-    (source,) = (CLONE / "examples").glob(f"*.{language}")
+    (source,) = (CLONE / "examples").glob(f"*_write_and_read.{language}")
     assert len(source.read_text().splitlines()) <= lines
     program = BUILD / "examples" / f"example_{source.stem}"
     if language == "f90" and not program.exists():
