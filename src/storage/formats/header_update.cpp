@@ -36,13 +36,20 @@ class Commit {
 
   Status apply(const HeaderWrite& change) {
     if (!file_) {
-      auto file = File::open(place_, {.read = false, .write = true});
+      auto file = File::open(place_, {.read = true, .write = true});
       if (!file) return file.error();
       file_ = std::move(file).value();
     }
     std::vector<std::byte> bytes = change.bytes;
     const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
     std::int64_t calls = 0;
+    for (const HeaderWrite::Kept& part : change.kept) {
+      const Slice kept{bytes.data() + part.first, static_cast<std::int64_t>(part.count)};
+      const std::int64_t from = change.offset + static_cast<std::int64_t>(part.first);
+      std::int64_t read = 0;
+      Status status = read_slices(*file_, {&kept, 1}, from, read, calls);
+      if (!status.ok()) return status;
+    }
     return write_slices(*file_, {&slice, 1}, change.offset, calls);
   }
 

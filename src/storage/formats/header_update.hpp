@@ -19,6 +19,14 @@ namespace weir::storage {
 struct HeaderWrite {
   std::int64_t offset = 0;
   std::vector<std::byte> bytes;
+  // Parts of these that are written as the file has them when the update is applied.
+  struct Kept {
+    std::size_t first = 0;
+    std::size_t count = 0;
+
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+  std::vector<Kept> kept = {};  // NOLINT(readability-redundant-member-init): may be left out
 
   friend bool operator==(const HeaderWrite&, const HeaderWrite&) = default;
 };

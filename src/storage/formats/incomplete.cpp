@@ -28,10 +28,15 @@ Error failure(const char* operation, const std::string& path, const std::error_c
 }  // namespace
 
 std::string committed_path(const std::string& path) {
+  constexpr int most_links = 40;  // as the kernel follows
   std::error_code failed;
-  if (!std::filesystem::is_symlink(path, failed)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, failed);
-  return failed ? path : target.string();
+  std::filesystem::path place = path;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(place, failed); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(place, failed);
+    if (failed) break;
+    place = place.parent_path() / target;
+  }
+  return place.string();
 }
 
 std::string incomplete_path(const std::string& path) { return committed_path(path) + suffix; }

@@ -44,14 +44,15 @@ Status write_one(hid_t object, const Attribute& attribute, const std::string& pa
 }
 
 bool of_the_library(std::string_view name) {
-  constexpr std::array<std::string_view, 8> own = {"CLASS",
+  constexpr std::array<std::string_view, 9> own = {"CLASS",
                                                    "NAME",
                                                    "DIMENSION_LIST",
                                                    "REFERENCE_LIST",
                                                    "DIMENSION_LABELS",
                                                    "_Netcdf4Dimid",
                                                    "_Netcdf4Coordinates",
-                                                   "_NCProperties"};
+                                                   "_NCProperties",
+                                                   hdf5_alignment_attribute};
   return std::find(own.begin(), own.end(), name) != own.end();
 }
 

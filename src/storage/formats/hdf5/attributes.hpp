@@ -9,6 +9,9 @@
 
 namespace weir::storage {
 
+// Of the root group: what FileDescription::alignment was.
+inline constexpr const char* hdf5_alignment_attribute = "_weir_alignment";
+
 // Text of fixed length in UTF-8; a single number as a scalar, several as a list.
 Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attributes,
                              const std::string& path);

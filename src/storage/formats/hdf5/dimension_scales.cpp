@@ -35,7 +35,8 @@ Hdf5Handle make_scale(hid_t file, const std::string& name, std::int64_t extent, 
   return scale;
 }
 
-Status make_scales(hid_t file, const FileDescription& description, const std::string& path) {
+Status make_scales(hid_t file, const FileDescription& description, const std::string& path,
+                   Hdf5Writing& writing) {
   std::set<std::string> made;
   for (const ArrayDescription& one : description.arrays) {
     if (!is_coordinate(one)) continue;
@@ -49,8 +50,9 @@ Status make_scales(hid_t file, const FileDescription& description, const std::st
     for (std::size_t d = 0; d < one.dimension_names.size(); ++d) {
       const std::string& name = one.dimension_names[d];
       if (!made.insert(name).second) continue;
-      if (!make_scale(file, name, one.shape.extent(static_cast<int>(d)), one.grows && d == 0)
-               .ok()) {
+      const bool grows = one.grows && d == 0;
+      if (grows) writing.share_next_header();
+      if (!make_scale(file, name, one.shape.extent(static_cast<int>(d)), grows).ok()) {
         return hdf5_failure("make dimension \"" + name + '"', path, ErrorCode::io);
       }
     }
@@ -90,8 +92,8 @@ Status check_hdf5_dimensions(const FileDescription& file) {
 }
 
 Status write_hdf5_dimensions(hid_t file, const FileDescription& description,
-                             const std::string& path) {
-  if (Status made = make_scales(file, description, path); !made.ok()) return made;
+                             const std::string& path, Hdf5Writing& writing) {
+  if (Status made = make_scales(file, description, path, writing); !made.ok()) return made;
   for (const ArrayDescription& one : description.arrays) {
     if (one.dimension_names.empty() || is_coordinate(one)) continue;
     const Hdf5Handle dataset(H5Dopen2(file, one.name.c_str(), H5P_DEFAULT));

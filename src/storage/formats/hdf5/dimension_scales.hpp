@@ -9,6 +9,7 @@
 
 #include "storage/formats/file_description.hpp"
 #include "storage/formats/hdf5/library.hpp"
+#include "storage/formats/hdf5/write_driver.hpp"
 
 namespace weir::storage {
 
@@ -17,7 +18,7 @@ Status check_hdf5_dimensions(const FileDescription& file);
 
 // After all datasets of the description were made.
 Status write_hdf5_dimensions(hid_t file, const FileDescription& description,
-                             const std::string& path);
+                             const std::string& path, Hdf5Writing& writing);
 
 // Whether a dataset is a scale without data.
 [[nodiscard]] bool is_hdf5_dimension_only(hid_t dataset);

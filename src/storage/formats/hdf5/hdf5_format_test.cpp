@@ -4,6 +4,7 @@
 #include <hdf5.h>
 #include <hdf5_hl.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -163,6 +164,87 @@ TEST(Hdf5Format, StepsAreAdded) {
   ASSERT_EQ(u.size(), 75U);
   for (std::size_t i = 0; i < u.size(); ++i) ASSERT_EQ(u[i], static_cast<float>(i * 3 + 5));
   EXPECT_EQ(read_with_library<double>(path, "t", H5T_NATIVE_DOUBLE).size(), 5U);
+}
+
+TEST(Hdf5Format, TheLibraryReadsAllEarlierStepsOfAKilledCommit) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  const std::string copy = folder.path("copy.h5");
+  ArrayDescription first{.name = "a",
+                         .shape = shape_of({1, 6}),
+                         .type = array::ElementKind::float32,
+                         .grows = true,
+                         .chunk_extents = array::Indices{1, 2},
+                         .dimension_names = {"t", "x"}};
+  ArrayDescription second = first;
+  second.name = "b";
+  auto room = hdf5_format()->lay_out({.arrays = {first, second}, .alignment = 8}, path);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  for (std::int64_t steps = 1; steps <= 30; ++steps) {
+    if (steps > 1) {
+      room = hdf5_format()->make_room(path, steps);
+      ASSERT_TRUE(room.ok()) << room.error().text();
+    }
+    for (const StoredArray& one : room.value().map.arrays) write_array(one.map, 5);
+    const auto& changes = room.value().update.changes;
+    for (std::size_t count = 0; count <= changes.size() && steps > 1; ++count) {
+      std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
+      HeaderUpdate part = room.value().update;
+      part.changes.resize(count, DurabilityPoint{});
+      ASSERT_TRUE(commit(copy, part, StepDurability::none).ok());
+      for (const char* name : {"a", "b"}) {
+        const auto values = read_with_library<float>(copy, name, H5T_NATIVE_FLOAT);
+        const auto read = static_cast<std::int64_t>(values.size()) / 6;
+        ASSERT_TRUE(read == steps || (read == steps - 1 && count < changes.size())) << read;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          ASSERT_EQ(values[i], static_cast<float>(i * 3 + 5)) << steps << ' ' << count;
+        }
+      }
+    }
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  }
+}
+
+TEST(Hdf5Format, LaterStepsAreAlignedToo) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  constexpr std::int64_t alignment = 1 << 16;
+  const ArrayDescription one{.name = "a", .shape = shape_of({1, alignment}), .grows = true};
+  ASSERT_TRUE(make_file(*hdf5_format(), {.arrays = {one}, .alignment = alignment}, path).ok());
+  const auto room = hdf5_format()->make_room(path, 7);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  EXPECT_TRUE(room.value().map.groups.empty());
+  for (std::int64_t step = 0; step < 7; ++step) {
+    EXPECT_EQ(room.value().map.arrays[0].map.place_of({step, 0})->offset % alignment, 0) << step;
+  }
+}
+
+// Their indices move what they hold, or get places only when the library writes.
+TEST(Hdf5Format, StepsAreNotAddedWhereAKilledRunCouldLoseSome) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  const auto expect_refused = [&](hid_t access, bool early) {
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const std::array<hsize_t, 1> size = {3};
+    const std::array<hsize_t, 1> most = {H5S_UNLIMITED};
+    const hid_t space = H5Screate_simple(1, size.data(), most.data());
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 1, size.data());
+    if (early) H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    H5Dclose(H5Dcreate2(file, "a", H5T_NATIVE_INT, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Fclose(file);
+    const auto room = hdf5_format()->make_room(path, 5);
+    ASSERT_FALSE(room.ok());
+    EXPECT_EQ(room.error().code, ErrorCode::unsupported);
+  };
+  expect_refused(H5P_DEFAULT, true);
+  const hid_t latest = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_libver_bounds(latest, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  expect_refused(latest, false);
+  expect_refused(latest, true);  // would be filled with zeros through memory
+  H5Pclose(latest);
 }
 
 // ---- Files of others --------------------------------------------------------------------------

@@ -26,13 +26,10 @@ Error hdf5_failure(std::string_view what, const std::string& path, ErrorCode cod
   return error;
 }
 
-Hdf5Handle hdf5_access(std::int64_t alignment) {
+Hdf5Handle hdf5_access() {
   Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110);
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
-  if (alignment > 1) {
-    H5Pset_alignment(access.id(), static_cast<hsize_t>(alignment), static_cast<hsize_t>(alignment));
-  }
   return access;
 }
 

@@ -71,6 +71,6 @@ class Hdf5Silence {
 
 // How this folder creates and opens files: chunk indices and groups of HDF5 1.10, because the
 // older ones have no closed form; the file is closed when its handle is, whatever else is open.
-[[nodiscard]] Hdf5Handle hdf5_access(std::int64_t alignment);
+[[nodiscard]] Hdf5Handle hdf5_access();
 
 }  // namespace weir::storage

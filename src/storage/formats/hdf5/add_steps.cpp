@@ -1,0 +1,173 @@
+#include "storage/formats/hdf5/add_steps.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/engines/file.hpp"
+#include "storage/formats/hdf5/attributes.hpp"
+#include "storage/formats/hdf5/dimension_scales.hpp"
+#include "storage/formats/hdf5/header_changes.hpp"
+#include "storage/formats/hdf5/read_file.hpp"
+#include "storage/formats/hdf5/write_driver.hpp"
+
+namespace weir::storage {
+namespace {
+
+std::int64_t kept_alignment(hid_t file) {
+  std::int64_t alignment = 1;
+  const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
+  if (H5Aexists(root.id(), hdf5_alignment_attribute) <= 0) return alignment;
+  const Hdf5Handle attribute(H5Aopen(root.id(), hdf5_alignment_attribute, H5P_DEFAULT));
+  const Hdf5Handle space(H5Aget_space(attribute.id()));
+  if (H5Sget_simple_extent_npoints(space.id()) != 1 ||
+      H5Aread(attribute.id(), H5T_NATIVE_INT64, &alignment) < 0) {
+    return 1;
+  }
+  return std::max<std::int64_t>(1, alignment);
+}
+
+struct Growing {
+  std::string name;
+  std::vector<hsize_t> sizes;
+};
+
+// Nothing: it does not grow along its first dimension.
+std::optional<Growing> growing(hid_t dataset, const std::string& name) {
+  const Hdf5Handle space(H5Dget_space(dataset));
+  const int dimensions = H5Sget_simple_extent_ndims(space.id());
+  if (dimensions < 1) return std::nullopt;
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(dimensions));
+  std::vector<hsize_t> most(sizes.size());
+  if (H5Sget_simple_extent_dims(space.id(), sizes.data(), most.data()) != dimensions ||
+      most.front() != H5S_UNLIMITED) {
+    return std::nullopt;
+  }
+  return Growing{name, std::move(sizes)};
+}
+
+// Only an extensible array of chunks gets longer without moving what it holds; and only what is
+// allocated early and never filled is allocated, and left alone, by giving it a new extent.
+std::optional<std::string> cannot_grow_safely(hid_t dataset) {
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
+  if (H5Dget_chunk_index_type(dataset, &index) < 0 || index != H5D_CHUNK_IDX_EARRAY) {
+    return "its chunks are in a tree, which a killed run could leave in pieces";
+  }
+  H5D_alloc_time_t allocated = H5D_ALLOC_TIME_ERROR;
+  H5D_fill_time_t filled = H5D_FILL_TIME_ERROR;
+  if (H5Pget_alloc_time(creation.id(), &allocated) < 0 || allocated != H5D_ALLOC_TIME_EARLY ||
+      H5Pget_fill_time(creation.id(), &filled) < 0 || filled != H5D_FILL_TIME_NEVER) {
+    return "its chunks get places only when the library writes them";
+  }
+  return std::nullopt;
+}
+
+Error refused(const std::string& path, std::string what) {
+  Error error = invalid_argument(std::move(what));
+  error.file = path;
+  return error;
+}
+
+Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects,
+                                          const std::string& path) {
+  std::vector<Growing> all;
+  for (const std::string& name : objects.datasets) {
+    const Hdf5Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT));
+    auto one = growing(dataset.id(), name);
+    if (!one) continue;
+    // A dimension without data has no chunks.
+    if (is_hdf5_dimension_only(dataset.id())) {
+      all.push_back(*std::move(one));
+      continue;
+    }
+    if (auto reason = cannot_grow_safely(dataset.id())) {
+      Error error = refused(path, fmt::format("no room for steps in \"{}\": {}; write a new file "
+                                              "with Weir to add steps",
+                                              printable(name), *reason));
+      error.code = ErrorCode::unsupported;
+      return error;
+    }
+    all.push_back(*std::move(one));
+  }
+  if (all.empty()) return refused(path, "no array of this file grows");
+  return all;
+}
+
+// An array that a killed run left a step ahead keeps it.
+Status extend(hid_t file, Growing one, hsize_t steps, const std::string& path) {
+  if (one.sizes.front() >= steps) return {};
+  one.sizes.front() = steps;
+  const Hdf5Handle dataset(H5Dopen2(file, one.name.c_str(), H5P_DEFAULT));
+  if (H5Dset_extent(dataset.id(), one.sizes.data()) < 0) {
+    return hdf5_failure("make room for steps in \"" + one.name + '"', path, ErrorCode::io);
+  }
+  return {};
+}
+
+// Behind what the superblock calls the file's end lies what a killed run wrote. Cut off, it reads
+// as zeros.
+Status set_length(const std::string& path, std::int64_t committed, std::int64_t bytes) {
+  auto file = File::open(path, {.read = true, .write = true});
+  if (!file) return file.error();
+  const int descriptor = file.value().descriptor();
+  if (::ftruncate(descriptor, committed) != 0 || ::ftruncate(descriptor, bytes) != 0) {
+    return system_failure("ftruncate", path, bytes, errno);
+  }
+  return file.value().close();
+}
+
+}  // namespace
+
+Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
+  if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
+  if (H5Fis_hdf5(path.c_str()) <= 0) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
+  const Hdf5Handle access = writing.access();
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()));
+  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::io);
+  const std::int64_t committed = writing.end();
+  writing.set_alignment(kept_alignment(file.id()));
+  if (about_hdf5_file(file.id(), path, committed).user_block > 0) {
+    return refused(path, "no steps are added to a file with a user block");
+  }
+  const auto objects = list_hdf5_objects(file.id(), path);
+  if (!objects) return objects.error();
+  const auto all = find_growing(file.id(), objects.value(), path);
+  if (!all) return all.error();
+  const auto least = std::min_element(
+      all.value().begin(), all.value().end(),
+      [](const Growing& a, const Growing& b) { return a.sizes.front() < b.sizes.front(); });
+  if (static_cast<hsize_t>(steps) < least->sizes.front()) {
+    return refused(path, fmt::format("room for {} steps in \"{}\", which has {}", steps,
+                                     printable(least->name), std::uint64_t{least->sizes.front()}));
+  }
+  for (const Growing& one : all.value()) {
+    Status extended = extend(file.id(), one, static_cast<hsize_t>(steps), path);
+    if (!extended.ok()) return extended.error();
+  }
+  Room room;
+  room.map = read_hdf5_objects(file.id(), objects.value(),
+                               about_hdf5_file(file.id(), path, writing.end()));
+  if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
+  auto changes = hdf5_header_changes(writing.caught(), path, committed);
+  if (!changes) return changes.error();
+  room.update.made.emplace_back("");
+  room.update.changes = std::move(changes).value();
+  if (Status set = set_length(path, committed, writing.end()); !set.ok()) return set.error();
+  return room;
+}
+
+Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path) {
+  if (alignment <= 1) return {};
+  const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
+  return write_hdf5_attributes(
+      root.id(), {{hdf5_alignment_attribute, std::vector<std::int64_t>{alignment}}}, path);
+}
+
+}  // namespace weir::storage

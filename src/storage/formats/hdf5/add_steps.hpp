@@ -1,0 +1,20 @@
+// Places for more steps in a file that stays as it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/formats/format.hpp"
+#include "storage/formats/hdf5/library.hpp"
+
+namespace weir::storage {
+
+// Format::make_room(): the library adds the steps, and what it writes is caught and becomes the
+// update. On disk the file only gets longer. Fails on arrays of which a killed run could lose
+// steps: those that grow in other ways than the arrays of this format.
+[[nodiscard]] Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps);
+
+// In an attribute of the root group, for those who add steps later.
+Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path);
+
+}  // namespace weir::storage

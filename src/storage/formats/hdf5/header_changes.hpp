@@ -1,0 +1,26 @@
+// From what the library would have written to the update that a commit applies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/formats/hdf5/write_driver.hpp"
+#include "storage/formats/header_update.hpp"
+
+namespace weir::storage {
+
+// The changes of a file that is `committed` bytes long for readers, in the order
+//
+//     new blocks, behind the file's end     nothing names them yet
+//     the superblock                        the file's end: writers refuse what lies behind it
+//     blocks of indices of chunks           entries for chunks outside all extents are added
+//     object headers                        the extents: readers see the steps
+//
+// each block as a write of its own, but for the object headers of one page, which are one write.
+// Fails when a block in the middle of the file is none that grows in place.
+[[nodiscard]] Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
+                                                                    const std::string& path,
+                                                                    std::int64_t committed);
+
+}  // namespace weir::storage

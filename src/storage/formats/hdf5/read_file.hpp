@@ -1,0 +1,32 @@
+// What is in a file that the library has open.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/formats/format.hpp"
+#include "storage/formats/hdf5/datasets.hpp"
+#include "storage/formats/hdf5/library.hpp"
+
+namespace weir::storage {
+
+// The names of all groups and datasets, without '/' at the beginning; the root is "".
+struct Hdf5Objects {
+  std::vector<std::string> groups;
+  std::vector<std::string> datasets;
+};
+
+// Visits each object once, by hard links alone: no cycles, and no other files. Fails on more than
+// 131072 objects.
+[[nodiscard]] Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path);
+
+// The superblock's version and the bytes before it.
+[[nodiscard]] Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes);
+
+[[nodiscard]] FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects,
+                                        const Hdf5File& about);
+
+// Opens a file, reads and closes it.
+[[nodiscard]] Result<FileMap> read_hdf5_file(const std::string& path);
+
+}  // namespace weir::storage

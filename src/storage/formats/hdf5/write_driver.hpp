@@ -1,0 +1,75 @@
+// How the library writes files: a virtual file driver of Weir's own.
+//
+// It keeps metadata in pages of their own, and every block of up to a page inside one: a write of
+// it is whole or not at all when the process is killed. The headers of arrays that grow share
+// pages, so that a commit is one such write for about fifteen arrays. Arrays of at least
+// `alignment` bytes get multiples of that.
+//
+// And it can catch all writes in memory: the library then believes that it changed the file, which
+// is as it was, and what it would have written is a value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/formats/hdf5/library.hpp"
+
+namespace weir::storage {
+
+inline constexpr std::int64_t hdf5_page_bytes = 4096;
+
+// What the library wrote, or would have, by its place in the file. Blocks do not overlap.
+using Hdf5Blocks = std::map<std::int64_t, std::vector<std::byte>>;
+
+// One file that the library has open through this driver; it outlives the library's handle.
+class Hdf5Writing {
+ public:
+  enum class Writes : std::uint8_t { reach_the_file, are_caught };
+
+  Hdf5Writing(Writes writes, std::int64_t alignment) : writes_(writes), alignment_(alignment) {}
+  Hdf5Writing(const Hdf5Writing&) = delete;
+  Hdf5Writing& operator=(const Hdf5Writing&) = delete;
+  ~Hdf5Writing();
+
+  // The properties by which H5Fcreate() and H5Fopen() use it; otherwise those of hdf5_access().
+  [[nodiscard]] Hdf5Handle access();
+
+  // The next object header that the library makes is that of an array that grows.
+  void share_next_header() { shares_next_ = true; }
+  void set_alignment(std::int64_t alignment) { alignment_ = alignment; }
+  // Where the file ends for the library: its length when the file is closed.
+  [[nodiscard]] std::int64_t end() const { return end_; }
+  [[nodiscard]] const Hdf5Blocks& caught() const { return caught_; }
+
+  // ---- For the driver's functions ----
+  [[nodiscard]] bool open(const char* path, bool create, bool truncate);
+  bool close();
+  [[nodiscard]] std::int64_t length() const;
+  void set_end(std::int64_t end) { end_ = end; }
+  // A new place in the file; negative when there is none.
+  [[nodiscard]] std::int64_t allocate_metadata(std::int64_t bytes, bool object_header);
+  [[nodiscard]] std::int64_t allocate_data(std::int64_t bytes);
+  [[nodiscard]] bool read(std::int64_t offset, std::byte* bytes, std::size_t count) const;
+  [[nodiscard]] bool write(std::int64_t offset, const std::byte* bytes, std::size_t count);
+  [[nodiscard]] bool set_length();
+
+ private:
+  Writes writes_;
+  std::int64_t alignment_;
+  int descriptor_ = -1;
+  std::int64_t end_ = 0;
+  // What is free of the last page of each kind.
+  struct Page {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+  };
+  Page metadata_;
+  Page growing_headers_;
+  bool shares_next_ = false;
+  Hdf5Blocks caught_;
+};
+
+}  // namespace weir::storage

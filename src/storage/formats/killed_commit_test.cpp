@@ -1,0 +1,230 @@
+// A run may be killed at any point of a commit. Every beginning of every update is applied to a
+// copy of the file: it opens, all earlier steps are in it, each array has the old or the new number
+// of steps, and steps can be added from there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/formats/format.hpp"
+#include "storage/formats/incomplete.hpp"
+#include "storage/formats/test_transfer.hpp"
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::ElementKind;
+
+constexpr std::int64_t rows = 3;
+
+array::Shape steps_of(std::int64_t steps) { return array::Shape::create({steps, rows}).value(); }
+
+std::string name_of(std::int64_t number) { return "array_" + std::to_string(number); }
+
+// Arrays that grow, some of which share a dimension, between arrays that do not.
+FileDescription growing(const Format& format, std::int64_t arrays, std::int64_t alignment) {
+  FileDescription file;
+  file.alignment = alignment;
+  for (std::int64_t i = 0; i < arrays; ++i) {
+    ArrayDescription one{.name = name_of(i),
+                         .shape = steps_of(1),
+                         .type = i % 2 == 0 ? ElementKind::int32 : ElementKind::float64,
+                         .grows = true};
+    if (format.abilities().dimension_names) one.dimension_names = {"time", "row"};
+    if (i == 1 && format.abilities().chunks) one.chunk_extents = array::Indices{4, 2};
+    if (i == 2 && format.abilities().shards) {
+      one.chunk_extents = array::Indices{1, 2};
+      one.shard_extents = array::Indices{4, 4};
+    }
+    one.attributes = {{"units", "m"}, {"long_name", "how far it is to where it is going"}};
+    file.arrays.push_back(one);
+    file.arrays.push_back({.name = "fixed_" + std::to_string(i), .shape = steps_of(2)});
+  }
+  return file;
+}
+
+void write_steps(const FileMap& map) {
+  for (const StoredArray& one : map.arrays) {
+    if (one.description.grows) write_array(one.map, 1);
+  }
+}
+
+// The number of steps of each array, all of which have what was written into them.
+void expect_steps(const FileMap& map, std::int64_t arrays, std::int64_t least, std::int64_t most) {
+  EXPECT_TRUE(map.refused.empty()) << map.refused.front().reason;
+  for (std::int64_t i = 0; i < arrays; ++i) {
+    const StoredArray* const one = map.find(name_of(i));
+    ASSERT_NE(one, nullptr) << name_of(i);
+    const std::int64_t steps = one->map.shape.extent(0);
+    EXPECT_TRUE(steps == least || steps == most) << steps;
+    EXPECT_EQ(wrong_elements(one->map, 1), 0) << name_of(i);
+  }
+  ASSERT_TRUE(map.steps().has_value());
+  EXPECT_TRUE(*map.steps() == least || *map.steps() == most);
+}
+
+void copy_file(const std::string& from, const std::string& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
+HeaderUpdate beginning(const HeaderUpdate& update, std::size_t changes) {
+  HeaderUpdate part = update;
+  part.changes.resize(changes, DurabilityPoint{});
+  return part;
+}
+
+class KilledCommit : public testing::TestWithParam<const Format*> {
+ protected:
+  [[nodiscard]] const Format& format() const { return *GetParam(); }
+  TestFolder folder;
+  std::string path = folder.path("file");
+  std::string copy = folder.path("copy");
+
+  void add_steps_killing_each_commit(std::int64_t arrays, std::int64_t most, std::int64_t alignment,
+                                     const std::vector<std::int64_t>& added) {
+    const auto laid_out = format().lay_out(growing(format(), arrays, alignment), path);
+    ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+    write_steps(laid_out.value().map);
+    ASSERT_TRUE(commit(path, laid_out.value().update, StepDurability::none).ok());
+    std::int64_t now = 1;
+    for (std::size_t round = 0; now < most; ++round) {
+      const std::int64_t next = now + added[round % added.size()];
+      const auto room = format().make_room(path, next);
+      ASSERT_TRUE(room.ok()) << room.error().text();
+      write_steps(room.value().map);
+      for (std::size_t changes = 0; changes <= room.value().update.changes.size(); ++changes) {
+        SCOPED_TRACE(std::to_string(changes) + " changes of the commit of step " +
+                     std::to_string(next));
+        copy_file(path, copy);
+        const HeaderUpdate part = beginning(room.value().update, changes);
+        ASSERT_TRUE(commit(copy, part, StepDurability::none).ok());
+        const auto opened = format().open(copy);
+        ASSERT_TRUE(opened.ok()) << opened.error().text();
+        const bool all = changes == room.value().update.changes.size();
+        expect_steps(opened.value(), arrays, all ? next : now, next);
+        if (HasFailure()) return;
+        const auto again = format().make_room(copy, next + 1);
+        ASSERT_TRUE(again.ok()) << again.error().text();
+        write_steps(again.value().map);
+        ASSERT_TRUE(commit(copy, again.value().update, StepDurability::none).ok());
+        const auto after = format().open(copy);
+        ASSERT_TRUE(after.ok()) << after.error().text();
+        expect_steps(after.value(), arrays, next + 1, next + 1);
+        if (HasFailure()) return;
+      }
+      ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+      now = next;
+    }
+  }
+};
+
+TEST_P(KilledCommit, LeavesAllEarlierSteps) { add_steps_killing_each_commit(3, 24, 1, {1, 2, 9}); }
+
+TEST_P(KilledCommit, OfManyArraysLeavesAllEarlierSteps) {
+  if (format().name() == "zarr") GTEST_SKIP() << "each array is a document: as with three";
+  add_steps_killing_each_commit(18, 2, 1, {1});
+}
+
+// What is one write within a page is whole or not at all.
+TEST_P(KilledCommit, WritesNothingAcrossPages) {
+  constexpr std::int64_t page = 4096;
+  ASSERT_TRUE(make_file(format(), growing(format(), 12, 1), path).ok());
+  for (const std::int64_t steps : {2, 40, 300}) {
+    const auto room = format().make_room(path, steps);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    std::int64_t last_writes = 0;
+    for (const HeaderChange& change : room.value().update.changes) {
+      if (std::holds_alternative<DurabilityPoint>(change)) last_writes = 0;
+      const auto* const write = std::get_if<HeaderWrite>(&change);
+      if (write == nullptr) continue;
+      ++last_writes;
+      EXPECT_LE(write->offset % page + static_cast<std::int64_t>(write->bytes.size()), page);
+    }
+    // So all arrays get the step at once.
+    EXPECT_EQ(last_writes, format().name() == "zarr" ? 0 : 1);
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  }
+}
+
+TEST_P(KilledCommit, ChangesNothingThatReadersSeeBefore) {
+  const auto laid_out = format().lay_out(growing(format(), 3, 1), path);
+  ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  write_steps(laid_out.value().map);
+  ASSERT_TRUE(commit(path, laid_out.value().update, StepDurability::step).ok());
+  EXPECT_FALSE(std::filesystem::exists(incomplete_path(path)));
+  // A run that made room for more, wrote, and was killed; one that made room for less.
+  for (const std::int64_t steps : {9, 2}) {
+    const auto room = format().make_room(path, steps);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    if (steps == 9) write_steps(room.value().map);
+    const auto opened = format().open(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    expect_steps(opened.value(), 3, 1, 1);
+    if (steps == 9) continue;
+    // What the first one wrote is gone where a step's place is its own.
+    const StoredArray* const one = room.value().map.find(name_of(0));
+    EXPECT_EQ(wrong_elements(one->map, 1, std::vector<std::byte>(4)), rows);
+    const auto& laid = laid_out.value().map.find(name_of(0))->map.files;
+    EXPECT_NE(one->map.files.path(0), laid.path(0));
+    EXPECT_EQ(one->map.files.path(0), committed_files(path, laid).path(0));
+  }
+}
+
+TEST_P(KilledCommit, OfANewFileKeepsTheOneThatWasThere) {
+  ASSERT_TRUE(make_file(format(), growing(format(), 1, 1), path).ok());
+  const auto second = format().lay_out(growing(format(), 2, 1), path);
+  if (format().name() == "zarr") {
+    EXPECT_FALSE(second.ok());
+    return;
+  }
+  ASSERT_TRUE(second.ok()) << second.error().text();
+  EXPECT_EQ(format().open(path).value().arrays.size(), 2U);
+  // Killed; the next run finds what it left.
+  const auto third = format().lay_out(growing(format(), 3, 1), path);
+  ASSERT_TRUE(third.ok()) << third.error().text();
+  ASSERT_TRUE(commit(path, third.value().update, StepDurability::none).ok());
+  EXPECT_EQ(format().open(path).value().arrays.size(), 6U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, KilledCommit, testing::ValuesIn([] {
+                           std::vector<const Format*> growing;
+                           for (const Format* const one : all_formats()) {
+                             if (one->abilities().growing) growing.push_back(one);
+                           }
+                           return growing;
+                         }()),
+                         [](const auto& one) { return std::string(one.param->name()); });
+
+TEST(IncompleteFolder, IsRemovedOnlyWhereARunMadeIt) {
+  TestFolder folder;
+  const std::string path = folder.path("a");
+  const std::string temporary = incomplete_path(path);
+  ASSERT_TRUE(make_incomplete_folder(path).ok());
+  std::ofstream(temporary + "/left") << "x";
+  ASSERT_TRUE(make_incomplete_folder(path).ok());
+  EXPECT_FALSE(std::filesystem::exists(temporary + "/left"));
+  std::filesystem::remove_all(temporary);
+
+  std::filesystem::create_directory(temporary);
+  std::ofstream(temporary + "/somebody's") << "x";
+  EXPECT_FALSE(make_incomplete_folder(path).ok());
+  EXPECT_FALSE(clear_for_file(path).ok());
+  EXPECT_TRUE(std::filesystem::exists(temporary + "/somebody's"));
+}
+
+TEST(CommittedPath, OfALinkIsWhatItLeadsTo) {
+  TestFolder folder;
+  std::filesystem::create_directory(folder.path("far"));
+  std::filesystem::create_symlink(folder.path("far/a.nc"), folder.path("link"));
+  EXPECT_EQ(incomplete_path(folder.path("link")),
+            std::filesystem::canonical(folder.path("far")).string() + "/a.nc.incomplete");
+}
+
+}  // namespace
+}  // namespace weir::storage
