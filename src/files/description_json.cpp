@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -161,6 +163,16 @@ std::vector<std::byte> fill_from(const Json& value, const std::string& where) {
   return fill;
 }
 
+// What is asked for and not understood would be missing from the file in silence.
+void refuse_unknown(const Json& object, std::initializer_list<std::string_view> known,
+                    const std::string& where) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      refuse(fmt::format("holds the unknown \"{}\" in {}", storage::printable(key), where));
+    }
+  }
+}
+
 // The member, when it is there and not null.
 const Json* optional_member(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -171,6 +183,10 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
   if (!value.is_object()) refuse("has an array that is no object");
   const std::string name = text_of(member(value, "name", "an array"), "the name of an array");
   const std::string where = fmt::format("array \"{}\"", storage::printable(name));
+  refuse_unknown(value,
+                 {"name", "shape", "type", "order", "grows", "chunks", "shards", "dimension_names",
+                  "fill", "byte_order", "attributes"},
+                 where);
   const auto shape = array::Shape::create(indices_from(member(value, "shape", where), where));
   if (!shape) throw Wrong{shape.error()};
   const auto type = array::ElementType::parse(text_of(member(value, "type", where), where));
@@ -234,6 +250,7 @@ Result<storage::FileDescription> parse_description(std::string_view text) {
   try {
     if (document.is_discarded() || !document.is_object())
       refuse("is no JSON document of one object");
+    refuse_unknown(document, {"format", "arrays", "groups", "refused", "alignment"}, "the file");
     storage::FileDescription file;
     file.arrays = list_from(member(document, "arrays", "the file"), "\"arrays\"", array_from);
     if (const Json* const groups = optional_member(document, "groups")) {

@@ -121,9 +121,12 @@ class FileHandle:
         )
         return cls(handle)
 
-    def __del__(self) -> None:
+    def close(self) -> None:
+        """Closes it, which no thread uses; what was being made and not committed is removed."""
         if getattr(self, "_handle", None):
             library().weir_files_close(byref(self._handle))
+
+    __del__ = close
 
     def read(
         self,

@@ -1,0 +1,104 @@
+"""``weir convert``: files of arrays between formats, layouts and chunk shapes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as Bar
+
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.commands.terminal import message_console, output_console
+from weir.results.quantities import size_text
+
+
+def convert_command(
+    source: Annotated[Path, typer.Argument(help="an HDF5, NetCDF, Zarr or raw file")],
+    target: Annotated[Path, typer.Argument(help="the file to make")],
+    file_format: Annotated[
+        str | None,
+        typer.Option("--format", help="hdf5, cdf5, cdf2, cdf1, zarr [by the target's suffix]"),
+    ] = None,
+    chunks: Annotated[
+        list[str] | None,
+        typer.Option("--chunks", help="extents, 64,64; of one array alone, NAME=64,64 [as before]"),
+    ] = None,
+    shards: Annotated[
+        list[str] | None,
+        typer.Option("--shards", help="extents of the files of several chunks (zarr), likewise"),
+    ] = None,
+    codec: Annotated[
+        str | None, typer.Option("--codec", help="compresses chunks: zstd, zstd:LEVEL [none]")
+    ] = None,
+    array: Annotated[
+        list[str] | None, typer.Option("--array", help="convert this array, and others so named")
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="threads [cores]")] = None,
+    memory: Annotated[
+        int, typer.Option("--memory", min=1, help="MiB for elements under way")
+    ] = 256,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="replace a file that is there")
+    ] = False,
+) -> None:
+    """Convert a file of arrays: to another format, layout or chunk shape.
+
+    The target appears when it is whole and durable; after a failure it is as it was before.
+    """
+    # The command line starts without them.
+    import weir  # noqa: PLC0415
+    from weir.convert import ConversionError, Layout, Progress, convert  # noqa: PLC0415
+
+    if target.exists() and not overwrite:
+        message = f"{target} is there already: remove it, or give --overwrite"
+        raise BenchError(message, USAGE)
+    layout = Layout(_extents("--chunks", chunks), _extents("--shards", shards), codec)
+    started = time.monotonic()
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    console = message_console()
+    try:
+        with (
+            weir.open(source) as file,
+            Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
+        ):
+            shown = bar.add_task("", total=None)
+
+            def tell(progress: Progress) -> None:
+                bar.update(
+                    shown, completed=progress.bytes_done, total=max(1, progress.bytes_in_all)
+                )
+
+            done = convert(
+                file, target, file_format=file_format, layout=layout, arrays=array or (),
+                workers=workers or len(os.sched_getaffinity(0)), memory_bytes=memory << 20,
+                tell=tell,
+            )  # fmt: skip
+    except ConversionError as error:
+        raise BenchError(str(error), USAGE) from None
+    except weir.Error as error:
+        raise BenchError(str(error), FAILED) from None
+    seconds = time.monotonic() - started
+    output_console().print(
+        f"{target}: {size_text(done.bytes_done)} of elements in {seconds:.1f} s",
+        highlight=False, markup=False,
+    )  # fmt: skip
+
+
+def _extents(option: str, given: list[str] | None) -> dict[str, tuple[int, ...]]:
+    """By an array's name, "" for all: from "64,64" and "NAME=64,64"."""
+    found = {}
+    for text in given or ():
+        name, _, extents = text.rpartition("=")
+        try:
+            numbers = tuple(int(number) for number in extents.split(","))
+        except ValueError:
+            numbers = ()
+        if not numbers or min(numbers) < 1:
+            message = f"{option} {text}: give whole numbers from 1 on, as in 64,64"
+            raise BenchError(message, USAGE)
+        found[name] = numbers
+    return found

@@ -1,0 +1,145 @@
+"""Moving arrays from one file to a new one, by several threads in bounded memory.
+
+The new file has a temporary name until all is written and durable. When anything fails, or the
+person interrupts, the threads end with the tile at hand and what was made is removed: there is the
+whole new file, or what was there before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weir._core.files import FileHandle
+from weir.convert.target import ConversionError, Layout, chosen_arrays, description, format_of
+from weir.convert.tiles import Tile, tile_shape, tiles
+
+if TYPE_CHECKING:
+    from weir.files import StoredArray, StoredFile
+
+LARGEST_TILE = 32 << 20
+"""Bytes: larger ones are not faster."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a conversion is."""
+
+    bytes_done: int
+    bytes_in_all: int
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A tile of an array, by the array's number in the new file."""
+
+    number: int
+    array: StoredArray
+    tile: Tile
+
+
+def convert(
+    source: StoredFile,
+    target: Path,
+    *,
+    file_format: str | None = None,
+    layout: Layout | None = None,
+    arrays: Sequence[str] = (),
+    workers: int = 2,
+    memory_bytes: int = 256 << 20,
+    tell: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Writes the arrays of `source`, all or those named, into the new file `target`.
+
+    Threads hold at most `memory_bytes` of elements together, or one chunk of the target each where
+    that is more; besides, each has two buffers of 4 MiB, or of one encoded chunk. `tell` is called
+    from this thread about ten times a second. Raises ConversionError, and weir.Error where a file
+    cannot be read or written; then the target is as it was.
+    """
+    name = format_of(target, file_format)
+    if target.exists() and target.samefile(source.path):
+        message = f"{target} is the source itself; give another name"
+        raise ConversionError(message)
+    chosen = chosen_arrays(source, arrays)
+    described = description(source, chosen, name, layout or Layout())
+    made = FileHandle.create(target, name, described)
+    try:
+        progress = _copy(chosen, made, max(1, workers), memory_bytes, tell)
+        made.commit()
+    finally:
+        made.close()
+    return progress
+
+
+def _copy(
+    chosen: Sequence[StoredArray],
+    made: FileHandle,
+    workers: int,
+    memory_bytes: int,
+    tell: Callable[[Progress], None] | None,
+) -> Progress:
+    in_all = sum(array.nbytes for array in chosen)
+    most = min(LARGEST_TILE, max(1, memory_bytes // workers))
+    waiting = _one_at_a_time(_work(chosen, made, most))
+    done = [0] * workers
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def work(worker: int) -> None:
+        room = np.empty(0, np.uint8)
+        try:
+            while not stop.is_set() and (item := waiting()) is not None:
+                array, tile = item.array, item.tile
+                size = int(np.prod(tile.shape)) * array.dtype.itemsize
+                if room.size < size:
+                    room = np.empty(size, np.uint8)
+                memory = room[:size].view(array.dtype).reshape(tile.shape)
+                array.read_into(memory, tile.key)
+                made.write(item.number, tile.start, tile.shape, [1] * array.ndim, memory)
+                done[worker] += size
+        except BaseException as failure:
+            failures.append(failure)
+            stop.set()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.1)
+                if tell:
+                    tell(Progress(sum(done), in_all))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    if failures:
+        raise failures[0]
+    return Progress(sum(done), in_all)
+
+
+def _work(chosen: Sequence[StoredArray], made: FileHandle, most: int) -> Iterator[_Work]:
+    laid_out = {one["name"]: (number, one) for number, one in enumerate(made.description["arrays"])}
+    for array in chosen:
+        number, there = laid_out[array.name]
+        unit = there["shards"] or there["chunks"]
+        shape = tile_shape(array.shape, array.dtype.itemsize, unit, array.chunks, most)
+        for tile in tiles(array.shape, shape):
+            yield _Work(number, array, tile)
+
+
+def _one_at_a_time(items: Iterator[_Work]) -> Callable[[], _Work | None]:
+    """The next item for whichever thread asks, None after the last."""
+    lock = threading.Lock()
+
+    def following() -> _Work | None:
+        with lock:
+            return next(items, None)
+
+    return following

@@ -1,0 +1,184 @@
+"""weir convert: the data are the same in every format, layout and chunk shape."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+from stored_cases import FORMATS, SUFFIXES, TITLE, cases
+
+import weir
+from weir.convert import ConversionError, Layout, convert
+from weir.convert.tiles import tile_shape, tiles
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def common_names(one: str, other: str) -> list[str]:
+    """Arrays that both formats can express."""
+    names = {case.name for case in cases(one)} & {case.name for case in cases(other)}
+    return sorted(name for name in names if "/" not in name)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("origin", FORMATS)
+def test_data_are_equivalent_between_formats(
+    origin: str, to: str, weir_files: dict[str, Path], tmp_path: Path
+) -> None:
+    target = tmp_path / f"target.{SUFFIXES[to]}"
+    names = common_names(origin, to)
+    with weir.open(weir_files[origin]) as source:
+        done = convert(source, target, file_format=to, arrays=names, workers=3, memory_bytes=500)
+        assert done.bytes_done == sum(source.arrays[name].nbytes for name in names)
+        with weir.open(target) as found:
+            assert found.format == to
+            assert set(found.arrays) == set(names)
+            assert found.attributes["title"] == TITLE
+            assert found.steps == 3
+            for name in names:
+                ours, theirs = source.arrays[name], found.arrays[name]
+                np.testing.assert_array_equal(theirs[...], ours[...], name)
+                assert theirs.dtype == ours.dtype
+                assert theirs.dimension_names == ours.dimension_names
+                assert theirs.grows == ours.grows
+                assert theirs.fill == ours.fill
+                assert theirs.attributes.keys() == ours.attributes.keys()
+                for key, value in ours.attributes.items():
+                    np.testing.assert_array_equal(theirs.attributes[key], value)
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_there_and_back_again_is_the_same_file(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    there, back = tmp_path / "there.zarr", tmp_path / "back.nc5"
+    with weir.open(weir_files["cdf5"]) as source:
+        convert(source, there)
+    with weir.open(there) as source:
+        convert(source, back, arrays=[case.name for case in cases("cdf5")])
+    assert back.read_bytes() == weir_files["cdf5"].read_bytes()
+
+
+def test_all_of_a_file_with_groups(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    target = tmp_path / "target.zarr"
+    with weir.open(weir_files["hdf5"]) as source:
+        convert(source, target)
+    group = zarr.open_group(target, mode="r")
+    assert group["fields"].attrs["solver"] == "explicit"
+    for case in cases("hdf5"):
+        values = case.values.T if case.column_major else case.values
+        np.testing.assert_array_equal(group[case.name][...], values, case.name)
+
+
+def test_chunks_and_shards_are_as_asked(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    target = tmp_path / "target.zarr"
+    layout = Layout({"": (2, 3), "chunked": (5, 5)}, {"density": (4, 6)})
+    names = ["density", "chunked", "count"]
+    with weir.open(weir_files["hdf5"]) as source:
+        convert(source, target, layout=layout, arrays=names, memory_bytes=1)
+        group = zarr.open_group(target, mode="r")
+        for name in names:
+            np.testing.assert_array_equal(group[name][...], source.arrays[name][...])
+    assert group["count"].chunks == group["density"].chunks == (2, 3)
+    assert group["chunked"].chunks == (5, 5)
+    assert group["density"].shards == (4, 6)
+    with weir.open(target) as source:
+        contiguous = tmp_path / "target.h5"
+        convert(source, contiguous, layout=Layout({"density": (7, 10)}), arrays=["density"])
+    with h5py.File(contiguous) as file:
+        assert file["density"].chunks == (7, 10)
+
+
+def test_arrays_that_cannot_be_read_are_not_left_out_in_silence(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "words.h5", "w") as file:
+        file["words"] = ["a", "b"]
+        file["numbers"] = np.arange(4)
+    with weir.open(tmp_path / "words.h5") as source:
+        with pytest.raises(ConversionError, match=r"words.*--array"):
+            convert(source, tmp_path / "target.zarr")
+        convert(source, tmp_path / "target.zarr", arrays=["numbers"])
+
+
+def test_a_failure_leaves_what_was_there(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    broken = tmp_path / "broken.zarr"
+    source = zarr.create_group(broken, zarr_format=3)
+    array = source.create_array("a", shape=(8, 8), dtype="f8", chunks=(2, 8), compressors=None)
+    array[...] = 1
+    (broken / "a" / "c" / "2" / "0").write_bytes(b"short")
+    target = tmp_path / "target.h5"
+    target.write_text("what was there")
+    with weir.open(broken) as opened, pytest.raises(weir.StorageError, match="the file ends"):
+        convert(opened, target)
+    assert target.read_text() == "what was there"
+    with weir.open(weir_files["hdf5"]) as opened:
+        with pytest.raises(weir.UnsupportedError, match="no type uint64"):
+            convert(opened, tmp_path / "small.nc1", file_format="cdf1", arrays=["as_uint64"])
+        with pytest.raises(ConversionError, match="format"):
+            convert(opened, tmp_path / "target.unknown")
+        with pytest.raises(ConversionError, match="itself"):
+            convert(opened, weir_files["hdf5"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.zarr", "target.h5"]
+
+
+def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "weir.cli", "convert", *arguments],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    target = tmp_path / "target.zarr"
+    done = command(weir_files["cdf5"], target, "--chunks", "density=4,5", "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    assert "of elements in" in done.stdout
+    assert zarr.open_group(target, mode="r")["density"].chunks == (4, 5)
+    again = command(weir_files["cdf5"], target)
+    assert again.returncode == 2
+    assert again.stderr.startswith("weir: ")
+    assert "is there already" in again.stderr
+
+
+def test_an_interrupted_command_leaves_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "source.zarr"
+    group = zarr.create_group(source, zarr_format=3)
+    group.create_array("large", shape=(4000, 1000, 1000), dtype="f8", chunks=(1, 1000, 1000),
+                       compressors=None)  # fmt: skip
+    command = [sys.executable, "-m", "weir.cli", "convert", source, tmp_path / "target.zarr"]
+    with subprocess.Popen([*command, "--chunks", "1,10,10"], stderr=subprocess.PIPE) as running:
+        end = time.monotonic() + 60
+        while not (tmp_path / "target.zarr.incomplete" / "large").exists():
+            assert time.monotonic() < end
+            assert running.poll() is None
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["source.zarr"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tiles_cover_an_array_once_and_cut_no_unit(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    dimensions = int(random.integers(1, 4))
+    shape, unit, chunks = (random.integers(1, most, dimensions) for most in (40, 12, 40))
+    most = int(random.integers(1, 3000))
+    tile = tile_shape(shape.tolist(), 8, unit.tolist(), chunks.tolist(), most)
+    units = np.minimum(unit, shape)
+    covered = np.zeros(shape, int)
+    for one in tiles(shape.tolist(), tile):
+        covered[one.key] += 1
+        assert all(start % n == 0 for start, n in zip(one.start, units, strict=True))
+    assert (covered == 1).all()
+    assert 8 * np.prod(tile) <= max(most, 8 * np.prod(units))
+
+
+def test_tiles_cover_whole_chunks_of_the_source_where_memory_allows() -> None:
+    assert tile_shape([100, 100], 8, [1, 100], [50, 50], 1 << 20) == (100, 100)
+    assert tile_shape([1000, 100], 8, [1, 100], [50, 50], 50 * 100 * 8) == (50, 100)
+    assert tile_shape([1000, 100], 8, None, None, 10 * 100 * 8) == (10, 100)
+    assert tile_shape([1000, 100], 8, [10, 100], None, 1) == (10, 100)
+    assert list(tiles([0, 4], [1, 4])) == []
