@@ -79,6 +79,7 @@ std::optional<ExtentPlace> ExtentMap::place_of(const array::Indices& index) cons
     return ExtentPlace{0, steps->offset + index[0] * steps->stride +
                               number_in(record, inside, order) * type.bytes()};
   }
+  if (encoded() != nullptr) return std::nullopt;
   const ChunkExtents& in_chunks = *chunks();
   const std::int64_t chunk = in_chunks.grid.chunk_of(index);
   auto place = in_chunks.place_of(chunk);

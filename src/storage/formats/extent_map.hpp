@@ -6,6 +6,7 @@
 //                variables, whose records lie between those of other variables
 //     chunks     each chunk of a grid is dense somewhere: in closed form (slots, shards) or by a
 //     table
+//     encoded    chunks in as many bytes as encoding took: encoded_chunks.hpp
 //
 // Addresses are checked against overflow when a map is made: the last byte of every file has an
 // offset below 2^63.
@@ -23,6 +24,7 @@
 #include "array/per_dimension.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
+#include "storage/formats/encoded_chunks.hpp"
 
 namespace weir::storage {
 
@@ -104,15 +106,18 @@ struct ExtentMap {
   array::Order order = array::Order::row_major;  // of the array, or inside each chunk
   ByteOrder byte_order = ByteOrder::little;
   DataFiles files;
-  std::variant<DenseExtents, RecordExtents, ChunkExtents> extents;
+  std::variant<DenseExtents, RecordExtents, ChunkExtents, EncodedChunks> extents;
 
   [[nodiscard]] const DenseExtents* dense() const { return std::get_if<DenseExtents>(&extents); }
   [[nodiscard]] const RecordExtents* records() const {
     return std::get_if<RecordExtents>(&extents);
   }
   [[nodiscard]] const ChunkExtents* chunks() const { return std::get_if<ChunkExtents>(&extents); }
-  // Where the element at an index of the array begins, or nothing when it is in no file. For single
-  // values: who moves arrays walks over the extents above.
+  [[nodiscard]] const EncodedChunks* encoded() const {
+    return std::get_if<EncodedChunks>(&extents);
+  }
+  // Where the element at an index of the array begins, or nothing when it is in no file or encoded.
+  // For single values: who moves arrays walks over the extents above.
   [[nodiscard]] std::optional<ExtentPlace> place_of(const array::Indices& index) const;
   friend bool operator==(const ExtentMap&, const ExtentMap&) = default;
 };

@@ -92,6 +92,20 @@ Status check_chunks(const ArrayDescription& one) {
   return {};
 }
 
+Status check_codecs(const ArrayDescription& one) {
+  if (one.codecs.empty()) return {};
+  const array::Indices extents = chunk_extents_of(one);
+  ChunkForm form{.type = one.type, .extents = {}};
+  for (int depth = 0; depth < extents.size(); ++depth) {
+    form.extents.push_back(extents[array::dimension_at_depth(one.order, extents.size(), depth)]);
+  }
+  Status fine = check_pipeline(one.codecs, form);
+  if (!fine.ok()) {
+    fine.error().message = fmt::format("array \"{}\": {}", one.name, fine.error().message);
+  }
+  return fine;
+}
+
 Status check_array(const ArrayDescription& one) {
   if (Status fine = check_name(one.name); !fine.ok()) return fine;
   if (auto bytes = one.shape.bytes(one.type); !bytes) return bytes.error();
@@ -117,6 +131,7 @@ Status check_array(const ArrayDescription& one) {
                                         one.fill.size(), one.type.name()));
   }
   if (Status fine = check_chunks(one); !fine.ok()) return fine;
+  if (Status fine = check_codecs(one); !fine.ok()) return fine;
   return check_attributes(one.attributes, one.name);
 }
 
@@ -168,7 +183,18 @@ Status check_able(const FileDescription& file, const FormatAbilities& able,
     if (one.shard_extents && !able.shards) return lacks(one.name, "shards");
     if (one.grows && !able.growing) return lacks(one.name, "arrays that grow");
     if (!one.fill.empty() && !able.fill) return lacks(one.name, "fill values");
-    if (one.chunk_extents && one.order == array::Order::column_major && !able.column_major_chunks) {
+    for (const Codec& codec : one.codecs) {
+      const std::string_view codec_is = codec_name(codec);
+      if (std::find(able.codecs.begin(), able.codecs.end(), codec_is) != able.codecs.end())
+        continue;
+      return lacks(one.name,
+                   fmt::format("codec {}; {}", codec_is,
+                               able.codecs.empty()
+                                   ? "give none"
+                                   : fmt::format("it has {}", fmt::join(able.codecs, ", "))));
+    }
+    const bool in_chunks = one.chunk_extents || !one.codecs.empty();
+    if (in_chunks && one.order == array::Order::column_major && !able.column_major_chunks) {
       return lacks(one.name, "column-major chunks; give the extents reversed, in row-major order");
     }
   }
@@ -210,6 +236,14 @@ Status check_description(const FileDescription& file, const FormatAbilities& abi
   }
   if (Status fine = check_dimensions(file); !fine.ok()) return fine;
   return check_able(file, abilities, format);
+}
+
+array::Indices chunk_extents_of(const ArrayDescription& one) {
+  if (one.chunk_extents) return *one.chunk_extents;
+  array::Indices extents = one.shape.extents();
+  for (std::int64_t& extent : extents) extent = std::max<std::int64_t>(1, extent);
+  if (one.grows) extents[0] = 1;
+  return extents;
 }
 
 std::string group_of(const std::string& name) {

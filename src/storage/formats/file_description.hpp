@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "array/per_dimension.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
+#include "storage/codecs/codec.hpp"
 
 namespace weir::storage {
 
@@ -46,6 +49,9 @@ struct ArrayDescription {
   // bytes that were never written are zeros.
   std::vector<std::byte> fill = {};
   std::vector<Attribute> attributes = {};
+  // What is done to the bytes of each chunk before they are stored; none: chunks are as in memory.
+  // Without chunk_extents the whole array, or a step, is a chunk.
+  Pipeline codecs = {};
 
   friend bool operator==(const ArrayDescription&, const ArrayDescription&) = default;
 };
@@ -79,6 +85,7 @@ struct FormatAbilities {
   bool growing = false;
   bool column_major_chunks = false;
   bool fill = false;
+  std::span<const std::string_view> codecs = {};  // their names
 };
 
 // Fails on what no format or not this one has: names that are empty, twice there, both group and
@@ -87,6 +94,10 @@ struct FormatAbilities {
 // errors.
 [[nodiscard]] Status check_description(const FileDescription& file,
                                        const FormatAbilities& abilities, std::string_view format);
+
+// The chunks of an array in a format that has nothing else: those asked for, or one of the whole
+// array, or one per step.
+[[nodiscard]] array::Indices chunk_extents_of(const ArrayDescription& one);
 
 // What precedes the last '/', "" when there is none, and what follows it.
 [[nodiscard]] std::string group_of(const std::string& name);

@@ -7,6 +7,7 @@ Result<array::Layout> layout_without_chunks(const ExtentMap& map) {
   if (const DenseExtents* const dense = map.dense()) {
     return array::Layout::packed(extents, map.type.bytes(), map.order, dense->offset);
   }
+  if (map.records() == nullptr) return invalid_argument("encoded chunks have no layout");
   const RecordExtents& records = *map.records();
   array::Indices record = extents;
   record[0] = 1;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/codecs/byte_swap.hpp"
+#include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/serial/chunk_sections.hpp"
 #include "storage/serial/spans.hpp"
@@ -157,6 +158,9 @@ Status read_section(const StoredArray& array, const array::Section& section, std
   if (section.empty()) return {};
   if (!memory.elements_are_apart()) {
     return invalid_argument("elements of the memory to read into overlap: give other strides");
+  }
+  if (array.map.encoded() != nullptr) {
+    return read_encoded_section(array, section, data, memory, files);
   }
   SpanReader reader(array, data, files, buffer_bytes);
   const SpanCutter cutter(SpanUse::reading, memory, {.most_bytes = buffer_bytes},

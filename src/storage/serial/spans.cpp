@@ -81,14 +81,12 @@ SpanCutter::SpanCutter(SpanUse use, const Layout& memory, const SpanLimits& limi
 
 Status SpanCutter::give(std::int64_t file, const Layout& stored, const Section& section,
                         const Indices& memory_at, std::int64_t begin, std::int64_t end) const {
-  const UniformRegion in_file = stored_region(section);
-  const UniformRegion in_memory = memory_region(section, memory_at);
   Span span{file, begin, end, {}};
   if (use_ == SpanUse::reading) {
-    span.copy = StridedCopy::between(in_file, stored, in_memory, memory_);
+    span.copy = copy_to_memory(section, stored, memory_at, memory_);
     span.copy.from_offset -= begin;
   } else {
-    span.copy = StridedCopy::between(in_memory, memory_, in_file, stored);
+    span.copy = copy_from_memory(section, stored, memory_at, memory_);
     span.copy.to_offset -= begin;
   }
   return take_(span);
@@ -108,8 +106,7 @@ Status SpanCutter::cut(std::int64_t file, const Layout& stored, const Section& s
   }
   if (whole && limits_.long_runs) {
     // Longer than a buffer, but perhaps none is needed.
-    const StridedCopy copy = StridedCopy::between(stored_region(section), stored,
-                                                  memory_region(section, memory_at), memory_);
+    const StridedCopy copy = copy_to_memory(section, stored, memory_at, memory_);
     if (copy.levels.empty()) return give(file, stored, section, memory_at, begin, begin + span);
   }
 
@@ -155,6 +152,18 @@ void for_each_target_run(const StridedCopy& copy,
       offset -= copy.levels[level].to_stride * (copy.levels[level].count - 1);
     }
   }
+}
+
+StridedCopy copy_to_memory(const Section& section, const Layout& stored, const Indices& memory_at,
+                           const Layout& memory) {
+  return StridedCopy::between(stored_region(section), stored, memory_region(section, memory_at),
+                              memory);
+}
+
+StridedCopy copy_from_memory(const Section& section, const Layout& stored, const Indices& memory_at,
+                             const Layout& memory) {
+  return StridedCopy::between(memory_region(section, memory_at), memory, stored_region(section),
+                              stored);
 }
 
 }  // namespace weir::storage

@@ -60,6 +60,17 @@ class SpanCutter {
   Take take_;
 };
 
+// The copy of a section, whose indices are those of `stored`, to memory where its first element is
+// at index `memory_at`; and the other way. The section is not empty.
+[[nodiscard]] array::StridedCopy copy_to_memory(const array::Section& section,
+                                                const array::Layout& stored,
+                                                const array::Indices& memory_at,
+                                                const array::Layout& memory);
+[[nodiscard]] array::StridedCopy copy_from_memory(const array::Section& section,
+                                                  const array::Layout& stored,
+                                                  const array::Indices& memory_at,
+                                                  const array::Layout& memory);
+
 // Calls visit(offset, bytes) for each run of the copy's target, counted from the target's start.
 void for_each_target_run(const array::StridedCopy& copy,
                          const std::function<void(std::int64_t, std::int64_t)>& visit);

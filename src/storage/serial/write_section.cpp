@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "storage/codecs/byte_swap.hpp"
+#include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/serial/chunk_sections.hpp"
 #include "storage/serial/spans.hpp"
@@ -58,6 +59,9 @@ class SpanWriter {
 Status write_section(const StoredArray& array, const array::Section& section, const std::byte* data,
                      const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes) {
   if (section.empty()) return {};
+  if (array.map.encoded() != nullptr) {
+    return write_encoded_section(array, section, data, memory, files);
+  }
   SpanWriter writer(array, data, files);
   // A run that needs its bytes swapped goes through the buffer like all others.
   const SpanLimits limits{.most_bytes = buffer_bytes, .long_runs = !writer.swaps()};

@@ -40,13 +40,10 @@ Status make_groups(hid_t file, const FileDescription& description, const std::st
   return {};
 }
 
-// HDF5 has no contiguous dataset that grows: a step is a chunk.
-FileDescription with_chunks_for_steps(FileDescription file) {
+// HDF5 has no contiguous dataset that grows or is filtered.
+FileDescription with_chunks(FileDescription file) {
   for (ArrayDescription& one : file.arrays) {
-    if (!one.grows || one.chunk_extents) continue;
-    one.chunk_extents = one.shape.extents();
-    for (std::int64_t& extent : *one.chunk_extents) extent = std::max<std::int64_t>(1, extent);
-    (*one.chunk_extents)[0] = 1;
+    if (one.grows || !one.codecs.empty()) one.chunk_extents = chunk_extents_of(one);
   }
   return file;
 }
@@ -92,7 +89,7 @@ class Hdf5Format final : public Format {
     if (Status fine = check_description(file, abilities(), name()); !fine.ok()) return fine.error();
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();
     const Hdf5Silence silence;
-    const FileDescription made = with_chunks_for_steps(file);
+    const FileDescription made = with_chunks(file);
     if (Status clear = clear_for_file(path); !clear.ok()) return clear.error();
     const std::string place = incomplete_path(path);
     if (Status status = make_file(made, place); !status.ok()) return status.error();

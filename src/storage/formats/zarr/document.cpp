@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/fill_value.hpp"
 
 namespace weir::storage {
@@ -49,7 +50,10 @@ Json chunk_codecs(const ArrayDescription& array) {
     for (int d = array.shape.dimensions() - 1; d >= 0; --d) order.push_back(d);
     codecs.push_back(named("transpose", {{"order", order}}));
   }
-  codecs.push_back(named("bytes", {{"endian", "little"}}));
+  const bool numbers_encoded =
+      !array.codecs.empty() && std::holds_alternative<ZfpCodec>(array.codecs.front());
+  if (!numbers_encoded) codecs.push_back(named("bytes", {{"endian", "little"}}));
+  for (const Codec& codec : array.codecs) codecs.push_back(zarr_codec(codec, array.type));
   return codecs;
 }
 
@@ -151,6 +155,11 @@ class Reader {
       } else if (name == "bytes" && !has_bytes) {
         has_bytes = true;
         if (text(member(*configuration, "endian")) == "big") array.byte_order = ByteOrder::big;
+      } else if (!has_bytes && (name == "numcodecs.zfpy" || name == "zfpy")) {
+        has_bytes = true;
+        append(name, *configuration, array);
+      } else if (has_bytes) {
+        append(name, *configuration, array);
       } else if (name == "sharding_indexed" && may_shard && codecs->size() == 1) {
         return read_shards(*configuration, array);
       } else {
@@ -158,6 +167,12 @@ class Reader {
       }
     }
     if (!has_bytes) refuse("its codecs have no bytes");
+  }
+
+  void append(const std::string& name, const Json& configuration, ZarrArray& array) {
+    auto codec = parse_zarr_codec(name, configuration);
+    if (!codec) return refuse("its chunks are encoded by " + printable(name));
+    array.description.codecs.push_back(*codec);
   }
 
   void read_transpose(const Json& configuration, ZarrArray& array) {
@@ -306,7 +321,8 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
                                     .shards = true,
                                     .growing = true,
                                     .column_major_chunks = true,
-                                    .fill = true};
+                                    .fill = true,
+                                    .codecs = zarr_codecs()};
   ArrayDescription bare = about;
   bare.attributes.clear();
   bare.dimension_names.clear();

@@ -1,64 +1,31 @@
 #include "storage/formats/zarr/shards.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
-#include "storage/codecs/crc32c.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/zarr/shard_index.hpp"
 
 namespace weir::storage {
 namespace {
 
 constexpr std::int64_t most_shards = 65536;
 constexpr std::int64_t most_chunks_of_shard = std::int64_t{1} << 20;
-constexpr std::int64_t most_in_table = std::int64_t{1} << 22;
-constexpr std::uint64_t absent = ~std::uint64_t{0};
-constexpr std::int64_t entry_bytes = 16;
-
+constexpr std::size_t most_in_table = std::size_t{1} << 22;
 std::int64_t product(const array::Indices& extents) {
   std::int64_t all = 1;  // of a shard's chunks or the shards: checked before
   for (const std::int64_t extent : extents) all *= extent;
   return all;
 }
 
-std::int64_t index_bytes(const ZarrArray& array, const ShardSlots& slots) {
-  return product(slots.chunks_per_shard) * entry_bytes + (array.index_summed ? 4 : 0);
-}
-
-// Calls visit(slot, chunk) for each slot of a shard; nothing in place of the number of a chunk that
-// is not in the array.
-template <typename Visit>
-void for_each_slot(const ChunkExtents& chunks, const ShardSlots& slots, std::int64_t shard,
-                   const Visit& visit) {
-  const int dimensions = slots.shards.size();
-  array::Indices corner(dimensions);
-  for (int d = dimensions - 1; d >= 0; --d) {
-    corner[d] = shard % slots.shards[d] * slots.chunks_per_shard[d];
-    shard /= slots.shards[d];
-  }
-  const std::int64_t all = product(slots.chunks_per_shard);
-  for (std::int64_t slot = 0; slot < all; ++slot) {
-    array::Indices chunk = corner;
-    std::int64_t rest = slot;
-    bool exists = true;
-    for (int d = dimensions - 1; d >= 0; --d) {
-      chunk[d] += rest % slots.chunks_per_shard[d];
-      rest /= slots.chunks_per_shard[d];
-      exists = exists && chunk[d] < chunks.grid.counts()[d];
-    }
-    visit(slot, exists ? std::optional(chunks.grid.number(chunk)) : std::nullopt);
-  }
+ShardIndexForm index_form(const ZarrArray& array, const array::Indices& chunks_per_shard) {
+  return {chunks_per_shard, array.index_at_end, array.index_summed};
 }
 
 // Whether the chunk of a slot is in the array now, or once it has grown along dimension 0.
@@ -75,53 +42,37 @@ bool will_exist(const ZarrArray& array, const ChunkExtents& chunks, const ShardS
   return true;
 }
 
-template <typename Number>
-void append(std::vector<std::byte>& bytes, Number number) {
-  const auto* const from = reinterpret_cast<const std::byte*>(&number);
-  bytes.insert(bytes.end(), from, from + sizeof(Number));
-}
-
-struct Entry {
-  std::uint64_t offset = absent;
-  std::uint64_t bytes = absent;
-};
-
-struct ShardIndex {
-  std::vector<Entry> entries;  // empty: there is no such file
-  std::int64_t file_bytes = 0;
-};
-
-std::variant<ShardIndex, std::string> read_index(const ZarrArray& array, const ShardSlots& slots,
-                                                 const std::string& path) {
-  ShardIndex index;
-  struct stat information {};
-  if (::stat(path.c_str(), &information) != 0 && errno == ENOENT) return index;
-  auto file = File::open(path, {});
-  if (!file) return file.error().message;
-  if (::fstat(file.value().descriptor(), &information) != 0 || !S_ISREG(information.st_mode)) {
-    return std::string("a shard is no file");
-  }
-  index.file_bytes = information.st_size;
-  const std::int64_t bytes = index_bytes(array, slots);
-  if (index.file_bytes < bytes) return std::string("a shard is shorter than its index");
-  std::vector<std::byte> read(static_cast<std::size_t>(bytes));
-  const Slice slice{read.data(), bytes};
-  std::int64_t count = 0;
-  std::int64_t calls = 0;
-  const Status status = read_slices(
-      file.value(), {&slice, 1}, array.index_at_end ? index.file_bytes - bytes : 0, count, calls);
-  if (!status.ok() || count != bytes) return std::string("a shard's index cannot be read");
-  const auto entries = static_cast<std::size_t>(product(slots.chunks_per_shard));
-  if (array.index_summed) {
-    std::uint32_t sum = 0;
-    std::memcpy(&sum, read.data() + entries * entry_bytes, sizeof(sum));
-    if (sum != crc32c(std::span(read).first(entries * entry_bytes))) {
-      return std::string("a shard's index does not have its checksum");
+// Where the chunks of encoded shards are.
+std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap& map) {
+  auto& chunks = std::get<EncodedChunks>(map.extents);
+  auto& shards = std::get<EncodedShards>(chunks.places);
+  const ShardIndexForm form = index_form(array, shards.chunks_per_shard);
+  std::vector<EncodedTable::Entry> table;
+  std::optional<std::string> reason;
+  for (std::int64_t shard = 0; shard < map.files.files() && !reason; ++shard) {
+    auto read = read_shard_index(form, map.files.path(shard));
+    if (auto* const why = std::get_if<std::string>(&read)) return printable(*why);
+    const ShardIndex& index = std::get<ShardIndex>(read);
+    if (index.entries.empty()) continue;
+    for_each_slot(chunks.grid, shards.chunks_per_shard, shards.shards, shard,
+                  [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
+                    const ShardEntry& entry = index.entries[static_cast<std::size_t>(slot)];
+                    if (!chunk || reason || !entry.is_there()) return;
+                    if (!entry.is_in(index.file_bytes)) {
+                      reason = fmt::format("chunk {} lies outside its shard", *chunk);
+                      return;
+                    }
+                    table.push_back({*chunk,
+                                     {.file = shard,
+                                      .offset = static_cast<std::int64_t>(entry.offset),
+                                      .bytes = static_cast<std::int64_t>(entry.bytes)}});
+                  });
+    if (table.size() > most_in_table) {
+      return fmt::format("it has over {} chunks", most_in_table);
     }
   }
-  index.entries.resize(entries);
-  std::memcpy(index.entries.data(), read.data(), entries * entry_bytes);
-  return index;
+  shards.table = EncodedTable(std::move(table));
+  return reason;
 }
 
 }  // namespace
@@ -148,17 +99,28 @@ Result<ExtentMap> zarr_shard_map(const ZarrArray& array, const std::string& fold
   }
   slots.slot_bytes = bytes_of(*about.chunk_extents, about.type).value_or(INT64_MAX);
   const auto data = checked_multiply(slots.slot_bytes, *inside);
-  if (!data || !checked_add(*data, index_bytes(array, slots))) {
+  if (!data || !checked_add(*data, index_form(array, slots.chunks_per_shard).bytes())) {
     return refuse("a shard does not fit into 63 bits");
   }
-  slots.offset = array.index_at_end ? 0 : index_bytes(array, slots);
-  return ExtentMap{
+  slots.offset = array.index_at_end ? 0 : index_form(array, slots.chunks_per_shard).bytes();
+  ExtentMap map{
       .shape = about.shape,
       .type = about.type,
       .order = about.order,
       .byte_order = array.byte_order,
       .files = DataFiles::in_grid(folder + array.key_prefix, slots.shards, array.separator),
-      .extents = ChunkExtents{grid.value(), about.chunk_extents, slots}};
+      .extents = {}};
+  if (about.codecs.empty()) {
+    map.extents = ChunkExtents{grid.value(), about.chunk_extents, slots};
+  } else {
+    map.extents = EncodedChunks{grid.value(), *about.chunk_extents, about.codecs,
+                                EncodedShards{.chunks_per_shard = slots.chunks_per_shard,
+                                              .shards = slots.shards,
+                                              .index_at_end = array.index_at_end,
+                                              .index_summed = array.index_summed,
+                                              .table = {}}};
+  }
+  return map;
 }
 
 Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64_t first_row) {
@@ -168,14 +130,15 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
   const std::int64_t all = product(slots.shards);
   if (all == 0) return {};
   for (std::int64_t shard = all / slots.shards[0] * first_row; shard < all; ++shard) {
-    std::vector<std::byte> index;
+    std::vector<ShardEntry> entries(static_cast<std::size_t>(product(slots.chunks_per_shard)));
     for (std::int64_t slot = 0; slot < product(slots.chunks_per_shard); ++slot) {
-      const bool exists = will_exist(array, chunks, slots, shard, slot);
-      append(index,
-             exists ? static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes) : absent);
-      append(index, exists ? static_cast<std::uint64_t>(slots.slot_bytes) : absent);
+      if (!will_exist(array, chunks, slots, shard, slot)) continue;
+      entries[static_cast<std::size_t>(slot)] = {
+          static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes),
+          static_cast<std::uint64_t>(slots.slot_bytes)};
     }
-    append(index, crc32c(index));
+    std::vector<std::byte> index =
+        shard_index_bytes(index_form(array, slots.chunks_per_shard), entries);
     auto file = File::open(map.files.path(shard),
                            {.read = false, .write = true, .create = true, .truncate = true});
     if (!file) return file.error();
@@ -195,49 +158,53 @@ std::optional<std::string> check_zarr_shards(const ZarrArray& array, const Exten
   const auto& slots = std::get<ShardSlots>(chunks.places);
   const std::int64_t of_row = map.files.files() / std::max<std::int64_t>(1, slots.shards[0]);
   for (std::int64_t shard = of_row * first_row; shard < of_row * end_row; ++shard) {
-    auto read = read_index(array, slots, map.files.path(shard));
+    auto read = read_shard_index(index_form(array, slots.chunks_per_shard), map.files.path(shard));
     if (auto* const why = std::get_if<std::string>(&read)) return printable(*why);
     const ShardIndex& index = std::get<ShardIndex>(read);
     bool alike = !index.entries.empty();
-    for_each_slot(chunks, slots, shard, [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
-      if (!chunk || !alike) return;
-      const Entry& entry = index.entries[static_cast<std::size_t>(slot)];
-      alike = entry.bytes == static_cast<std::uint64_t>(slots.slot_bytes) &&
-              entry.offset == static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes);
-    });
+    for_each_slot(chunks.grid, slots.chunks_per_shard, slots.shards, shard,
+                  [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
+                    if (!chunk || !alike) return;
+                    const ShardEntry& entry = index.entries[static_cast<std::size_t>(slot)];
+                    alike = entry.bytes == static_cast<std::uint64_t>(slots.slot_bytes) &&
+                            entry.offset ==
+                                static_cast<std::uint64_t>(slots.offset + slot * slots.slot_bytes);
+                  });
     if (!alike) return "its last shards were written by another program, in another order";
   }
   return std::nullopt;
 }
 
 std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map) {
+  if (map.encoded() != nullptr) return read_encoded_shards(array, map);
   auto& chunks = std::get<ChunkExtents>(map.extents);
   const auto slots = std::get<ShardSlots>(chunks.places);
-  const bool small = chunks.grid.chunks() <= most_in_table;
+  const bool small = std::cmp_less_equal(chunks.grid.chunks(), most_in_table);
   std::vector<std::pair<std::int64_t, ExtentPlace>> places;
   std::optional<std::string> reason;
   bool as_laid_out = true;
   for (std::int64_t shard = 0; shard < map.files.files() && !reason; ++shard) {
-    auto read = read_index(array, slots, map.files.path(shard));
+    auto read = read_shard_index(index_form(array, slots.chunks_per_shard), map.files.path(shard));
     if (auto* const why = std::get_if<std::string>(&read)) return printable(*why);
     const ShardIndex& index = std::get<ShardIndex>(read);
     if (index.entries.empty()) continue;
-    for_each_slot(chunks, slots, shard, [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
-      if (!chunk || reason) return;
-      const Entry& entry = index.entries[static_cast<std::size_t>(slot)];
-      const std::int64_t expected = slots.offset + slot * slots.slot_bytes;
-      if (entry.offset != static_cast<std::uint64_t>(expected)) as_laid_out = false;
-      if (entry.offset == absent && entry.bytes == absent) return;
-      const auto file_bytes = static_cast<std::uint64_t>(index.file_bytes);
-      if (entry.bytes != static_cast<std::uint64_t>(slots.slot_bytes)) {
-        reason = fmt::format("chunk {} is stored in {} bytes instead of {}", *chunk, entry.bytes,
-                             slots.slot_bytes);
-      } else if (entry.offset > file_bytes || entry.bytes > file_bytes - entry.offset) {
-        reason = fmt::format("chunk {} lies outside its shard", *chunk);
-      } else if (small) {
-        places.emplace_back(*chunk, ExtentPlace{shard, static_cast<std::int64_t>(entry.offset)});
-      }
-    });
+    for_each_slot(chunks.grid, slots.chunks_per_shard, slots.shards, shard,
+                  [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
+                    if (!chunk || reason) return;
+                    const ShardEntry& entry = index.entries[static_cast<std::size_t>(slot)];
+                    const std::int64_t expected = slots.offset + slot * slots.slot_bytes;
+                    if (entry.offset != static_cast<std::uint64_t>(expected)) as_laid_out = false;
+                    if (!entry.is_there()) return;
+                    if (entry.bytes != static_cast<std::uint64_t>(slots.slot_bytes)) {
+                      reason = fmt::format("chunk {} is stored in {} bytes instead of {}", *chunk,
+                                           entry.bytes, slots.slot_bytes);
+                    } else if (!entry.is_in(index.file_bytes)) {
+                      reason = fmt::format("chunk {} lies outside its shard", *chunk);
+                    } else if (small) {
+                      places.emplace_back(
+                          *chunk, ExtentPlace{shard, static_cast<std::int64_t>(entry.offset)});
+                    }
+                  });
   }
   if (reason || as_laid_out) return reason;
   if (!small) return fmt::format("it has over {} chunks in shards of another order", most_in_table);

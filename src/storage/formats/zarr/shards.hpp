@@ -1,6 +1,4 @@
-// Shard files of Zarr's codec sharding_indexed: chunks, and an index of (offset, bytes) per chunk
-// in row-major order, little-endian, with all bits set for chunks that are not there, and a
-// CRC-32C.
+// Shard files of Zarr's codec sharding_indexed: chunks, and an index of them (shard_index.hpp).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +25,8 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
                                                            std::int64_t first_row,
                                                            std::int64_t end_row);
 
-// Reads every shard's index. Where they are not as Weir lays them out the map gets a table. A
-// reason when a chunk is compressed, lies outside its file, or an index does not have its checksum.
+// Reads every shard's index. Where they are not as Weir lays them out, or encoded, the map gets a
+// table. A reason when a chunk lies outside its file, or an index does not have its checksum.
 [[nodiscard]] std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map);
 
 }  // namespace weir::storage

@@ -9,6 +9,7 @@
 
 #include "array/number_theory.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
 
@@ -24,15 +25,22 @@ ExtentMap chunk_file_map(const ZarrArray& array, const std::string& folder) {
   DataFiles files =
       array.scalar ? DataFiles::one(folder + std::move(scalar_key))
                    : DataFiles::in_grid(folder + array.key_prefix, grid.counts(), array.separator);
-  files.set_bytes_when_made(slot_bytes);
-  return {.shape = about.shape,
-          .type = about.type,
-          .order = about.order,
-          .byte_order = array.byte_order,
-          .files = std::move(files),
-          .extents =
-              ChunkExtents{grid, about.chunk_extents,
-                           SlotsInTurn{std::max<std::int64_t>(1, grid.chunks()), 0, slot_bytes}}};
+  const bool encoded = !about.codecs.empty();
+  if (!encoded) files.set_bytes_when_made(slot_bytes);
+  ExtentMap map{.shape = about.shape,
+                .type = about.type,
+                .order = about.order,
+                .byte_order = array.byte_order,
+                .files = std::move(files),
+                .extents = {}};
+  if (encoded) {
+    map.extents = EncodedChunks{grid, *about.chunk_extents, about.codecs, FilePerChunk()};
+  } else {
+    map.extents =
+        ChunkExtents{grid, about.chunk_extents,
+                     SlotsInTurn{std::max<std::int64_t>(1, grid.chunks()), 0, slot_bytes}};
+  }
+  return map;
 }
 
 Result<ExtentMap> map_of(const ZarrArray& array, const std::string& folder) {
@@ -40,14 +48,8 @@ Result<ExtentMap> map_of(const ZarrArray& array, const std::string& folder) {
   return chunk_file_map(array, folder);
 }
 
-// Without chunks asked for: one of the whole array, or one of each step.
 FileDescription with_chunks(FileDescription file) {
-  for (ArrayDescription& one : file.arrays) {
-    if (one.chunk_extents) continue;
-    one.chunk_extents = one.shape.extents();
-    for (std::int64_t& extent : *one.chunk_extents) extent = std::max<std::int64_t>(1, extent);
-    if (one.grows) (*one.chunk_extents)[0] = 1;
-  }
+  for (ArrayDescription& one : file.arrays) one.chunk_extents = chunk_extents_of(one);
   return file;
 }
 
@@ -132,7 +134,8 @@ class ZarrFormat final : public Format {
             .shards = true,
             .growing = true,
             .column_major_chunks = true,
-            .fill = true};
+            .fill = true,
+            .codecs = zarr_codecs()};
   }
 
   Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
@@ -164,7 +167,8 @@ class ZarrFormat final : public Format {
       room.update.made.push_back(node + (node.empty() ? "" : "/") + "zarr.json");
     }
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      if (!arrays[i].description.shard_extents) continue;
+      if (room.map.arrays[i].map.chunks() == nullptr || !arrays[i].description.shard_extents)
+        continue;
       Status made = make_zarr_shards(arrays[i], room.map.arrays[i].map, 0);
       if (!made.ok()) return made.error();
       add_shards(room.map.arrays[i].map, 0, place, room.update.made);
@@ -198,7 +202,7 @@ class ZarrFormat final : public Format {
       auto map = extend(array, steps, zarr_folder(path, name));
       if (!map) return map.error();
       const std::int64_t now = found.map.arrays[i].map.shape.extent(0);
-      if (array.description.shard_extents) {
+      if (map.value().chunks() != nullptr && array.description.shard_extents) {
         add_shards(map.value(), new_shard_row(array, now), path, room.update.made);
       }
       room.update.made.push_back(name);
@@ -234,6 +238,12 @@ class ZarrFormat final : public Format {
     about.shape = shape.value();
     auto map = map_of(array, folder);
     if (!map || !about.shard_extents || steps == now) return map;
+    if (map.value().encoded() != nullptr) {
+      if (auto reason = read_zarr_shards(array, map.value())) {
+        return invalid_argument(fmt::format("array \"{}\": {}", printable(about.name), *reason));
+      }
+      return map;
+    }
     if (!array.index_at_end || !array.index_summed) return cannot_have(about.name, steps, now);
     const std::int64_t row = new_shard_row(array, now);
     if (auto reason = check_zarr_shards(array, map.value(), now / (*about.shard_extents)[0], row)) {

@@ -1,0 +1,169 @@
+#include "storage/encoded/encoded_array.hpp"
+
+#include <fmt/format.h>
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "storage/codecs/byte_swap.hpp"
+#include "storage/engines/slices.hpp"
+
+namespace weir::storage {
+namespace {
+
+// Other writers may need a little more than Weir's own encoders for the same chunk.
+std::int64_t most_of_others(const ChunkCoder& coder) {
+  constexpr std::int64_t little = 65536;
+  return 2 * coder.most_encoded_bytes() + little;
+}
+
+Error damaged(std::string what) {
+  Error error = invalid_argument(std::move(what));
+  error.code = ErrorCode::corrupt;
+  return error;
+}
+
+}  // namespace
+
+ChunkForm chunk_form(const ExtentMap& map) {
+  const array::Indices& extents = map.encoded()->stored_extents;
+  ChunkForm form{.type = map.type, .extents = {}};
+  for (int depth = 0; depth < extents.size(); ++depth) {
+    form.extents.push_back(extents[array::dimension_at_depth(map.order, extents.size(), depth)]);
+  }
+  return form;
+}
+
+EncodedArray::EncodedArray(const StoredArray& array, DataFileCache& files, ChunkCoder coder)
+    : array_(&array),
+      chunks_(array.map.encoded()),
+      files_(&files),
+      coder_(std::move(coder)),
+      swapped_together_(
+          array.map.byte_order == ByteOrder::big ? bytes_swapped_together(array.map.type) : 1),
+      fill_element_(array.description.fill) {
+  if (std::cmp_not_equal(fill_element_.size(), array.map.type.bytes())) {
+    fill_element_.assign(static_cast<std::size_t>(array.map.type.bytes()), std::byte{0});
+  }
+}
+
+Result<EncodedArray> EncodedArray::create(const StoredArray& array, DataFileCache& files) {
+  auto coder = ChunkCoder::create(array.map.encoded()->pipeline, chunk_form(array.map));
+  if (!coder) return coder.error();
+  return EncodedArray(array, files, std::move(coder).value());
+}
+
+void EncodedArray::fill(std::span<std::byte> elements) const {
+  for (std::size_t at = 0; at < elements.size(); at += fill_element_.size()) {
+    std::memcpy(elements.data() + at, fill_element_.data(), fill_element_.size());
+  }
+}
+
+// `there` is false when a chunk's file is not there.
+Status EncodedArray::load(const EncodedPlace& place, std::span<std::byte>& bytes, bool& there) {
+  there = false;
+  const auto file = files_->get(array_->map.files.path(place.file), 0);
+  if (!file) {
+    const bool may_be_missing = place.bytes < 0;
+    if (may_be_missing && file.error().system_error == ENOENT) return {};
+    return file.error();
+  }
+  std::int64_t count = place.bytes;
+  if (count < 0) {
+    struct stat information {};
+    if (::fstat(file.value()->descriptor(), &information) != 0) {
+      return system_failure("stat", file.value()->path(), -1, errno);
+    }
+    count = information.st_size - place.offset;
+  }
+  if (count < 0 || count > most_of_others(coder_)) {
+    return damaged(fmt::format("it is stored in {} bytes, at most {} can be of {} elements", count,
+                               most_of_others(coder_), chunk_bytes() / array_->map.type.bytes()));
+  }
+  if (count > room_) {
+    room_ = std::min(most_of_others(coder_), std::max(count, 2 * room_));
+    buffer_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(room_)]);
+    if (!buffer_) {
+      room_ = 0;
+      Error error = invalid_argument("no memory to read it");
+      error.code = ErrorCode::insufficient;
+      return error;
+    }
+  }
+  bytes = std::span(buffer_.get(), static_cast<std::size_t>(count));
+  there = true;
+  if (count == 0) return {};
+  const Slice slice{buffer_.get(), count};
+  std::int64_t moved = 0;
+  std::int64_t calls = 0;
+  Status read = read_slices(*file.value(), {&slice, 1}, place.offset, moved, calls);
+  if (read.ok() && moved < count) {
+    Error error = damaged(fmt::format("the file ends after {} of its {} bytes", moved, count));
+    error.code = ErrorCode::short_transfer;
+    return error;
+  }
+  return read;
+}
+
+Status EncodedArray::read(std::int64_t chunk, std::span<std::byte> elements, bool& there) {
+  there = false;
+  const auto place = chunks_->place_of(chunk);
+  std::span<std::byte> bytes;
+  Status status;
+  if (place) status = load(*place, bytes, there);
+  if (status.ok() && !there) return {};
+  if (status.ok()) status = coder_.decode({bytes, place->skipped}, elements);
+  if (!status.ok()) {
+    Error& error = status.error();
+    error.message = fmt::format("chunk {} of array \"{}\": {}", chunk,
+                                printable(array_->description.name), error.message);
+    if (error.file.empty()) error.file = array_->map.files.path(place->file);
+    if (error.offset < 0) error.offset = place->offset;
+    return status;
+  }
+  copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
+               swapped_together_);
+  return {};
+}
+
+Result<EncodedChunk> EncodedArray::encode(std::span<std::byte> elements) {
+  copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
+               swapped_together_);
+  return coder_.encode(elements);
+}
+
+Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable) {
+  const std::string fresh = path + ".new";
+  const OpenOptions options{.read = false, .write = true, .create = true, .truncate = true};
+  auto file = File::open(fresh, options);
+  if (!file && file.error().system_error == ENOENT) {
+    // Arrays of other writers may have a folder per coordinate.
+    std::error_code failed;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+    file = File::open(fresh, options);
+  }
+  if (!file) return file.error();
+  if (!bytes.empty()) {
+    // Not changed by writing.
+    const Slice slice{const_cast<std::byte*>(bytes.data()),
+                      static_cast<std::int64_t>(bytes.size())};
+    std::int64_t calls = 0;
+    Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+    if (!written.ok()) return written;
+  }
+  if (durable && ::fdatasync(file.value().descriptor()) != 0) {
+    return system_failure("fdatasync", fresh, -1, errno);
+  }
+  if (Status closed = file.value().close(); !closed.ok()) return closed;
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return system_failure("rename", path, -1, errno);
+  return {};
+}
+
+}  // namespace weir::storage

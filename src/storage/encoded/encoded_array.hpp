@@ -1,0 +1,65 @@
+// The encoded chunks of one array, read and written whole, in one process: what aggregators do for
+// the chunks that are theirs, and readers without MPI for all.
+//
+// A chunk in memory is what it is in the file before encoding: packed in the map's order, in the
+// extents that chunks are stored with, but with the numbers in the machine's byte order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "storage/codecs/chunk_coder.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/serial/data_file_cache.hpp"
+
+namespace weir::storage {
+
+class EncodedArray {
+ public:
+  // For an array whose map is encoded; it and `files`, for reading, outlive the value. Fails when a
+  // codec has no library here.
+  static Result<EncodedArray> create(const StoredArray& array, DataFileCache& files);
+
+  [[nodiscard]] std::int64_t chunk_bytes() const { return coder_.chunk_bytes(); }
+  [[nodiscard]] std::int64_t most_encoded_bytes() const { return coder_.most_encoded_bytes(); }
+
+  // Fills `elements`, of chunk_bytes(). `there` is false for a chunk that is in no file, which has
+  // the fill value: `elements` are not touched then, which may be more than the file's makers ever
+  // had. After an error, which names file and chunk, they hold anything.
+  Status read(std::int64_t chunk, std::span<std::byte> elements, bool& there);
+  void fill(std::span<std::byte> elements) const;
+  // One element, zeros where the array has no fill value.
+  [[nodiscard]] const std::vector<std::byte>& fill_element() const { return fill_element_; }
+
+  // The bytes to store for a chunk; valid until the next call or while `elements` are, whose byte
+  // order may have been reversed.
+  Result<EncodedChunk> encode(std::span<std::byte> elements);
+
+ private:
+  EncodedArray(const StoredArray& array, DataFileCache& files, ChunkCoder coder);
+  Status load(const EncodedPlace& place, std::span<std::byte>& bytes, bool& there);
+
+  const StoredArray* array_;
+  const EncodedChunks* chunks_;
+  DataFileCache* files_;
+  ChunkCoder coder_;
+  std::int64_t swapped_together_;
+  std::vector<std::byte> fill_element_;
+  std::unique_ptr<std::byte[]> buffer_;  // what is read
+  std::int64_t room_ = 0;
+};
+
+// The form of an array's chunks: the stored extents from the slowest dimension to the fastest.
+[[nodiscard]] ChunkForm chunk_form(const ExtentMap& map);
+
+// Writes a file of a single chunk so that readers see it whole or what was there before: under
+// another name, then renamed. Durable where asked for, but for its name: that is up to whoever
+// syncs the folder.
+Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable);
+
+}  // namespace weir::storage

@@ -1,0 +1,123 @@
+#include "storage/encoded/encoded_section.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "storage/encoded/encoded_array.hpp"
+#include "storage/serial/chunk_sections.hpp"
+#include "storage/serial/spans.hpp"
+
+namespace weir::storage {
+namespace {
+
+// Decoded chunks, one after the other in the same memory.
+class ChunkMemory {
+ public:
+  explicit ChunkMemory(const EncodedArray& array)
+      : bytes_(static_cast<std::size_t>(array.chunk_bytes())),
+        data_(new (std::nothrow) std::byte[bytes_]) {}
+
+  [[nodiscard]] Status status() const {
+    if (data_) return {};
+    Error error = invalid_argument(fmt::format("no memory for a chunk of {} bytes", bytes_));
+    error.code = ErrorCode::insufficient;
+    return error;
+  }
+  [[nodiscard]] std::span<std::byte> elements() const { return {data_.get(), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  std::unique_ptr<std::byte[]> data_;
+};
+
+Result<array::Layout> layout_in_memory(const ExtentMap& map) {
+  return array::Layout::packed(map.encoded()->stored_extents, map.type.bytes(), map.order);
+}
+
+bool covers(const array::Section& part, const array::Box& box) {
+  for (int d = 0; d < part.dimensions(); ++d) {
+    if (part.count[d] != box.extent[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status read_encoded_section(const StoredArray& array, const array::Section& section,
+                            std::byte* data, const array::Layout& memory, DataFileCache& files) {
+  auto encoded = EncodedArray::create(array, files);
+  if (!encoded) return encoded.error();
+  const auto layout = layout_in_memory(array.map);
+  if (!layout) return layout.error();
+  const ChunkMemory chunk_memory(encoded.value());
+  if (Status status = chunk_memory.status(); !status.ok()) return status;
+  const array::ChunkGrid& grid = array.map.encoded()->grid;
+  array::ChunksMeeting meeting(grid, array::Region(section));
+  for (std::int64_t chunk = 0; meeting.next(chunk);) {
+    const StoredPart part = part_in_box(section, grid.box(chunk));
+    bool there = false;
+    Status status = encoded.value().read(chunk, chunk_memory.elements(), there);
+    if (!status.ok()) return status;
+    const auto copy = copy_to_memory(part.section, layout.value(), part.memory_at, memory);
+    if (there) {
+      copy.run(chunk_memory.elements().data(), data);
+      continue;
+    }
+    const std::vector<std::byte>& fill = encoded.value().fill_element();
+    const auto size = static_cast<std::int64_t>(fill.size());
+    for_each_target_run(copy, [&](std::int64_t offset, std::int64_t bytes) {
+      for (std::int64_t at = 0; at < bytes; at += size) {
+        std::memcpy(data + offset + at, fill.data(), fill.size());
+      }
+    });
+  }
+  return {};
+}
+
+Status write_encoded_section(const StoredArray& array, const array::Section& section,
+                             const std::byte* data, const array::Layout& memory,
+                             DataFileCache& files) {
+  const EncodedChunks& chunks = *array.map.encoded();
+  if (!std::holds_alternative<FilePerChunk>(chunks.places)) {
+    Error error = invalid_argument(
+        fmt::format("array \"{}\": encoded chunks that are no files of their own are not written "
+                    "section by section",
+                    printable(array.description.name)));
+    error.code = ErrorCode::unsupported;
+    return error;
+  }
+  auto encoded = EncodedArray::create(array, files);
+  if (!encoded) return encoded.error();
+  const auto layout = layout_in_memory(array.map);
+  if (!layout) return layout.error();
+  const ChunkMemory chunk_memory(encoded.value());
+  if (Status status = chunk_memory.status(); !status.ok()) return status;
+  array::ChunksMeeting meeting(chunks.grid, array::Region(section));
+  for (std::int64_t chunk = 0; meeting.next(chunk);) {
+    const array::Box box = chunks.grid.box(chunk);
+    const StoredPart part = part_in_box(section, box);
+    const std::span<std::byte> elements = chunk_memory.elements();
+    bool there = false;
+    if (!covers(part.section, box)) {
+      Status status = encoded.value().read(chunk, elements, there);
+      if (!status.ok()) return status;
+    }
+    // At upper edges with elements outside the array.
+    if (!there && part.section.count != chunks.stored_extents) encoded.value().fill(elements);
+    copy_from_memory(part.section, layout.value(), part.memory_at, memory)
+        .run(data, elements.data());
+    const auto bytes = encoded.value().encode(elements);
+    if (!bytes) return bytes.error();
+    Status written = write_chunk_file(array.map.files.path(chunk), bytes.value().bytes, false);
+    if (!written.ok()) return written;
+  }
+  return {};
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,27 @@
+// Sections of arrays in encoded chunks, in one process: what read_section() and write_section() of
+// src/storage/serial do for them.
+#pragma once
+
+#include <cstddef>
+
+#include "array/layout.hpp"
+#include "array/section.hpp"
+#include "common/status.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/serial/data_file_cache.hpp"
+
+namespace weir::storage {
+
+// Decodes every chunk that the section meets, one at a time. The section is not empty.
+Status read_encoded_section(const StoredArray& array, const array::Section& section,
+                            std::byte* data, const array::Layout& memory, DataFileCache& files);
+
+// A chunk that the section does not cover whole is decoded, changed and encoded again; processes
+// that write at the same time have to write to other chunks. Each chunk is replaced by renaming.
+// Fails where chunks are not files of their own: places of others are known by who has the file's
+// header.
+Status write_encoded_section(const StoredArray& array, const array::Section& section,
+                             const std::byte* data, const array::Layout& memory,
+                             DataFileCache& files);
+
+}  // namespace weir::storage

@@ -1,0 +1,199 @@
+// Arrays in encoded chunks, through sections: written in parts, read back, opened again; what is
+// missing, damaged or hostile.
+#include "storage/encoded/encoded_section.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "storage/codecs/codec_steps.hpp"
+#include "storage/encoded/encoded_array.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/serial/read_section.hpp"
+#include "storage/serial/write_section.hpp"
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::ElementKind;
+using array::Indices;
+using array::Layout;
+using array::Section;
+using array::Shape;
+
+// Whole numbers, so that they are the same after zfp with a tolerance below 1.
+std::vector<double> some_numbers(const Shape& shape) {
+  std::vector<double> numbers(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i % 251);
+  return numbers;
+}
+
+Section all_of(const Shape& shape) {
+  Section section;
+  for (const std::int64_t extent : shape.extents()) {
+    section.start.push_back(0);
+    section.count.push_back(extent);
+    section.stride.push_back(1);
+  }
+  return section;
+}
+
+Layout memory_of(const Section& section) {
+  return Layout::packed(section.count, sizeof(double), array::Order::row_major).value();
+}
+
+Status write_all(const StoredArray& array, const std::vector<double>& numbers) {
+  DataFileCache files(DataFileCache::Use::writing);
+  const Section section = all_of(array.map.shape);
+  return write_section(array, section, reinterpret_cast<const std::byte*>(numbers.data()),
+                       memory_of(section), files);
+}
+
+Status read(const StoredArray& array, const Section& section, std::vector<double>& numbers) {
+  DataFileCache files(DataFileCache::Use::reading);
+  std::int64_t elements = 1;
+  for (const std::int64_t count : section.count) elements *= count;
+  numbers.assign(static_cast<std::size_t>(elements), -1);
+  return read_section(array, section, reinterpret_cast<std::byte*>(numbers.data()),
+                      memory_of(section), files);
+}
+
+class ZarrCodecs : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    description_.codecs = parse_pipeline(GetParam()).value();
+    for (const Codec& codec : description_.codecs) {
+      if (!has_library(codec)) GTEST_SKIP() << "this build has no library for it";
+    }
+  }
+  [[nodiscard]] std::string path() const { return folder_.path("a.zarr"); }
+  void lay_out() {
+    const auto room = find_format("zarr").value()->lay_out({.arrays = {description_}}, path());
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    ASSERT_TRUE(commit(path(), room.value().update, StepDurability::none).ok());
+    open();
+  }
+  void open() {
+    const auto map = find_format("zarr").value()->open(path());
+    ASSERT_TRUE(map.ok());
+    const auto found = map.value().get("a");
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    array_ = *found.value();
+  }
+
+  TestFolder folder_;
+  ArrayDescription description_{
+      .name = "a", .shape = Shape::create({11, 9}).value(), .chunk_extents = Indices{4, 5}};
+  StoredArray array_{description_,
+                     {.shape = description_.shape,
+                      .type = description_.type,
+                      .files = DataFiles::one(""),
+                      .extents = {}}};
+};
+
+TEST_P(ZarrCodecs, KeepsWhatWasWrittenInParts) {
+  for (const array::Order order : {array::Order::row_major, array::Order::column_major}) {
+    std::filesystem::remove_all(path());
+    description_.order = order;
+    lay_out();
+    ASSERT_NE(array_.map.encoded(), nullptr);
+    EXPECT_EQ(pipeline_text(array_.description.codecs).substr(0, 3),
+              pipeline_text(description_.codecs).substr(0, 3));
+    auto expected = some_numbers(description_.shape);
+    const Status written = write_all(array_, expected);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    std::mt19937 random(5);
+    for (int turn = 0; turn < 8; ++turn) {
+      Section section;
+      for (const std::int64_t extent : description_.shape.extents()) {
+        section.start.push_back(std::uniform_int_distribution<std::int64_t>(0, extent / 2)(random));
+        section.stride.push_back(1 + turn % 2);
+        section.count.push_back(extent / 4);
+      }
+      const std::vector<double> numbers(
+          static_cast<std::size_t>(section.count[0] * section.count[1]), 1000.0 + turn);
+      DataFileCache files(DataFileCache::Use::writing);
+      ASSERT_TRUE(write_section(array_, section, reinterpret_cast<const std::byte*>(numbers.data()),
+                                memory_of(section), files)
+                      .ok());
+      for (std::int64_t i = 0; i < section.count[0]; ++i) {
+        for (std::int64_t j = 0; j < section.count[1]; ++j) {
+          const std::int64_t row = section.start[0] + i * section.stride[0];
+          const std::int64_t column = section.start[1] + j * section.stride[1];
+          expected[static_cast<std::size_t>(row * 9 + column)] = 1000.0 + turn;
+        }
+      }
+      std::vector<double> is;
+      open();
+      ASSERT_TRUE(read(array_, all_of(description_.shape), is).ok());
+      EXPECT_EQ(is, expected);
+    }
+  }
+}
+
+TEST_P(ZarrCodecs, GivesTheFillValueWhereNothingIs) {
+  const double fill = 7;
+  description_.fill.resize(sizeof(fill));
+  std::memcpy(description_.fill.data(), &fill, sizeof(fill));
+  lay_out();
+  auto numbers = some_numbers(description_.shape);
+  ASSERT_TRUE(write_all(array_, numbers).ok());
+  std::filesystem::remove(array_.map.files.path(3));
+  for (std::int64_t row = 4; row < 8; ++row) {
+    for (std::int64_t column = 5; column < 9; ++column) {
+      numbers[static_cast<std::size_t>(row * 9 + column)] = fill;
+    }
+  }
+  std::vector<double> is;
+  ASSERT_TRUE(read(array_, all_of(description_.shape), is).ok());
+  EXPECT_EQ(is, numbers);
+}
+
+TEST_P(ZarrCodecs, NamesFileAndChunkOfDamage) {
+  lay_out();
+  ASSERT_TRUE(write_all(array_, some_numbers(description_.shape)).ok());
+  const std::string file = array_.map.files.path(2);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  std::vector<double> is;
+  const Status status = read(array_, all_of(description_.shape), is);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().text().find("chunk 2"), std::string::npos) << status.error().text();
+  EXPECT_NE(status.error().text().find(file), std::string::npos) << status.error().text();
+  // No file's length makes the reader allocate as much.
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
+  EXPECT_FALSE(read(array_, all_of(description_.shape), is).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Zarr, ZarrCodecs,
+                         testing::Values("zstd", "blosc:zstd:3:bit", "gzip", "crc32c",
+                                         "shuffle,zstd,crc32c", "zfp:0.01,crc32c"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
+
+TEST(CodecsOfFormats, AreRefusedByNameWhereTheFormatHasNone) {
+  const TestFolder folder;
+  ArrayDescription one{.name = "a", .shape = Shape::create({8}).value()};
+  one.codecs = parse_pipeline("crc32c").value();
+  const auto laid_out = find_format("cdf5").value()->lay_out({.arrays = {one}}, folder.path("a"));
+  ASSERT_FALSE(laid_out.ok());
+  EXPECT_NE(laid_out.error().text().find("crc32c"), std::string::npos);
+  one.codecs = parse_pipeline("fletcher32").value();
+  const auto zarr = find_format("zarr").value()->lay_out({.arrays = {one}}, folder.path("b"));
+  ASSERT_FALSE(zarr.ok());
+  EXPECT_NE(zarr.error().text().find("fletcher32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir::storage

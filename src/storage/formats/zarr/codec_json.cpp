@@ -1,0 +1,136 @@
+#include "storage/formats/zarr/codec_json.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weir::storage {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 6> known = {"shuffle", "gzip", "zstd",
+                                                   "blosc",   "zfp",  "crc32c"};
+constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4hc",
+                                                         "snappy",  "zlib", "zstd"};
+constexpr std::array<std::string_view, 3> shuffles = {"noshuffle", "shuffle", "bitshuffle"};
+
+Json named(const char* name, Json configuration) {
+  return {{"name", name}, {"configuration", std::move(configuration)}};
+}
+
+struct JsonOf {
+  std::int64_t type_bytes;
+
+  Json operator()(const ShuffleCodec& codec) const {
+    return named("numcodecs.shuffle",
+                 {{"elementsize", codec.element_bytes > 0 ? codec.element_bytes : type_bytes}});
+  }
+  Json operator()(const DeflateCodec& codec) const {
+    return named("gzip", {{"level", codec.level}});
+  }
+  Json operator()(const ZstdCodec& codec) const {
+    return named("zstd", {{"level", codec.level}, {"checksum", codec.checksum}});
+  }
+  Json operator()(const BloscCodec& codec) const {
+    return named("blosc", {{"cname", compressors.at(static_cast<std::size_t>(codec.compressor))},
+                           {"clevel", codec.level},
+                           {"shuffle", shuffles.at(static_cast<std::size_t>(codec.shuffle))},
+                           {"typesize", codec.element_bytes > 0 ? codec.element_bytes : type_bytes},
+                           {"blocksize", codec.block_bytes}});
+  }
+  Json operator()(const Blosc2Codec& /*codec*/) const { return nullptr; }
+  Json operator()(const ZfpCodec& codec) const {
+    constexpr int fixed_accuracy = 4;  // zfp's numbers of its modes
+    constexpr int reversible = 5;
+    return named("numcodecs.zfpy", {{"mode", codec.tolerance > 0 ? fixed_accuracy : reversible},
+                                    {"tolerance", codec.tolerance > 0 ? codec.tolerance : -1.0},
+                                    {"rate", -1},
+                                    {"precision", -1}});
+  }
+  Json operator()(const Crc32cCodec& /*codec*/) const { return {{"name", "crc32c"}}; }
+  Json operator()(const Fletcher32Codec& /*codec*/) const { return nullptr; }
+};
+
+// Reads members of a configuration; wrong ones are remembered, missing ones keep their default.
+class Configuration {
+ public:
+  explicit Configuration(const Json& json) : json_(json) {}
+
+  template <typename Number>
+  void number(const char* name, Number& value) {
+    const auto found = json_.find(name);
+    if (found == json_.end()) return;
+    constexpr std::int64_t most = 1 << 30;
+    fine = fine && found->is_number_integer() && found->get<double>() <= most &&
+           found->get<double>() >= -most;
+    if (fine) value = found->get<Number>();
+  }
+  template <typename Choice, std::size_t count>
+  void choice(const char* name, const std::array<std::string_view, count>& names, Choice& value) {
+    const auto found = json_.find(name);
+    if (found == json_.end()) return;
+    const std::string text = found->is_string() ? found->get<std::string>() : std::string();
+    const auto* const which = std::find(names.begin(), names.end(), text);
+    fine = fine && which != names.end();
+    if (fine) value = static_cast<Choice>(which - names.begin());
+  }
+
+  bool fine = true;
+
+ private:
+  const Json& json_;
+};
+
+}  // namespace
+
+std::span<const std::string_view> zarr_codecs() { return known; }
+
+nlohmann::ordered_json zarr_codec(const Codec& codec, const array::ElementType& type) {
+  return std::visit(JsonOf{type.bytes()}, codec);
+}
+
+std::optional<Codec> parse_zarr_codec(const std::string& name,
+                                      const nlohmann::ordered_json& configuration) {
+  if (!configuration.is_object()) return std::nullopt;
+  Configuration from(configuration);
+  Codec codec;
+  if (name == "zstd") {
+    ZstdCodec zstd;
+    from.number("level", zstd.level);
+    // What this asks of libraries that Weir may not have is not in the file.
+    zstd.level = std::clamp(zstd.level, -7, 22);
+    const auto checksum = configuration.find("checksum");
+    zstd.checksum = checksum != configuration.end() && *checksum == true;
+    codec = zstd;
+  } else if (name == "blosc") {
+    BloscCodec blosc;
+    from.choice("cname", compressors, blosc.compressor);
+    from.number("clevel", blosc.level);
+    from.choice("shuffle", shuffles, blosc.shuffle);
+    from.number("typesize", blosc.element_bytes);
+    from.number("blocksize", blosc.block_bytes);
+    codec = blosc;
+  } else if (name == "gzip") {
+    DeflateCodec gzip{.gzip = true};
+    from.number("level", gzip.level);
+    codec = gzip;
+  } else if (name == "crc32c") {
+    codec = Crc32cCodec();
+  } else if (name == "numcodecs.shuffle") {
+    ShuffleCodec shuffle{.element_bytes = 4};  // numcodecs' default
+    from.number("elementsize", shuffle.element_bytes);
+    codec = shuffle;
+  } else if (name == "numcodecs.zfpy" || name == "zfpy") {
+    ZfpCodec zfp{.header = true};
+    const auto tolerance = configuration.find("tolerance");
+    if (tolerance != configuration.end() && tolerance->is_number()) {
+      zfp.tolerance = std::max(0.0, tolerance->get<double>());
+    }
+    codec = zfp;
+  } else {
+    return std::nullopt;
+  }
+  return from.fine ? std::optional(codec) : std::nullopt;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,26 @@
+// Codecs of bytes as Zarr's documents have them. Those whose names begin with numcodecs are
+// zarr-python's, not the specification's: zfp and shuffling.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "array/element_type.hpp"
+#include "storage/codecs/codec.hpp"
+
+namespace weir::storage {
+
+// The names of the codecs that a Zarr array may have.
+[[nodiscard]] std::span<const std::string_view> zarr_codecs();
+
+// A codec that is in zarr_codecs(), of an array of this type.
+[[nodiscard]] nlohmann::ordered_json zarr_codec(const Codec& codec, const array::ElementType& type);
+
+// Nothing for what is none of these, or has parameters that are none.
+[[nodiscard]] std::optional<Codec> parse_zarr_codec(const std::string& name,
+                                                    const nlohmann::ordered_json& configuration);
+
+}  // namespace weir::storage
