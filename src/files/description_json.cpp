@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -80,12 +81,18 @@ Json array_of(const storage::StoredArray& stored) {
 // ---- From JSON --------------------------------------------------------------------------------
 
 // The first thing found wrong; what was read until then is thrown away.
-struct Wrong {
-  Error error;
+class Wrong : public std::exception {
+ public:
+  explicit Wrong(Error error) : error_(std::move(error)) {}
+  [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
+  [[nodiscard]] const Error& error() const { return error_; }
+
+ private:
+  Error error_;
 };
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Wrong{invalid_argument("the description of the file " + what)};
+  throw Wrong(invalid_argument("the description of the file " + what));
 }
 
 const Json& member(const Json& object, const char* name, const std::string& where) {
@@ -188,9 +195,9 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
                   "fill", "byte_order", "attributes"},
                  where);
   const auto shape = array::Shape::create(indices_from(member(value, "shape", where), where));
-  if (!shape) throw Wrong{shape.error()};
+  if (!shape) throw Wrong(shape.error());
   const auto type = array::ElementType::parse(text_of(member(value, "type", where), where));
-  if (!type) throw Wrong{type.error()};
+  if (!type) throw Wrong(type.error());
   ArrayDescription one{.name = name, .shape = shape.value(), .type = type.value()};
   if (const Json* const order = optional_member(value, "order")) {
     const std::string told = text_of(*order, where);
@@ -262,7 +269,7 @@ Result<storage::FileDescription> parse_description(std::string_view text) {
     }
     return file;
   } catch (const Wrong& wrong) {
-    return wrong.error;
+    return wrong.error();
   }
 }
 
