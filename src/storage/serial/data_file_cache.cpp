@@ -37,22 +37,26 @@ Result<File> open_file(const std::string& path, DataFileCache::Use use, std::int
 
 }  // namespace
 
+std::shared_ptr<const File> DataFileCache::find(const std::string& path) {
+  const auto found = by_path_.find(path);
+  if (found == by_path_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return entries_.front().file;
+}
+
 Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
                                                        std::int64_t bytes_when_made) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = by_path_.find(path); found != by_path_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return entries_.front().file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto file = find(path)) return file;
   }
+  // Opening may wait for a server; other threads go on meanwhile.
   auto opened = open_file(path, use_, bytes_when_made);
   if (!opened) return opened.error();
+  const std::lock_guard lock(mutex_);
+  if (auto file = find(path)) return file;
   if (entries_.size() >= most_open) {
-    // What is closed here is no longer known to sync().
-    if (use_ == Use::writing) {
-      if (Status durable = make_durable(*entries_.back().file); !durable.ok()) {
-        return durable.error();
-      }
-    }
+    closed_unsynced_ = closed_unsynced_ || use_ == Use::writing;
     by_path_.erase(entries_.back().path);
     entries_.pop_back();
   }
@@ -63,6 +67,13 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
 
 Status DataFileCache::sync() {
   const std::lock_guard lock(mutex_);
+  if (closed_unsynced_) {
+    // Thousands of files of chunks: one commit of the file system instead of one for each.
+    const File& one = *entries_.front().file;
+    if (::syncfs(one.descriptor()) != 0) return system_failure("syncfs", one.path(), -1, errno);
+    closed_unsynced_ = false;
+    return {};
+  }
   for (const Entry& one : entries_) {
     if (Status durable = make_durable(*one.file); !durable.ok()) return durable;
   }

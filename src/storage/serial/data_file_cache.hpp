@@ -23,7 +23,7 @@ class DataFileCache {
   // The file, open as long as the result lives. Writing, a file that is missing is made
   // `bytes_when_made` long when that is not 0; reading, a missing file is an error with ENOENT.
   Result<std::shared_ptr<const File>> get(const std::string& path, std::int64_t bytes_when_made);
-  // Makes durable what was written through this cache.
+  // Makes durable what was written through this cache; its files are of one file system.
   Status sync();
 
  private:
@@ -32,10 +32,14 @@ class DataFileCache {
     std::shared_ptr<const File> file;
   };
 
+  // The open file, or null. Under the mutex.
+  std::shared_ptr<const File> find(const std::string& path);
+
   Use use_;
   std::mutex mutex_;
   std::list<Entry> entries_;  // the one used last first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_path_;
+  bool closed_unsynced_ = false;  // files that were written to
 };
 
 }  // namespace weir::storage
