@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/codecs/codec.hpp"
+
 namespace weir::files {
 namespace {
 
@@ -74,6 +76,7 @@ Json array_of(const storage::StoredArray& stored) {
           {"shards", list_or_null(one.shard_extents)},
           {"dimension_names", one.dimension_names},
           {"fill", fill_of(one.fill)},
+          {"codecs", one.codecs.empty() ? Json() : Json(storage::pipeline_text(one.codecs))},
           {"byte_order", stored.map.byte_order == storage::ByteOrder::little ? "little" : "big"},
           {"attributes", attributes_of(one.attributes)}};
 }
@@ -192,7 +195,7 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
   const std::string where = fmt::format("array \"{}\"", storage::printable(name));
   refuse_unknown(value,
                  {"name", "shape", "type", "order", "grows", "chunks", "shards", "dimension_names",
-                  "fill", "byte_order", "attributes"},
+                  "fill", "codecs", "byte_order", "attributes"},
                  where);
   const auto shape = array::Shape::create(indices_from(member(value, "shape", where), where));
   if (!shape) throw Wrong(shape.error());
@@ -221,6 +224,11 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
     one.dimension_names = list_from(*names, where, text_of);
   }
   if (const Json* const fill = optional_member(value, "fill")) one.fill = fill_from(*fill, where);
+  if (const Json* const codecs = optional_member(value, "codecs")) {
+    auto pipeline = storage::parse_pipeline(text_of(*codecs, where));
+    if (!pipeline) throw Wrong(pipeline.error());
+    one.codecs = std::move(pipeline).value();
+  }
   if (const Json* const attributes = optional_member(value, "attributes")) {
     one.attributes = list_from(*attributes, where, attribute_from);
   }

@@ -56,7 +56,7 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
   const std::lock_guard lock(mutex_);
   if (auto file = find(path)) return file;
   if (entries_.size() >= most_open) {
-    closed_unsynced_ = closed_unsynced_ || use_ == Use::writing;
+    if (use_ == Use::writing) unsynced_ = entries_.back().path;
     by_path_.erase(entries_.back().path);
     entries_.pop_back();
   }
@@ -65,18 +65,26 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
   return entries_.front().file;
 }
 
+void DataFileCache::written(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  unsynced_ = path;
+}
+
 Status DataFileCache::sync() {
   const std::lock_guard lock(mutex_);
-  if (closed_unsynced_) {
-    // Thousands of files of chunks: one commit of the file system instead of one for each.
-    const File& one = *entries_.front().file;
-    if (::syncfs(one.descriptor()) != 0) return system_failure("syncfs", one.path(), -1, errno);
-    closed_unsynced_ = false;
+  if (unsynced_.empty()) {
+    for (const Entry& one : entries_) {
+      if (Status durable = make_durable(*one.file); !durable.ok()) return durable;
+    }
     return {};
   }
-  for (const Entry& one : entries_) {
-    if (Status durable = make_durable(*one.file); !durable.ok()) return durable;
+  // Thousands of files of chunks: one commit of the file system instead of one for each.
+  auto one = File::open(unsynced_, {});
+  if (!one) return one.error();
+  if (::syncfs(one.value().descriptor()) != 0) {
+    return system_failure("syncfs", unsynced_, -1, errno);
   }
+  unsynced_.clear();
   return {};
 }
 
