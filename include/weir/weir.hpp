@@ -38,6 +38,9 @@ class Failure : public std::runtime_error {
   int code_;
 };
 
+// The version of the library, "0.1.0".
+[[nodiscard]] inline std::string version() { return weir_version(); }
+
 using Extents = std::vector<std::int64_t>;
 
 // The name of a C++ type as an element type; structures that can be copied byte by byte are
@@ -113,6 +116,7 @@ class OpenSession {
   }
   [[nodiscard]] weir_session* get() const { return handle_; }
   void close() { checked(weir_session_close(&handle_)); }
+  void abandon() { weir_session_abandon(&handle_); }
 
  private:
   weir_session* handle_;
@@ -207,8 +211,11 @@ concept Elements = std::ranges::contiguous_range<Data> &&
 
 class Array {
  public:
+  [[nodiscard]] std::size_t dimensions() const {
+    return static_cast<std::size_t>(detail::checked(weir_array_dimensions(get())));
+  }
   [[nodiscard]] Extents shape() const {
-    Extents extents(static_cast<std::size_t>(detail::checked(weir_array_dimensions(get()))));
+    Extents extents(dimensions());
     detail::checked(weir_array_shape(get(), extents.data()));
     return extents;
   }
@@ -216,6 +223,9 @@ class Array {
     const char* const name = weir_array_element_type(get());
     if (name == nullptr) throw Failure(WEIR_E_ARGUMENT);
     return name;
+  }
+  [[nodiscard]] std::int64_t element_bytes() const {
+    return detail::checked(weir_array_element_bytes(get()));
   }
 
   // `data` is this rank's part of the array, all of it, and says what lies where by `memory`.
@@ -403,6 +413,8 @@ class Session {
     return figures;
   }
   void close() { session_->close(); }
+  // Gives the session up without waiting for any other rank; see weir_session_abandon. Local.
+  void abandon() { session_->abandon(); }
   [[nodiscard]] weir_session* get() const { return session_->get(); }
 
  private:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
-    from weir._core.session import Array, Distribution, Request, Session
+    from weir._core.session import Array, Distribution, Request, Session, library_version
     from weir.files import StoredArray, StoredFile, StoredGroup, open  # noqa: A004
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "StoredFile",
     "StoredGroup",
     "UnsupportedError",
+    "library_version",
     "open",
 ]
 

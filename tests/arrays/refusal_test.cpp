@@ -307,5 +307,14 @@ TEST(NullHandles, AreRefusedByThemselves) {
   weir_session_abandon(nullptr);
 }
 
+TEST_F(Refusal, AnAbandonedSessionRefusesWhatIsLeftOfIt) {
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution({4, 3}, "BLOCK, *");
+  session.abandon();
+  EXPECT_THROW(static_cast<void>(rows.elements()), Failure);
+  EXPECT_THROW(session.close(), Failure);
+  EXPECT_EQ(version(), weir_version());
+}
+
 }  // namespace
 }  // namespace weir::test

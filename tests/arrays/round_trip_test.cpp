@@ -256,6 +256,8 @@ TEST_F(RoundTrip, ChunksInOneFileAndInSeveral) {
       auto again = session.open(path("a"), {.read_only = 1, .reserved_flags = 0, .reserved = {}});
       EXPECT_EQ(again.shape(), shape);
       EXPECT_EQ(again.element_type(), "float32");
+      EXPECT_EQ(again.dimensions(), shape.size());
+      EXPECT_EQ(again.element_bytes(), 4);
       std::vector<float> part(columns.elements());
       again.read(columns, part);
       EXPECT_EQ(part, numbered_part<float>(columns, shape));

@@ -36,6 +36,7 @@ def element_types(folder: Path) -> None:
             whole = numbered((7, 6), name)
             array = session.create(str(folder / name), whole.shape, name)
             assert array.dtype == whole.dtype
+            assert (array.dimensions, array.element_bytes) == (whole.ndim, whole.itemsize)
             array.write(rows, part_of(whole, rows))
             np.testing.assert_array_equal(array.read(columns), part_of(whole, columns))
             array.close()

@@ -52,6 +52,11 @@ def communicator_for_c(communicator: MPI.Comm) -> Any:
     return kind.from_address(MPI._addressof(communicator))
 
 
+def library_version() -> str:
+    """The version of libweir.so."""
+    return str(c.library().weir_version().decode())
+
+
 class Distribution:
     """Which elements each rank holds in memory; made by `Session.distribution`."""
 
@@ -126,6 +131,16 @@ class Array:
         if name is None:
             checked(-1)
         return str(name.decode())
+
+    @property
+    def element_bytes(self) -> int:
+        """The bytes of one element."""
+        return checked(c.library().weir_array_element_bytes(self.handle))
+
+    @property
+    def dimensions(self) -> int:
+        """How many dimensions the array has."""
+        return checked(c.library().weir_array_dimensions(self.handle))
 
     @property
     def dtype(self) -> np.dtype[Any]:
