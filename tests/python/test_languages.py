@@ -1,0 +1,106 @@
+"""docs/languages.md against the headers, the classes and the module that it speaks of."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import weir
+
+CLONE = Path(__file__).parent.parent.parent
+PAGE = (CLONE / "docs" / "languages.md").read_text()
+C_HEADER = (CLONE / "include" / "weir" / "weir.h").read_text()
+CPP_HEADER = (CLONE / "include" / "weir" / "weir.hpp").read_text()
+FORTRAN = "".join(
+    re.sub(r"!.*", "", path.read_text()) for path in (CLONE / "src" / "fortran").glob("*.[fF]90")
+)
+PYTHON_CLASSES = {
+    "session": weir.Session,
+    "distribution": weir.Distribution,
+    "array": weir.Array,
+    "request": weir.Request,
+}
+NOT_CALLS = {"handle", "session", "dimensions"}
+"""What objects carry beside their calls, in Python."""
+
+
+def columns() -> list[list[str]]:
+    """The code of the tables with four languages, by language; code of one cell is joined."""
+    languages: list[list[str]] = [[], [], [], []]
+    tables = PAGE.split("## If you know")[0]
+    for row in re.findall(r"^\| (.*) \|$", tables, re.MULTILINE):
+        cells = [" ".join(re.findall(r"`([^`]+)`", cell)) for cell in row.split(" | ")[1:]]
+        if len(cells) == len(languages):
+            for language, cell in zip(languages, cells, strict=True):
+                language.append(cell)
+    return languages
+
+
+C, CPP, PYTHON, FORTRAN_CALLS = (" ".join(cells) for cells in columns())
+
+
+def names(text: str, pattern: str) -> set[str]:
+    return set(re.findall(pattern, text, re.MULTILINE))
+
+
+def cpp_members(kind: str) -> set[str]:
+    """Public member functions of a class of weir.hpp, but constructors and get()."""
+    (body,) = re.findall(rf"^class {kind} {{\n public:\n(.*?)^(?: private:|}};)", CPP_HEADER,
+                         re.MULTILINE | re.DOTALL)  # fmt: skip
+    found = names(body, r"^  (?:\[\[nodiscard\]\] )?[\w:<>]+ (\w+)\(")
+    return found - {"get", kind}
+
+
+def test_every_c_call_is_in_the_table_and_the_other_way_round() -> None:
+    declared = names(re.sub(r"/\*.*?\*/", "", C_HEADER, flags=re.DOTALL), r"\b(weir_\w+)\(")
+    shown = names(C, r"\b(weir_\w+)\(")
+    assert declared - shown == set(), "missing in docs/languages.md"
+    assert shown - declared == set(), "not declared in weir.h"
+
+
+def test_every_cpp_call_is_in_the_table_and_the_other_way_round() -> None:
+    for name, kind in (("session", "Session"), ("distribution", "Distribution"),
+                       ("array", "Array"), ("request", "Request")):  # fmt: skip
+        members = cpp_members(kind)
+        shown = names(CPP, rf"\b{name}\.(\w+)[<(]")
+        assert members - shown == set(), f"missing in docs/languages.md, of {kind}"
+        assert shown - members == set(), f"not in weir.hpp, of {kind}"
+    for name in names(CPP, r"weir::(\w+)"):
+        assert re.search(rf"\b(?:class|struct|using|std::string) {name}\b", CPP_HEADER), name
+
+
+def test_every_python_call_is_in_the_table_and_the_other_way_round() -> None:
+    for name, kind in PYTHON_CLASSES.items():
+        public = {member for member in vars(kind) if not member.startswith("_")}
+        shown = names(PYTHON, rf"\b{name}\.(\w+)")
+        assert public - shown - NOT_CALLS == set(), f"missing in docs/languages.md, of {kind}"
+        assert shown - public == set(), f"not in {kind}"
+    for name in names(PYTHON, r"\bweir\.(\w+)"):
+        assert hasattr(weir, name), name
+    opening = inspect.signature(weir.Session).parameters
+    assert set(re.findall(r"Session\(comm, (\w+)=", PYTHON)) <= set(opening)
+
+
+def test_every_fortran_call_is_in_the_table_and_the_other_way_round() -> None:
+    procedures = names(FORTRAN, r"(?:subroutine|function|interface) (weir_\w+)")
+    public = names(" ".join(re.findall(r"public ::(.*)", FORTRAN)), r"\b(weir_\w+)")
+    shown = names(FORTRAN_CALLS, r"\b(weir_\w+)\(")
+    assert procedures & public - shown == set(), "missing in docs/languages.md"
+    types = names(FORTRAN, r"type, public :: (weir_\w+)")
+    assert shown - procedures - types == set(), "not in the module weir"
+
+
+def test_every_c_call_has_its_fortran() -> None:
+    declared = names(re.sub(r"/\*.*?\*/", "", C_HEADER, flags=re.DOTALL), r"\b(weir_\w+)\(")
+    public = names(FORTRAN, r"\b(weir_\w+)")
+    assert declared - public == set()
+
+
+def test_the_names_beside_dra_and_panda_exist() -> None:
+    known = PAGE.split("## If you know", 1)[1]
+    for name in names(known, r"\b(weir_[a-z_]+)\b"):
+        assert re.search(rf"\b{name}\b", C_HEADER), name
+    for option in ("typical_request", "natural_chunks", "aggregators", "directories", "grid"):
+        assert f"`{option}`" in known
+        assert re.search(rf"\b{option}\b", C_HEADER), option
