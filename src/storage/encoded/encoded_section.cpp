@@ -6,7 +6,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -115,10 +114,8 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
         .run(data, elements.data());
     const auto bytes = encoded.value().encode(elements);
     if (!bytes) return bytes.error();
-    const std::string path = array.map.files.path(chunk);
-    Status written = write_chunk_file(path, bytes.value().bytes, false);
+    Status written = write_chunk_file(array.map.files.path(chunk), bytes.value().bytes, false);
     if (!written.ok()) return written;
-    files.written(path);
   }
   return {};
 }

@@ -1,0 +1,92 @@
+"""Disk Resident Arrays (of Global Arrays) and Weir: a whole array and sections, written and read.
+
+usage: array_dra.py [--directory D] [--ranks LIST] [--extent N] [--pairs N] [--hints LIST]
+                    [--sync none,step] [--program DRA]
+
+Both move the same square array of float64 from the same memory, in one job, in alternating order
+(bench/compare/dra/dra.c). With --sync step the files of both sides are synced within the time of a
+write; with none, both leave them to the page cache. --hints: both are told to expect requests of
+half of each dimension, as sections have it ("half"), or nothing ("none"). Ratios are DRA's time
+over Weir's, pair by pair; every element that is read is compared.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+from array_jobs import LAUNCHER
+from programs import CLONE, arguments, run
+
+GOAL = 2.0
+EDGE = 256
+"""Aligned sections begin and end at multiples of it."""
+
+Pairs = dict[str, list[tuple[float, float]]]
+"""By direction and part: seconds of DRA and of Weir, pair by pair."""
+
+
+def run_job(
+    program: Path, directory: Path, ranks: int, extent: int, pairs: int, sync: int, hint: int
+) -> Pairs:
+    """One job in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="array-dra-", dir=directory))
+    numbers = [str(n) for n in (extent, pairs, sync, hint)]
+    try:
+        told = run([*LAUNCHER.split(), "-n", str(ranks), str(program), str(folder), *numbers])
+    finally:
+        shutil.rmtree(folder)
+    found: Pairs = defaultdict(list)
+    for line in told.splitlines():
+        direction, part, dra, weir = line.split()
+        found[f"{part} {direction}"].append((float(dra), float(weir)))
+    return found
+
+
+def line(name: str, times: list[tuple[float, float]]) -> str:
+    """Medians in ms, and the ratios."""
+    ratios = [dra / weir for dra, weir in times]
+    median = statistics.median(ratios)
+    dra, weir = (statistics.median(column) * 1e3 for column in zip(*times, strict=True))
+    word = "reached" if median >= GOAL else "NOT REACHED"
+    return (
+        f"{name:<16} {dra:>9.1f} {weir:>9.1f}   {median:>6.2f} "
+        f"[{min(ratios):.2f}, {max(ratios):.2f}]  {word}"
+    )
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--directory", type=Path, default=Path.cwd())
+    parser.add_argument("--ranks", default="4")
+    parser.add_argument("--extent", type=int, default=4096, help="of both dimensions")
+    parser.add_argument("--hints", default="none,half")
+    parser.add_argument("--sync", default="none,step")
+    parser.add_argument(
+        "--program", type=Path, default=CLONE / "build/release/bench/compare/dra/dra"
+    )
+    given = parser.parse_args()
+    if not given.program.exists():
+        parser.error(f"{given.program} is not built: it needs Global Arrays for Open MPI")
+    hints = {"none": 0, "half": given.extent // 2 // EDGE * EDGE}
+    for ranks in (int(word) for word in given.ranks.split(",")):
+        for sync in given.sync.split(","):
+            for hint in given.hints.split(","):
+                print(
+                    f"\n{ranks} ranks, {given.extent} x {given.extent} float64, "
+                    f"sync {sync}, hint {hint}"
+                )
+                print(f"{'':<16} {'DRA ms':>9} {'Weir ms':>9}   ratio; the goal is {GOAL:g}")
+                found = run_job(
+                    given.program, given.directory, ranks, given.extent, given.pairs,
+                    {"none": 0, "step": 1}[sync], hints[hint],
+                )  # fmt: skip
+                for name, times in found.items():
+                    print(line(name, times), flush=True)
+
+
+if __name__ == "__main__":
+    main()
