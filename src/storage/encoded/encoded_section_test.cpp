@@ -15,6 +15,7 @@
 #include "storage/codecs/codec_steps.hpp"
 #include "storage/encoded/encoded_array.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/serial/open_any.hpp"
 #include "storage/serial/read_section.hpp"
 #include "storage/serial/write_section.hpp"
 #include "storage/test_folder.hpp"
@@ -194,6 +195,39 @@ TEST(CodecsOfFormats, AreRefusedByNameWhereTheFormatHasNone) {
   ASSERT_FALSE(zarr.ok());
   EXPECT_NE(zarr.error().text().find("fletcher32"), std::string::npos);
 }
+
+// Files of h5py with hdf5plugin, and of zarr-python: tests/formats/samples/make_samples.py.
+class ForeignFiles : public testing::TestWithParam<const char*> {};
+
+TEST_P(ForeignFiles, AreDecoded) {
+  if (std::string(GetParam()) == "filters.h5" && !find_format("hdf5").ok()) {
+    GTEST_SKIP() << "this build has no HDF5";
+  }
+  const auto opened = open_any(std::string(WEIR_SAMPLES "/") + GetParam());
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  for (const StoredArray& one : opened.value().map.arrays) {
+    ASSERT_NE(one.map.encoded(), nullptr) << one.description.name;
+    std::vector<double> numbers;
+    const Status status = read(one, all_of(one.map.shape), numbers);
+    ASSERT_TRUE(status.ok()) << status.error().text();
+    ASSERT_EQ(numbers.size(), 99U);
+    const double bound = one.description.name == "zfp" ? 0.01 : 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_NEAR(numbers[i], static_cast<double>(i), bound) << one.description.name;
+    }
+  }
+  for (const RefusedArray& one : opened.value().map.refused) {
+    // A codec that no build has, and those that this one has no library for.
+    EXPECT_TRUE(one.name == "lz4" || one.reason.find("no library") != std::string::npos)
+        << one.name << ": " << one.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, ForeignFiles, testing::Values("filters.h5", "codecs.zarr"),
+                         [](const auto& one) {
+                           const std::string name = one.param;
+                           return name.substr(name.find('.') + 1);
+                         });
 
 }  // namespace
 }  // namespace weir::storage

@@ -7,6 +7,7 @@
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
+#include "storage/formats/hdf5/filters.hpp"
 #include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
 #include "storage/formats/incomplete.hpp"
@@ -82,7 +83,8 @@ class Hdf5Format final : public Format {
             .dense = true,
             .chunks = true,
             .growing = true,
-            .fill = true};
+            .fill = true,
+            .codecs = hdf5_codecs()};
   }
 
   Result<Room> lay_out(const FileDescription& file, const std::string& path) const override {

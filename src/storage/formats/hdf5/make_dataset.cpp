@@ -2,6 +2,7 @@
 
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
+#include "storage/formats/hdf5/filters.hpp"
 
 namespace weir::storage {
 namespace {
@@ -18,13 +19,19 @@ std::vector<hsize_t> sizes_of(const array::Indices& extents, array::Order order)
 
 Hdf5Handle creation_of(const ArrayDescription& array, hid_t type) {
   Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+  // Encoded chunks get places when their lengths are known; until then readers see the fill value.
+  const bool encoded = !array.codecs.empty();
   bool fine =
-      H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY) >= 0 &&
-      H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER) >= 0 &&
+      H5Pset_alloc_time(creation.id(), encoded ? H5D_ALLOC_TIME_INCR : H5D_ALLOC_TIME_EARLY) >= 0 &&
+      H5Pset_fill_time(creation.id(), encoded ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
       H5Pset_attr_creation_order(creation.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0;
   if (array.chunk_extents) {
     const auto chunk = sizes_of(*array.chunk_extents, array.order);
     fine = fine && H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()) >= 0;
+  }
+  if (encoded) {
+    fine =
+        fine && set_hdf5_filters(creation.id(), array.codecs, {array.type, *array.chunk_extents});
   }
   if (!array.fill.empty()) {
     fine = fine && H5Pset_fill_value(creation.id(), type, array.fill.data()) >= 0;

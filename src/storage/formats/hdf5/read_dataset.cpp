@@ -10,6 +10,7 @@
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
+#include "storage/formats/hdf5/filters.hpp"
 
 namespace weir::storage {
 namespace {
@@ -56,17 +57,7 @@ Reason check_creation(const Hdf5File& file, hid_t creation) {
     default:
       return "its layout is unknown";
   }
-  const int filters = H5Pget_nfilters(creation);
-  if (filters == 0) return std::nullopt;
-  std::array<char, 64> name{};
-  unsigned flags = 0;
-  unsigned settings = 0;
-  std::size_t values = 0;
-  const H5Z_filter_t number = H5Pget_filter2(creation, 0, &flags, &values, nullptr, name.size() - 1,
-                                             name.data(), &settings);
-  return fmt::format("its chunks are filtered, by {} (filter {})",
-                     name.front() == '\0' ? "a filter without name" : printable(name.data()),
-                     static_cast<int>(number));
+  return std::nullopt;
 }
 
 std::variant<Layout, std::string> read_layout(const Hdf5File& file, hid_t dataset, hid_t creation) {
@@ -97,6 +88,7 @@ std::variant<Layout, std::string> read_layout(const Hdf5File& file, hid_t datase
     if (!layout.chunk) return "its chunks have another number of dimensions";
     H5D_alloc_time_t when = H5D_ALLOC_TIME_ERROR;
     layout.implicit_index = file.superblock >= 3 && most == sizes &&
+                            H5Pget_nfilters(creation) == 0 &&
                             H5Pget_alloc_time(creation, &when) >= 0 && when == H5D_ALLOC_TIME_EARLY;
   }
   return layout;
@@ -127,6 +119,34 @@ class ChunkReader {
     return std::nullopt;
   }
 
+  // Chunks that were encoded, of any length.
+  Reason read_encoded(EncodedTable& table) const {
+    const bool any = H5Dget_storage_size(dataset_) > 0;
+    if (any && grid_.chunks() > most_chunks_asked) {
+      return fmt::format("it has {} encoded chunks; at most {} are asked for", grid_.chunks(),
+                         most_chunks_asked);
+    }
+    std::vector<EncodedTable::Entry> entries;
+    for (std::int64_t chunk = 0; any && chunk < grid_.chunks(); ++chunk) {
+      hsize_t bytes = 0;
+      unsigned mask = 0;
+      haddr_t offset = HADDR_UNDEF;
+      if (Reason reason = ask_library(chunk, offset, bytes, mask)) return reason;
+      if (offset == HADDR_UNDEF) continue;
+      if (bytes > static_cast<hsize_t>(INT64_MAX) ||
+          !inside(file_, offset, static_cast<std::int64_t>(bytes))) {
+        return fmt::format("chunk {} lies outside the file", chunk);
+      }
+      entries.push_back({chunk,
+                         {.file = 0,
+                          .offset = static_cast<std::int64_t>(offset),
+                          .bytes = static_cast<std::int64_t>(bytes),
+                          .skipped = mask}});
+    }
+    table = EncodedTable(std::move(entries));
+    return std::nullopt;
+  }
+
   // In closed form; the last chunk and some between have to agree.
   Reason read_block(Places& places) const {
     constexpr std::int64_t asked = 5;
@@ -148,18 +168,23 @@ class ChunkReader {
 
  private:
   // HADDR_UNDEF: not in the file.
-  Reason ask(std::int64_t chunk, haddr_t& offset) const {
+  Reason ask_library(std::int64_t chunk, haddr_t& offset, hsize_t& bytes, unsigned& mask) const {
     const array::Indices coordinates = grid_.coordinates(chunk);
     std::array<hsize_t, array::max_dimensions> element{};
     for (int d = 0; d < coordinates.size(); ++d) {
       const std::int64_t corner = coordinates[d] * stored_[d];
       element.at(static_cast<std::size_t>(d)) = static_cast<hsize_t>(corner);
     }
-    unsigned mask = 0;
-    hsize_t bytes = 0;
     if (H5Dget_chunk_info_by_coord(dataset_, element.data(), &mask, &offset, &bytes) < 0) {
       return "the index of its chunks cannot be read";
     }
+    return std::nullopt;
+  }
+
+  Reason ask(std::int64_t chunk, haddr_t& offset) const {
+    unsigned mask = 0;
+    hsize_t bytes = 0;
+    if (Reason reason = ask_library(chunk, offset, bytes, mask)) return reason;
     if (offset == HADDR_UNDEF) return std::nullopt;
     if (mask != 0 || bytes != static_cast<hsize_t>(slot_bytes_)) {
       return fmt::format("chunk {} is stored in {} bytes instead of {}", chunk,
@@ -178,7 +203,8 @@ class ChunkReader {
   std::int64_t slot_bytes_;
 };
 
-Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout, ExtentMap& map) {
+Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout,
+                   const Pipeline& pipeline, ExtentMap& map) {
   const auto grid = array::ChunkGrid::create(layout.shape, *layout.chunk);
   if (!grid) return grid.error().message;
   const auto slot_bytes = bytes_of(*layout.chunk, map.type);
@@ -186,8 +212,14 @@ Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout, Ex
       !checked_multiply(*slot_bytes, std::max<std::int64_t>(1, grid.value().chunks()))) {
     return "its chunks do not fit into 63 bits";
   }
-  ChunkExtents chunks{grid.value(), layout.chunk, ChunkTable()};
   const ChunkReader reader(file, dataset, grid.value(), *layout.chunk, *slot_bytes);
+  if (!pipeline.empty()) {
+    EncodedTable table;
+    Reason reason = reader.read_encoded(table);
+    map.extents = EncodedChunks{grid.value(), *layout.chunk, pipeline, std::move(table)};
+    return reason;
+  }
+  ChunkExtents chunks{grid.value(), layout.chunk, ChunkTable()};
   const std::int64_t count = grid.value().chunks();
   Reason reason;
   if (count > 0 && layout.implicit_index) {
@@ -256,8 +288,19 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
        .byte_order = stored->byte_order,
        .files = DataFiles::one(file.path),
        .extents = DenseExtents{}}};
-  const Reason reason = layout.chunk ? read_chunks(file, dataset, layout, array.map)
-                                     : read_contiguous(file, dataset, layout, array.map);
+  if (layout.chunk) {
+    auto filters = read_hdf5_filters(creation.id(), {stored->type, *layout.chunk});
+    if (auto* reason = std::get_if<std::string>(&filters)) return refused(*reason);
+    array.description.codecs = std::get<Pipeline>(filters);
+    const bool numbers_encoded = !array.description.codecs.empty() &&
+                                 std::holds_alternative<ZfpCodec>(array.description.codecs.front());
+    if (numbers_encoded && stored->byte_order == ByteOrder::big) {
+      return refused("its numbers are big-endian and encoded by zfp");
+    }
+  }
+  const Reason reason =
+      layout.chunk ? read_chunks(file, dataset, layout, array.description.codecs, array.map)
+                   : read_contiguous(file, dataset, layout, array.map);
   if (reason) return refused(*reason);
   array.description.chunk_extents = layout.chunk;
   array.description.fill = read_fill(creation.id(), stored->type);
