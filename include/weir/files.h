@@ -78,7 +78,8 @@ const char* weir_files_format(const weir_files* file);
  *   {"format": "hdf5",
  *    "arrays": [{"name": "fields/density", "shape": [8, 100], "type": "float64",
  *                "order": "row-major", "grows": true, "chunks": [1, 100], "shards": null,
- *                "dimension_names": ["time", "x"], "fill": null, "byte_order": "little",
+ *                "dimension_names": ["time", "x"], "fill": null, "codecs": "shuffle,zstd:1",
+ *                "byte_order": "little",
  *                "attributes": [{"name": "units", "text": "kg/m^3"},
  *                               {"name": "range", "reals": [0.5, "NaN"]},
  *                               {"name": "level", "integers": [3]}]}],
@@ -86,8 +87,9 @@ const char* weir_files_format(const weir_files* file);
  *    "refused": [{"name": "notes", "reason": "is of text"}]}
  *
  * The group "" is the file itself. "fill" is an element's bytes in hexadecimal digits, as they are
- * in memory. The first dimension of an array that grows has the file's steps. Numbers that JSON
- * does not have are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir. */
+ * in memory; "codecs" are what chunks are compressed and summed by, as docs/formats.md has them.
+ * The first dimension of an array that grows has the file's steps. Numbers that JSON does not have
+ * are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir. */
 const char* weir_files_description(const weir_files* file);
 
 /* How many arrays there are (those refused left out), and the number of one by its name. */

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "storage/codecs/codec.hpp"
 
 namespace weir::files {
 namespace {
@@ -73,6 +76,7 @@ Json array_of(const storage::StoredArray& stored) {
           {"shards", list_or_null(one.shard_extents)},
           {"dimension_names", one.dimension_names},
           {"fill", fill_of(one.fill)},
+          {"codecs", one.codecs.empty() ? Json() : Json(storage::pipeline_text(one.codecs))},
           {"byte_order", stored.map.byte_order == storage::ByteOrder::little ? "little" : "big"},
           {"attributes", attributes_of(one.attributes)}};
 }
@@ -80,12 +84,18 @@ Json array_of(const storage::StoredArray& stored) {
 // ---- From JSON --------------------------------------------------------------------------------
 
 // The first thing found wrong; what was read until then is thrown away.
-struct Wrong {
-  Error error;
+class Wrong : public std::exception {
+ public:
+  explicit Wrong(Error error) : error_(std::move(error)) {}
+  [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
+  [[nodiscard]] const Error& error() const { return error_; }
+
+ private:
+  Error error_;
 };
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Wrong{invalid_argument("the description of the file " + what)};
+  throw Wrong(invalid_argument("the description of the file " + what));
 }
 
 const Json& member(const Json& object, const char* name, const std::string& where) {
@@ -185,12 +195,12 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
   const std::string where = fmt::format("array \"{}\"", storage::printable(name));
   refuse_unknown(value,
                  {"name", "shape", "type", "order", "grows", "chunks", "shards", "dimension_names",
-                  "fill", "byte_order", "attributes"},
+                  "fill", "codecs", "byte_order", "attributes"},
                  where);
   const auto shape = array::Shape::create(indices_from(member(value, "shape", where), where));
-  if (!shape) throw Wrong{shape.error()};
+  if (!shape) throw Wrong(shape.error());
   const auto type = array::ElementType::parse(text_of(member(value, "type", where), where));
-  if (!type) throw Wrong{type.error()};
+  if (!type) throw Wrong(type.error());
   ArrayDescription one{.name = name, .shape = shape.value(), .type = type.value()};
   if (const Json* const order = optional_member(value, "order")) {
     const std::string told = text_of(*order, where);
@@ -214,6 +224,11 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
     one.dimension_names = list_from(*names, where, text_of);
   }
   if (const Json* const fill = optional_member(value, "fill")) one.fill = fill_from(*fill, where);
+  if (const Json* const codecs = optional_member(value, "codecs")) {
+    auto pipeline = storage::parse_pipeline(text_of(*codecs, where));
+    if (!pipeline) throw Wrong(pipeline.error());
+    one.codecs = std::move(pipeline).value();
+  }
   if (const Json* const attributes = optional_member(value, "attributes")) {
     one.attributes = list_from(*attributes, where, attribute_from);
   }
@@ -262,7 +277,7 @@ Result<storage::FileDescription> parse_description(std::string_view text) {
     }
     return file;
   } catch (const Wrong& wrong) {
-    return wrong.error;
+    return wrong.error();
   }
 }
 

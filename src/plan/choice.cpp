@@ -53,6 +53,18 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+// The engine and what others would take; nothing where there was no other.
+std::string engines_text(const Price& chosen) {
+  std::string others;
+  for (const Engine engine : all_engines) {
+    const double seconds = chosen.seconds_by_engine.at(static_cast<std::size_t>(engine));
+    if (engine == chosen.engine || seconds < 0) continue;
+    others += fmt::format("{}{} {:.3g} s", others.empty() ? "" : ", ", name_of(engine), seconds);
+  }
+  return fmt::format("\nengine: {}{}", name_of(chosen.engine),
+                     others.empty() ? others : fmt::format(" ({})", others));
+}
+
 std::string reason(const Price& chosen, const Price* direct) {
   const std::string rows = fmt::format("rows are {} long", bytes_text(chosen.bytes_per_run));
   if (chosen.parameters.strategy == Strategy::direct) {
@@ -96,7 +108,7 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
       parameters.buffer_bytes =
           overrides.buffer_bytes.value_or(std::max(usual_buffer, parameters.alignment));
       parameters.dealing = overrides.dealing.value_or(dealing_for(targets, aggregators));
-      const auto price = pricing.value().price(parameters);
+      const auto price = pricing.value().price(parameters, overrides.engines);
       if (!price) {
         if (!refused) refused = price.error();
         continue;
@@ -138,7 +150,7 @@ std::string Choice::explain() const {
                         price.gather_seconds, price.exchange_seconds, price.call_seconds,
                         price.file_seconds, price.lock_seconds);
   }
-  return text + "\nrates: " + rates_origin;
+  return text + engines_text(chosen) + "\nrates: " + rates_origin;
 }
 
 }  // namespace weir::plan

@@ -14,6 +14,7 @@ namespace weir::plan {
 // What settings fix; the rest is chosen.
 struct Overrides {
   std::optional<Strategy> strategy;
+  Engines engines = Engines::only(Engine::posix);  // one of these
   std::optional<std::int64_t> aggregators_per_node;
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> alignment;
@@ -32,6 +33,7 @@ struct Choice {
   std::string rates_origin;   // PlatformRates::origin
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
+  [[nodiscard]] Engine engine() const { return chosen.engine; }
   // Prices and reason, for people: several lines, without a newline at the end.
   [[nodiscard]] std::string explain() const;
 };

@@ -130,6 +130,42 @@ TEST(Choice, SettingsOverride) {
   }
 }
 
+TEST(Choice, TakesTheEngineThatCostsLeast) {
+  const auto one_node = topology::Topology::single_node(8).value();
+  Overrides any;
+  for (const Engine engine : all_engines) any.engines.add(engine);
+  const auto taken = [&](const PlatformRates& rates, std::int64_t row) {
+    return choose(cube(row, 8), one_node, {}, rates, any).value();
+  };
+  // What fits into memory is written there.
+  PlatformRates rates;
+  const Choice cached = taken(rates, 1048576);
+  EXPECT_EQ(cached.engine(), Engine::posix);
+  EXPECT_THAT(cached.explain(), testing::HasSubstr("\nengine: posix (io_uring "));
+  // Storage that takes bytes faster than a page cache copies them.
+  rates.write.storage_bytes_per_second = 20e9;
+  rates.direct_write = {50e-6, 5e9, 20e9, false, 20e9};
+  const Choice direct = taken(rates, 1048576);
+  EXPECT_EQ(direct.engine(), Engine::direct);
+  EXPECT_GT(direct.chosen.seconds_by_engine[0], direct.chosen.seconds);
+  EXPECT_THAT(direct.explain(), testing::HasSubstr("\nengine: direct-io (posix "));
+  // Storage that is slower decides alone, and memory takes a part.
+  rates.cached_bytes = 64 << 20;
+  rates.write.storage_bytes_per_second = 1e9;
+  rates.direct_write = {50e-6, 1e9, 1e9, false, 1e9};
+  EXPECT_EQ(taken(rates, 1048576).engine(), Engine::posix);
+  // A platform on which a library does better.
+  rates.mpi_io_seconds = -4e-6;
+  any.strategy = Strategy::direct;
+  EXPECT_EQ(taken(rates, 64).engine(), Engine::mpi_io);
+  for (const Engine engine : all_engines) {
+    any.engines = Engines::only(engine);
+    EXPECT_EQ(taken({}, 64).engine(), engine);
+    EXPECT_EQ(parse_engine(name_of(engine)).value(), engine);
+  }
+  EXPECT_FALSE(parse_engine("fast").ok());
+}
+
 TEST(Choice, ExplainsWithPricesAndReason) {
   const Choice choice = choose_for(cube(512, 8), topology::Topology::single_node(8).value());
   const std::string text = choice.explain();

@@ -45,6 +45,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
     fingerprint.add(one.first_file);
   }
   add(fingerprint, overrides.strategy);
+  fingerprint.add(std::int64_t{overrides.engines.bits()});
   add(fingerprint, overrides.aggregators_per_node);
   add(fingerprint, overrides.buffer_bytes);
   add(fingerprint, overrides.alignment);

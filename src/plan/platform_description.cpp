@@ -186,6 +186,13 @@ void read_storage(Reader& reader, const toml::table& document, PlatformRates& ra
   if (const auto stage = reader.stage("target", "read", "dropped")) {
     rates.read.storage_bytes_per_second = stage->rate;
   }
+  const auto direct = [&](const char* direction) {
+    const auto stage = reader.stage("target", direction, "direct");
+    return stage ? FileRates{stage->call_seconds, stage->one_user, stage->rate, false, stage->rate}
+                 : FileRates{0, 0, 0, false, 0};
+  };
+  rates.direct_write = direct("write");
+  rates.direct_read = direct("read");
   // Of free memory as much as Linux lets be written before writers wait.
   constexpr double dirty_share = 0.2;
   const auto memory =

@@ -61,6 +61,15 @@ routes = ["durable"]
 units = 4
 rate_bytes_per_second = 250e6
 [[stages]]
+name = "storage write, direct"
+kind = "target"
+direction = "write"
+routes = ["direct"]
+units = 4
+fixed_seconds = 80e-6
+one_user_bytes_per_second = 300e6
+rate_bytes_per_second = 350e6
+[[stages]]
 name = "node link"
 kind = "node link"
 routes = ["network"]
@@ -88,6 +97,8 @@ TEST(PlatformDescription, GivesRatesAndTargets) {
   EXPECT_EQ(rates.write.node_bytes_per_second, 3e9);
   EXPECT_EQ(rates.write.call_seconds, 9e-6);
   EXPECT_EQ(rates.write.storage_bytes_per_second, 4 * 250e6);
+  EXPECT_EQ(rates.direct_write, (FileRates{80e-6, 300e6, 4 * 350e6, false, 4 * 350e6}));
+  EXPECT_EQ(rates.direct_read.storage_bytes_per_second, 0);
   EXPECT_EQ(rates.read.core_bytes_per_second, 5e9);
   EXPECT_EQ(rates.read.call_seconds, 2e-6);
   EXPECT_EQ(rates.read.storage_bytes_per_second, 0);

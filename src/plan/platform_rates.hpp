@@ -32,6 +32,14 @@ struct PlatformRates {
 
   FileRates write = {5e-6, 3.5e9, 3.5e9, true};
   FileRates read = {};
+  // Past the page cache; unknown while the storage's rate is 0, and then not chosen.
+  FileRates direct_write = {0, 0, 0, false, 0};
+  FileRates direct_read = {0, 0, 0, false, 0};
+  // Of a transfer, more than by pread or pwrite: handing it to a thread of the kernel, which writes
+  // through the page cache take; finding out what a library does with it.
+  double uring_write_seconds = 4e-6;
+  double uring_read_seconds = 0.2e-6;
+  double mpi_io_seconds = 4e-6;
   double cached_bytes = 0;  // of a request: what the nodes' memory takes or has of its files
   // For a lock block, or the block around an unaligned end, to go from one node to another: taking
   // the lock away, writing out, reading again. Paid where FileTargets::lock_bytes is not 0.

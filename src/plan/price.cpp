@@ -17,6 +17,10 @@ constexpr int sampled_ranks = 3;
 constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
 constexpr double sampled_messages = 200;  // enough, however few the pieces
+// Shorter transfers are not taken past the page cache.
+constexpr std::int64_t least_direct_bytes = 64 << 10;
+// An engine replaces another one for a gain worth speaking of.
+constexpr double worth_another = 0.98;
 
 struct Sample {
   double bytes = 0;
@@ -132,30 +136,81 @@ Result<Pricing> Pricing::create(const Request& request, const topology::Topology
   return Pricing(request, topology, targets, rates, rows.calls > 0 ? rows.bytes / rows.calls : 0);
 }
 
-Result<Price> Pricing::price(const Parameters& parameters) const {
+Result<Price> Pricing::price(const Parameters& parameters, Engines engines) const {
   Price price;
   price.parameters = parameters;
+  price.engine = *std::find_if(all_engines.begin(), all_engines.end(),
+                               [engines](Engine engine) { return engines.has(engine); });
   price.bytes_per_run = static_cast<std::int64_t>(bytes_per_run_);
   if (parameters.strategy == Strategy::direct) {
     // Planned for its errors alone.
     const auto plan = Plan::create(*request_, *topology_, parameters);
     if (!plan) return plan.error();
-    if (bytes_per_run_ > 0) price_direct(price);
+    if (bytes_per_run_ > 0) price_direct(engines, price);
     return price;
   }
-  if (Status status = price_aggregated(price); !status) return status.error();
+  if (Status status = price_aggregated(engines, price); !status) return status.error();
   return price;
 }
 
-double Pricing::storage_seconds() const {
-  const double rate = file_rates().storage_bytes_per_second;
+FileRates Pricing::file_rates(Engine engine) const {
+  FileRates rates = writing() ? rates_->write : rates_->read;
+  switch (engine) {
+    case Engine::posix:
+      break;
+    case Engine::uring:
+      rates.call_seconds += writing() ? rates_->uring_write_seconds : rates_->uring_read_seconds;
+      break;
+    case Engine::direct: {
+      const FileRates& direct = writing() ? rates_->direct_write : rates_->direct_read;
+      if (direct.storage_bytes_per_second > 0) return direct;
+      break;
+    }
+    case Engine::mpi_io:
+      rates.call_seconds += rates_->mpi_io_seconds;
+      break;
+  }
+  return rates;
+}
+
+double Pricing::storage_seconds(Engine engine) const {
+  const double rate = file_rates(engine).storage_bytes_per_second;
   if (rate <= 0) return 0;
-  return std::max(0.0, static_cast<double>(request_->bytes()) - rates_->cached_bytes) / rate;
+  const double cached = engine == Engine::direct ? 0 : rates_->cached_bytes;
+  return std::max(0.0, static_cast<double>(request_->bytes()) - cached) / rate;
+}
+
+// Direct I/O takes whole pages of long transfers; of others it is nothing but POSIX.
+bool Pricing::is_priced(Engine engine, const Price& price) const {
+  if (engine != Engine::direct) return true;
+  const FileRates& direct = writing() ? rates_->direct_write : rates_->direct_read;
+  return direct.storage_bytes_per_second > 0 && price.bytes_per_call >= least_direct_bytes;
+}
+
+// Fills in what depends on the engine: price_one(price) does for price.engine.
+template <typename PriceOne>
+void Pricing::choose_engine(Engines engines, const PriceOne& price_one, Price& price) const {
+  Price best;
+  bool any = false;
+  for (const bool whatever : {false, true}) {
+    for (const Engine engine : all_engines) {
+      if (!engines.has(engine) || (!whatever && !is_priced(engine, price))) continue;
+      price.engine = engine;
+      price_one(price);
+      price.seconds_by_engine.at(static_cast<std::size_t>(engine)) = price.seconds;
+      if (!any || price.seconds < worth_another * best.seconds) best = price;
+      any = true;
+    }
+    if (any) break;
+  }
+  const auto by_engine = price.seconds_by_engine;
+  price = best;
+  price.seconds_by_engine = by_engine;
 }
 
 // Calls and bytes of files: `callers` on each of `nodes` nodes.
 void Pricing::price_files(double nodes, double callers, Price& price) const {
-  const FileRates& rates = file_rates();
+  const FileRates rates = file_rates(price.engine);
   double at_once = std::min(callers, static_cast<double>(rates_->cores_per_node));
   if (rates.one_at_a_time) {
     std::int64_t files = 0;
@@ -168,13 +223,12 @@ void Pricing::price_files(double nodes, double callers, Price& price) const {
   price.file_seconds = static_cast<double>(request_->bytes()) / nodes / node_rate;
 }
 
-void Pricing::price_direct(Price& price) const {
+void Pricing::price_direct(Engines engines, Price& price) const {
   const auto bytes = static_cast<double>(request_->bytes());
   const auto nodes = static_cast<double>(topology_->nodes());
   price.aggregators = request_->ranks();
   price.calls = static_cast<std::int64_t>(bytes / bytes_per_run_);
   price.bytes_per_call = price.bytes_per_run;
-  price_files(nodes, static_cast<double>(topology_->ranks()) / nodes, price);
   const auto lock = static_cast<double>(targets_->lock_bytes);
   if (lock > 0 && nodes > 1 && request_->direction == Direction::write) {
     // Each block goes from writer to writer, as many as have rows in it; different blocks side by
@@ -182,11 +236,15 @@ void Pricing::price_direct(Price& price) const {
     const double writers = std::clamp(lock / bytes_per_run_, 1.0, nodes);
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / nodes;
   }
-  price.seconds =
-      std::max(price.call_seconds + price.file_seconds, storage_seconds()) + price.lock_seconds;
+  const auto price_one = [&](Price& one) {
+    price_files(nodes, static_cast<double>(topology_->ranks()) / nodes, one);
+    one.seconds = std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine)) +
+                  one.lock_seconds;
+  };
+  choose_engine(engines, price_one, price);
 }
 
-Status Pricing::price_aggregated(Price& price) const {
+Status Pricing::price_aggregated(Engines engines, Price& price) const {
   const Strategy strategy = price.parameters.strategy;
   const std::int64_t groups = Plan::groups(*topology_, strategy);
   const auto plan = Plan::create(*request_, *topology_, price.parameters, groups / 2);
@@ -205,8 +263,6 @@ Status Pricing::price_aggregated(Price& price) const {
   const double busy = std::max(1.0, std::min(static_cast<double>(price.aggregators), all_pieces));
   const double busy_nodes = std::min(nodes, busy);
   const double per_node = busy / busy_nodes;
-  price_files(busy_nodes, per_node, price);
-  price.file_seconds *= std::max(1.0, pieces.moved / pieces.bytes);
 
   // What comes from other nodes than the aggregator's.
   const bool by_message = strategy != Strategy::node_aggregation;
@@ -239,11 +295,17 @@ Status Pricing::price_aggregated(Price& price) const {
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / busy_nodes;
   }
   const double gathering = price.gather_seconds + price.exchange_seconds;
-  const double writing =
-      std::max(price.call_seconds + price.file_seconds, storage_seconds()) + price.lock_seconds;
-  price.seconds = std::max(gathering, writing) +
+  const auto price_one = [&](Price& one) {
+    price_files(busy_nodes, per_node, one);
+    one.file_seconds *= std::max(1.0, pieces.moved / pieces.bytes);
+    const double writing =
+        std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine)) +
+        one.lock_seconds;
+    one.seconds = std::max(gathering, writing) +
                   (1 - rates_->overlap) * std::min(gathering, writing) +
                   all_pieces / busy * rates_->piece_seconds;
+  };
+  choose_engine(engines, price_one, price);
   return {};
 }
 

@@ -9,9 +9,11 @@
 //                  writing pieces; the longer of both hides a part of the shorter
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "common/status.hpp"
+#include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "plan/plan.hpp"
 #include "plan/platform_rates.hpp"
@@ -22,6 +24,7 @@ namespace weir::plan {
 
 struct Price {
   Parameters parameters;
+  Engine engine = Engine::posix;
   double seconds = 0;           // of the whole request
   double gather_seconds = 0;    // copies inside nodes
   double exchange_seconds = 0;  // messages between nodes
@@ -33,6 +36,8 @@ struct Price {
   std::int64_t calls = 0;        // on files, of all who call
   std::int64_t bytes_per_call = 0;
   std::int64_t bytes_per_run = 0;  // contiguous in a rank's part and in the file: a row
+  // The whole request by each engine; below 0: not priced.
+  std::array<double, engine_count> seconds_by_engine = {-1, -1, -1, -1};
 };
 
 // Prices of one request; what they have in common is looked at once. The arguments of create()
@@ -42,8 +47,10 @@ class Pricing {
   // Fails where Plan::create does.
   static Result<Pricing> create(const Request& request, const topology::Topology& topology,
                                 const topology::FileTargets& targets, const PlatformRates& rates);
-  // Fails where Plan::create does for these parameters.
-  [[nodiscard]] Result<Price> price(const Parameters& parameters) const;
+  // By the cheapest of `engines`, of which there is at least one; one that costs hardly less than
+  // another before it is not taken. Fails where Plan::create does for these parameters.
+  [[nodiscard]] Result<Price> price(const Parameters& parameters,
+                                    Engines engines = Engines::only(Engine::posix)) const;
 
  private:
   Pricing(const Request& request, const topology::Topology& topology,
@@ -53,13 +60,15 @@ class Pricing {
         targets_(&targets),
         rates_(&rates),
         bytes_per_run_(bytes_per_run) {}
-  void price_direct(Price& price) const;
-  Status price_aggregated(Price& price) const;
+  void price_direct(Engines engines, Price& price) const;
+  Status price_aggregated(Engines engines, Price& price) const;
   void price_files(double nodes, double callers, Price& price) const;
-  [[nodiscard]] const FileRates& file_rates() const {
-    return request_->direction == Direction::write ? rates_->write : rates_->read;
-  }
-  [[nodiscard]] double storage_seconds() const;
+  template <typename PriceOne>
+  void choose_engine(Engines engines, const PriceOne& price_one, Price& price) const;
+  [[nodiscard]] bool is_priced(Engine engine, const Price& price) const;
+  [[nodiscard]] bool writing() const { return request_->direction == Direction::write; }
+  [[nodiscard]] FileRates file_rates(Engine engine) const;
+  [[nodiscard]] double storage_seconds(Engine engine) const;
 
   const Request* request_;
   const topology::Topology* topology_;

@@ -50,6 +50,12 @@ class StoredFiles {
   // The same of the file that was last moved to or from.
   [[nodiscard]] bool cold() const { return last_.number >= 0 && cold(last_.number); }
 
+  // EngineFile::gains_from_batches() of that file.
+  [[nodiscard]] bool gains_from_batches(bool writing) const {
+    return last_.number >= 0 && open_->closings() == last_.closings &&
+           last_.file->gains_from_batches(writing);
+  }
+
   // Makes what this process wrote durable, and the names of files that it made.
   Status sync();
   // Closes the files, whichever array uses them too: these open them again. The first error.

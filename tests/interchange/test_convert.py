@@ -94,6 +94,23 @@ def test_chunks_and_shards_are_as_asked(weir_files: dict[str, Path], tmp_path: P
         assert file["density"].chunks == (7, 10)
 
 
+def test_chunks_are_compressed(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    target, again = tmp_path / "target.zarr", tmp_path / "again.zarr"
+    names = ["density", "pressure", "chunked"]
+    with weir.open(weir_files["hdf5"]) as source:
+        convert(source, target, layout=Layout({"density": (3, 4)}, codec="zstd:3"), arrays=names)
+    with weir.open(target) as source:
+        assert source.arrays["density"].codecs == "zstd:3"
+        convert(source, again)
+    for path in (target, again):
+        group = zarr.open_group(path, mode="r")
+        assert isinstance(group["density"].compressors[0], zarr.codecs.ZstdCodec)
+        with weir.open(path) as found, weir.open(weir_files["hdf5"]) as source:
+            for name in names:
+                np.testing.assert_array_equal(group[name][...], source.arrays[name][...])
+                np.testing.assert_array_equal(found.arrays[name][1:], source.arrays[name][1:])
+
+
 def test_arrays_that_cannot_be_read_are_not_left_out_in_silence(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "words.h5", "w") as file:
         file["words"] = ["a", "b"]

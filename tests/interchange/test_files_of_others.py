@@ -201,6 +201,31 @@ def test_zarr(tmp_path: Path) -> None:
         assert file.arrays["sharded"].shards == (4, 6)
 
 
+def test_zarr_compresses(tmp_path: Path) -> None:
+    codecs = zarr.codecs
+    kinds = {
+        "default": "auto",
+        "zstd": codecs.ZstdCodec(level=3, checksum=True),
+        "gzip": codecs.GzipCodec(level=2),
+        "blosc": codecs.BloscCodec(cname="lz4", clevel=5, shuffle=codecs.BloscShuffle.bitshuffle),
+        "summed": (codecs.ZstdCodec(), codecs.Crc32cCodec()),
+    }
+    group = zarr.create_group(tmp_path / "theirs.zarr", zarr_format=3)
+    for name, compressors in kinds.items():
+        for shards in (None, (6, 8)):
+            array = group.create_array(
+                name + ("_sharded" if shards else ""), shape=(7, 10), dtype="f8", chunks=(3, 4),
+                shards=shards, compressors=compressors,
+            )  # fmt: skip
+            array[...] = VALUES
+    with weir.open(tmp_path / "theirs.zarr") as file:
+        assert not file.refused
+        for name in kinds:
+            assert_holds(file, name, VALUES)
+            assert_holds(file, f"{name}_sharded", VALUES)
+        assert file.arrays["gzip"].codecs == "gzip:2"
+
+
 def test_dask_writes_zarr(tmp_path: Path) -> None:
     lazy = dask.array.from_array(VALUES, chunks=(4, 5))
     lazy.to_zarr(str(tmp_path / "theirs.zarr"), component="density", compressors=None)

@@ -32,7 +32,10 @@ def convert_command(
         typer.Option("--shards", help="extents of the files of several chunks (zarr), likewise"),
     ] = None,
     codec: Annotated[
-        str | None, typer.Option("--codec", help="compresses chunks: zstd, zstd:LEVEL [none]")
+        str | None,
+        typer.Option(
+            "--codec", help="of chunks: zstd:1, shuffle,deflate:4 … [as before in the same format]"
+        ),
     ] = None,
     array: Annotated[
         list[str] | None, typer.Option("--array", help="convert this array, and others so named")

@@ -35,7 +35,8 @@ class Layout:
     chunks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     shards: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     codec: str | None = None
-    """"zstd:1": a name, and a level where it has one. None: chunks are not compressed."""
+    """"zstd:1": codecs, as docs/formats.md has them; "none". None: those of the source in a file of
+    the same format, or none."""
 
 
 def format_of(target: Path, told: str | None) -> str:
@@ -98,13 +99,15 @@ def description(
 def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, Any]:
     asked = layout.chunks.get(array.name, layout.chunks.get(""))
     chunks = asked or array.chunks
+    codecs = layout.codec or (array.codecs if file_format == array.file.format else None)
+    codecs = None if codecs == "none" else codecs
     shards = layout.shards.get(array.name, layout.shards.get(""))
     if shards is None and asked is None:
         shards = array.shards
     if file_format not in CHUNKED:
         # The source's chunks have no place there; chunks that were asked for are refused.
         chunks = asked
-    elif chunks is None and (file_format == "zarr" or layout.codec or shards):
+    elif chunks is None and (file_format == "zarr" or codecs or shards):
         chunks = suitable_chunks(array.shape, array.dtype.itemsize)
     for name, extents in (("chunks", chunks), ("shards", shards)):
         if extents is not None and len(extents) != array.ndim:
@@ -118,7 +121,7 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
             max(1, min(wanted, extent)) if not array.grows or d else max(1, wanted)
             for d, (wanted, extent) in enumerate(zip(chunks, array.shape, strict=True))
         )
-    described = {
+    return {
         "name": array.name,
         "shape": list(array.shape),
         "type": type_name(array.dtype),
@@ -128,12 +131,10 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "chunks": chunks and list(chunks),
         "shards": list(shards) if shards and file_format == "zarr" else None,
         "dimension_names": list(array.dimension_names),
+        "codecs": codecs,
         "fill": None if array.fill is None else array.fill.tobytes().hex(),
         "attributes": _attributes(array.attributes),
     }
-    if layout.codec:
-        described["codecs"] = layout.codec
-    return described
 
 
 def suitable_chunks(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]:

@@ -58,6 +58,8 @@ class StoredArray:
         """Extents of the chunks on disk, or None where the array is not chunked."""
         self.shards: tuple[int, ...] | None = _tuple_or_none(described["shards"])
         """Extents of the files of several chunks, in elements; None where there are none."""
+        self.codecs: str | None = described["codecs"]
+        """What chunks are compressed and summed by, as "shuffle,zstd:1"; None: they are not."""
         self.fill: np.generic | None = _fill(described["fill"], self.dtype)
         """What elements have that were never written; None: 0."""
         self.grows: bool = described["grows"]

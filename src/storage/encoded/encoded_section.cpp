@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -114,8 +115,10 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
         .run(data, elements.data());
     const auto bytes = encoded.value().encode(elements);
     if (!bytes) return bytes.error();
-    Status written = write_chunk_file(array.map.files.path(chunk), bytes.value().bytes, false);
+    const std::string path = array.map.files.path(chunk);
+    Status written = write_chunk_file(path, bytes.value().bytes, false);
     if (!written.ok()) return written;
+    files.written(path);
   }
   return {};
 }

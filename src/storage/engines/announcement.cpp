@@ -14,6 +14,8 @@ constexpr std::int64_t page_bytes = 4096;
 constexpr std::int64_t most_announced = 256 << 10;
 // Memory answers in a microsecond or two, a fast disk in fifty.
 constexpr std::int64_t journey_ns = 20'000;
+constexpr std::int64_t ranges_per_try = 16;
+constexpr std::int64_t ranges_believed = 256;
 
 int descriptor_of(const FileRange& range) {
   return static_cast<const SystemFile*>(range.file)->file().descriptor();
@@ -34,13 +36,6 @@ void for_each_edge(const FileRange& range, const Visit& visit) {
   if (ends_inside && !(begins_inside && in_one_page)) visit(end - 1);
 }
 
-bool waits_for_storage(const FileRange& range, std::int64_t offset) {
-  std::byte byte{};
-  const std::int64_t began = monotonic_ns();
-  (void)!::pread(descriptor_of(range), &byte, 1, offset);
-  return monotonic_ns() - began > journey_ns;
-}
-
 }  // namespace
 
 void announce_reads(std::span<const FileRange> ranges) {
@@ -53,20 +48,26 @@ void announce_reads(std::span<const FileRange> ranges) {
 }
 
 void announce_edges(std::span<const FileRange> ranges) {
-  if (ranges.size() < 2) return;
-  bool tried = false;
-  bool worth_it = true;
   for (const FileRange& range : ranges) {
-    for_each_edge(range, [&](std::int64_t offset) {
-      if (!tried) {
-        tried = true;
-        worth_it = waits_for_storage(range, offset);
-      } else {
-        announce(range, offset, 1);
-      }
-    });
-    if (!worth_it) return;
+    auto& file = static_cast<SystemFile&>(*range.file);
+    file.edges().watch(file.file().descriptor(), range);
+    if (ranges.size() == 1 || !file.edges().wait_for_storage()) continue;
+    for_each_edge(range, [&](std::int64_t offset) { announce(range, offset, 1); });
   }
+}
+
+void EdgeWaits::watch(int descriptor, const FileRange& range) {
+  if (believed_ > 0) --believed_;
+  if (until_next_try_ > 0) --until_next_try_;
+  if (until_next_try_ > 0 || believed_ > 0) return;
+  for_each_edge(range, [&](std::int64_t offset) {
+    if (until_next_try_ > 0) return;
+    until_next_try_ = ranges_per_try;
+    std::byte byte{};
+    const std::int64_t began = monotonic_ns();
+    (void)!::pread(descriptor, &byte, 1, offset);
+    if (monotonic_ns() - began > journey_ns) believed_ = ranges_believed;
+  });
 }
 
 }  // namespace weir::storage

@@ -75,6 +75,9 @@ class DirectFile final : public EngineFile {
   [[nodiscard]] const Alignment& alignment() const { return alignment_; }
   // What goes past the page cache is never found in it.
   [[nodiscard]] bool cold() const override { return direct_ != nullptr || buffered_->cold(); }
+  [[nodiscard]] bool gains_from_batches(bool writing) const override {
+    return buffered_->gains_from_batches(writing);
+  }
   Status close() override {
     Status first = direct_ != nullptr ? direct_->close() : Status();
     Status second = buffered_->close();

@@ -64,6 +64,12 @@ class EngineFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   // Whether reading it lately had to wait for storage.
   [[nodiscard]] virtual bool cold() const { return false; }
+  // Whether many short ranges are better moved by one call than by a call each, which costs the
+  // caller the cache's warmth.
+  [[nodiscard]] virtual bool gains_from_batches(bool writing) const {
+    (void)writing;
+    return false;
+  }
   virtual Status close() = 0;
   // Folders that got names when it was opened: a made file is found after a crash only when they
   // are durable too.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "storage/engines/announcement.hpp"
 #include "storage/engines/cold_reading.hpp"
 #include "storage/engines/engine.hpp"
 #include "storage/engines/file.hpp"
@@ -31,12 +32,17 @@ class SystemFile : public EngineFile {
 
   [[nodiscard]] const File& file() const { return file_; }
   [[nodiscard]] ColdReading& reading() { return reading_; }
+  [[nodiscard]] EdgeWaits& edges() { return edges_; }
   [[nodiscard]] bool cold() const override { return reading_.cold(); }
+  [[nodiscard]] bool gains_from_batches(bool writing) const override {
+    return writing ? edges_.wait_for_storage() : reading_.cold();
+  }
   Status close() override { return file_.close(); }
 
  private:
   File file_;
   ColdReading reading_;
+  EdgeWaits edges_;
 };
 
 // The range goes beyond the end of the file.

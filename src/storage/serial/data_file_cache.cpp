@@ -37,22 +37,26 @@ Result<File> open_file(const std::string& path, DataFileCache::Use use, std::int
 
 }  // namespace
 
+std::shared_ptr<const File> DataFileCache::find(const std::string& path) {
+  const auto found = by_path_.find(path);
+  if (found == by_path_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return entries_.front().file;
+}
+
 Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
                                                        std::int64_t bytes_when_made) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = by_path_.find(path); found != by_path_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return entries_.front().file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto file = find(path)) return file;
   }
+  // Opening may wait for a server; other threads go on meanwhile.
   auto opened = open_file(path, use_, bytes_when_made);
   if (!opened) return opened.error();
+  const std::lock_guard lock(mutex_);
+  if (auto file = find(path)) return file;
   if (entries_.size() >= most_open) {
-    // What is closed here is no longer known to sync().
-    if (use_ == Use::writing) {
-      if (Status durable = make_durable(*entries_.back().file); !durable.ok()) {
-        return durable.error();
-      }
-    }
+    if (use_ == Use::writing) unsynced_ = entries_.back().path;
     by_path_.erase(entries_.back().path);
     entries_.pop_back();
   }
@@ -61,11 +65,26 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
   return entries_.front().file;
 }
 
+void DataFileCache::written(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  unsynced_ = path;
+}
+
 Status DataFileCache::sync() {
   const std::lock_guard lock(mutex_);
-  for (const Entry& one : entries_) {
-    if (Status durable = make_durable(*one.file); !durable.ok()) return durable;
+  if (unsynced_.empty()) {
+    for (const Entry& one : entries_) {
+      if (Status durable = make_durable(*one.file); !durable.ok()) return durable;
+    }
+    return {};
   }
+  // Thousands of files of chunks: one commit of the file system instead of one for each.
+  auto one = File::open(unsynced_, {});
+  if (!one) return one.error();
+  if (::syncfs(one.value().descriptor()) != 0) {
+    return system_failure("syncfs", unsynced_, -1, errno);
+  }
+  unsynced_.clear();
   return {};
 }
 

@@ -23,7 +23,10 @@ class DataFileCache {
   // The file, open as long as the result lives. Writing, a file that is missing is made
   // `bytes_when_made` long when that is not 0; reading, a missing file is an error with ENOENT.
   Result<std::shared_ptr<const File>> get(const std::string& path, std::int64_t bytes_when_made);
-  // Makes durable what was written through this cache.
+  // What was written to this file by other means is to be made durable too. Its descriptor is not
+  // kept: chunk files are thousands.
+  void written(const std::string& path);
+  // Makes durable what was written through this cache; its files are of one file system.
   Status sync();
 
  private:
@@ -32,10 +35,14 @@ class DataFileCache {
     std::shared_ptr<const File> file;
   };
 
+  // The open file, or null. Under the mutex.
+  std::shared_ptr<const File> find(const std::string& path);
+
   Use use_;
   std::mutex mutex_;
   std::list<Entry> entries_;  // the one used last first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_path_;
+  std::string unsynced_;  // one of the files that were written and are not open; "": none
 };
 
 }  // namespace weir::storage

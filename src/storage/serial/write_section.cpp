@@ -41,7 +41,9 @@ class SpanWriter {
   Status write(const Span& span, const std::byte* from) {
     const auto file = files_.get(map_.files.path(span.file), map_.files.bytes_when_made());
     if (!file) return file.error();
-    const Slice slice{const_cast<std::byte*>(from), span.bytes()};  // not changed by writing
+    // A slice that is written is not changed.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+    const Slice slice{const_cast<std::byte*>(from), span.bytes()};
     std::int64_t calls = 0;
     return write_slices(*file.value(), {&slice, 1}, span.begin, calls);
   }
