@@ -16,6 +16,7 @@ import xarray as xr
 from stored_cases import FORMATS, TITLE, cases
 
 import weir
+from weir._core.files import FileHandle
 
 CLONE = Path(__file__).parent.parent.parent
 C_EXAMPLE = CLONE / "build" / "release" / "examples" / "example_06_read_without_mpi"
@@ -98,6 +99,32 @@ def test_groups_are_mappings(weir_files: dict[str, Path]) -> None:
         assert list(fields["velocity"]) == ["u"]  # type: ignore[call-overload]
         with pytest.raises(KeyError):
             fields["velocity/v"]
+
+
+GOOD = {"name": "a", "shape": [3], "type": "int32"}
+BAD_DESCRIPTIONS: list[object] = [
+    [], 3, {}, {"arrays": 3}, {"arrays": [3]}, {"arrays": [{}]}, {"arrays": [GOOD], "groups": [{}]},
+    {"arrays": [GOOD | {"shape": [-1]}]}, {"arrays": [GOOD | {"shape": [2**64]}]},
+    {"arrays": [GOOD | {"shape": [2**62, 2**62]}]}, {"arrays": [GOOD | {"shape": [1] * 17}]},
+    {"arrays": [GOOD | {"type": "int7"}]}, {"arrays": [GOOD | {"order": "spiral"}]},
+    {"arrays": [GOOD | {"chunks": [0]}]}, {"arrays": [GOOD | {"chunks": [1, 1]}]},
+    {"arrays": [GOOD | {"fill": "0g"}]}, {"arrays": [GOOD | {"fill": "00"}]},
+    {"arrays": [GOOD | {"codecs": "zap:3"}]}, {"arrays": [GOOD | {"grows": "yes"}]},
+    {"arrays": [GOOD | {"attributes": [{"name": "u"}]}]}, {"arrays": [GOOD, GOOD]},
+    {"arrays": [GOOD | {"attributes": [{"name": "u", "reals": ["many"]}]}]},
+    {"arrays": [GOOD | {"name": "../a"}]}, {"arrays": [GOOD | {"colour": "red"}]},
+    {"arrays": [GOOD], "alignment": 0},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_descriptions_that_cannot_be_are_refused(file_format: str, tmp_path: Path) -> None:
+    for description in BAD_DESCRIPTIONS:
+        with pytest.raises(weir.Error):
+            FileHandle.create(tmp_path / "file", file_format, description)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+    FileHandle.create(tmp_path / "file", file_format, {"arrays": [GOOD]}).close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_closed_file_says_so(weir_files: dict[str, Path]) -> None:

@@ -74,8 +74,8 @@ Result<FileMap> raw_file_map(const std::string& path) {
   auto raw = open_raw_files(path);
   if (!raw) return raw.error();
   const RawArray& array = raw.value();
-  if (array.turn != 0 || !array.directories.empty()) {
-    return unsupported(path, "arrays in several files are read by collective programs only");
+  if (!array.directories.empty()) {
+    return unsupported(path, "arrays in several directories are read by collective programs only");
   }
   const auto name_at = path.find_last_of('/');
   StoredArray stored{{.name = path.substr(name_at == std::string::npos ? 0 : name_at + 1),
@@ -92,8 +92,8 @@ Result<FileMap> raw_file_map(const std::string& path) {
     if (!grid) return grid.error();
     const auto slot = bytes_of(grid.value().chunk_extents(), array.type);
     if (!slot) return unsupported(path, "chunks of 2^63 bytes or more");
-    stored.map.extents =
-        ChunkExtents{grid.value(), std::nullopt, SlotsInTurn{array.files, array.offset, *slot}};
+    stored.map.extents = ChunkExtents{grid.value(), std::nullopt,
+                                      SlotsInTurn{array.files, array.offset, *slot, array.turn}};
   }
   FileMap map;
   map.arrays.push_back(std::move(stored));

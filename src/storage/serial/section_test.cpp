@@ -214,6 +214,43 @@ TEST(MissingChunks, HaveTheFillValue) {
   });
 }
 
+TEST(OpenAny, ReadsRawArraysInSeveralFiles) {
+  const TestFolder folder;
+  const std::string path = folder.path("density");
+  const RawArray raw{.shape = Shape::create({12, 10}).value(),
+                     .type = ElementKind::int32,
+                     .chunk_extents = Indices{2, 3},
+                     .layout = FileLayout::per_rank,
+                     .files = 3,
+                     .turn = 0x9e3779b97f4a7c15};
+  ASSERT_TRUE(create_raw_files(raw, path).ok());
+  RawFiles written(raw, path, true);
+  const auto grid = raw.grid().value();
+  // The number of each chunk in all of its elements.
+  for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
+    std::vector<std::int32_t> elements(static_cast<std::size_t>(grid.box(chunk).elements()),
+                                       static_cast<std::int32_t>(chunk));
+    const Slice slice{reinterpret_cast<std::byte*>(elements.data()),
+                      static_cast<std::int64_t>(elements.size() * sizeof(std::int32_t))};
+    const auto place = written.place_of_chunk(chunk);
+    FileTraffic traffic;
+    ASSERT_TRUE(written.write(place.file, {&slice, 1}, place.offset, traffic).ok());
+  }
+  ASSERT_TRUE(written.close().ok());
+  const auto opened = open_any(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  const Section whole = Section::of(raw.shape.box());
+  std::vector<std::int32_t> read(120);
+  DataFileCache files(DataFileCache::Use::reading);
+  const Layout packed = Layout::packed(whole.count, 4, array::Order::row_major).value();
+  const Status status = read_section(opened.value().map.arrays.front(), whole,
+                                     reinterpret_cast<std::byte*>(read.data()), packed, files);
+  ASSERT_TRUE(status.ok()) << status.error().text();
+  for_each_element(raw.shape, [&](const Indices& index, std::int64_t number) {
+    EXPECT_EQ(read[static_cast<std::size_t>(number)], grid.chunk_of(index)) << number;
+  });
+}
+
 TEST(OpenAny, ReadsRawArraysByEitherName) {
   const TestFolder folder;
   const std::string path = folder.path("density.raw");
