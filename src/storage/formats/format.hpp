@@ -88,6 +88,9 @@ class Format {
   // Nothing that readers see changes. What an earlier run left unfinished is removed, so one run at
   // a time may add steps to a file, and its last room is the one to commit.
   virtual Result<Room> make_room(const std::string& path, std::int64_t steps) const = 0;
+  // What a killed run left in a file that opens, besides arrays with more steps than others: a line
+  // each.
+  virtual Result<std::vector<std::string>> unfinished(const std::string& path) const = 0;
 };
 
 // Every format of this build; they live as long as the program.

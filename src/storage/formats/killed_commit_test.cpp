@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/check/unfinished.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/test_transfer.hpp"
@@ -107,6 +108,10 @@ class KilledCommit : public testing::TestWithParam<const Format*> {
         ASSERT_TRUE(opened.ok()) << opened.error().text();
         const bool all = changes == room.value().update.changes.size();
         expect_steps(opened.value(), arrays, all ? next : now, next);
+        // Every one that did not come to its end is named, and no other.
+        const auto named = find_unfinished(copy);
+        ASSERT_TRUE(named.ok()) << named.error().text();
+        EXPECT_EQ(named.value().empty(), opened.value().steps() == next) << named.value().size();
         if (HasFailure()) return;
         const auto again = format().make_room(copy, next + 1);
         ASSERT_TRUE(again.ok()) << again.error().text();
@@ -158,6 +163,7 @@ TEST_P(KilledCommit, ChangesNothingThatReadersSeeBefore) {
   write_steps(laid_out.value().map);
   ASSERT_TRUE(commit(path, laid_out.value().update, StepDurability::step).ok());
   EXPECT_FALSE(std::filesystem::exists(incomplete_path(path)));
+  EXPECT_TRUE(find_unfinished(path).value().empty());
   // A run that made room for more, wrote, and was killed; one that made room for less.
   for (const std::int64_t steps : {9, 2}) {
     const auto room = format().make_room(path, steps);
@@ -166,6 +172,9 @@ TEST_P(KilledCommit, ChangesNothingThatReadersSeeBefore) {
     const auto opened = format().open(path);
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     expect_steps(opened.value(), 3, 1, 1);
+    const auto named = find_unfinished(path);
+    ASSERT_TRUE(named.ok()) << named.error().text();
+    EXPECT_FALSE(named.value().empty());
     if (steps == 9) continue;
     // What the first one wrote is gone where a step's place is its own.
     const StoredArray* const one = room.value().map.find(name_of(0));
@@ -185,6 +194,7 @@ TEST_P(KilledCommit, OfANewFileKeepsTheOneThatWasThere) {
   }
   ASSERT_TRUE(second.ok()) << second.error().text();
   EXPECT_EQ(format().open(path).value().arrays.size(), 2U);
+  EXPECT_EQ(find_unfinished(path).value().size(), 1U);
   // Killed; the next run finds what it left.
   const auto third = format().lay_out(growing(format(), 3, 1), path);
   ASSERT_TRUE(third.ok()) << third.error().text();

@@ -140,6 +140,24 @@ class CdfFormat final : public Format {
                                          encoded_cdf_records(header.value().version, steps)}}}};
   }
 
+  Result<std::vector<std::string>> unfinished(const std::string& path) const override {
+    auto file = File::open(path, {});
+    if (!file) return file.error();
+    const auto length = length_of(file.value());
+    if (!length) return length.error();
+    const auto header = read_header(file.value(), length.value());
+    if (!header) return header.error();
+    std::vector<std::string> lines;
+    if (!header.value().records) return lines;  // its end is where the last record ends
+    const auto end = cdf_file_bytes(header.value(), *header.value().records);
+    if (end && length.value() > *end) {
+      lines.push_back(
+          fmt::format("{} bytes behind the last of {} steps: one that was not committed",
+                      length.value() - *end, *header.value().records));
+    }
+    return lines;
+  }
+
  private:
   // Of a file that holds steps; counted from its length where its writer did not count them.
   static Result<std::int64_t> records_of(const CdfHeader& header, std::int64_t bytes,

@@ -1,6 +1,7 @@
 #include "storage/formats/hdf5/add_steps.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,6 +100,24 @@ Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects
   return all;
 }
 
+// How many chunks of an array that grows lie behind its last step; nothing when none does.
+std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
+  const auto one = growing(dataset, "");
+  if (!one || is_hdf5_dimension_only(dataset) || cannot_grow_safely(dataset)) return std::nullopt;
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  std::vector<hsize_t> chunk(one->sizes.size());
+  const auto dimensions = static_cast<int>(chunk.size());
+  if (H5Pget_chunk(creation.id(), dimensions, chunk.data()) != dimensions) return std::nullopt;
+  hsize_t inside = 1;
+  for (std::size_t d = 0; d < chunk.size(); ++d) {
+    if (chunk[d] == 0) return std::nullopt;
+    inside *= one->sizes[d] / chunk[d] + (one->sizes[d] % chunk[d] == 0 ? 0 : 1);
+  }
+  hsize_t all = 0;
+  if (H5Dget_num_chunks(dataset, H5S_ALL, &all) < 0 || all <= inside) return std::nullopt;
+  return all - inside;
+}
+
 // An array that a killed run left a step ahead keeps it.
 Status extend(hid_t file, Growing one, hsize_t steps, const std::string& path) {
   if (one.sizes.front() >= steps) return {};
@@ -161,6 +180,33 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   room.update.changes = std::move(changes).value();
   if (Status set = set_length(path, committed, writing.end()); !set.ok()) return set.error();
   return room;
+}
+
+Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) {
+  struct stat information {};
+  if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
+  Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
+  const Hdf5Handle access = writing.access();
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
+  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  std::vector<std::string> lines;
+  if (information.st_size > writing.end()) {
+    lines.push_back(fmt::format("{} bytes behind the file's end: a step that was not committed",
+                                information.st_size - writing.end()));
+  }
+  const auto objects = list_hdf5_objects(file.id(), path);
+  if (!objects) return objects.error();
+  for (const std::string& name : objects.value().datasets) {
+    const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT));
+    if (const auto chunks = chunks_behind_extent(dataset.id())) {
+      lines.push_back(
+          fmt::format("{} chunks behind the steps of array \"{}\": a commit that did "
+                      "not come to its end",
+                      *chunks, printable(name)));
+    }
+  }
+  if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
+  return lines;
 }
 
 Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path) {

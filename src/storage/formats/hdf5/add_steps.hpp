@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "storage/formats/format.hpp"
 #include "storage/formats/hdf5/library.hpp"
@@ -13,6 +14,9 @@ namespace weir::storage {
 // update. On disk the file only gets longer. Fails on arrays of which a killed run could lose
 // steps: those that grow in other ways than the arrays of this format.
 [[nodiscard]] Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps);
+
+// Format::unfinished().
+[[nodiscard]] Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path);
 
 // In an attribute of the root group, for those who add steps later.
 Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path);

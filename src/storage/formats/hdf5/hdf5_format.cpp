@@ -118,6 +118,11 @@ class Hdf5Format final : public Format {
     const Hdf5Silence silence;
     return add_hdf5_steps(path, steps);
   }
+
+  Result<std::vector<std::string>> unfinished(const std::string& path) const override {
+    const Hdf5Silence silence;
+    return unfinished_hdf5_steps(path);
+  }
 };
 
 }  // namespace

@@ -226,6 +226,27 @@ class ZarrFormat final : public Format {
     return room;
   }
 
+  Result<std::vector<std::string>> unfinished(const std::string& path) const override {
+    const auto documents = read_zarr_documents(path);
+    if (!documents) return documents.error();
+    std::vector<std::string> lines;
+    if (zarr_step_announced(path)) {
+      lines.emplace_back("zarr.json.new lies beside zarr.json: a step that was not committed");
+    }
+    const Opened found = opened(documents.value(), path);
+    for (const ZarrArray& array : found.arrays) {
+      const std::string& name = array.description.name;
+      const auto later = later_files(array, zarr_folder(path, name));
+      if (!later) return later.error();
+      if (!later.value().empty()) {
+        lines.push_back(fmt::format("{} files behind the last of {} steps of array \"{}\"",
+                                    later.value().size(), array.description.shape.extent(0),
+                                    printable(name)));
+      }
+    }
+    return lines;
+  }
+
  private:
   // The map of an array with more steps; its description has them from here on.
   static Result<ExtentMap> extend(ZarrArray& array, std::int64_t steps, const std::string& folder) {
@@ -259,29 +280,38 @@ class ZarrFormat final : public Format {
     return array::divide_up(steps, (*array.description.shard_extents)[0]);
   }
 
-  // Files of chunks or shards of which no element is in the array, which a killed run left: what
-  // nobody writes has to have the fill value again.
-  static Status remove_later_files(const ZarrArray& array, const std::string& folder) {
+  // Files of chunks or shards of which no element is in the array, which a killed run left.
+  static Result<std::vector<std::filesystem::path>> later_files(const ZarrArray& array,
+                                                                const std::string& folder) {
     const auto& about = array.description;
-    const array::Indices& extents =
-        about.shard_extents ? *about.shard_extents : *about.chunk_extents;
+    std::vector<std::filesystem::path> later;
+    if (!about.grows || array.key_prefix.ends_with('/')) return later;
+    const auto& extents = about.shard_extents ? *about.shard_extents : *about.chunk_extents;
     const std::int64_t rows = array::divide_up(about.shape.extent(0), extents[0]);
     std::error_code failed;
-    std::vector<std::filesystem::path> later;
     for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
          entry.increment(failed)) {
       const std::string name = entry->path().filename().string();
-      if (array.key_prefix.ends_with('/') || !name.starts_with(array.key_prefix)) continue;
+      if (!name.starts_with(array.key_prefix)) continue;
       std::int64_t row = 0;
       const char* const from = name.data() + array.key_prefix.size();
       const auto number = std::from_chars(from, name.data() + name.size(), row);
       if (number.ec == std::errc() && row >= rows) later.push_back(entry->path());
     }
-    for (const auto& file : later) {
-      if (!failed) std::filesystem::remove(file, failed);
+    if (failed) return system_failure("read folder", folder, -1, failed.value());
+    return later;
+  }
+
+  // What nobody writes has to have the fill value again.
+  static Status remove_later_files(const ZarrArray& array, const std::string& folder) {
+    const auto later = later_files(array, folder);
+    if (!later) return later.error();
+    for (const auto& file : later.value()) {
+      std::error_code failed;
+      std::filesystem::remove(file, failed);
+      if (failed) return system_failure("unlink", file.string(), -1, failed.value());
     }
-    return failed ? Status(system_failure("remove files in", folder, -1, failed.value()))
-                  : Status();
+    return {};
   }
 
   // The names of shards below the file's path.

@@ -1,0 +1,51 @@
+#include "storage/check/unfinished.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "storage/formats/format.hpp"
+#include "storage/formats/incomplete.hpp"
+#include "storage/serial/open_any.hpp"
+
+namespace weir::storage {
+namespace {
+
+// A kill between two writes of a commit leaves some arrays with a step more than others.
+void add_arrays_ahead(const FileMap& map, std::vector<std::string>& findings) {
+  const auto steps = map.steps();
+  if (!steps) return;
+  for (const StoredArray& one : map.arrays) {
+    if (!one.description.grows || one.map.shape.extent(0) == *steps) continue;
+    findings.push_back(
+        fmt::format("array \"{}\" has {} steps, the file {}: a commit that did not come to its end",
+                    printable(one.description.name), one.map.shape.extent(0), *steps));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> find_unfinished(const std::string& path) {
+  std::vector<std::string> findings;
+  std::error_code failed;
+  const std::string temporary = incomplete_path(path);
+  if (std::filesystem::exists(temporary, failed)) {
+    findings.push_back(
+        fmt::format("{} is a file whose making did not come to its end, or is being "
+                    "made now",
+                    printable(temporary)));
+    if (!std::filesystem::exists(path, failed)) return findings;
+  }
+  const auto opened = open_any(path);
+  if (!opened) return opened.error();
+  add_arrays_ahead(opened.value().map, findings);
+  const auto format = find_format(opened.value().format);
+  if (!format) return findings;  // raw arrays have no steps
+  auto left = format.value()->unfinished(path);
+  if (!left) return left.error();
+  for (std::string& line : left.value()) findings.push_back(std::move(line));
+  return findings;
+}
+
+}  // namespace weir::storage
