@@ -104,6 +104,12 @@ int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape
 const char* weir_files_array_element_type(const weir_files* file, int64_t array);
 int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
 
+/* What killed runs left of the file at `path` and beside it, a line each: a file whose making did
+ * not come to its end, a step that was not committed; "" where there is nothing of the kind. A file
+ * that is there only unfinished is no failure. Null on failure. The text is valid until this
+ * thread's next call of this function. */
+const char* weir_files_unfinished(const char* path);
+
 /* ---- Reading and writing ---- */
 
 /* Reads the elements start[d] + k * stride[d], 0 <= k < count[d], of an array into `data`. `start`

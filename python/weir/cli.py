@@ -12,6 +12,7 @@ import typer
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.bench import PASSING, bench_command, predict_command
 from weir.commands.campaign import campaign_command
+from weir.commands.check import check_command
 from weir.commands.convert import convert_command
 from weir.commands.platform import platform_app
 from weir.commands.platform_fit import fit_command
@@ -34,6 +35,7 @@ app.command("bench", context_settings=PASSING)(bench_command)
 app.command("predict", context_settings=PASSING)(predict_command)
 app.command("campaign")(campaign_command)
 app.command("report")(report_command)
+app.command("check")(check_command)
 app.command("convert")(convert_command)
 app.add_typer(results_app, name="results")
 platform_app.command("fit")(fit_command)

@@ -15,6 +15,7 @@
 #include "common/status.hpp"
 #include "files/description_json.hpp"
 #include "files/version.hpp"
+#include "storage/check/unfinished.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/header_update.hpp"
 #include "storage/formats/incomplete.hpp"
@@ -249,6 +250,18 @@ const char* weir_files_array_element_type(const weir_files* file, int64_t array)
 int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array) {
   const StoredArray* const found = array_of(file, array);
   return found != nullptr ? found->description.type.bytes() : std::int64_t{WEIR_FILES_E_ARGUMENT};
+}
+
+const char* weir_files_unfinished(const char* path) {
+  thread_local std::string lines;
+  const int code = reported([&]() -> Status {
+    if (path == nullptr) return weir::invalid_argument("path is null");
+    const auto found = weir::storage::find_unfinished(path);
+    if (!found) return found.error();
+    lines = fmt::format("{}", fmt::join(found.value(), "\n"));
+    return {};
+  });
+  return code == WEIR_FILES_OK ? lines.c_str() : nullptr;
 }
 
 int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weir._core.errors import CLASSES, Error
+from weir._core.errors import CLASSES, Error, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ FUNCTIONS = {
     "weir_files_open": (c_int, [c_char_p, PLACE]),
     "weir_files_close": (c_int, [PLACE]),
     "weir_files_description": (c_char_p, [HANDLE]),
+    "weir_files_unfinished": (c_char_p, [c_char_p]),
     "weir_files_read": (c_int, MOVE),
     "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
     "weir_files_write": (c_int, MOVE),
@@ -83,6 +84,15 @@ def checked(code: int) -> int:
 def formats() -> list[str]:
     """The formats that this build writes."""
     return str(library().weir_files_formats().decode()).split()
+
+
+def unfinished(path: str | os.PathLike[str]) -> list[str]:
+    """What killed runs left of a file and beside it, a line each."""
+    lines = library().weir_files_unfinished(os.fsencode(path))
+    if lines is None:
+        text = library().weir_files_last_error().decode(errors="replace")
+        raise StorageError(text)
+    return str(lines.decode(errors="replace")).splitlines()
 
 
 def numbers(values: Sequence[int] | None) -> Any:
