@@ -35,11 +35,7 @@ class Commit {
   }
 
   Status apply(const HeaderWrite& change) {
-    if (!file_) {
-      auto file = File::open(place_, {.read = true, .write = true});
-      if (!file) return file.error();
-      file_ = std::move(file).value();
-    }
+    if (Status opened = open_file(); !opened.ok()) return opened;
     std::vector<std::byte> bytes = change.bytes;
     const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
     std::int64_t calls = 0;
@@ -77,6 +73,12 @@ class Commit {
     return {};
   }
 
+  Status apply(const FileEnd& change) {
+    if (Status opened = open_file(); !opened.ok()) return opened;
+    if (::ftruncate(file_->descriptor(), change.bytes) == 0) return {};
+    return system_failure("ftruncate", place_, change.bytes, errno);
+  }
+
   Status apply(const DurabilityPoint& /*change*/) {
     if (durability_ == StepDurability::none) return {};
     if (file_ && ::fsync(file_->descriptor()) != 0) {
@@ -100,6 +102,14 @@ class Commit {
   }
 
  private:
+  Status open_file() {
+    if (file_) return {};
+    auto file = File::open(place_, {.read = true, .write = true});
+    if (!file) return file.error();
+    file_ = std::move(file).value();
+    return {};
+  }
+
   [[nodiscard]] std::string below(const std::string& name) const {
     return name.empty() ? place_ : place_ + "/" + name;
   }

@@ -39,6 +39,13 @@ struct DocumentReplacement {
   friend bool operator==(const DocumentReplacement&, const DocumentReplacement&) = default;
 };
 
+// The file ends here: what lies behind goes.
+struct FileEnd {
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const FileEnd&, const FileEnd&) = default;
+};
+
 // Where durability is asked for: what precedes is durable before what follows is written.
 struct DurabilityPoint {
   friend bool operator==(const DurabilityPoint&, const DurabilityPoint&) = default;
@@ -49,7 +56,8 @@ struct Publication {
   friend bool operator==(const Publication&, const Publication&) = default;
 };
 
-using HeaderChange = std::variant<HeaderWrite, DocumentReplacement, DurabilityPoint, Publication>;
+using HeaderChange =
+    std::variant<HeaderWrite, DocumentReplacement, FileEnd, DurabilityPoint, Publication>;
 
 struct HeaderUpdate {
   // Files and folders below the file's path, "" for itself, that were made without being durable,

@@ -20,6 +20,10 @@
 namespace weir::storage {
 namespace {
 
+// Until the last change of a commit the file is longer than its superblock says: so it is seen that
+// a step was not committed, whichever of the changes were made.
+constexpr std::int64_t marker_bytes = 8;
+
 std::int64_t kept_alignment(hid_t file) {
   std::int64_t alignment = 1;
   const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
@@ -174,11 +178,16 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   room.map = read_hdf5_objects(file.id(), objects.value(),
                                about_hdf5_file(file.id(), path, writing.end()));
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
+  if (writing.end() > INT64_MAX - marker_bytes) {
+    return refused(path, fmt::format("{} steps end beyond 2^63 bytes", steps));
+  }
   auto changes = hdf5_header_changes(writing.caught(), path, committed);
   if (!changes) return changes.error();
   room.update.made.emplace_back("");
   room.update.changes = std::move(changes).value();
-  if (Status set = set_length(path, committed, writing.end()); !set.ok()) return set.error();
+  room.update.changes.emplace_back(FileEnd{writing.end()});
+  const std::int64_t longer = writing.end() + marker_bytes;
+  if (Status set = set_length(path, committed, longer); !set.ok()) return set.error();
   return room;
 }
 
@@ -191,8 +200,9 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
   if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
   std::vector<std::string> lines;
   if (information.st_size > writing.end()) {
-    lines.push_back(fmt::format("{} bytes behind the file's end: a step that was not committed",
-                                information.st_size - writing.end()));
+    lines.push_back(
+        fmt::format("{} bytes behind the file's end: a commit that did not come to its end",
+                    information.st_size - writing.end()));
   }
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
