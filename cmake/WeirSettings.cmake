@@ -42,3 +42,8 @@ if(WEIR_SANITIZE)
                       -fno-sanitize-recover=all -Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
+
+option(WEIR_FUZZ "Build weir_fuzz; Clang's libFuzzer counts what of the readers was reached" OFF)
+if(WEIR_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link -Wno-unknown-warning-option)
+endif()

@@ -44,7 +44,7 @@ compile_files() {
     return
   fi
   printf '#include "%s"\n' "$@" >"$part.cpp"
-  if said=$(compile_one "$part.cpp" "$part.o" -Wno-shadow -fmax-errors=1 2>&1); then
+  if said=$(compile_one "$part.cpp" "$part.o" -Wno-shadow -Wfatal-errors 2>&1); then
     [[ -z $said ]] || printf '%s\n' "$said" >&2
     parts+=("$part.o")
     return

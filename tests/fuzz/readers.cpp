@@ -1,0 +1,228 @@
+#include "readers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <utility>
+
+#include "array/section.hpp"
+#include "seeds.hpp"
+#include "storage/codecs/chunk_coder.hpp"
+#include "storage/codecs/codec.hpp"
+#include "storage/formats/cdf/cdf_layout.hpp"
+#include "storage/formats/cdf/header.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/formats/raw_array.hpp"
+#include "storage/formats/zarr/document.hpp"
+#include "storage/formats/zarr/shards.hpp"
+#include "storage/serial/read_section.hpp"
+
+namespace weir::fuzz {
+namespace {
+
+using Complaint = std::optional<std::string>;
+using Input = std::span<const std::byte>;
+
+// A reader may hold so much of a chunk or element; what a file says is longer is not read here.
+constexpr std::int64_t most_element_bytes = 1 << 16;
+
+std::string_view as_text(Input bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void put_file(const std::string& path, Input bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+// ---- What every map has to keep ---------------------------------------------------------------
+
+// `file_bytes`: of the one file that all arrays are in; nothing where a file may be missing or
+// shorter, which reading says.
+Complaint check_place(const storage::StoredArray& one, const array::Indices& index,
+                      std::optional<std::int64_t> file_bytes) {
+  const auto place = one.map.place_of(index);
+  if (!place) return std::nullopt;
+  const std::int64_t bytes = one.map.type.bytes();
+  if (place->offset < 0 || place->offset > INT64_MAX - bytes) {
+    return fmt::format("an element is at offset {}", place->offset);
+  }
+  if (place->file < 0 || place->file >= one.map.files.files()) {
+    return fmt::format("an element is in file {} of {}", place->file, one.map.files.files());
+  }
+  if (file_bytes && place->offset + bytes > *file_bytes) {
+    return fmt::format("an element at offset {} ends behind the file, {} bytes long", place->offset,
+                       *file_bytes);
+  }
+  return std::nullopt;
+}
+
+Complaint check_element(const storage::StoredArray& one, const array::Indices& index,
+                        std::optional<std::int64_t> file_bytes, bool read) {
+  if (auto complaint = check_place(one, index, file_bytes)) return complaint;
+  const std::int64_t bytes = one.map.type.bytes();
+  if (!read || bytes > most_element_bytes) return std::nullopt;
+  const array::Box box{index, array::Indices(index.size(), 1)};
+  const auto memory = array::Layout::packed(box.extent, bytes, array::Order::row_major);
+  if (!memory) return "a single element has no layout: " + memory.error().text();
+  Bytes element(static_cast<std::size_t>(bytes));
+  storage::DataFileCache files(storage::DataFileCache::Use::reading);
+  static_cast<void>(
+      storage::read_section(one, array::Section::of(box), element.data(), memory.value(), files));
+  return std::nullopt;
+}
+
+Complaint check_array(const storage::StoredArray& one, std::optional<std::int64_t> file_bytes,
+                      bool read) {
+  const storage::ArrayDescription& about = one.description;
+  const array::Shape& shape = one.map.shape;
+  if (about.shape != shape) return "description and map have different shapes";
+  if (about.type != one.map.type) return "description and map have different types";
+  for (const auto* chunks : {&about.chunk_extents, &about.shard_extents}) {
+    if (*chunks && (*chunks)->size() != shape.dimensions()) return "chunks of other dimensions";
+  }
+  if (!about.fill.empty() && static_cast<std::int64_t>(about.fill.size()) != about.type.bytes()) {
+    return "a fill value of another size";
+  }
+  if (!shape.bytes(one.map.type)) return "more than 2^63 bytes";
+  if (shape.elements() == 0) return std::nullopt;
+  array::Indices last = shape.extents();
+  array::Indices middle = last;
+  for (std::int64_t& index : last) --index;
+  for (std::int64_t& index : middle) index /= 2;
+  for (const array::Indices& index : {array::Indices(shape.dimensions()), middle, last}) {
+    if (auto complaint = check_element(one, index, file_bytes, read)) {
+      return about.name + ": " + *complaint;
+    }
+  }
+  return std::nullopt;
+}
+
+Complaint check_map(const storage::FileMap& map, std::optional<std::int64_t> file_bytes,
+                    bool read) {
+  constexpr std::size_t most_arrays = 32;
+  for (std::size_t i = 0; i < std::min(map.arrays.size(), most_arrays); ++i) {
+    if (auto complaint = check_array(map.arrays[i], file_bytes, read)) return complaint;
+  }
+  if (const auto steps = map.steps(); steps && *steps < 0) return "fewer than no steps";
+  return std::nullopt;
+}
+
+Complaint open_and_check(std::string_view format, const std::string& path) {
+  const auto map = storage::find_format(format).value()->open(path);
+  return map ? check_map(map.value(), std::nullopt, true) : std::nullopt;
+}
+
+// ---- The readers ------------------------------------------------------------------------------
+
+// In memory, and without the data that would follow: an offset may be anywhere in a file.
+Complaint read_cdf(Input bytes, const std::string& /*folder*/) {
+  const auto parsed = storage::parse_cdf_header(bytes, "file");
+  if (!parsed.header) return std::nullopt;
+  for (const std::int64_t length : {static_cast<std::int64_t>(bytes.size()), INT64_MAX}) {
+    const auto map = storage::cdf_map_of(parsed.header.value(), "file", length);
+    if (auto complaint = check_map(map, length, false)) return complaint;
+  }
+  return std::nullopt;
+}
+
+Complaint read_raw(Input bytes, const std::string& /*folder*/) {
+  const auto parsed = storage::parse_raw_array(as_text(bytes), "document");
+  if (!parsed) return std::nullopt;
+  const storage::RawArray& array = parsed.value();
+  if (!array.check().ok()) return "an array that cannot be: " + array.check().error().text();
+  const auto again = storage::parse_raw_array(storage::raw_array_json(array), "again");
+  if (!again || again.value() != array) return "what was read is written as something else";
+  const auto grid = array.grid();
+  if (!grid) return "no grid: " + grid.error().text();
+  for (const std::int64_t file : {std::int64_t{0}, array.files - 1}) {
+    if (storage::data_path(array, "/folder/name", file).find("/..") != std::string::npos) {
+      return "its data lie above its folder";
+    }
+  }
+  return std::nullopt;
+}
+
+Complaint read_zarr(Input bytes, const std::string& folder) {
+  put_file(folder + "/zarr.json", bytes);
+  return open_and_check("zarr", folder);
+}
+
+Complaint read_zarr_array(Input bytes, const std::string& /*folder*/) {
+  const auto document = storage::ZarrJson::parse(as_text(bytes), nullptr, false);
+  if (document.is_discarded()) return std::nullopt;
+  static_cast<void>(storage::zarr_attributes(document));
+  const auto parsed = storage::parse_zarr_array(document, "name");
+  const auto* array = std::get_if<storage::ZarrArray>(&parsed);
+  if (array == nullptr || !array->description.shard_extents) return std::nullopt;
+  const auto map = storage::zarr_shard_map(*array, "/folder/");
+  if (!map) return std::nullopt;
+  return check_array({array->description, map.value()}, std::nullopt, false);
+}
+
+// The first of the shards of an array whose document is good.
+Complaint read_zarr_shard(Input bytes, const std::string& folder) {
+  const storage::ZarrArray array{.description = shards_description()};
+  auto map = storage::zarr_shard_map(array, folder + "/");
+  if (!map) return "the array in shards has no map: " + map.error().text();
+  put_file(map.value().files.path(0), bytes);
+  if (storage::read_zarr_shards(array, map.value())) return std::nullopt;
+  return check_array({array.description, std::move(map).value()}, std::nullopt, true);
+}
+
+Complaint read_hdf5(Input bytes, const std::string& folder) {
+  put_file(folder + "/a.h5", bytes);
+  return open_and_check("hdf5", folder + "/a.h5");
+}
+
+// The first byte says which codecs, the others are a chunk of 8 x 32 elements as they left it.
+Complaint read_codec(Input bytes, const std::string& /*folder*/) {
+  const auto pipelines = codec_pipelines();
+  if (bytes.empty()) return std::nullopt;
+  const auto words = pipelines[static_cast<std::size_t>(bytes[0]) % pipelines.size()];
+  const auto pipeline = storage::parse_pipeline(words);
+  if (!pipeline) return std::nullopt;
+  auto coder = storage::ChunkCoder::create(pipeline.value(), codec_chunk());
+  if (!coder) return std::nullopt;
+  Bytes chunk(static_cast<std::size_t>(coder.value().chunk_bytes()));
+  static_cast<void>(coder.value().decode({bytes.subspan(1), 0}, chunk));
+  return std::nullopt;
+}
+
+Complaint read_words(Input bytes, const std::string& /*folder*/) {
+  const auto pipeline = storage::parse_pipeline(as_text(bytes));
+  if (!pipeline) return std::nullopt;
+  if (!storage::check_pipeline(pipeline.value(), codec_chunk()).ok()) return std::nullopt;
+  const auto text = storage::pipeline_text(pipeline.value());
+  const auto again = storage::parse_pipeline(text);
+  if (!again || again.value() != pipeline.value()) return "read back otherwise: " + text;
+  return std::nullopt;
+}
+
+constexpr std::array readers{
+    Reader{"cdf", read_cdf, cdf_seeds},
+    Reader{"codec", read_codec, codec_seeds},
+    Reader{"hdf5", read_hdf5, hdf5_seeds},
+    Reader{"raw", read_raw, raw_seeds},
+    Reader{"words", read_words, words_seeds},
+    Reader{"zarr", read_zarr, zarr_seeds},
+    Reader{"zarr_array", read_zarr_array, zarr_array_seeds},
+    Reader{"zarr_shard", read_zarr_shard, zarr_shard_seeds},
+};
+
+}  // namespace
+
+const Reader* find_reader(std::string_view name) {
+  if (name == "hdf5" && !storage::find_format(name)) return nullptr;
+  const auto* const found =
+      std::find_if(readers.begin(), readers.end(), [&](const Reader& r) { return r.name == name; });
+  return found == readers.end() ? nullptr : found;
+}
+
+std::span<const Reader> all_readers() { return readers; }
+
+}  // namespace weir::fuzz

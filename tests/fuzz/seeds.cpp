@@ -1,0 +1,152 @@
+#include "seeds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "storage/codecs/chunk_coder.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/formats/raw_array.hpp"
+#include "storage/formats/test_description.hpp"
+#include "storage/formats/zarr/document.hpp"
+
+namespace weir::fuzz {
+namespace {
+
+Bytes bytes_of_text(const std::string& text) {
+  Bytes bytes(text.size());
+  std::transform(text.begin(), text.end(), bytes.begin(),
+                 [](char one) { return static_cast<std::byte>(one); });
+  return bytes;
+}
+
+Bytes content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return bytes_of_text({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+}
+
+// The path of a file of this format with one array of each kind; empty where it cannot be made.
+std::string example_file(std::string_view name, const std::string& folder) {
+  const auto format = storage::find_format(name);
+  if (!format) return {};
+  std::string path = folder + "/" + std::string(name);
+  const auto room = format.value()->lay_out(storage::all_it_can(format.value()->abilities()), path);
+  if (!room) return {};
+  const Status made = commit(path, room.value().update, storage::StepDurability::none);
+  return made.ok() ? path : std::string();
+}
+
+std::vector<Bytes> examples(std::initializer_list<std::string_view> formats,
+                            const std::string& folder) {
+  std::vector<Bytes> seeds;
+  for (const std::string_view name : formats) {
+    if (const auto path = example_file(name, folder); !path.empty()) {
+      seeds.push_back(content(path));
+    }
+  }
+  return seeds;
+}
+
+}  // namespace
+
+storage::ArrayDescription shards_description() {
+  return {.name = "shards",
+          .shape = storage::shape_of({4, 6}),
+          .type = array::ElementType(array::ElementKind::int32),
+          .chunk_extents = array::Indices{2, 3},
+          .shard_extents = array::Indices{4, 3}};
+}
+
+std::span<const std::string_view> codec_pipelines() {
+  static constexpr std::array<std::string_view, 12> all{"shuffle",
+                                                        "deflate",
+                                                        "gzip",
+                                                        "zstd",
+                                                        "blosc",
+                                                        "blosc:zstd:1:bit",
+                                                        "blosc2",
+                                                        "zfp:0.5",
+                                                        "crc32c",
+                                                        "fletcher32",
+                                                        "shuffle,deflate,fletcher32",
+                                                        "zfp:0.5,zstd,crc32c"};
+  return all;
+}
+
+storage::ChunkForm codec_chunk() {
+  return {array::ElementType(array::ElementKind::float32), array::Indices{8, 32}};
+}
+
+std::vector<Bytes> cdf_seeds(const std::string& folder) {
+  return examples({"cdf1", "cdf2", "cdf5"}, folder);
+}
+
+std::vector<Bytes> hdf5_seeds(const std::string& folder) { return examples({"hdf5"}, folder); }
+
+std::vector<Bytes> codec_seeds(const std::string& /*folder*/) {
+  std::vector<Bytes> seeds;
+  for (std::size_t i = 0; i < codec_pipelines().size(); ++i) {
+    const auto pipeline = storage::parse_pipeline(codec_pipelines()[i]);
+    if (!pipeline) continue;
+    auto coder = storage::ChunkCoder::create(pipeline.value(), codec_chunk());
+    if (!coder) continue;
+    Bytes chunk(static_cast<std::size_t>(coder.value().chunk_bytes()));
+    for (std::size_t k = 0; k < chunk.size(); k += 4) chunk[k] = static_cast<std::byte>(k / 7);
+    const auto encoded = coder.value().encode(chunk);
+    if (!encoded) continue;
+    Bytes seed{static_cast<std::byte>(i)};
+    seed.insert(seed.end(), encoded.value().bytes.begin(), encoded.value().bytes.end());
+    seeds.push_back(std::move(seed));
+  }
+  return seeds;
+}
+
+std::vector<Bytes> raw_seeds(const std::string& /*folder*/) {
+  storage::RawArray contiguous{storage::shape_of({4, 6}),
+                               array::ElementType(array::ElementKind::float64)};
+  storage::RawArray chunked = contiguous;
+  chunked.chunk_extents = array::Indices{2, 3};
+  chunked.layout = storage::FileLayout::per_aggregator;
+  chunked.files = 2;
+  chunked.turn = 3;
+  chunked.directories = {"one", "/two"};
+  return {bytes_of_text(raw_array_json(contiguous)), bytes_of_text(raw_array_json(chunked))};
+}
+
+std::vector<Bytes> words_seeds(const std::string& /*folder*/) {
+  std::vector<Bytes> seeds;
+  for (const auto words : codec_pipelines()) seeds.push_back(bytes_of_text(std::string(words)));
+  return seeds;
+}
+
+std::vector<Bytes> zarr_seeds(const std::string& folder) {
+  const auto path = example_file("zarr", folder);
+  if (path.empty()) return {};
+  return {content(path + "/zarr.json")};
+}
+
+std::vector<Bytes> zarr_array_seeds(const std::string& folder) {
+  const auto path = example_file("zarr", folder);
+  std::vector<Bytes> seeds;
+  if (path.empty()) return seeds;
+  for (const char* name : {"chunks", "shards", "first"}) {
+    seeds.push_back(content(fmt::format("{}/{}/zarr.json", path, name)));
+  }
+  return seeds;
+}
+
+std::vector<Bytes> zarr_shard_seeds(const std::string& folder) {
+  const std::string path = folder + "/shards";
+  const auto format = storage::find_format("zarr");
+  if (!format) return {};
+  const auto room = format.value()->lay_out({.arrays = {shards_description()}}, path);
+  if (!room) return {};
+  return {content(room.value().map.arrays.at(0).map.files.path(0))};
+}
+
+}  // namespace weir::fuzz

@@ -1,0 +1,30 @@
+// Good bytes for each reader, made by Weir itself: what a fuzzer begins with.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "readers.hpp"
+#include "storage/codecs/codec.hpp"
+#include "storage/formats/file_description.hpp"
+
+namespace weir::fuzz {
+
+// An array of two shards of two chunks.
+[[nodiscard]] storage::ArrayDescription shards_description();
+// What the first byte of the codec reader's input chooses from; some may not be in this build.
+[[nodiscard]] std::span<const std::string_view> codec_pipelines();
+[[nodiscard]] storage::ChunkForm codec_chunk();
+
+std::vector<Bytes> cdf_seeds(const std::string& folder);
+std::vector<Bytes> codec_seeds(const std::string& folder);
+std::vector<Bytes> hdf5_seeds(const std::string& folder);
+std::vector<Bytes> raw_seeds(const std::string& folder);
+std::vector<Bytes> words_seeds(const std::string& folder);
+std::vector<Bytes> zarr_seeds(const std::string& folder);
+std::vector<Bytes> zarr_array_seeds(const std::string& folder);
+std::vector<Bytes> zarr_shard_seeds(const std::string& folder);
+
+}  // namespace weir::fuzz
