@@ -15,6 +15,8 @@ import zarr
 from stored_cases import FORMATS, SUFFIXES, TITLE, cases
 
 import weir
+from weir.bench.errors import BenchError
+from weir.commands.convert import convert_command
 from weir.convert import ConversionError, Layout, convert
 from weir.convert.tiles import tile_shape, tiles
 
@@ -143,21 +145,24 @@ def test_a_failure_leaves_what_was_there(weir_files: dict[str, Path], tmp_path: 
 
 
 def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
-    def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "weir.cli", "convert", *arguments],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-
     target = tmp_path / "target.zarr"
-    done = command(weir_files["cdf5"], target, "--chunks", "density=4,5", "--workers", "2")
+    command = [sys.executable, "-m", "weir.cli", "convert", weir_files["cdf5"], target]
+    done = subprocess.run(
+        [*command, "--chunks", "density=4,5", "--workers", "2"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "of elements in" in done.stdout
     assert zarr.open_group(target, mode="r")["density"].chunks == (4, 5)
-    again = command(weir_files["cdf5"], target)
-    assert again.returncode == 2
-    assert again.stderr.startswith("weir: ")
-    assert "is there already" in again.stderr
+    for wrong, message in (
+        ((weir_files["cdf5"], target), "is there already"),
+        ((weir_files["cdf5"], tmp_path / "other"), "give --format"),
+        ((tmp_path / "nothing", tmp_path / "other.zarr"), "No such file"),
+    ):
+        with pytest.raises(BenchError, match=message):
+            convert_command(*wrong)
+    with pytest.raises(BenchError, match="whole numbers from 1"):
+        convert_command(weir_files["cdf5"], tmp_path / "other.zarr", chunks=["4,0"])
 
 
 def test_an_interrupted_command_leaves_nothing(tmp_path: Path) -> None:

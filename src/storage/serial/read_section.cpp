@@ -19,7 +19,9 @@ namespace weir::storage {
 namespace {
 
 // Spans of one file that are at most so far apart are read together.
-constexpr std::int64_t read_across = std::int64_t{16} << 10;
+constexpr std::int64_t read_across = std::int64_t{8} << 10;
+// And so many at most: each takes the memory of a few hundred bytes.
+constexpr std::size_t most_together = 1024;
 // Runs of at least this length go straight into memory.
 constexpr std::int64_t straight_from = std::int64_t{64} << 10;
 
@@ -55,7 +57,8 @@ class SpanReader {
       const Span& last = waiting_.back();
       const bool near = span.file == last.file && span.begin >= last.end &&
                         span.begin - last.end <= read_across &&
-                        span.end - waiting_.front().begin <= buffer_bytes_;
+                        span.end - waiting_.front().begin <= buffer_bytes_ &&
+                        waiting_.size() < most_together;
       if (near) {
         waiting_.push_back(span);
         return {};

@@ -19,6 +19,8 @@ using array::UniformRegion;
 // together is not longer than this: shorter reads take no less time.
 constexpr std::int64_t short_read = std::int64_t{64} << 10;
 constexpr std::int64_t most_read_per_asked = 4;
+// So are those between runs that begin so close to each other: a call for each costs more.
+constexpr std::int64_t most_read_per_run = std::int64_t{8} << 10;
 
 // Where the section's elements are in what is stored, and where in memory: the same counts and
 // lengths along each dimension.
@@ -70,8 +72,28 @@ int widest_dimension(const Layout& stored, const Section& section) {
   return widest;
 }
 
-bool worth_reading(std::int64_t span, std::int64_t asked, std::int64_t most) {
-  return span <= most && (span <= short_read || span / most_read_per_asked <= asked);
+// How many runs of neighbouring bytes the section is in.
+std::int64_t runs_of(const Layout& stored, const Section& section) {
+  std::int64_t run = stored.element_bytes();
+  for (bool longer = true; longer;) {
+    longer = false;
+    for (int d = 0; d < section.dimensions(); ++d) {
+      if (section.count[d] > 1 && section.stride[d] == 1 && stored.stride(d) == run) {
+        run *= section.count[d];
+        longer = true;
+      }
+    }
+  }
+  return section.elements() * stored.element_bytes() / run;
+}
+
+// Whether the bytes of the section are read by one call, with those between them.
+bool worth_reading(const Layout& stored, const Section& section, std::int64_t most) {
+  const std::int64_t span = reach(stored, section);
+  if (span > most) return false;
+  const std::int64_t asked = section.elements() * stored.element_bytes();
+  return span <= short_read || span / most_read_per_asked <= asked ||
+         span / most_read_per_run <= runs_of(stored, section);
 }
 
 }  // namespace
@@ -101,7 +123,7 @@ Status SpanCutter::cut(std::int64_t file, const Layout& stored, const Section& s
   const int widest = widest_dimension(stored, section);
   const bool whole = span == asked;
   if (widest < 0 || (whole && span <= limits_.most_bytes) ||
-      (use_ == SpanUse::reading && worth_reading(span, asked, limits_.most_bytes))) {
+      (use_ == SpanUse::reading && worth_reading(stored, section, limits_.most_bytes))) {
     return give(file, stored, section, memory_at, begin, begin + span);
   }
   if (whole && limits_.long_runs) {
@@ -126,7 +148,7 @@ Status SpanCutter::cut(std::int64_t file, const Layout& stored, const Section& s
   const std::int64_t grouped_asked = part.elements() * stored.element_bytes();
   const bool groups_are_spans =
       grouped == grouped_asked ||
-      (use_ == SpanUse::reading && worth_reading(grouped, grouped_asked, limits_.most_bytes));
+      (use_ == SpanUse::reading && worth_reading(stored, part, limits_.most_bytes));
   if (!groups_are_spans) together = 1;
   Indices at = memory_at;
   for (std::int64_t done = 0; done < section.count[widest]; done += together) {
