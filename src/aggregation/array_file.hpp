@@ -1,44 +1,104 @@
-// An array on disk as a Collective has it open.
+// An array on disk as a Collective has it open: by its extent map, whatever the format.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "aggregation/collective.hpp"
-#include "array/chunk_grid.hpp"
-#include "storage/formats/raw_files.hpp"
+#include "aggregation/step_image.hpp"
+#include "storage/formats/extent_map.hpp"
+#include "storage/stored_files.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
 
+// What an OpenArray is of. The same on all ranks.
+// NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+struct ArrayOrigin {
+  std::string path;                  // of the array or of the file that it is in
+  std::string name = {};             // in the file; "" when the file is the array
+  bool grows = false;                // along dimension 0: requests move one step
+  std::vector<std::byte> fill = {};  // one element; none: zeros
+  bool writable = false;
+  std::uint64_t number = 0;            // no other array of the Collective has it
+  topology::FileTargets targets = {};  // as the file system told rank 0
+};
+// NOLINTEND(readability-redundant-member-init)
+
 class OpenArray final : public ArrayFile {
  public:
-  // `number` is the same on all ranks, and no other array of the Collective has it.
-  OpenArray(storage::RawArray array, std::string path, bool writable, std::uint64_t number,
-            const topology::FileTargets& targets)
-      : grid_(array.grid().value()),
-        files_(std::move(array), std::move(path), writable),
-        number_(number),
-        targets_(targets) {}
+  OpenArray(ArrayOrigin origin, storage::ExtentMap map, std::shared_ptr<storage::OpenFiles> open)
+      : origin_(std::move(origin)),
+        map_(std::move(map)),
+        open_(std::move(open)),
+        shape_(origin_.grows ? step_shape(map_.shape) : map_.shape),
+        files_(map_.files, origin_.writable, open_) {}
 
-  [[nodiscard]] const storage::RawArray& array() const override { return files_.array(); }
-  [[nodiscard]] const std::string& path() const override { return files_.path(); }
-  [[nodiscard]] bool writable() const override { return files_.writable(); }
+  [[nodiscard]] const array::Shape& shape() const override { return shape_; }
+  [[nodiscard]] const array::ElementType& type() const override { return map_.type; }
+  [[nodiscard]] const std::string& path() const override { return origin_.path; }
+  [[nodiscard]] const std::string& name() const override { return origin_.name; }
+  [[nodiscard]] bool writable() const override { return origin_.writable; }
 
-  [[nodiscard]] const array::ChunkGrid& grid() const { return grid_; }
-  [[nodiscard]] storage::RawFiles& files() { return files_; }
-  [[nodiscard]] std::uint64_t number() const { return number_; }
-  // As the file system told rank 0.
-  [[nodiscard]] const topology::FileTargets& targets() const { return targets_; }
+  [[nodiscard]] const ArrayOrigin& origin() const { return origin_; }
+  [[nodiscard]] std::uint64_t number() const { return origin_.number; }
+  [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
+  [[nodiscard]] storage::StoredFiles& files() { return files_; }
+  // What a byte swap reverses together; 1: nothing is swapped.
+  [[nodiscard]] std::int64_t swapped_together() const {
+    return map_.byte_order == storage::ByteOrder::little
+               ? 1
+               : storage::bytes_swapped_together(map_.type);
+  }
+
+  // The array has other extents, or its files other names. What was written is not forgotten, as
+  // OpenFiles knows it.
+  void set_map(storage::ExtentMap map) {
+    if (!(map.files == map_.files)) {
+      files_ = storage::StoredFiles(map.files, origin_.writable, open_);
+    }
+    map_ = std::move(map);
+    image_.reset();
+  }
+  // Of an array that grows: which step requests move. Nothing: none, they are refused.
+  void select_step(std::optional<std::int64_t> step) {
+    step_ = step;
+    image_.reset();
+  }
+  [[nodiscard]] std::optional<std::int64_t> step() const { return step_; }
+  // Why requests are refused at the moment; "": they are not.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  void refuse_writing(std::string why) { refusal_ = std::move(why); }
+
+  // What requests move at the moment, for file domains of this alignment.
+  [[nodiscard]] Result<StepImage> image(std::int64_t alignment) {
+    if (!image_ || image_alignment_ != alignment) {
+      auto made = image_of(map_, origin_.grows ? step_ : std::nullopt, alignment);
+      if (!made) return made;
+      image_ = std::move(made).value();
+      image_alignment_ = alignment;
+    }
+    return *image_;
+  }
+
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
  private:
-  array::ChunkGrid grid_;
-  storage::RawFiles files_;
-  std::uint64_t number_;
-  topology::FileTargets targets_;
+  ArrayOrigin origin_;
+  storage::ExtentMap map_;
+  std::shared_ptr<storage::OpenFiles> open_;
+  array::Shape shape_;
+  storage::StoredFiles files_;
+  std::optional<std::int64_t> step_;
+  std::string refusal_;
+  std::optional<StepImage> image_;
+  std::int64_t image_alignment_ = 0;
   bool closed_ = false;
 };
 

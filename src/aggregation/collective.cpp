@@ -131,6 +131,8 @@ class Implementation final : public Collective {
 
   CollectiveState state_;
   std::uint64_t arrays_ = 0;
+  std::shared_ptr<storage::OpenFiles> open_files_ =
+      std::make_shared<storage::OpenFiles>(storage::make_posix_engine());
 };
 
 Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::string& path,
@@ -204,8 +206,9 @@ Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray&
   // 0 targets: nothing was told.
   const topology::FileTargets targets{std::max<std::int64_t>(1, (*told)[0]), (*told)[1],
                                       (*told)[2]};
-  std::unique_ptr<ArrayFile> file =
-      std::make_unique<OpenArray>(array, path, writable, ++arrays_, targets);
+  std::unique_ptr<ArrayFile> file = std::make_unique<OpenArray>(
+      ArrayOrigin{.path = path, .writable = writable, .number = ++arrays_, .targets = targets},
+      storage::extent_map_of(array, path), open_files_);
   return file;
 }
 
@@ -230,7 +233,7 @@ Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
     auto* const file = dynamic_cast<OpenArray*>(part.file);
     if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
     if (part.memory == nullptr) return invalid_argument("there is no distribution in memory");
-    checked.push_back({&part, file, 0});
+    checked.push_back({&part, file});
   }
   const auto planned = plan_request(*state_.planner, state_.settings, checked, direction);
   if (!planned) return planned.error();

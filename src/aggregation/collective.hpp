@@ -80,8 +80,11 @@ class ArrayFile {
   ArrayFile& operator=(const ArrayFile&) = delete;
   virtual ~ArrayFile() = default;  // closes this rank's files; close() tells of errors
 
-  [[nodiscard]] virtual const storage::RawArray& array() const = 0;
+  // Of what requests move: the whole array, or one step of one that grows.
+  [[nodiscard]] virtual const array::Shape& shape() const = 0;
+  [[nodiscard]] virtual const array::ElementType& type() const = 0;
   [[nodiscard]] virtual const std::string& path() const = 0;
+  [[nodiscard]] virtual const std::string& name() const = 0;  // in its file; "" when it is alone
   [[nodiscard]] virtual bool writable() const = 0;
 };
 

@@ -1,16 +1,21 @@
 #include "aggregation/direct_move.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "aggregation/piece_transfer.hpp"
 #include "common/clock.hpp"
 #include "plan/meeting_blocks.hpp"
 #include "plan/piece_extents.hpp"
+#include "storage/codecs/byte_swap.hpp"
 
 namespace weir::aggregation {
 namespace {
 
 constexpr std::size_t most_slices = 1024;  // of one system call
 constexpr std::int64_t most_bytes_with_holes = 4 << 20;
+// A multiple of every number's size.
+constexpr std::int64_t swapped_at_once = 256 << 10;
 
 }  // namespace
 
@@ -33,11 +38,11 @@ void DirectMove::move_piece(const plan::Piece& piece) {
   for (plan::MeetingBlock block; status_.ok() && blocks.next(block);) {
     const plan::Slab& slab = piece.slabs[block.slab];
     const MemoryPiece& memory = part_->part->pieces[static_cast<std::size_t>(block.part)];
-    const std::int64_t file = slab.file - part_->first_file;
-    if (file != file_) flush();
-    file_ = file;
+    if (slab.file != file_) flush();
+    file_ = slab.file;
     // Holes that other ranks ask for are in memory by the time, or on their way.
-    reads_holes_ = !context_.writing() && plan::buffer_to_file(slab).runs() > 1;
+    reads_holes_ =
+        !context_.writing() && file_ != plan::no_file && plan::buffer_to_file(slab).runs() > 1;
     move_runs(plan::memory_to_file(block, memory.layout, slab), memory.data);
   }
   flush();
@@ -67,7 +72,8 @@ bool DirectMove::joins(std::int64_t offset) {
   if (offset == batch_end_) return true;
   const std::int64_t hole = offset - batch_end_;
   if (!reads_holes_ || hole < 0 || hole > widest_cold_hole ||
-      offset - batch_offset_ > most_bytes_with_holes || !part_->file->files().cold(file_)) {
+      offset - batch_offset_ > most_bytes_with_holes ||
+      !part_->file->files().cold(part_->stored_file(file_))) {
     return false;
   }
   hole_.resize(static_cast<std::size_t>(widest_cold_hole));
@@ -79,17 +85,74 @@ void DirectMove::flush() {
     slices_.clear();
     return;
   }
-  storage::RawFiles& files = part_->file->files();
+  status_ = flush_into_files();
+  slices_.clear();
+}
+
+Status DirectMove::flush_into_files() {
+  storage::StoredFiles& files = part_->file->files();
+  const std::int64_t swapped = part_->file->swapped_together();
+  bool stored = file_ != plan::no_file;
+  if (!stored && context_.writing()) return no_place(*part_->file);
+  const std::int64_t file = part_->stored_file(file_);
+  if (stored && !context_.writing()) {
+    const auto there = files.is_there(file);
+    if (!there) return there.error();
+    stored = there.value();
+  }
+  if (!stored) {
+    for (const storage::Slice& slice : slices_) {
+      fill_with(slice.data, slice.bytes, part_->file->origin().fill);
+    }
+    return {};
+  }
   storage::FileTraffic traffic;
   const std::int64_t began = monotonic_ns();
-  status_ = context_.writing() ? files.write(file_, slices_, batch_offset_, traffic)
-                               : files.read(file_, slices_, batch_offset_, traffic);
+  Status status;
+  if (!context_.writing()) {
+    status = files.read(file, slices_, part_->base + batch_offset_, traffic);
+    for (const storage::Slice& slice : slices_) {
+      if (!status.ok() || swapped == 1) break;
+      if (slice.data == hole_.data()) continue;
+      storage::copy_swapped(slice.data, slice.data, slice.bytes, swapped);
+    }
+  } else if (swapped > 1) {
+    status = write_swapped(swapped, traffic);
+  } else {
+    status = files.write(file, slices_, part_->base + batch_offset_, traffic);
+  }
   CollectiveFigures& figures = context_.figures;
   figures.storage_ns += monotonic_ns() - began;
   figures.storage_calls += traffic.calls;
   figures.bytes_stored += traffic.written;
   figures.bytes_fetched += traffic.read;
-  slices_.clear();
+  return status;
+}
+
+Status DirectMove::write_swapped(std::int64_t swapped, storage::FileTraffic& traffic) {
+  swapped_data_.resize(static_cast<std::size_t>(swapped_at_once));
+  std::int64_t offset = part_->base + batch_offset_;
+  std::int64_t held = 0;
+  const auto write = [&]() -> Status {
+    if (held == 0) return {};
+    const storage::Slice slice{swapped_data_.data(), held};
+    Status written =
+        part_->file->files().write(part_->stored_file(file_), {&slice, 1}, offset, traffic);
+    offset += held;
+    held = 0;
+    return written;
+  };
+  for (const storage::Slice& slice : slices_) {
+    for (std::int64_t done = 0; done < slice.bytes;) {
+      const std::int64_t bytes = std::min(slice.bytes - done, swapped_at_once - held);
+      storage::copy_swapped(slice.data + done, swapped_data_.data() + held, bytes, swapped);
+      done += bytes;
+      held += bytes;
+      if (held < swapped_at_once) continue;
+      if (Status written = write(); !written.ok()) return written;
+    }
+  }
+  return write();
 }
 
 }  // namespace weir::aggregation

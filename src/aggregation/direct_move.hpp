@@ -10,6 +10,7 @@
 #include "aggregation/move.hpp"
 #include "array/copy.hpp"
 #include "plan/rank_pieces.hpp"
+#include "storage/engines/engine.hpp"
 #include "storage/engines/slices.hpp"
 
 namespace weir::aggregation {
@@ -28,6 +29,9 @@ class DirectMove final : public Move {
   void move_runs(const array::StridedCopy& copy, std::byte* memory);
   [[nodiscard]] bool joins(std::int64_t offset);
   void flush();
+  Status flush_into_files();
+  // Numbers of the other byte order, a part at a time: the caller's memory is not changed.
+  Status write_swapped(std::int64_t swapped, storage::FileTraffic& traffic);
 
   MoveContext context_;
   plan::RankPieces pieces_;
@@ -42,6 +46,7 @@ class DirectMove final : public Move {
   std::int64_t batch_offset_ = 0;
   std::int64_t batch_end_ = 0;
   std::vector<std::byte> hole_;  // where what lies between runs is read to
+  std::vector<std::byte> swapped_data_;
 };
 
 }  // namespace weir::aggregation

@@ -1,26 +1,68 @@
 #include "aggregation/piece_transfer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "common/clock.hpp"
+#include "storage/codecs/byte_swap.hpp"
 
 namespace weir::aggregation {
+namespace {
+
+constexpr std::size_t most_ranges = 1024;  // of a batch
+constexpr std::size_t most_window_bytes = 4 << 20;
+// Swapped and moved at a time: half of a small second-level cache.
+constexpr std::int64_t swapped_at_once = 128 << 10;
+
+}  // namespace
+
+void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> element) {
+  const auto size = static_cast<std::int64_t>(element.size());
+  if (size == 0 || bytes < size) {
+    std::memset(data, 0, static_cast<std::size_t>(bytes));
+    return;
+  }
+  std::memcpy(data, element.data(), element.size());
+  // What is there is copied behind itself, so that it doubles.
+  for (std::int64_t done = size; done < bytes;) {
+    const std::int64_t more = std::min(done, bytes - done);
+    std::memcpy(data + done, data, static_cast<std::size_t>(more));
+    done += more;
+  }
+}
+
+Error no_place(const OpenArray& array) {
+  Error error = invalid_argument(
+      fmt::format("array \"{}\" has chunks that its file has no room for, as whoever made it left "
+                  "them out: write a new file",
+                  array.name()));
+  error.code = ErrorCode::unsupported;
+  error.file = array.path();
+  return error;
+}
 
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
                            std::byte* buffer) {
-  const RequestedPart& part = context_.part_of(piece);
+  part_ = &context_.part_of(piece);
+  swapped_ = part_->file->swapped_together();
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
   std::int64_t gap = plan::widest_gap(*context_.plan, piece.id.array, context_.rates);
-  if (!context_.writing() && part.file->files().cold()) gap = std::max(gap, widest_cold_hole);
+  if (!context_.writing() && part_->file->files().cold()) gap = std::max(gap, widest_cold_hole);
   plan::FileWindows windows(std::move(extents), gap);
   Status status;
-  while (status.ok() && windows.next(window_)) {
-    status = window_.extents.size() == 1 ? move_extent(part, window_.extents.front(), buffer)
-                                         : move_window(part, buffer);
+  plan::FileWindow window;
+  while (status.ok() && windows.next(window)) {
+    status = add(window, buffer);
+    if (status.ok() && is_full()) status = end_batch(buffer);
   }
+  if (status.ok()) status = end_batch(buffer);
+  ranges_.clear();
+  windows_.clear();
+  window_bytes_ = 0;
   CollectiveFigures& figures = context_.figures;
   figures.storage_ns += monotonic_ns() - began;
   figures.storage_calls += traffic_.calls;
@@ -29,35 +71,109 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   return status;
 }
 
-Status PieceTransfer::move_extent(const RequestedPart& part, const plan::FileExtent& extent,
-                                  std::byte* buffer) {
-  const storage::Slice slice{buffer + extent.buffer_offset, extent.bytes};
-  storage::RawFiles& files = part.file->files();
-  const std::int64_t file = extent.file - part.first_file;
-  return context_.writing() ? files.write(file, {&slice, 1}, extent.offset, traffic_)
-                            : files.read(file, {&slice, 1}, extent.offset, traffic_);
+bool PieceTransfer::is_full() const {
+  if (!part_->file->files().engine().abilities().several_at_once) return true;
+  return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
 }
 
-Status PieceTransfer::move_window(const RequestedPart& part, std::byte* buffer) {
-  if (window_data_.size() < static_cast<std::size_t>(window_.bytes())) {
-    window_data_.resize(static_cast<std::size_t>(window_.bytes()));
+void PieceTransfer::swap(std::byte* data, std::int64_t bytes) const {
+  if (swapped_ > 1) storage::copy_swapped(data, data, bytes, swapped_);
+}
+
+Result<bool> PieceTransfer::is_stored(const plan::FileExtent& extent, std::byte* buffer) {
+  bool stored = extent.file != plan::no_file;
+  if (!stored && context_.writing()) return no_place(*part_->file);
+  if (stored && !context_.writing()) {
+    const auto there = part_->file->files().is_there(part_->stored_file(extent.file));
+    if (!there) return there.error();
+    stored = there.value();
   }
-  const storage::Slice slice{window_data_.data(), window_.bytes()};
-  storage::RawFiles& files = part.file->files();
-  const std::int64_t file = window_.extents.front().file - part.first_file;
-  Status status = files.read(file, {&slice, 1}, window_.offset(), traffic_);
-  if (!status.ok()) return status;
-  for (const plan::FileExtent& extent : window_.extents) {
-    std::byte* const in_window = window_data_.data() + (extent.offset - window_.offset());
-    std::byte* const in_buffer = buffer + extent.buffer_offset;
-    if (context_.writing()) {
-      std::memcpy(in_window, in_buffer, static_cast<std::size_t>(extent.bytes));
-    } else {
-      std::memcpy(in_buffer, in_window, static_cast<std::size_t>(extent.bytes));
+  if (!stored) {
+    fill_with(buffer + extent.buffer_offset, extent.bytes, part_->file->origin().fill);
+  }
+  return stored;
+}
+
+void PieceTransfer::add_range(std::int64_t file, std::int64_t offset, std::byte* data,
+                              std::int64_t bytes) {
+  ranges_.push_back({part_->stored_file(file), part_->base + offset, {data, bytes}});
+}
+
+Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
+  // All of a window is in one file.
+  const auto stored = is_stored(window.extents.front(), buffer);
+  if (!stored) return stored.error();
+  if (!stored.value()) {
+    for (const plan::FileExtent& extent : window.extents) {
+      fill_with(buffer + extent.buffer_offset, extent.bytes, part_->file->origin().fill);
+    }
+    return {};
+  }
+  if (window.extents.size() == 1) return add_extent(window.extents.front(), buffer);
+  const auto bytes = static_cast<std::size_t>(window.bytes());
+  windows_.push_back({window, window_bytes_});
+  window_bytes_ += bytes;
+  // Ranges that were made before point elsewhere: only end_batch() makes those of windows.
+  if (window_data_.size() < window_bytes_) window_data_.resize(window_bytes_);
+  return {};
+}
+
+Status PieceTransfer::add_extent(const plan::FileExtent& extent, std::byte* buffer) {
+  std::byte* const data = buffer + extent.buffer_offset;
+  const bool in_parts = swapped_ > 1 && extent.bytes > swapped_at_once &&
+                        !part_->file->files().engine().abilities().several_at_once;
+  if (!in_parts) {
+    if (context_.writing()) swap(data, extent.bytes);
+    add_range(extent.file, extent.offset, data, extent.bytes);
+    return {};
+  }
+  for (std::int64_t done = 0; done < extent.bytes; done += swapped_at_once) {
+    const std::int64_t bytes = std::min(swapped_at_once, extent.bytes - done);
+    if (context_.writing()) swap(data + done, bytes);
+    add_range(extent.file, extent.offset + done, data + done, bytes);
+    if (Status moved = end_batch(buffer); !moved.ok()) return moved;
+  }
+  return {};
+}
+
+Status PieceTransfer::end_batch(std::byte* buffer) {
+  if (ranges_.empty() && windows_.empty()) return {};
+  storage::StoredFiles& files = part_->file->files();
+  const std::size_t extents = ranges_.size();
+  for (const Window& window : windows_) {
+    add_range(window.extents.extents.front().file, window.extents.offset(),
+              window_data_.data() + window.data, window.extents.bytes());
+  }
+  stored_.clear();
+  for (const Range& range : ranges_) {
+    stored_.push_back({range.file, range.offset, {&range.slice, 1}});
+  }
+  const std::span<const storage::StoredRange> all(stored_);
+  Status status =
+      context_.writing() ? files.read(all.subspan(extents), traffic_) : files.read(all, traffic_);
+  if (!context_.writing()) {
+    for (std::size_t i = 0; status.ok() && i < extents; ++i) {
+      swap(ranges_[i].slice.data, ranges_[i].slice.bytes);
     }
   }
-  if (!context_.writing()) return {};
-  return files.write(file, {&slice, 1}, window_.offset(), traffic_);
+  for (const Window& window : windows_) {
+    if (!status.ok()) break;
+    for (const plan::FileExtent& extent : window.extents.extents) {
+      std::byte* const in_window =
+          window_data_.data() + window.data + (extent.offset - window.extents.offset());
+      std::byte* const in_buffer = buffer + extent.buffer_offset;
+      if (context_.writing()) {
+        storage::copy_swapped(in_buffer, in_window, extent.bytes, swapped_);
+      } else {
+        storage::copy_swapped(in_window, in_buffer, extent.bytes, swapped_);
+      }
+    }
+  }
+  if (status.ok() && context_.writing()) status = files.write(all, traffic_);
+  ranges_.clear();
+  windows_.clear();
+  window_bytes_ = 0;
+  return status;
 }
 
 }  // namespace weir::aggregation

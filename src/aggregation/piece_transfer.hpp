@@ -1,14 +1,23 @@
-// Moves pieces between an aggregator's buffers and the files: long extents by a call each, short
-// ones through windows (plan/file_windows.hpp).
+// Moves pieces between an aggregator's buffers and the files: long extents by a range each, short
+// ones through windows (plan/file_windows.hpp). As many ranges go to the engine together as it
+// moves side by side.
+//
+//     write   buffer ─swap─► (window: read, changed) ─► file
+//     read    buffer ◄─swap─ (window: taken out)     ◄─ file        no file: the fill value
+//
+// Numbers of the other byte order are swapped in the buffer, a part at a time, so that they are
+// still in the cache when the system copies them or just were.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "aggregation/move.hpp"
 #include "common/status.hpp"
 #include "plan/file_windows.hpp"
+#include "storage/stored_files.hpp"
 
 namespace weir::aggregation {
 
@@ -16,17 +25,47 @@ class PieceTransfer {
  public:
   // `context` outlives this.
   explicit PieceTransfer(const MoveContext& context) : context_(context) {}
-  // Writes or reads the extents, which are of `piece`; adds to the context's figures.
+  // Writes or reads the extents, which are of `piece`; adds to the context's figures. Writing
+  // leaves the buffer changed.
   Status move(const plan::Piece& piece, plan::PieceExtents extents, std::byte* buffer);
 
  private:
-  Status move_extent(const RequestedPart& part, const plan::FileExtent& extent, std::byte* buffer);
-  Status move_window(const RequestedPart& part, std::byte* buffer);
+  struct Window {
+    plan::FileWindow extents;
+    std::size_t data = 0;  // where its bytes are in window_data_
+  };
+
+  // Windows and extents of a batch are moved together.
+  Status add(plan::FileWindow& window, std::byte* buffer);
+  Status add_extent(const plan::FileExtent& extent, std::byte* buffer);
+  void add_range(std::int64_t file, std::int64_t offset, std::byte* data, std::int64_t bytes);
+  Status end_batch(std::byte* buffer);
+  // Whether the extent is in a file; if not, read it is the fill value.
+  Result<bool> is_stored(const plan::FileExtent& extent, std::byte* buffer);
+  void swap(std::byte* data, std::int64_t bytes) const;
+  [[nodiscard]] bool is_full() const;
 
   const MoveContext& context_;
-  plan::FileWindow window_;
+  const RequestedPart* part_ = nullptr;  // of the piece
+  std::int64_t swapped_ = 1;
+  // The batch.
+  struct Range {
+    std::int64_t file = 0;
+    std::int64_t offset = 0;
+    storage::Slice slice;
+  };
+  std::vector<Range> ranges_;
+  std::vector<Window> windows_;
   std::vector<std::byte> window_data_;
+  std::size_t window_bytes_ = 0;
+  std::vector<storage::StoredRange> stored_;  // for the engine
   storage::FileTraffic traffic_;
 };
+
+// Fills memory with copies of an element; zeros when it has no bytes.
+void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> element);
+
+// The refusal to write elements that are in no file.
+[[nodiscard]] Error no_place(const OpenArray& array);
 
 }  // namespace weir::aggregation

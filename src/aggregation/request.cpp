@@ -72,8 +72,9 @@ Status CollectiveRequest::check_part(std::size_t number) {
     return error;
   };
   if (writing() && !file->writable()) return refuse("the array is open for reading only");
+  if (writing() && !file->refusal().empty()) return refuse(file->refusal());
   if (part.memory == nullptr) return refuse("there is no distribution in memory");
-  const array::Shape& shape = file->array().shape;
+  const array::Shape& shape = file->shape();
   if ((*part.memory)->shape() != shape) {
     return refuse(fmt::format("memory holds an array of {}, the file one of {}",
                               (*part.memory)->shape().text(), shape.text()));
@@ -96,7 +97,7 @@ Status CollectiveRequest::check_part(std::size_t number) {
     if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
     state_.disjoint.insert(part.memory->fingerprint());
   }
-  checked_.push_back({&part, file, 0});
+  checked_.push_back({&part, file});
   return {};
 }
 
@@ -107,7 +108,7 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
     return invalid_argument(fmt::format("{} pieces of memory where the distribution has {}",
                                         part.pieces.size(), expected));
   }
-  const std::int64_t element_bytes = part.file->array().type.bytes();
+  const std::int64_t element_bytes = part.file->type().bytes();
   for (std::size_t number = 0; number < part.pieces.size(); ++number) {
     const MemoryPiece& piece = part.pieces[number];
     const array::Region held = memory.piece(state_.rank, static_cast<std::int64_t>(number));
@@ -167,7 +168,7 @@ void CollectiveRequest::start_moving() {
       figures_.bytes_asked +=
           array::common_elements(plan.value()->part(static_cast<int>(array), state_.rank, number),
                                  asked) *
-          checked_[array].file->array().type.bytes();
+          checked_[array].file->type().bytes();
     }
   }
   MoveContext context{.communicator = state_.communicator,

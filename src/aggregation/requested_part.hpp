@@ -15,11 +15,18 @@ namespace weir::aggregation {
 struct RequestedPart {
   const ArrayPart* part = nullptr;
   OpenArray* file = nullptr;
-  std::int64_t first_file = 0;  // the number of its file 0 in the plan
+  // From the plan's files and offsets to the array's.
+  std::int64_t file_shift = 0;
+  std::int64_t base = 0;
+
+  [[nodiscard]] std::int64_t stored_file(std::int64_t planned) const {
+    return planned + file_shift;
+  }
 };
 
-// The plan of this rank's group for a request, as settings and files have it; numbers the files of
-// the parts. Every rank that asks for the same gets the same, and the same error.
+// The plan of this rank's group for a request, as settings and files have it; settles how the
+// parts' files and offsets follow from the plan's. Every rank that asks for the same gets the same,
+// and the same error.
 [[nodiscard]] Result<std::shared_ptr<const plan::Planned>> plan_request(
     plan::Planner& planner, const CollectiveSettings& settings, std::vector<RequestedPart>& parts,
     plan::Direction direction);

@@ -189,10 +189,9 @@ Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::ArrayFi
   auto handle = std::make_unique<weir_array>();
   handle->session = &session;
   handle->file = std::move(opened).value();
-  const RawArray& array = handle->file->array();
-  handle->type_name = array.type.name();
+  handle->type_name = handle->file->type().name();
   handle->text = fmt::format("array {} '{}' ({} {})", ++session.handles_made, handle->file->path(),
-                             array.shape.text(), handle->type_name);
+                             handle->file->shape().text(), handle->type_name);
   *result = handle.get();
   session.arrays.push_back(std::move(handle));
   return {};
@@ -279,14 +278,14 @@ std::int32_t weir_array_dimensions(const weir_array* array) {
   if (array == nullptr) {
     return weir::capi::report(weir::capi::null_argument("weir_array_dimensions", "array"));
   }
-  return array->file->array().shape.dimensions();
+  return array->file->shape().dimensions();
 }
 
 int weir_array_shape(const weir_array* array, std::int64_t* shape) {
   return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
     if (array == nullptr) return weir::capi::null_argument("weir_array_shape", "array");
     if (shape == nullptr) return weir::capi::null_argument("weir_array_shape", "shape");
-    const auto& extents = array->file->array().shape.extents();
+    const auto& extents = array->file->shape().extents();
     std::copy(extents.begin(), extents.end(), shape);
     return {};
   });
@@ -302,7 +301,7 @@ std::int64_t weir_array_element_bytes(const weir_array* array) {
   if (array == nullptr) {
     return weir::capi::report(weir::capi::null_argument("weir_array_element_bytes", "array"));
   }
-  return array->file->array().type.bytes();
+  return array->file->type().bytes();
 }
 
 int weir_array_sync(weir_array* array) {

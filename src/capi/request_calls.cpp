@@ -62,9 +62,9 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
   if (!session.holds(transfer.distribution)) {
     return bad_argument("distribution is none of this session");
   }
-  const storage::RawArray& array = transfer.array->file->array();
+  const array::Shape& shape = transfer.array->file->shape();
   const array::Distribution& distribution = transfer.distribution->held();
-  if (!(distribution.shape() == array.shape)) {
+  if (!(distribution.shape() == shape)) {
     return bad_argument(
         fmt::format("distribution is of shape {}, {}: give one of the array's shape",
                     distribution.shape().text(), transfer.array->text));
@@ -72,14 +72,14 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
   if (direction == Direction::write && !transfer.array->file->writable()) {
     return bad_argument(fmt::format("{} is open for reading only", transfer.array->text));
   }
-  if (transfer.dimensions != 0 && transfer.dimensions != array.shape.dimensions()) {
+  if (transfer.dimensions != 0 && transfer.dimensions != shape.dimensions()) {
     return bad_argument(fmt::format("dimensions is {}: {} has {}", transfer.dimensions,
-                                    transfer.array->text, array.shape.dimensions()));
+                                    transfer.array->text, shape.dimensions()));
   }
   part.file = transfer.array->file.get();
   content.distributions.push_back(transfer.distribution->shared);
   part.memory = &content.distributions.back();
-  return read_section(transfer.section, array.shape, part.section);
+  return read_section(transfer.section, shape, part.section);
 }
 
 Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
@@ -93,9 +93,8 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
                                     transfer.array->type_name));
   }
   content.memory.emplace_back();
-  outcome =
-      read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
-                  session.ranks.rank(), transfer.array->file->array().type, content.memory.back());
+  outcome = read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
+                        session.ranks.rank(), transfer.array->file->type(), content.memory.back());
   if (!outcome.ok()) return outcome;
   part.pieces = content.memory.back();
   content.parts.push_back(part);
@@ -144,9 +143,8 @@ std::string text_of(const Given& given, const Content& content) {
     const weir_transfer& transfer = given.transfers[number];
     // The others were refused already.
     if (static_cast<std::size_t>(number) >= content.parts.size()) break;
-    text += fmt::format(
-        "; {} by {}, section {}", transfer.array->text, transfer.distribution->text,
-        section_text(transfer.section, transfer.array->file->array().shape.dimensions()));
+    text += fmt::format("; {} by {}, section {}", transfer.array->text, transfer.distribution->text,
+                        section_text(transfer.section, transfer.array->file->shape().dimensions()));
   }
   return text + ")";
 }

@@ -14,14 +14,6 @@ namespace {
 constexpr std::int64_t usual_buffer = 4 << 20;
 constexpr std::int64_t page = 4096;
 
-// What stripes and lock blocks have in common; the stripe where that is too much.
-std::int64_t alignment_for(const topology::FileTargets& targets) {
-  const std::int64_t stripe = std::max(targets.stripe_bytes, page);
-  const std::int64_t lock = std::max(targets.lock_bytes, page);
-  const auto both = checked_multiply(stripe / std::gcd(stripe, lock), lock);
-  return both && *both <= 4 * std::max(stripe, lock) ? *both : std::max(stripe, lock);
-}
-
 // Of the largest group.
 std::int64_t nodes_in_group(const topology::Topology& topology, Strategy strategy) {
   return (topology.nodes() - 1) / Plan::groups(topology, strategy) + 1;
@@ -83,6 +75,13 @@ std::string reason(const Price& chosen, const Price* direct) {
 }
 
 }  // namespace
+
+std::int64_t alignment_for(const topology::FileTargets& targets) {
+  const std::int64_t stripe = std::max(targets.stripe_bytes, page);
+  const std::int64_t lock = std::max(targets.lock_bytes, page);
+  const auto both = checked_multiply(stripe / std::gcd(stripe, lock), lock);
+  return both && *both <= 4 * std::max(stripe, lock) ? *both : std::max(stripe, lock);
+}
 
 Result<Choice> choose(const Request& request, const topology::Topology& topology,
                       const topology::FileTargets& targets, const PlatformRates& rates,

@@ -25,6 +25,10 @@ struct Overrides {
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
 
+// Where file domains end unless settings say otherwise: what stripes and lock blocks have in
+// common; the larger of them where that is too much.
+[[nodiscard]] std::int64_t alignment_for(const topology::FileTargets& targets);
+
 struct Choice {
   Price chosen;
   std::vector<Price> prices;  // of each strategy, with its best number of aggregators; the cheapest

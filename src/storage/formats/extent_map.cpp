@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "common/checked.hpp"
@@ -22,32 +23,44 @@ std::int64_t number_in(const array::Indices& extents, const array::Indices& inde
 
 }  // namespace
 
-DataFiles DataFiles::one(std::string path) { return {std::move(path), 1}; }
+DataFiles DataFiles::one(std::string path) { return of({.prefix = std::move(path)}); }
 
-DataFiles DataFiles::numbered(std::string prefix, std::int64_t files) {
-  DataFiles made(std::move(prefix), files);
-  made.numbered_ = true;
-  return made;
+DataFiles DataFiles::numbered(std::string prefix, std::int64_t files,
+                              std::vector<std::string> directories) {
+  return of({.prefix = std::move(prefix),
+             .files = files,
+             .numbered = true,
+             .directories = std::move(directories)});
 }
 
 DataFiles DataFiles::in_grid(std::string prefix, const array::Indices& counts, char separator) {
-  DataFiles made(std::move(prefix), array::Box{counts, counts}.elements());
-  made.counts_ = counts;
-  made.separator_ = separator;
-  return made;
+  return of({.prefix = std::move(prefix),
+             .files = array::Box{counts, counts}.elements(),
+             .counts = counts,
+             .separator = separator});
 }
 
 std::string DataFiles::path(std::int64_t file) const {
-  if (numbered_) return fmt::format("{}.{}", prefix_, file);
-  if (counts_.empty()) return prefix_;
-  array::Indices coordinates(counts_.size());
-  for (int d = counts_.size() - 1; d >= 0; --d) {
-    coordinates[d] = file % counts_[d];
-    file /= counts_[d];
+  if (parts_.numbered) {
+    std::string beside = fmt::format("{}.{}", parts_.prefix, file);
+    if (parts_.directories.empty()) return beside;
+    const auto turn = file % static_cast<std::int64_t>(parts_.directories.size());
+    const std::filesystem::path place(beside);
+    // An absolute directory replaces the folder it is joined to.
+    return (place.parent_path() / parts_.directories[static_cast<std::size_t>(turn)] /
+            place.filename())
+        .string();
   }
-  std::string path = prefix_;
+  const array::Indices& counts = parts_.counts;
+  if (counts.empty()) return parts_.prefix;
+  array::Indices coordinates(counts.size());
+  for (int d = counts.size() - 1; d >= 0; --d) {
+    coordinates[d] = file % counts[d];
+    file /= counts[d];
+  }
+  std::string path = parts_.prefix;
   for (int d = 0; d < coordinates.size(); ++d) {
-    if (d > 0) path += separator_;
+    if (d > 0) path += parts_.separator;
     path += std::to_string(coordinates[d]);
   }
   return path;
@@ -55,7 +68,9 @@ std::string DataFiles::path(std::int64_t file) const {
 
 DataFiles DataFiles::renamed(const std::string& from, const std::string& to) const {
   DataFiles made = *this;
-  if (prefix_.starts_with(from)) made.prefix_ = to + prefix_.substr(from.size());
+  if (parts_.prefix.starts_with(from)) {
+    made.parts_.prefix = to + parts_.prefix.substr(from.size());
+  }
   return made;
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -39,32 +40,47 @@ using ExtentPlace = array::ChunkPlace;
 // coordinates of the file's number in a grid ("PREFIX/0/3/1").
 class DataFiles {
  public:
+  // All that it is, for whoever passes it on.
+  // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+  struct Parts {
+    std::string prefix;
+    std::int64_t files = 1;
+    bool numbered = false;
+    array::Indices counts = {};  // of files in a grid; none: not in one
+    char separator = '/';
+    std::int64_t bytes_when_made = 0;
+    std::vector<std::string> directories = {};  // of numbered files
+
+    friend bool operator==(const Parts&, const Parts&) = default;
+  };
+  // NOLINTEND(readability-redundant-member-init)
+
   static DataFiles one(std::string path);
-  static DataFiles numbered(std::string prefix, std::int64_t files);
+  // "PREFIX.0" and so on. With directories file n lies, under its name there, in number n mod their
+  // count; a relative one begins at the prefix's folder.
+  static DataFiles numbered(std::string prefix, std::int64_t files,
+                            std::vector<std::string> directories = {});
   // `counts` files along each dimension, numbered in row-major order; `separator` precedes each
   // coordinate but the first, which follows the prefix.
   static DataFiles in_grid(std::string prefix, const array::Indices& counts, char separator);
+  static DataFiles of(Parts parts) { return DataFiles(std::move(parts)); }
 
-  [[nodiscard]] std::int64_t files() const { return files_; }
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+  [[nodiscard]] std::int64_t files() const { return parts_.files; }
   [[nodiscard]] std::string path(std::int64_t file) const;
   // 0: the files are there and as long as they have to be. Else a file may be missing, in which
   // case all its elements have the fill value, and who writes into it first makes it so long.
-  [[nodiscard]] std::int64_t bytes_when_made() const { return bytes_when_made_; }
-  void set_bytes_when_made(std::int64_t bytes) { bytes_when_made_ = bytes; }
+  [[nodiscard]] std::int64_t bytes_when_made() const { return parts_.bytes_when_made; }
+  void set_bytes_when_made(std::int64_t bytes) { parts_.bytes_when_made = bytes; }
   // The same files where what their paths begin with has another name; others are as they were.
   [[nodiscard]] DataFiles renamed(const std::string& from, const std::string& to) const;
 
   friend bool operator==(const DataFiles&, const DataFiles&) = default;
 
  private:
-  DataFiles(std::string prefix, std::int64_t files) : prefix_(std::move(prefix)), files_(files) {}
+  explicit DataFiles(Parts parts) : parts_(std::move(parts)) {}
 
-  std::string prefix_;
-  std::int64_t files_ = 1;
-  bool numbered_ = false;
-  array::Indices counts_;  // of files in a grid
-  char separator_ = '/';
-  std::int64_t bytes_when_made_ = 0;
+  Parts parts_;
 };
 
 // ---- Where chunks are -------------------------------------------------------------------------

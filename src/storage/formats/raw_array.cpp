@@ -313,16 +313,29 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
 
 std::string sidecar_path(const std::string& path) { return path + ".json"; }
 
+DataFiles data_files(const RawArray& array, const std::string& path) {
+  if (array.layout == FileLayout::shared) return DataFiles::one(path);
+  return DataFiles::numbered(path, array.files, array.directories);
+}
+
 std::string data_path(const RawArray& array, const std::string& path, std::int64_t number) {
-  if (array.layout == FileLayout::shared) return path;
-  std::string beside = fmt::format("{}.{}", path, number);
-  if (array.directories.empty()) return beside;
-  const auto turn = number % static_cast<std::int64_t>(array.directories.size());
-  const std::filesystem::path place(beside);
-  // An absolute directory replaces the folder it is joined to.
-  return (place.parent_path() / array.directories[static_cast<std::size_t>(turn)] /
-          place.filename())
-      .string();
+  return data_files(array, path).path(number);
+}
+
+ExtentMap extent_map_of(const RawArray& array, const std::string& path) {
+  ExtentMap map{.shape = array.shape,
+                .type = array.type,
+                .order = array.order,
+                .files = data_files(array, path),
+                .extents = DenseExtents{array.offset}};
+  if (array.chunk_extents) {
+    const array::ChunkGrid grid = array.grid().value();
+    std::int64_t slot = array.type.bytes();
+    for (const std::int64_t extent : grid.chunk_extents()) slot *= extent;
+    map.extents =
+        ChunkExtents{grid, std::nullopt, SlotsInTurn{array.files, array.offset, slot, array.turn}};
+  }
+  return map;
 }
 
 }  // namespace weir::storage

@@ -26,6 +26,7 @@
 #include "array/shape.hpp"
 #include "array/spread_dealing.hpp"
 #include "common/status.hpp"
+#include "storage/formats/extent_map.hpp"
 
 namespace weir::storage {
 
@@ -77,6 +78,9 @@ inline constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
 // The path of the document, and of data file `number`: PATH itself when shared, else PATH.NUMBER or
 // the same name in the file's directory.
 [[nodiscard]] std::string sidecar_path(const std::string& path);
+[[nodiscard]] DataFiles data_files(const RawArray& array, const std::string& path);
+// Where its elements lie. The array is one that check() finds well.
+[[nodiscard]] ExtentMap extent_map_of(const RawArray& array, const std::string& path);
 [[nodiscard]] std::string data_path(const RawArray& array, const std::string& path,
                                     std::int64_t number);
 

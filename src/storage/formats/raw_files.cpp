@@ -7,16 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 #include <vector>
 
+#include "storage/engines/slices.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
 namespace {
-
-// A process that has all files of a large set open would meet its limit of descriptors.
-constexpr std::size_t most_open = 128;
 
 std::int64_t bytes_per_slot(const RawArray& array) {
   if (!array.chunk_extents) return array.shape.elements() * array.type.bytes();
@@ -106,102 +103,6 @@ Result<RawArray> open_raw_files(const std::string& path) {
     }
   }
   return array;
-}
-
-RawFiles::RawFiles(RawArray array, std::string path, bool writable)
-    : array_(std::move(array)),
-      path_(std::move(path)),
-      writable_(writable),
-      slot_bytes_(bytes_per_slot(array_)) {}
-
-RawFiles::Place RawFiles::place_of_chunk(std::int64_t chunk) const {
-  return {array_.dealing().holder(chunk), array_.offset + chunk / array_.files * slot_bytes_};
-}
-
-Result<RawFiles::Open*> RawFiles::opened(std::int64_t number) {
-  const auto found = open_.find(number);
-  if (found != open_.end()) return &found->second;
-  if (open_.size() >= most_open) {
-    if (Status closed = close(); !closed.ok()) return closed.error();
-  }
-  auto file = File::open(data_path(array_, path_, number), {.read = true, .write = writable_});
-  if (!file) return file.error();
-  return &open_.emplace(number, Open{std::move(file).value(), {}}).first->second;
-}
-
-Status RawFiles::write(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
-                       FileTraffic& traffic) {
-  const auto open = opened(file);
-  if (!open) return open.error();
-  written_.insert(file);
-  for (const Slice& slice : slices) traffic.written += slice.bytes;
-  return write_slices(open.value()->file, slices, offset, traffic.calls);
-}
-
-Status RawFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
-                      FileTraffic& traffic) {
-  const auto open = opened(file);
-  if (!open) return open.error();
-  std::int64_t wanted = 0;
-  for (const Slice& slice : slices) wanted += slice.bytes;
-  std::int64_t bytes = 0;
-  Status status =
-      open.value()->reading.read(open.value()->file, slices, offset, bytes, traffic.calls);
-  traffic.read += bytes;
-  if (status.ok() && bytes < wanted) {
-    Error error;
-    error.code = ErrorCode::short_transfer;
-    error.operation = "read";
-    error.file = open.value()->file.path();
-    error.offset = offset + bytes;
-    error.message = fmt::format("short read: the file ends after {} of {} bytes", bytes, wanted);
-    return error;
-  }
-  return status;
-}
-
-bool RawFiles::cold(std::int64_t file) const {
-  const auto found = open_.find(file);
-  return found != open_.end() && found->second.reading.cold();
-}
-
-bool RawFiles::cold() const {
-  return std::any_of(open_.begin(), open_.end(),
-                     [](const auto& one) { return one.second.reading.cold(); });
-}
-
-Status RawFiles::sync() {
-  // Files on different storage are on their way together, not one after the other. A hint: what
-  // fails here fails below too.
-  if (written_.size() > 1) {
-    for (const std::int64_t number : written_) {
-      if (const auto found = open_.find(number); found != open_.end()) {
-        (void)::sync_file_range(found->second.file.descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
-      }
-    }
-  }
-  // A file that was closed meanwhile is opened again: what is made durable is the file's.
-  for (const std::int64_t number : written_) {
-    const auto open = opened(number);
-    if (!open) return open.error();
-    int failed = 0;
-    do {
-      failed = ::fdatasync(open.value()->file.descriptor());
-    } while (failed != 0 && errno == EINTR);
-    if (failed != 0) return system_failure("fdatasync", open.value()->file.path(), -1, errno);
-  }
-  written_.clear();
-  return {};
-}
-
-Status RawFiles::close() {
-  Status first;
-  for (auto& [number, open] : open_) {
-    Status closed = open.file.close();
-    if (first.ok()) first = std::move(closed);
-  }
-  open_.clear();
-  return first;
 }
 
 }  // namespace weir::storage

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/stored_files.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -26,6 +27,14 @@ RawArray chunks_in(std::int64_t files) {
           files};
 }
 
+StoredFiles files_of(const RawArray& array, const std::string& path, bool writable) {
+  return {data_files(array, path), writable, std::make_shared<OpenFiles>(make_posix_engine())};
+}
+
+ExtentPlace place_of_chunk(const RawArray& array, const std::string& path, std::int64_t chunk) {
+  return extent_map_of(array, path).chunks()->place_of(chunk).value();
+}
+
 TEST(RawFiles, ChunksLieInTurnInTheFiles) {
   TestFolder folder;
   const std::string path = folder.path("a");
@@ -35,9 +44,8 @@ TEST(RawFiles, ChunksLieInTurnInTheFiles) {
   EXPECT_EQ(std::filesystem::file_size(path + ".1"), 16U + 4 * 16);
   auto opened = open_raw_files(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
-  RawFiles files(opened.value(), path, true);
-  EXPECT_EQ(files.open_files(), 0);
-  const auto place = files.place_of_chunk(5);
+  StoredFiles files = files_of(opened.value(), path, true);
+  const auto place = place_of_chunk(opened.value(), path, 5);
   EXPECT_EQ(place.file, 1);
   EXPECT_EQ(place.offset, 16 + 2 * 16);
 
@@ -46,7 +54,6 @@ TEST(RawFiles, ChunksLieInTurnInTheFiles) {
   const std::array<Slice, 2> halves = {{{data.data(), 5}, {data.data() + 5, 11}}};
   FileTraffic traffic;
   ASSERT_TRUE(files.write(place.file, halves, place.offset, traffic).ok());
-  EXPECT_EQ(files.open_files(), 1);
   EXPECT_EQ(traffic.written, 16);
   EXPECT_EQ(traffic.calls, 1);
   std::array<std::byte, 16> again{};
@@ -67,11 +74,10 @@ TEST(RawFiles, ChunksLieByTurnsInTheFiles) {
     array.turn = array::SpreadDealing::for_grid(array.grid().value(), 1, count).turn_per_group();
     const std::string path = folder.path("a");
     ASSERT_TRUE(create_raw_files(array, path).ok());
-    RawFiles files(array, path, true);
     std::set<std::pair<std::int64_t, std::int64_t>> places;
     std::vector<std::int64_t> ends(static_cast<std::size_t>(count), 16);
     for (std::int64_t chunk = 0; chunk < 9; ++chunk) {
-      const auto place = files.place_of_chunk(chunk);
+      const auto place = place_of_chunk(array, path, chunk);
       EXPECT_TRUE(places.insert({place.file, place.offset}).second);
       std::int64_t& end = ends.at(static_cast<std::size_t>(place.file));
       end = std::max(end, place.offset + 16);
@@ -97,13 +103,13 @@ TEST(RawFiles, LieInSeveralDirectories) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("far/a.2")));
   const auto opened = open_raw_files(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
-  RawFiles files(opened.value(), path, true);
+  StoredFiles files = files_of(opened.value(), path, true);
   std::array<std::byte, 16> data{};
   data.fill(std::byte{7});
   const Slice slice{data.data(), 16};
   FileTraffic traffic;
   for (const std::int64_t chunk : {0, 1, 2, 8}) {
-    const auto place = files.place_of_chunk(chunk);
+    const auto place = place_of_chunk(array, path, chunk);
     ASSERT_TRUE(files.write(place.file, {&slice, 1}, place.offset, traffic).ok());
   }
   EXPECT_TRUE(files.close().ok());
@@ -124,7 +130,7 @@ TEST(RawFiles, TellWhereAFileEnds) {
   const auto opened = open_raw_files(path);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
-  RawFiles files(chunks_in(1), path, false);
+  StoredFiles files = files_of(chunks_in(1), path, false);
   std::array<std::byte, 32> data{};
   const Slice slice{data.data(), 32};
   FileTraffic traffic;
@@ -145,7 +151,7 @@ TEST(RawFiles, MoreSlicesThanOneCallTakes) {
     data[i] = static_cast<std::byte>(i * 7);
     slices.push_back({&data[i], 1});
   }
-  RawFiles files(array, path, true);
+  StoredFiles files = files_of(array, path, true);
   FileTraffic traffic;
   ASSERT_TRUE(files.write(0, slices, 0, traffic).ok());
   EXPECT_EQ(traffic.calls, 5);

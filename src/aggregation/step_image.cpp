@@ -1,0 +1,170 @@
+#include "aggregation/step_image.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <utility>
+
+#include "array/chunk_grid.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+using array::Indices;
+
+// Dimensions 1 and on of extents; {1} when there are none, so that a step has a shape.
+Indices without_first(const Indices& extents) {
+  Indices rest;
+  for (int d = 1; d < extents.size(); ++d) rest.push_back(extents[d]);
+  if (rest.empty()) rest.push_back(1);
+  return rest;
+}
+
+std::int64_t product(const Indices& extents) {
+  std::int64_t all = 1;
+  for (const std::int64_t extent : extents) all *= extent;
+  return all;
+}
+
+// Takes from an offset what is a base.
+void split(std::int64_t& offset, std::int64_t alignment, std::int64_t& base) {
+  base = offset - offset % alignment;
+  offset -= base;
+}
+
+Result<StepImage> dense_image(const storage::ExtentMap& map, const array::Shape& shape,
+                              std::int64_t offset, std::int64_t alignment) {
+  std::int64_t base = 0;
+  split(offset, alignment, base);
+  const auto image = plan::FileImage::create(shape, map.type, map.order, offset);
+  if (!image) return image.error();
+  return StepImage{image.value(), 0, base};
+}
+
+// The chunks of a row of the grid along dimension 0, which a step lies in.
+struct ChunkRow {
+  std::int64_t first_chunk = 0;
+  std::int64_t chunks = 0;
+  std::int64_t number = 0;  // of the row
+  std::int64_t inside = 0;  // bytes from the start of each chunk to the step's part of it
+};
+
+// Places of the row's chunks, as a grid of their own; sets first_file and how many files there are.
+Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const ChunkRow& row,
+                                     std::int64_t& first_file, std::int64_t& files) {
+  files = 1;
+  if (const auto* slots = std::get_if<array::SlotsInTurn>(&whole.places)) {
+    array::SlotsInTurn of_row = *slots;
+    of_row.offset += row.inside;
+    if (slots->files == 1) {
+      of_row.offset += row.first_chunk * slots->slot_bytes;
+    } else if (slots->files == whole.grid.chunks() && slots->turn == 0) {
+      first_file = row.first_chunk;  // a file each
+      files = of_row.files = row.chunks;
+    } else {
+      Error error = invalid_argument("an array that grows has its chunks in several files in turn");
+      error.code = ErrorCode::unsupported;
+      return error;
+    }
+    return array::ChunkPlaces(of_row);
+  }
+  if (const auto* shards = std::get_if<array::ShardSlots>(&whole.places)) {
+    array::ShardSlots of_row = *shards;
+    of_row.chunks_per_shard = without_first(shards->chunks_per_shard);
+    of_row.shards = without_first(shards->shards);
+    const std::int64_t rows = shards->chunks_per_shard[0];
+    of_row.offset += row.number % rows * product(of_row.chunks_per_shard) * shards->slot_bytes;
+    of_row.offset += row.inside;
+    files = product(of_row.shards);
+    first_file = row.number / rows * files;
+    return array::ChunkPlaces(of_row);
+  }
+  const auto& table = std::get<array::ChunkTable>(whole.places);
+  std::vector<array::ChunkTable::Run> runs = table.part(row.first_chunk, row.chunks).runs();
+  for (auto& run : runs) run.place.offset += row.inside;
+  // Chunks at equal distances need no table, which changes with every step.
+  if (runs.size() == 1 && runs[0].first == 0 && runs[0].chunks == row.chunks &&
+      runs[0].distance >= 0 && runs[0].place.file == 0) {
+    return array::ChunkPlaces(array::SlotsInTurn{1, runs[0].place.offset, runs[0].distance, 0});
+  }
+  for (const auto& run : runs) files = std::max(files, run.place.file + 1);
+  return array::ChunkPlaces(array::ChunkTable::of(std::move(runs)));
+}
+
+Result<StepImage> chunked_image(const storage::ExtentMap& map, const array::ChunkGrid& grid,
+                                array::ChunkPlaces places,
+                                const std::optional<Indices>& stored_extents,
+                                std::int64_t first_file, std::int64_t files,
+                                std::int64_t alignment) {
+  std::int64_t base = 0;
+  if (auto* slots = std::get_if<array::SlotsInTurn>(&places)) split(slots->offset, alignment, base);
+  auto image =
+      plan::ChunkedImage::at(grid, map.type, map.order, std::move(places), files, stored_extents);
+  if (!image) return image.error();
+  return StepImage{std::move(image).value(), first_file, base};
+}
+
+Result<StepImage> step_of_chunks(const storage::ExtentMap& map, const storage::ChunkExtents& chunks,
+                                 std::int64_t step, std::int64_t alignment) {
+  const Indices& extents = chunks.grid.chunk_extents();
+  const auto grid = array::ChunkGrid::create(step_shape(map.shape), without_first(extents));
+  if (!grid) return grid.error();
+  // A chunk is packed in row-major order: what it has of one step is contiguous.
+  const Indices stored = without_first(chunks.stored_extents ? *chunks.stored_extents : extents);
+  const bool several_steps = extents[0] > 1;
+  if (several_steps && !chunks.stored_extents) {
+    Error error = invalid_argument("chunks of several steps that are packed at the array's edges");
+    error.code = ErrorCode::unsupported;
+    return error;
+  }
+  ChunkRow row;
+  row.number = step / extents[0];
+  row.chunks = grid.value().chunks();
+  row.first_chunk = row.number * row.chunks;
+  row.inside = step % extents[0] * product(stored) * map.type.bytes();
+  std::int64_t first_file = 0;
+  std::int64_t files = 1;
+  auto places = places_of(chunks, row, first_file, files);
+  if (!places) return places.error();
+  return chunked_image(map, grid.value(), std::move(places).value(),
+                       chunks.stored_extents ? std::optional(stored) : std::nullopt, first_file,
+                       files, alignment);
+}
+
+}  // namespace
+
+array::Shape step_shape(const array::Shape& whole) {
+  return array::Shape::create(without_first(whole.extents())).value();  // smaller, so it fits
+}
+
+Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int64_t> step,
+                           std::int64_t alignment) {
+  if (!step) {
+    if (const auto* dense = map.dense()) {
+      return dense_image(map, map.shape, dense->offset, alignment);
+    }
+    if (const auto* chunks = map.chunks()) {
+      return chunked_image(map, chunks->grid, chunks->places, chunks->stored_extents, 0,
+                           map.files.files(), alignment);
+    }
+    return invalid_argument("an array that grows is moved step by step: select one");
+  }
+  if (*step < 0 || *step >= map.shape.extent(0)) {
+    return invalid_argument(
+        fmt::format("step {} of an array of {} steps", *step, map.shape.extent(0)));
+  }
+  if (map.order != array::Order::row_major) {
+    return invalid_argument("steps of an array that is stored in column-major order");
+  }
+  const array::Shape shape = step_shape(map.shape);
+  if (const auto* records = map.records()) {
+    return dense_image(map, shape, records->offset + *step * records->stride, alignment);
+  }
+  if (const auto* dense = map.dense()) {
+    const std::int64_t bytes = shape.elements() * map.type.bytes();
+    return dense_image(map, shape, dense->offset + *step * bytes, alignment);
+  }
+  return step_of_chunks(map, *map.chunks(), *step, alignment);
+}
+
+}  // namespace weir::aggregation
