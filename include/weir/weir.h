@@ -265,6 +265,136 @@ int weir_array_sync(weir_array* array);
  * weir_array_sync). *array becomes null whatever happens. */
 int weir_array_close(weir_array** array);
 
+/* ---- Files of standard formats ----
+ *
+ * A file holds several arrays with attributes, and steps: HDF5, NetCDF or Zarr as their own tools
+ * read them. It is used in this order:
+ *
+ *   weir_file_create, weir_file_define, weir_file_attribute_…   nothing is on disk yet
+ *   weir_file_step_begin     lays the file out; later ones make room for one more step
+ *   weir_write, …            on the file's arrays: they move the step that has begun
+ *   weir_file_step_end       the step is durable, as asked for, and readers see it, whole
+ *   weir_file_close
+ *
+ * A run that is killed at any point leaves the steps that had ended, in a file that all tools of
+ * its format open (docs/formats.md). A new file has the name PATH.incomplete until its first step
+ * ends, and replaces a file that is there only then.
+ *
+ * Defining calls are local: every rank makes the same ones, and weir_file_step_begin refuses what
+ * differs between ranks. */
+
+typedef struct weir_file weir_file;
+
+/* All fields alike. */
+typedef struct weir_file_options {
+  const char* format;     /* "hdf5", "cdf5", "cdf2", "cdf1" (NetCDF's classic formats) or "zarr" (a
+                             folder). Null: as the path ends: .h5, .hdf5, .he5; .nc (cdf5); .zarr */
+  const char* durability; /* when what was written outlives a crash of the system: "step" (when
+                             weir_file_step_end returns), "operation" (when each write does too),
+                             "none" (when the system gets to it; a crash of the program alone loses
+                             no step that has ended). Null: "step" */
+  const char* step_dimension; /* the name of the dimension along which arrays grow; null: "step" */
+  int64_t alignment_bytes;    /* arrays of at least this size begin at a multiple of it, where the
+                                 format leaves a choice: stripes, blocks of locks. 0: anywhere */
+  uint64_t reserved[7];
+} weir_file_options;
+
+/* Begins the definition of a file at `path`, in a folder that exists. Local. */
+int weir_file_create(weir_session* session, const char* path, const weir_file_options* options,
+                     weir_file** file);
+
+/* All fields alike. */
+typedef struct weir_define_options {
+  int32_t order; /* WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR, which the formats hold with reversed
+                    extents; not for arrays with steps */
+  int32_t steps; /* not 0: the array has other values in each step. In the file it has one more
+                    dimension, the first. 0: it is written in the first step, once. */
+  /* At most one of the next three. Null: chosen by the format (dense where it can be). */
+  const int64_t* chunks; /* as in weir_array_options; of one step */
+  const weir_distribution* natural_chunks;
+  const int64_t* typical_request;
+  int64_t chunk_buffer_bytes;
+  int64_t chunk_block_bytes;
+  const int64_t* shards; /* extents of what shares a file, multiples of the chunks (zarr) */
+  const char* const* dimension_names; /* one per dimension; null: none */
+  const void*
+      fill; /* one element: what readers see where nothing was written. Null: the format's */
+  uint64_t reserved[8];
+} weir_define_options;
+
+/* Defines an array in the file: name (with '/' between groups), shape (of one step, where the array
+ * has steps) and type as weir_array_create takes them. The array belongs to the file and is closed
+ * with it. Local. */
+int weir_file_define(weir_file* file, const char* name, int32_t dimensions, const int64_t* shape,
+                     const char* element_type, const weir_define_options* options,
+                     weir_array** array);
+
+/* Gives `owner` (the name of an array or group, "" for the file) an attribute: text in UTF-8, or
+ * `count` numbers. A unit is the text "units". Before the first step begins. Local. */
+int weir_file_attribute_text(weir_file* file, const char* owner, const char* name,
+                             const char* text);
+int weir_file_attribute_integers(weir_file* file, const char* owner, const char* name,
+                                 int64_t count, const int64_t* values);
+int weir_file_attribute_reals(weir_file* file, const char* owner, const char* name, int64_t count,
+                              const double* values);
+
+/* All fields alike. */
+typedef struct weir_file_open_options {
+  int32_t read_only; /* not 0: nothing is written */
+  int32_t rewrite;   /* not 0: arrays without steps, which are in the file already, can be written
+                        again, in place and outside any step; what a run that is killed meanwhile
+                        leaves in them is not defined */
+  const char* durability; /* as in weir_file_options */
+  uint64_t reserved[6];
+} weir_file_open_options;
+
+/* Opens a file of any of these formats, whoever wrote it; which one it is, its content says. All
+ * arguments alike. */
+int weir_file_open(weir_session* session, const char* path, const weir_file_open_options* options,
+                   weir_file** file);
+
+/* Begins a step. The first of a new file lays it out: definition has ended. Later ones make room in
+ * all arrays that have steps. Where none has, a file has one step. */
+int weir_file_step_begin(weir_file* file);
+/* Ends the step: what all ranks wrote in it is made durable, then readers see it. When this fails,
+ * or a write of the step failed, the step is not in the file and may be begun again. */
+int weir_file_step_end(weir_file* file);
+/* Steps that have ended; 1 where no array has steps. Negative when the handle is null. Local. */
+int64_t weir_file_steps(const weir_file* file);
+/* Which step reads move from now on, from 0; at first the last one. Not inside a step. Local, but
+ * alike when a request begins. */
+int weir_file_select_step(weir_file* file, int64_t step);
+
+/* The arrays of a file: how many, their names, and one by its name, which belongs to the file. An
+ * array that is there and cannot be read (compressed in a way that this Weir does not know, text)
+ * is refused with the reason. Names are valid until the file is closed. Local. */
+int64_t weir_file_arrays(const weir_file* file);
+const char* weir_file_array_name(const weir_file* file, int64_t number);
+int weir_file_array(weir_file* file, const char* name, weir_array** array);
+/* Whether the array has steps: 1 or 0. The name of one of its dimensions, "" when it has none,
+ * valid until the file is closed; null for what is not there. Local. */
+int32_t weir_array_has_steps(const weir_array* array);
+const char* weir_array_dimension_name(const weir_array* array, int32_t dimension);
+
+enum { WEIR_TEXT = 1, WEIR_INTEGERS = 2, WEIR_REALS = 3 };
+
+/* The attributes of `owner`, as in weir_file_attribute_text: how many; the name, kind and count
+ * (bytes of text, or numbers) of one; its value. Texts are valid until the file is closed. Numbers
+ * are as many as `count` says: fewer room is refused. Local. */
+int64_t weir_file_attributes(const weir_file* file, const char* owner);
+int weir_file_attribute(const weir_file* file, const char* owner, int64_t number, const char** name,
+                        int32_t* kind, int64_t* count);
+int weir_file_get_text(const weir_file* file, const char* owner, const char* name,
+                       const char** text);
+int weir_file_get_integers(const weir_file* file, const char* owner, const char* name, int64_t room,
+                           int64_t* values);
+int weir_file_get_reals(const weir_file* file, const char* owner, const char* name, int64_t room,
+                        double* values);
+
+/* Closes the file and its arrays. A step that has not ended is not in the file, and the call fails
+ * to say so. *file becomes null whatever happens. */
+int weir_file_close(weir_file** file);
+
 /* ---- Requests ---- */
 
 /* How a rank's part lies in its memory. The part is a dense array: an element's place in it is its

@@ -209,8 +209,17 @@ template <typename Data>
 concept Elements = std::ranges::contiguous_range<Data> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Data>>;
 
+// An array that is a file of its own ends with its object; one of a File with that.
 class Array {
  public:
+  Array(Array&&) noexcept = default;
+  Array& operator=(Array&&) noexcept = default;
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  ~Array() {
+    if (in_file_) handle_.forget();
+  }
+
   [[nodiscard]] std::size_t dimensions() const {
     return static_cast<std::size_t>(detail::checked(weir_array_dimensions(get())));
   }
@@ -240,12 +249,89 @@ class Array {
   void close() { detail::checked(handle_.close()); }
   [[nodiscard]] weir_array* get() const { return handle_.get(); }
 
+  // Of an array in a file: whether it has steps, and the names of its dimensions.
+  [[nodiscard]] bool has_steps() const { return detail::checked(weir_array_has_steps(get())) != 0; }
+  [[nodiscard]] std::vector<std::string> dimension_names() const {
+    std::vector<std::string> names;
+    for (std::int32_t d = 0; d < weir_array_dimensions(get()); ++d) {
+      const char* const name = weir_array_dimension_name(get(), d);
+      if (name == nullptr) throw Failure(WEIR_E_ARGUMENT);
+      names.emplace_back(name);
+    }
+    return names;
+  }
+
  private:
   friend class Session;
-  Array(std::shared_ptr<detail::OpenSession> session, weir_array* handle)
-      : handle_(std::move(session), handle) {}
+  friend class File;
+  Array(std::shared_ptr<detail::OpenSession> session, weir_array* handle, bool in_file = false)
+      : handle_(std::move(session), handle), in_file_(in_file) {}
 
   detail::InSession<weir_array, weir_array_close> handle_;
+  bool in_file_ = false;
+};
+
+// A file of a standard format: arrays, attributes and steps, in the order that weir.h gives.
+class File {
+ public:
+  [[nodiscard]] Array define(const std::string& name, const Extents& shape,
+                             const std::string& element_type,
+                             const weir_define_options& options = {}) {
+    weir_array* handle = nullptr;
+    detail::checked(weir_file_define(get(), name.c_str(), static_cast<std::int32_t>(shape.size()),
+                                     shape.data(), element_type.c_str(), &options, &handle));
+    return {session_, handle, true};
+  }
+  template <typename Element>
+  [[nodiscard]] Array define(const std::string& name, const Extents& shape,
+                             const weir_define_options& options = {}) {
+    return define(name, shape, element_type_of<Element>(), options);
+  }
+  // `owner`: an array, a group, or "" for the file.
+  void attribute(const std::string& owner, const std::string& name, const std::string& text) {
+    detail::checked(weir_file_attribute_text(get(), owner.c_str(), name.c_str(), text.c_str()));
+  }
+  void attribute(const std::string& owner, const std::string& name,
+                 std::span<const std::int64_t> numbers) {
+    detail::checked(weir_file_attribute_integers(get(), owner.c_str(), name.c_str(),
+                                                 static_cast<std::int64_t>(numbers.size()),
+                                                 numbers.data()));
+  }
+  void attribute(const std::string& owner, const std::string& name,
+                 std::span<const double> numbers) {
+    detail::checked(weir_file_attribute_reals(get(), owner.c_str(), name.c_str(),
+                                              static_cast<std::int64_t>(numbers.size()),
+                                              numbers.data()));
+  }
+
+  void begin_step() { detail::checked(weir_file_step_begin(get())); }
+  void end_step() { detail::checked(weir_file_step_end(get())); }
+  [[nodiscard]] std::int64_t steps() const { return detail::checked(weir_file_steps(get())); }
+  void select_step(std::int64_t step) { detail::checked(weir_file_select_step(get(), step)); }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (std::int64_t n = 0; n < detail::checked(weir_file_arrays(get())); ++n) {
+      names.emplace_back(weir_file_array_name(get(), n));
+    }
+    return names;
+  }
+  [[nodiscard]] Array array(const std::string& name) {
+    weir_array* handle = nullptr;
+    detail::checked(weir_file_array(get(), name.c_str(), &handle));
+    return {session_, handle, true};
+  }
+
+  void close() { detail::checked(handle_.close()); }
+  [[nodiscard]] weir_file* get() const { return handle_.get(); }
+
+ private:
+  friend class Session;
+  File(std::shared_ptr<detail::OpenSession> session, weir_file* handle)
+      : session_(session), handle_(std::move(session), handle) {}
+
+  std::shared_ptr<detail::OpenSession> session_;
+  detail::InSession<weir_file, weir_file_close> handle_;
 };
 
 // One array of a request, with this rank's part in memory, which must live until the request has
@@ -387,6 +473,18 @@ class Session {
   [[nodiscard]] Array open(const std::string& path, const weir_open_options& options = {}) {
     weir_array* handle = nullptr;
     detail::checked(weir_array_open(get(), path.c_str(), &options, &handle));
+    return {session_, handle};
+  }
+
+  [[nodiscard]] File create_file(const std::string& path, const weir_file_options& options = {}) {
+    weir_file* handle = nullptr;
+    detail::checked(weir_file_create(get(), path.c_str(), &options, &handle));
+    return {session_, handle};
+  }
+  [[nodiscard]] File open_file(const std::string& path,
+                               const weir_file_open_options& options = {}) {
+    weir_file* handle = nullptr;
+    detail::checked(weir_file_open(get(), path.c_str(), &options, &handle));
     return {session_, handle};
   }
 

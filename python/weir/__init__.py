@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from weir._core.array_handle import Array
     from weir._core.errors import (
         ArgumentError,
         DeadlineError,
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
-    from weir._core.session import Array, Distribution, Request, Session, library_version
+    from weir._core.session import Distribution, Request, Session, library_version
+    from weir._core.step_file import File, FileArray
     from weir.files import StoredArray, StoredFile, StoredGroup, open  # noqa: A004
 
 __all__ = [
@@ -27,6 +29,8 @@ __all__ = [
     "DeadlineError",
     "Distribution",
     "Error",
+    "File",
+    "FileArray",
     "MismatchError",
     "NotEnoughMemoryError",
     "Request",
@@ -49,6 +53,10 @@ def __getattr__(name: str) -> Any:
         module = "weir._core.errors"
     elif name == "open" or name.startswith("Stored"):
         module = "weir.files"
+    elif name == "Array":
+        module = "weir._core.array_handle"
+    elif name in {"File", "FileArray"}:
+        module = "weir._core.step_file"
     else:
         module = "weir._core.session"
     return getattr(import_module(module), name)

@@ -25,6 +25,7 @@ struct ArrayOrigin {
   bool grows = false;                // along dimension 0: requests move one step
   std::vector<std::byte> fill = {};  // one element; none: zeros
   bool writable = false;
+  bool sync_each = false;              // what a write has written is durable when it returns
   std::uint64_t number = 0;            // no other array of the Collective has it
   topology::FileTargets targets = {};  // as the file system told rank 0
 };
@@ -86,6 +87,11 @@ class OpenArray final : public ArrayFile {
     return *image_;
   }
 
+  // Whether a write failed since this was forgotten: what the array then holds is not defined.
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
+  void set_failed() { has_failed_ = true; }
+  void forget_failure() { has_failed_ = false; }
+
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
@@ -99,6 +105,7 @@ class OpenArray final : public ArrayFile {
   std::string refusal_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;
+  bool has_failed_ = false;
   bool closed_ = false;
 };
 

@@ -10,8 +10,8 @@
 
 #include "aggregation/array_file.hpp"
 #include "aggregation/request.hpp"
+#include "aggregation/step_file.hpp"
 #include "aggregation/waiting.hpp"
-#include "storage/file_targets.hpp"
 #include "storage/formats/raw_files.hpp"
 
 namespace weir::aggregation {
@@ -79,7 +79,7 @@ class Implementation final : public Collective {
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
   ~Implementation() override {
-    if (state_.current != nullptr) (void)state_.current->wait();
+    end_current(state_);
     if (state_.broken) {
       if (state_.group != nullptr) state_.group->abandon();
       return;
@@ -101,6 +101,21 @@ class Implementation final : public Collective {
   Status sync(ArrayFile& file) override;
   Status close(ArrayFile& file) override;
 
+  Result<std::unique_ptr<File>> create_file(const std::string& path,
+                                            const storage::FileDescription& description,
+                                            const FileSettings& settings) override {
+    end_current(state_);
+    return StepFile::create(state_, path, description, settings);
+  }
+  Result<std::unique_ptr<File>> open_file(const std::string& path, const FileSettings& settings,
+                                          bool writable) override {
+    end_current(state_);
+    return StepFile::open(state_, path, settings, writable);
+  }
+  Status begin_step(File& file) override { return step_file(file).begin_step(state_); }
+  Status end_step(File& file) override { return step_file(file).end_step(state_); }
+  Status close_file(File& file) override { return step_file(file).close(state_); }
+
   Status write(std::span<const ArrayPart> parts) override { return begin_write(parts)->wait(); }
   Status read(std::span<const ArrayPart> parts) override { return begin_read(parts)->wait(); }
   [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) override {
@@ -111,33 +126,20 @@ class Implementation final : public Collective {
   }
 
  private:
+  static StepFile& step_file(File& file) { return dynamic_cast<StepFile&>(file); }
   std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, plan::Direction direction) {
-    end_current();
+    end_current(state_);
     return std::make_unique<CollectiveRequest>(state_, parts, direction);
   }
-  void end_current() const {
-    if (state_.current != nullptr) (void)state_.current->wait();
-  }
-  Status agree_on(const Status& mine, const CallFingerprint& fingerprint) {
-    if (state_.broken) return broken_collective();
-    Status agreed = agree(state_.communicator, mine, fingerprint, state_.settings.deadline_seconds);
-    if (!agreed.ok() && agreed.error().code == ErrorCode::deadline) state_.broken = true;
-    return agreed;
-  }
-  // Rank 0's text to all.
-  Status share(std::string& text);
   Result<std::unique_ptr<ArrayFile>> made(const storage::RawArray& array, const std::string& path,
                                           bool writable);
 
   CollectiveState state_;
-  std::uint64_t arrays_ = 0;
-  std::shared_ptr<storage::OpenFiles> open_files_ =
-      std::make_shared<storage::OpenFiles>(storage::make_posix_engine());
 };
 
 Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::string& path,
                                                                 const storage::RawArray& array) {
-  end_current();
+  end_current(state_);
   storage::RawArray settled = array;
   if (settled.files == 0) {
     settled.files = settled.layout == storage::FileLayout::shared ? 1
@@ -154,20 +156,20 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   fingerprint.add(Argument::call, "create");
   fingerprint.add(Argument::files, path);
   if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(settled));
-  if (Status agreed = agree_on(possible, fingerprint); !agreed.ok()) return agreed.error();
+  if (Status agreed = agree_on(state_, possible, fingerprint); !agreed.ok()) return agreed.error();
   Status created;
   if (state_.rank == 0) created = storage::create_raw_files(settled, path);
-  if (Status agreed = agree_on(created, fingerprint); !agreed.ok()) return agreed.error();
+  if (Status agreed = agree_on(state_, created, fingerprint); !agreed.ok()) return agreed.error();
   return made(settled, path, true);
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
                                                               bool writable) {
-  end_current();
+  end_current(state_);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
-  if (Status agreed = agree_on({}, fingerprint); !agreed.ok()) return agreed.error();
+  if (Status agreed = agree_on(state_, {}, fingerprint); !agreed.ok()) return agreed.error();
   Status opened;
   std::string document;
   if (state_.rank == 0) {
@@ -178,52 +180,25 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
       opened = array.error();
     }
   }
-  if (Status agreed = agree_on(opened, fingerprint); !agreed.ok()) return agreed.error();
-  if (Status shared = share(document); !shared.ok()) return shared.error();
+  if (Status agreed = agree_on(state_, opened, fingerprint); !agreed.ok()) return agreed.error();
+  if (Status shared = share(state_, document, "the array's document"); !shared.ok())
+    return shared.error();
   const auto array = storage::parse_raw_array(document, storage::sidecar_path(path));
   if (!array) return array.error();
   return made(array.value(), path, writable);
 }
 
-// What the file system tells rank 0 of the first file counts on all ranks, so that all plan alike;
-// nothing where it tells nothing.
 Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray& array,
                                                         const std::string& path, bool writable) {
-  KeptUntilDone<std::array<std::int64_t, 3>> told;
-  if (state_.rank == 0) {
-    if (const auto asked = storage::file_targets(storage::data_path(array, path, 0))) {
-      *told = {asked.value().count, asked.value().stripe_bytes, asked.value().lock_bytes};
-    }
-  }
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(told->data(), 3, MPI_INT64_T, 0, state_.communicator, &request);
-  Status done = wait_for(request, state_.settings.deadline_seconds, "how the array's files lie");
-  if (!done.ok()) {
-    told.keep_for_good();
-    state_.broken = true;
-    return done.error();
-  }
-  // 0 targets: nothing was told.
-  const topology::FileTargets targets{std::max<std::int64_t>(1, (*told)[0]), (*told)[1],
-                                      (*told)[2]};
-  std::unique_ptr<ArrayFile> file = std::make_unique<OpenArray>(
-      ArrayOrigin{.path = path, .writable = writable, .number = ++arrays_, .targets = targets},
-      storage::extent_map_of(array, path), open_files_);
+  const auto targets = share_targets(state_, storage::data_path(array, path, 0));
+  if (!targets) return targets.error();
+  std::unique_ptr<ArrayFile> file =
+      std::make_unique<OpenArray>(ArrayOrigin{.path = path,
+                                              .writable = writable,
+                                              .number = ++state_.arrays,
+                                              .targets = targets.value()},
+                                  storage::extent_map_of(array, path), state_.open_files);
   return file;
-}
-
-Status Implementation::share(std::string& text) {
-  auto bytes = static_cast<std::int64_t>(text.size());
-  const auto broadcast = [&](void* data, int count, MPI_Datatype type) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibcast(data, count, type, 0, state_.communicator, &request);
-    Status done = wait_for(request, state_.settings.deadline_seconds, "the array's document");
-    if (!done.ok()) state_.broken = true;
-    return done;
-  };
-  if (Status done = broadcast(&bytes, 1, MPI_INT64_T); !done.ok()) return done;
-  text.resize(static_cast<std::size_t>(bytes));
-  return broadcast(text.data(), static_cast<int>(bytes), MPI_CHAR);
 }
 
 Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
@@ -241,22 +216,22 @@ Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
 }
 
 Status Implementation::sync(ArrayFile& file) {
-  end_current();
+  end_current(state_);
   auto& open = dynamic_cast<OpenArray&>(file);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "sync");
   fingerprint.add(Argument::files, open.number());
-  return agree_on(open.files().sync(), fingerprint);
+  return agree_on(state_, open.files().sync(), fingerprint);
 }
 
 Status Implementation::close(ArrayFile& file) {
-  end_current();
+  end_current(state_);
   auto& open = dynamic_cast<OpenArray&>(file);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "close");
   fingerprint.add(Argument::files, open.number());
   open.set_closed();
-  return agree_on(open.files().close(), fingerprint);
+  return agree_on(state_, open.files().close(), fingerprint);
 }
 
 }  // namespace

@@ -29,7 +29,9 @@
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
+#include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
+#include "storage/step_durability.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -86,6 +88,36 @@ class ArrayFile {
   [[nodiscard]] virtual const std::string& path() const = 0;
   [[nodiscard]] virtual const std::string& name() const = 0;  // in its file; "" when it is alone
   [[nodiscard]] virtual bool writable() const = 0;
+};
+
+struct FileSettings {
+  std::string format;  // as storage::find_format() knows it
+  storage::StepDurability durability = storage::StepDurability::step;
+  bool rewrite = false;  // arrays that do not grow are written in place, at any time
+};
+
+// A file of a standard format, with several arrays and steps (aggregation/step_file.hpp). Lives no
+// longer than its Collective, and its arrays no longer than itself.
+class File {
+ public:
+  File() = default;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  virtual ~File() = default;
+
+  [[nodiscard]] virtual const std::string& path() const = 0;
+  [[nodiscard]] virtual const std::string& format() const = 0;
+  [[nodiscard]] virtual bool writable() const = 0;
+  // Descriptions, attributes, and what cannot be read; in the order of array().
+  [[nodiscard]] virtual const storage::FileMap& map() const = 0;
+  [[nodiscard]] virtual std::int64_t arrays() const = 0;
+  [[nodiscard]] virtual ArrayFile& array(std::int64_t number) = 0;
+  // Committed ones; of a file in which nothing grows 1, or 0 before its first step has ended.
+  [[nodiscard]] virtual std::int64_t steps() const = 0;
+  [[nodiscard]] virtual bool in_step() const = 0;
+  // Which step requests on arrays that grow move, between steps: at first the last. Local, but
+  // alike on all ranks when a request begins.
+  virtual Status select_step(std::int64_t step) = 0;
 };
 
 // One piece of a rank's part in its memory: piece k of Distribution::piece(rank, k). An element
@@ -149,6 +181,22 @@ class Collective {
                                                           const storage::RawArray& array) = 0;
   // Collective. Rank 0 reads the document and looks at the files' sizes.
   virtual Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) = 0;
+
+  // Collective. Lays a file out (see storage/formats/format.hpp) and begins its first step; arrays
+  // that grow are described with one step. Until that step has ended, a file that is there stays.
+  virtual Result<std::unique_ptr<File>> create_file(const std::string& path,
+                                                    const storage::FileDescription& description,
+                                                    const FileSettings& settings) = 0;
+  // Collective. Rank 0 reads the header.
+  virtual Result<std::unique_ptr<File>> open_file(const std::string& path,
+                                                  const FileSettings& settings, bool writable) = 0;
+  // Collective. Room for one more step of all arrays that grow; writes go there.
+  virtual Status begin_step(File& file) = 0;
+  // Collective. Makes the step durable as the settings say, then lets readers see it. When this
+  // fails, or a write in the step has failed, the step is not committed and may be begun again.
+  virtual Status end_step(File& file) = 0;
+  // Collective. An error when a step is not ended: it is not committed. The object remains.
+  virtual Status close_file(File& file) = 0;
 
   // Collective. Writes or reads all parts as one request. When one rank fails, every rank returns
   // its error; what was written until then stays, in no particular order. Writing refuses explicit

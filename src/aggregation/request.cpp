@@ -22,13 +22,6 @@ Status prefixed(Status status, std::size_t number, std::size_t count) {
 
 }  // namespace
 
-Error broken_collective() {
-  Error error;
-  error.code = ErrorCode::deadline;
-  error.message = "an earlier collective call missed its deadline: nothing more can be done here";
-  return error;
-}
-
 CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
                                      plan::Direction direction)
     : state_(state), parts_(parts.begin(), parts.end()), direction_(direction) {
@@ -56,6 +49,9 @@ CallFingerprint CollectiveRequest::fingerprint() const {
   for (const ArrayPart& part : parts_) {
     const auto* const file = dynamic_cast<const OpenArray*>(part.file);
     fingerprint.add(Argument::files, file != nullptr ? file->number() : 0);
+    if (file != nullptr && file->step()) {
+      fingerprint.add(Argument::files, static_cast<std::uint64_t>(*file->step()));
+    }
     if (part.memory != nullptr) fingerprint.add(*part.memory);
     fingerprint.add(part.section);
   }
@@ -188,6 +184,17 @@ void CollectiveRequest::start_moving() {
   }
 }
 
+// How this rank's part of the moving ended; durable where that is asked for after each write.
+Status CollectiveRequest::moved_durably() {
+  Status status = move_->status();
+  if (!writing()) return status;
+  for (const RequestedPart& one : checked_) {
+    if (!status.ok()) break;
+    if (one.file->origin().sync_each) status = one.file->files().sync();
+  }
+  return status;
+}
+
 bool CollectiveRequest::advance() {
   switch (step_) {
     case Step::agreeing:
@@ -206,7 +213,7 @@ bool CollectiveRequest::advance() {
       const std::int64_t spent = monotonic_ns() - moving_since_ns_;
       figures_.wait_ns = std::max<std::int64_t>(
           0, spent - figures_.plan_ns - figures_.gather_ns - figures_.storage_ns);
-      agreement_->start(state_.communicator, move_->status(), fingerprint());
+      agreement_->start(state_.communicator, moved_durably(), fingerprint());
       step_ = Step::ending;
       return true;
     }
@@ -222,6 +229,9 @@ bool CollectiveRequest::advance() {
 
 void CollectiveRequest::end(const Status& outcome) {
   outcome_ = outcome;
+  if (!outcome.ok() && writing() && step_ != Step::agreeing) {
+    for (const RequestedPart& one : checked_) one.file->set_failed();
+  }
   step_ = Step::ended;
   if (state_.current == this) state_.current = nullptr;
   state_.figures = figures_;

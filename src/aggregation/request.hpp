@@ -9,37 +9,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "aggregation/agreement.hpp"
 #include "aggregation/collective.hpp"
+#include "aggregation/collective_state.hpp"
 #include "aggregation/move.hpp"
-#include "aggregation/node_group.hpp"
 #include "aggregation/requested_part.hpp"
-#include "aggregation/store_choice.hpp"
-#include "plan/planner.hpp"
 
 namespace weir::aggregation {
-
-// What a Collective's requests share.
-struct CollectiveState {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  int rank = 0;
-  int ranks = 1;
-  CollectiveSettings settings;
-  std::unique_ptr<NodeGroup> group;
-  std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
-  StoreChoices stores;
-  std::int64_t requests = 0;         // agreed on so far, the same on every rank
-  bool broken = false;               // a deadline passed: the ranks do not know where they are
-  Request* current = nullptr;        // under way
-  CollectiveFigures figures;         // of the last that ended
-  std::set<std::uint64_t> disjoint;  // fingerprints of explicit distributions without overlaps
-};
-
-// For a Collective that is broken.
-[[nodiscard]] Error broken_collective();
 
 class CollectiveRequest final : public Request {
  public:
@@ -59,6 +37,7 @@ class CollectiveRequest final : public Request {
   // Goes on until something has to be waited for. Returns whether anything happened.
   bool advance();
   void start_moving();
+  [[nodiscard]] Status moved_durably();
   Result<std::shared_ptr<const plan::Plan>> planned();
   [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
   void end(const Status& outcome);

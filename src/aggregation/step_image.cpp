@@ -139,6 +139,11 @@ array::Shape step_shape(const array::Shape& whole) {
 
 Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int64_t> step,
                            std::int64_t alignment) {
+  if (map.encoded() != nullptr) {
+    Error error = invalid_argument("chunks that were encoded are not moved by collective calls");
+    error.code = ErrorCode::unsupported;
+    return error;
+  }
   if (!step) {
     if (const auto* dense = map.dense()) {
       return dense_image(map, map.shape, dense->offset, alignment);

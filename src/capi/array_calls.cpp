@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "capi/chunk_argument.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
-#include "plan/chunk_shape.hpp"
 #include "storage/formats/raw_array.hpp"
 
 namespace weir::capi {
@@ -79,57 +79,6 @@ Outcome read_directories(const weir_array_options& options, RawArray& array) {
   return {};
 }
 
-Outcome read_hints(const weir_session& session, const weir_array_options& options,
-                   RawArray& array) {
-  plan::ChunkHints hints;
-  hints.typical_request =
-      array::Indices(numbers_at(options.typical_request, array.shape.dimensions()));
-  if (options.chunk_buffer_bytes != 0) hints.buffer_bytes = options.chunk_buffer_bytes;
-  if (options.chunk_block_bytes != 0) hints.file_system_block_bytes = options.chunk_block_bytes;
-  auto chosen = plan::chunk_shape_for(array.shape, array.type, hints, session.platform.rates);
-  if (!chosen) return outcome_of(chosen.error(), "options.typical_request");
-  array.chunk_extents = chosen.value().extents;
-  array.chunk_reason = std::move(chosen).value().reason;
-  return {};
-}
-
-Outcome read_chunks(const weir_session& session, const weir_array_options& options,
-                    RawArray& array) {
-  const int given = (options.chunks != nullptr ? 1 : 0) +
-                    (options.natural_chunks != nullptr ? 1 : 0) +
-                    (options.typical_request != nullptr ? 1 : 0);
-  if (given > 1) {
-    return bad_argument(
-        "more than one of options.chunks, natural_chunks and typical_request is given; give one");
-  }
-  if (options.typical_request != nullptr) return read_hints(session, options, array);
-  if (options.chunks != nullptr) {
-    array.chunk_extents = array::Indices(numbers_at(options.chunks, array.shape.dimensions()));
-    array.chunk_reason = "given";
-  }
-  if (options.natural_chunks != nullptr) {
-    if (!session.holds(options.natural_chunks)) {
-      return bad_argument("options.natural_chunks is no distribution of this session");
-    }
-    const array::Distribution& natural = options.natural_chunks->held();
-    if (natural.regular() == nullptr) {
-      return bad_argument(
-          "options.natural_chunks is a distribution by boxes; chunks need one by formats");
-    }
-    if (!(natural.shape() == array.shape)) {
-      return bad_argument(fmt::format("options.natural_chunks is of {}, the array of {}",
-                                      natural.shape().text(), array.shape.text()));
-    }
-    array.chunk_extents = array::ChunkGrid::natural(*natural.regular()).chunk_extents();
-    array.chunk_reason = fmt::format("natural: {}", natural.regular()->text());
-  }
-  if (array.chunk_extents) {
-    auto grid = array.grid();
-    if (!grid) return outcome_of(grid.error(), "options.chunks");
-  }
-  return {};
-}
-
 struct Definition {
   const char* path;
   std::int32_t dimensions;
@@ -155,7 +104,13 @@ Outcome read_definition(const weir_session& session, const Definition& given,
   auto outcome = check_reserved("weir_array_options", std::data(given.options->reserved),
                                 std::size(given.options->reserved));
   if (outcome.ok()) outcome = read_order(given.options->order, array->order);
-  if (outcome.ok()) outcome = read_chunks(session, *given.options, *array);
+  if (outcome.ok()) {
+    const weir_array_options& options = *given.options;
+    outcome = read_chunks(session,
+                          {options.chunks, options.natural_chunks, options.typical_request,
+                           options.chunk_buffer_bytes, options.chunk_block_bytes},
+                          array->shape, array->type, array->chunk_extents, array->chunk_reason);
+  }
   if (outcome.ok()) outcome = read_files(*given.options, *array);
   if (outcome.ok()) outcome = read_directories(*given.options, *array);
   return outcome;
@@ -188,11 +143,15 @@ Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::ArrayFi
   if (!opened) return outcome_of(opened.error(), call);
   auto handle = std::make_unique<weir_array>();
   handle->session = &session;
-  handle->file = std::move(opened).value();
-  handle->type_name = handle->file->type().name();
+  handle->own_file = std::move(opened).value();
+  handle->file = handle->own_file.get();
+  handle->shape = handle->file->shape();
+  handle->type = handle->file->type();
+  handle->type_name = handle->type.name();
   handle->text = fmt::format("array {} '{}' ({} {})", ++session.handles_made, handle->file->path(),
-                             handle->file->shape().text(), handle->type_name);
+                             handle->shape.text(), handle->type_name);
   *result = handle.get();
+  session.known_arrays.insert(handle.get());
   session.arrays.push_back(std::move(handle));
   return {};
 }
@@ -235,6 +194,7 @@ Outcome open(weir_session& session, const char* path, const weir_open_options* o
 
 Outcome sync(weir_array& array) {
   weir_session& session = *array.session;
+  if (array.file == nullptr) return not_laid_out("weir_array_sync", array);
   return session.call(fmt::format("weir_array_sync({})", array.text), {}, [&] {
     return outcome_of(session.collective->sync(*array.file), "weir_array_sync");
   });
@@ -242,6 +202,11 @@ Outcome sync(weir_array& array) {
 
 Outcome close(weir_array& array) {
   weir_session& session = *array.session;
+  if (array.container != nullptr) {
+    return bad_argument(fmt::format(
+        "weir_array_close: {} is one of a file's and closed with it, by weir_file_close",
+        array.text));
+  }
   auto outcome = session.call(fmt::format("weir_array_close({})", array.text), {}, [&] {
     return outcome_of(session.collective->close(*array.file), "weir_array_close");
   });
@@ -278,14 +243,14 @@ std::int32_t weir_array_dimensions(const weir_array* array) {
   if (array == nullptr) {
     return weir::capi::report(weir::capi::null_argument("weir_array_dimensions", "array"));
   }
-  return array->file->shape().dimensions();
+  return array->shape.dimensions();
 }
 
 int weir_array_shape(const weir_array* array, std::int64_t* shape) {
   return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
     if (array == nullptr) return weir::capi::null_argument("weir_array_shape", "array");
     if (shape == nullptr) return weir::capi::null_argument("weir_array_shape", "shape");
-    const auto& extents = array->file->shape().extents();
+    const auto& extents = array->shape.extents();
     std::copy(extents.begin(), extents.end(), shape);
     return {};
   });
@@ -301,7 +266,7 @@ std::int64_t weir_array_element_bytes(const weir_array* array) {
   if (array == nullptr) {
     return weir::capi::report(weir::capi::null_argument("weir_array_element_bytes", "array"));
   }
-  return array->file->type().bytes();
+  return array->type.bytes();
 }
 
 int weir_array_sync(weir_array* array) {

@@ -62,7 +62,8 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
   if (!session.holds(transfer.distribution)) {
     return bad_argument("distribution is none of this session");
   }
-  const array::Shape& shape = transfer.array->file->shape();
+  if (transfer.array->file == nullptr) return not_laid_out("", *transfer.array);
+  const array::Shape& shape = transfer.array->shape;
   const array::Distribution& distribution = transfer.distribution->held();
   if (!(distribution.shape() == shape)) {
     return bad_argument(
@@ -76,7 +77,7 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
     return bad_argument(fmt::format("dimensions is {}: {} has {}", transfer.dimensions,
                                     transfer.array->text, shape.dimensions()));
   }
-  part.file = transfer.array->file.get();
+  part.file = transfer.array->file;
   content.distributions.push_back(transfer.distribution->shared);
   part.memory = &content.distributions.back();
   return read_section(transfer.section, shape, part.section);
@@ -94,7 +95,7 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
   }
   content.memory.emplace_back();
   outcome = read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
-                        session.ranks.rank(), transfer.array->file->type(), content.memory.back());
+                        session.ranks.rank(), transfer.array->type, content.memory.back());
   if (!outcome.ok()) return outcome;
   part.pieces = content.memory.back();
   content.parts.push_back(part);
@@ -144,7 +145,7 @@ std::string text_of(const Given& given, const Content& content) {
     // The others were refused already.
     if (static_cast<std::size_t>(number) >= content.parts.size()) break;
     text += fmt::format("; {} by {}, section {}", transfer.array->text, transfer.distribution->text,
-                        section_text(transfer.section, transfer.array->file->shape().dimensions()));
+                        section_text(transfer.section, transfer.array->shape.dimensions()));
   }
   return text + ")";
 }

@@ -30,11 +30,19 @@ weir::capi::Outcome weir_session::call(std::string text, weir::capi::Outcome pre
   return queue.complete(*operation);
 }
 
-bool weir_session::holds(const weir_array* array) const { return is_among(arrays, array); }
+bool weir_session::holds(const weir_array* array) const { return known_arrays.contains(array); }
+bool weir_session::holds(const weir_file* file) const { return is_among(files, file); }
 bool weir_session::holds(const weir_distribution* distribution) const {
   return is_among(distributions, distribution);
 }
-void weir_session::remove(const weir_array* array) { remove_from(arrays, array); }
+void weir_session::remove(const weir_array* array) {
+  known_arrays.erase(array);
+  remove_from(arrays, array);
+}
+void weir_session::remove(const weir_file* file) {
+  for (const auto& array : file->arrays) known_arrays.erase(array.get());
+  remove_from(files, file);
+}
 void weir_session::remove(const weir_distribution* distribution) {
   remove_from(distributions, distribution);
 }
@@ -44,6 +52,12 @@ namespace weir::capi {
 
 Outcome null_argument(const char* call, const char* argument) {
   return bad_argument(fmt::format("{}: {} is null", call, argument));
+}
+
+Outcome not_laid_out(const char* call, const weir_array& array) {
+  return bad_argument(
+      fmt::format("{}{}{} is defined and not in its file yet: begin a step (weir_file_step_begin)",
+                  call, *call == '\0' ? "" : ": ", array.text));
 }
 
 Outcome check_reserved(const char* options, const std::uint64_t* reserved, std::size_t count,

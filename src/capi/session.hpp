@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "aggregation/collective.hpp"
@@ -13,6 +14,8 @@
 #include "capi/ranks.hpp"
 #include "plan/platform_description.hpp"
 #include "plan/request.hpp"
+#include "storage/formats/file_description.hpp"
+#include "storage/step_durability.hpp"
 #include "weir/weir.h"
 
 // The names are C's; each is known by its address only.
@@ -29,9 +32,25 @@ struct weir_distribution {
 
 struct weir_array {
   weir_session* session = nullptr;
-  std::unique_ptr<weir::aggregation::ArrayFile> file;
+  weir_file* container = nullptr;  // the file that it is in; null: it is a file of its own
+  std::unique_ptr<weir::aggregation::ArrayFile> own_file;
+  weir::aggregation::ArrayFile* file = nullptr;  // null before the container is laid out
+  weir::array::Shape shape = weir::array::Shape::create({0}).value();
+  weir::array::ElementType type;
   std::string type_name;
   std::string text;  // "array 3 'temperature' (10 x 20 float64)"
+};
+
+// Until it is laid out, a description; from then on the open file.
+struct weir_file {
+  weir_session* session = nullptr;
+  std::string path;
+  std::string text;  // "file 3 'plot.h5'"
+  weir::aggregation::FileSettings settings;
+  std::string step_dimension;
+  weir::storage::FileDescription description;
+  std::unique_ptr<weir::aggregation::File> open;
+  std::vector<std::unique_ptr<weir_array>> arrays;  // while defining, as in the description
 };
 
 struct weir_request {
@@ -44,6 +63,8 @@ struct weir_session {
   weir::capi::OperationQueue queue{ranks};
   std::unique_ptr<weir::aggregation::Collective> collective;
   std::vector<std::unique_ptr<weir_array>> arrays;
+  std::vector<std::unique_ptr<weir_file>> files;
+  std::unordered_set<const weir_array*> known_arrays;  // those of files too: these have thousands
   std::vector<std::unique_ptr<weir_distribution>> distributions;
   std::vector<std::unique_ptr<weir_request>> requests;
   weir::plan::PlatformDescription platform;
@@ -54,9 +75,12 @@ struct weir_session {
   // A collective call that waits: submits it and sees it through.
   weir::capi::Outcome call(std::string text, weir::capi::Outcome prepared,
                            std::function<weir::capi::Outcome()> run);
+  // Of its own or in one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
+  [[nodiscard]] bool holds(const weir_file* file) const;
   [[nodiscard]] bool holds(const weir_distribution* distribution) const;
   void remove(const weir_array* array);
+  void remove(const weir_file* file);
   void remove(const weir_distribution* distribution);
   void remove(const weir_request* request);
 };
@@ -67,6 +91,10 @@ namespace weir::capi {
 
 // The refusal of a null handle.
 [[nodiscard]] Outcome null_argument(const char* call, const char* argument);
+// The refusal of an array whose file has not begun its first step.
+[[nodiscard]] Outcome not_laid_out(const char* call, const weir_array& array);
+// "none", "step", "operation"; null: "step".
+[[nodiscard]] Outcome read_durability(const char* word, storage::StepDurability& durability);
 // Fails when a reserved field is not 0: the struct was not initialised, or made for a later Weir.
 [[nodiscard]] Outcome check_reserved(const char* options, const std::uint64_t* reserved,
                                      std::size_t count, std::int32_t flags = 0);

@@ -175,11 +175,16 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
   return outcome;
 }
 
-// Every array is closed, whatever happens to those before it; the first failure is told.
+// Every array and file is closed, whatever happens to those before it; the first failure is told.
 Outcome close_arrays(weir_session& session) {
   Outcome first;
   for (const auto& array : session.arrays) {
     auto closed = outcome_of(session.collective->close(*array->file), "weir_session_close");
+    if (first.ok()) first = std::move(closed);
+  }
+  for (const auto& file : session.files) {
+    if (file->open == nullptr) continue;
+    auto closed = outcome_of(session.collective->close_file(*file->open), "weir_session_close");
     if (first.ok()) first = std::move(closed);
   }
   return first;
@@ -192,6 +197,7 @@ Outcome close_session(weir_session* session) {
   // what follows needs all of them.
   if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
   session->arrays.clear();
+  session->files.clear();
   session->collective = nullptr;
   session->ranks.free();
   delete session;

@@ -196,6 +196,52 @@ def refusals(folder: Path) -> None:
     refused(weir.ArgumentError, "array is null", array.sync)
 
 
+def files(folder: Path) -> None:
+    """Steps and attributes of each format, and a file that is opened again."""
+    cube = (4, 5, 6)
+    whole = numbered(cube, "float64")
+    with weir.Session(COMM) as session:
+        blocks = session.distribution(cube, "BLOCK, *, BLOCK")
+        rows = session.distribution(cube, "*, BLOCK, *")
+        for ending in ("h5", "nc", "zarr"):
+            path = str(folder / f"plot.{ending}")
+            with session.create_file(path, durability="none", step_dimension="time") as file:
+                field = file.define(
+                    "field", cube, "float64", steps=True, dimension_names=("z", "y", "x"),
+                    attributes={"units": "K", "levels": [1, 2, 3], "scale": 0.5},
+                )  # fmt: skip
+                mask = file.define("mask", cube, np.int8)
+                file.set_attribute("title", "a test")
+                for number in range(2):
+                    with file.step():
+                        field.write(blocks, part_of(whole, blocks) + 100 * number)
+                        if number == 0:
+                            mask.write(rows, part_of(whole % 2, rows).astype("int8"))
+                assert file.steps == 2
+                refused(
+                    weir.ArgumentError,
+                    "first step",
+                    mask.write,
+                    rows,
+                    part_of(whole, rows).astype("int8"),
+                )
+            with session.open_file(path, read_only=True) as file:
+                assert sorted(file) == ["field", "mask"]
+                assert file.attributes()["title"] == "a test"
+                found = file.attributes("field")
+                assert found["units"] == "K"
+                np.testing.assert_array_equal(found["levels"], [1, 2, 3])
+                np.testing.assert_array_equal(found["scale"], [0.5])
+                assert file["field"].has_steps
+                assert file["field"].dimension_names == ("z", "y", "x")
+                for number in (1, 0):
+                    file.select_step(number)
+                    expected = part_of(whole, rows) + 100 * number
+                    np.testing.assert_array_equal(file["field"].read(rows), expected)
+                np.testing.assert_array_equal(file["mask"].read(blocks), part_of(whole % 2, blocks))
+                refused(weir.ArgumentError, "reading only", file.begin_step)
+
+
 if __name__ == "__main__":
     for case in sys.argv[2:]:
         globals()[case](Path(sys.argv[1]))

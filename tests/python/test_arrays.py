@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import weir
+
 CLONE = Path(__file__).parent.parent.parent
 BUILD = CLONE / "build" / "release"
 LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
@@ -41,7 +43,7 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
     ("ranks", "cases"),
     [
         (1, ["memory", "sections", "directories"]),
-        (3, ["element_types", "sections", "boxes", "refusals"]),
+        (3, ["element_types", "sections", "boxes", "refusals", "files"]),
         (4, ["memory", "records", "requests"]),
     ],
 )
@@ -66,10 +68,25 @@ def test_examples_leave_each_row_where_it_belongs(
     assert (found == np.arange(100 * 300)).all()
 
 
+@pytest.mark.parametrize("language", ["py", "cpp"])
+def test_examples_leave_steps_that_weir_open_reads(language: str, tmp_path: Path) -> None:
+    (source,) = (CLONE / "examples").glob(f"*_steps.{language}")
+    program = BUILD / "examples" / f"example_{source.stem}"
+    command = [sys.executable, str(source)] if language == "py" else [str(program)]
+    run_on_ranks(4, command, tmp_path)
+    (written,) = tmp_path.iterdir()
+    with weir.open(written) as file:
+        found = file["density"]
+        assert found.attributes["units"] == "kg m-3"
+        expected = np.broadcast_to(1.5 + np.arange(3)[:, None, None, None], (3, 40, 30, 20))
+        np.testing.assert_array_equal(found[...], expected)
+
+
 def test_the_guide_shows_the_examples_as_they_are() -> None:
-    guide = (CLONE / "docs" / "library.md").read_text()
-    for source in (CLONE / "examples").glob("0*_write_and_read.*"):
-        assert source.read_text() in guide, f"docs/library.md has another text than {source.name}"
+    guides = [CLONE / "docs" / name for name in ("library.md", "files.md", "formats.md")]
+    guide = "".join(path.read_text() for path in guides)
+    for source in (CLONE / "examples").glob("0*"):
+        assert source.read_text() in guide, f"no guide has the text of {source.name}"
 
 
 def test_importing_weir_loads_no_library() -> None:

@@ -16,7 +16,8 @@ import numpy as np
 from weir._core import library as c
 
 if TYPE_CHECKING:
-    from weir._core.session import Array, Distribution
+    from weir._core.array_handle import Array
+    from weir._core.session import Distribution
 
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
 

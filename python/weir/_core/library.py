@@ -91,6 +91,47 @@ class OpenOptions(ctypes.Structure):
     ]
 
 
+class FileOptions(ctypes.Structure):
+    """``weir_file_options``."""
+
+    _fields_: ClassVar = [
+        ("format", c_char_p),
+        ("durability", c_char_p),
+        ("step_dimension", c_char_p),
+        ("alignment_bytes", c_int64),
+        ("reserved", c_uint64 * 7),
+    ]
+
+
+class DefineOptions(ctypes.Structure):
+    """``weir_define_options``."""
+
+    _fields_: ClassVar = [
+        ("order", c_int32),
+        ("steps", c_int32),
+        ("chunks", POINTER(c_int64)),
+        ("natural_chunks", c_void_p),
+        ("typical_request", POINTER(c_int64)),
+        ("chunk_buffer_bytes", c_int64),
+        ("chunk_block_bytes", c_int64),
+        ("shards", POINTER(c_int64)),
+        ("dimension_names", POINTER(c_char_p)),
+        ("fill", c_void_p),
+        ("reserved", c_uint64 * 8),
+    ]
+
+
+class FileOpenOptions(ctypes.Structure):
+    """``weir_file_open_options``."""
+
+    _fields_: ClassVar = [
+        ("read_only", c_int32),
+        ("rewrite", c_int32),
+        ("durability", c_char_p),
+        ("reserved", c_uint64 * 6),
+    ]
+
+
 class Memory(ctypes.Structure):
     """``weir_memory``."""
 
@@ -136,6 +177,7 @@ class Transfer(ctypes.Structure):
 NUMBERS = POINTER(c_int64)
 PLACE = POINTER(c_void_p)  # where a handle goes
 REQUEST = [c_void_p, c_int32, POINTER(Transfer)]
+OWNED = [c_void_p, c_char_p, c_char_p]  # file, owner and name of an attribute
 
 # Result and arguments of each function; weir_session_open's depend on the MPI library.
 FUNCTIONS = {
@@ -172,6 +214,33 @@ FUNCTIONS = {
     "weir_array_element_bytes": (c_int64, [c_void_p]),
     "weir_array_sync": (c_int, [c_void_p]),
     "weir_array_close": (c_int, [PLACE]),
+    "weir_file_create": (c_int, [c_void_p, c_char_p, POINTER(FileOptions), PLACE]),
+    "weir_file_define": (
+        c_int,
+        [c_void_p, c_char_p, c_int32, NUMBERS, c_char_p, POINTER(DefineOptions), PLACE],
+    ),
+    "weir_file_attribute_text": (c_int, [*OWNED, c_char_p]),
+    "weir_file_attribute_integers": (c_int, [*OWNED, c_int64, NUMBERS]),
+    "weir_file_attribute_reals": (c_int, [*OWNED, c_int64, POINTER(c_double)]),
+    "weir_file_open": (c_int, [c_void_p, c_char_p, POINTER(FileOpenOptions), PLACE]),
+    "weir_file_step_begin": (c_int, [c_void_p]),
+    "weir_file_step_end": (c_int, [c_void_p]),
+    "weir_file_steps": (c_int64, [c_void_p]),
+    "weir_file_select_step": (c_int, [c_void_p, c_int64]),
+    "weir_file_arrays": (c_int64, [c_void_p]),
+    "weir_file_array_name": (c_char_p, [c_void_p, c_int64]),
+    "weir_file_array": (c_int, [c_void_p, c_char_p, PLACE]),
+    "weir_array_has_steps": (c_int32, [c_void_p]),
+    "weir_array_dimension_name": (c_char_p, [c_void_p, c_int32]),
+    "weir_file_attributes": (c_int64, [c_void_p, c_char_p]),
+    "weir_file_attribute": (
+        c_int,
+        [c_void_p, c_char_p, c_int64, POINTER(c_char_p), POINTER(c_int32), POINTER(c_int64)],
+    ),
+    "weir_file_get_text": (c_int, [*OWNED, POINTER(c_char_p)]),
+    "weir_file_get_integers": (c_int, [*OWNED, c_int64, NUMBERS]),
+    "weir_file_get_reals": (c_int, [*OWNED, c_int64, POINTER(c_double)]),
+    "weir_file_close": (c_int, [PLACE]),
     "weir_write_many": (c_int, REQUEST),
     "weir_read_many": (c_int, REQUEST),
     "weir_write_begin": (c_int, [*REQUEST, PLACE]),

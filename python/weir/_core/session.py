@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from weir._core import library as c
+from weir._core import step_file
 from weir._core.arguments import (
     COLUMN_MAJOR,
     ROW_MAJOR,
     Data,
     SectionLike,
     TransferArguments,
-    dtype_of,
     numbers,
     transfer_structs,
     type_name,
 )
+from weir._core.array_handle import Array
 from weir._core.errors import checked
 
 if TYPE_CHECKING:
@@ -105,75 +106,6 @@ class Distribution:
             c.library().weir_distribution_global_index(self.handle, piece, numbers(local), found)
         )
         return tuple(found)
-
-
-class Array:
-    """A global array in files; made by `Session.create` and `Session.open`."""
-
-    def __init__(self, session: Session, handle: c_void_p) -> None:
-        self.session = session
-        self._handle = handle
-
-    @property
-    def handle(self) -> c_void_p | None:
-        """The handle, or None after the array or the session was closed."""
-        return self._handle if self.session.handle and self._handle else None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        extents = (c_int64 * checked(c.library().weir_array_dimensions(self.handle)))()
-        checked(c.library().weir_array_shape(self.handle, extents))
-        return tuple(extents)
-
-    @property
-    def element_type(self) -> str:
-        name = c.library().weir_array_element_type(self.handle)
-        if name is None:
-            checked(-1)
-        return str(name.decode())
-
-    @property
-    def element_bytes(self) -> int:
-        """The bytes of one element."""
-        return checked(c.library().weir_array_element_bytes(self.handle))
-
-    @property
-    def dimensions(self) -> int:
-        """How many dimensions the array has."""
-        return checked(c.library().weir_array_dimensions(self.handle))
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy's type of the elements; of records, bytes that a view gives fields."""
-        return dtype_of(self.element_type)
-
-    def write(self, distribution: Distribution, data: Data, section: SectionLike = None) -> None:
-        """Writes the array, or a section of it, from this rank's part."""
-        self.session.write_many([(self, distribution, data, section)])
-
-    def read(self, distribution: Distribution, out: Any = None, section: SectionLike = None) -> Any:
-        """Reads the array, or a section of it, into this rank's part, which is returned.
-
-        Without `out` the part is new, and 0 where the section has no elements: one array, or a
-        list with one for each of the rank's boxes when they are not exactly one.
-        """
-        if out is None:
-            out = [
-                np.zeros(distribution.piece_shape(piece), self.dtype)
-                for piece in range(distribution.pieces)
-            ]
-            out = out[0] if len(out) == 1 else out
-        self.session.read_many([(self, distribution, out, section)])
-        return out
-
-    def sync(self) -> None:
-        """Makes durable what was written."""
-        checked(c.library().weir_array_sync(self.handle))
-
-    def close(self) -> None:
-        place = c_void_p(self.handle.value if self.handle else None)
-        self._handle = c_void_p()
-        checked(c.library().weir_array_close(byref(place)))
 
 
 class Request:
@@ -378,6 +310,45 @@ class Session:
             )
         )
         return Array(self, handle)
+
+    def create_file(
+        self,
+        path: str,
+        *,
+        format: str | None = None,  # noqa: A002 (the word of weir.h)
+        durability: step_file.Durability | None = None,
+        step_dimension: str | None = None,
+        alignment_bytes: int = 0,
+    ) -> step_file.File:
+        """Begins a file of a standard format, which its first step lays out. Local.
+
+        `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``, ``"cdf1"`` or ``"zarr"``; without it, as the
+        path ends. `durability` says when what was written outlives a crash of the system.
+        """
+        return step_file.create(
+            self,
+            path,
+            format=format,
+            durability=durability,
+            step_dimension=step_dimension,
+            alignment_bytes=alignment_bytes,
+        )
+
+    def open_file(
+        self,
+        path: str,
+        *,
+        read_only: bool = False,
+        rewrite: bool = False,
+        durability: step_file.Durability | None = None,
+    ) -> step_file.File:
+        """Opens a file of any of these formats, whoever wrote it.
+
+        With `rewrite` arrays without steps can be written again, in place and outside any step.
+        """
+        return step_file.open_existing(
+            self, path, read_only=read_only, rewrite=rewrite, durability=durability
+        )
 
     def write_many(self, transfers: Sequence[TransferLike]) -> None:
         """Writes several arrays under one plan."""

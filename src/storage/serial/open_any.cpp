@@ -74,27 +74,13 @@ Result<FileMap> raw_file_map(const std::string& path) {
   auto raw = open_raw_files(path);
   if (!raw) return raw.error();
   const RawArray& array = raw.value();
-  if (!array.directories.empty()) {
-    return unsupported(path, "arrays in several directories are read by collective programs only");
-  }
   const auto name_at = path.find_last_of('/');
   StoredArray stored{{.name = path.substr(name_at == std::string::npos ? 0 : name_at + 1),
                       .shape = array.shape,
                       .type = array.type,
                       .order = array.order,
                       .chunk_extents = array.chunk_extents},
-                     {array.shape, array.type, array.order, ByteOrder::little,
-                      array.layout == FileLayout::shared ? DataFiles::one(path)
-                                                         : DataFiles::numbered(path, array.files),
-                      DenseExtents{array.offset}}};
-  if (array.chunk_extents) {
-    const auto grid = array.grid();
-    if (!grid) return grid.error();
-    const auto slot = bytes_of(grid.value().chunk_extents(), array.type);
-    if (!slot) return unsupported(path, "chunks of 2^63 bytes or more");
-    stored.map.extents = ChunkExtents{grid.value(), std::nullopt,
-                                      SlotsInTurn{array.files, array.offset, *slot, array.turn}};
-  }
+                     extent_map_of(array, path)};
   FileMap map;
   map.arrays.push_back(std::move(stored));
   return map;

@@ -1,0 +1,281 @@
+"""Files of standard formats (HDF5, NetCDF, Zarr) that all ranks write and read together, in steps.
+
+The order of calls, what is on disk when, and what a killed run leaves stand in ``weir.h``, "Files
+of standard formats", and in ``docs/formats.md``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from weir._core import library as c
+from weir._core.arguments import numbers, type_name
+from weir._core.array_handle import Array
+from weir._core.errors import checked
+
+if TYPE_CHECKING:
+    from weir._core.session import Distribution, Order, Session
+
+Attribute: TypeAlias = "str | int | float | Sequence[int] | Sequence[float] | np.ndarray[Any, Any]"
+Durability: TypeAlias = Literal["none", "step", "operation"]
+TEXT, INTEGERS = 1, 2
+ORDERS = {"C": 0, "F": 1}
+
+
+class FileArray(Array):
+    """An array in a file: written and read like any other, and closed with its file."""
+
+    def __init__(self, file: File, handle: c_void_p) -> None:
+        super().__init__(file.session, handle)
+        self.file = file
+
+    @property
+    def handle(self) -> c_void_p | None:
+        """The handle, or None after the file or the session was closed."""
+        return self._handle if self.file.handle else None
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the array has other values in each step; its shape is that of one."""
+        return bool(checked(c.library().weir_array_has_steps(self.handle)))
+
+    @property
+    def dimension_names(self) -> tuple[str, ...]:
+        """A name for each dimension, ``""`` for those that have none."""
+        names = []
+        for dimension in range(len(self.shape)):
+            name = c.library().weir_array_dimension_name(self.handle, dimension)
+            names.append(name.decode())
+        return tuple(names)
+
+    @property
+    def name(self) -> str:
+        return self.file._name_of(self)
+
+
+class File:
+    """A file with arrays, attributes and steps; made by `Session.create_file` and `open_file`.
+
+    In a with statement it is closed at the end; left by an exception, it is not, as other ranks
+    may be elsewhere.
+    """
+
+    def __init__(self, session: Session, handle: c_void_p) -> None:
+        self.session = session
+        self._handle = handle
+        self._arrays: dict[str, FileArray] = {}
+
+    @property
+    def handle(self) -> c_void_p | None:
+        """The handle, or None after the file or the session was closed."""
+        return self._handle if self.session.handle and self._handle else None
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is None and self.handle:
+            self.close()
+
+    def define(
+        self,
+        name: str,
+        shape: Sequence[int],
+        element_type: Any,
+        *,
+        steps: bool = False,
+        order: Order = "C",
+        chunks: Sequence[int] | None = None,
+        natural_chunks: Distribution | None = None,
+        typical_request: Sequence[int] | None = None,
+        shards: Sequence[int] | None = None,
+        dimension_names: Sequence[str] | None = None,
+        fill: Any = None,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> FileArray:
+        """Defines an array, before the file's first step begins. Local.
+
+        `name` has ``/`` between groups. `steps`: other values in each step, `shape` being that of
+        one. `chunks`, `typical_request` and `shards` are extents in elements. `fill` is what
+        readers see where nothing was written.
+        """
+        wanted = element_type if isinstance(element_type, str) else None
+        dtype = None if wanted is not None else np.dtype(element_type)
+        named = wanted if wanted is not None else type_name(dtype)  # type: ignore[arg-type]
+        options = c.DefineOptions(
+            order=ORDERS[order],
+            steps=int(steps),
+            chunks=numbers(chunks),
+            typical_request=numbers(typical_request),
+            shards=numbers(shards),
+        )
+        if natural_chunks is not None:
+            options.natural_chunks = natural_chunks.handle
+        if dimension_names is not None:
+            texts = [one.encode() for one in dimension_names]
+            texts += [None] * (len(shape) - len(texts))  # type: ignore[list-item]
+            options.dimension_names = (c_char_p * max(1, len(texts)))(*texts)
+        if fill is not None:
+            element = np.array(fill, np.dtype(named))
+            options.fill = element.ctypes.data
+        handle = c_void_p()
+        checked(
+            c.library().weir_file_define(
+                self.handle,
+                name.encode(),
+                len(shape),
+                numbers(shape),
+                named.encode(),
+                byref(options),
+                byref(handle),
+            )
+        )
+        self._arrays[name] = FileArray(self, handle)
+        for attribute, value in (attributes or {}).items():
+            self.set_attribute(attribute, value, owner=name)
+        return self._arrays[name]
+
+    def set_attribute(self, name: str, value: Attribute, *, owner: str = "") -> None:
+        """Gives an array, a group or the file (`owner` ``""``) an attribute. Local.
+
+        Text, or numbers: integers as int64, others as float64. A unit is the text ``units``.
+        """
+        library = c.library()
+        whose = (self.handle, owner.encode(), name.encode())
+        if isinstance(value, str):
+            checked(library.weir_file_attribute_text(*whose, value.encode()))
+            return
+        values = np.atleast_1d(np.asarray(value))
+        if values.dtype.kind in "iub":
+            whole = np.ascontiguousarray(values, np.int64)
+            pointer = whole.ctypes.data_as(c.NUMBERS)
+            checked(library.weir_file_attribute_integers(*whose, whole.size, pointer))
+        else:
+            real = np.ascontiguousarray(values, np.float64)
+            reals = real.ctypes.data_as(ctypes.POINTER(c_double))
+            checked(library.weir_file_attribute_reals(*whose, real.size, reals))
+
+    def attributes(self, owner: str = "") -> dict[str, str | np.ndarray[Any, Any]]:
+        """The attributes of an array, a group or the file: texts, and arrays of numbers."""
+        library = c.library()
+        found: dict[str, str | np.ndarray[Any, Any]] = {}
+        for number in range(checked(library.weir_file_attributes(self.handle, owner.encode()))):
+            name, kind, count = c_char_p(), c_int32(), c_int64()
+            checked(
+                library.weir_file_attribute(
+                    self.handle, owner.encode(), number, byref(name), byref(kind), byref(count)
+                )
+            )
+            whose = (self.handle, owner.encode(), name)
+            key = (name.value or b"").decode()
+            if kind.value == TEXT:
+                text = c_char_p()
+                checked(library.weir_file_get_text(*whose, byref(text)))
+                found[key] = (text.value or b"").decode(errors="replace")
+            elif kind.value == INTEGERS:
+                whole = np.empty(count.value, np.int64)
+                pointer = whole.ctypes.data_as(c.NUMBERS)
+                checked(library.weir_file_get_integers(*whose, whole.size, pointer))
+                found[key] = whole
+            else:
+                real = np.empty(count.value, np.float64)
+                reals = real.ctypes.data_as(ctypes.POINTER(c_double))
+                checked(library.weir_file_get_reals(*whose, real.size, reals))
+                found[key] = real
+        return found
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """A step: what is written inside the with statement is in the file when it ends.
+
+        The first one lays the file out. Left by an exception, the step is not in the file.
+        """
+        self.begin_step()
+        yield
+        self.end_step()
+
+    def begin_step(self) -> None:
+        """Begins a step: room for it in all arrays that have steps."""
+        checked(c.library().weir_file_step_begin(self.handle))
+
+    def end_step(self) -> None:
+        """Makes the step durable, as asked for when the file was made; then readers see it."""
+        checked(c.library().weir_file_step_end(self.handle))
+
+    @property
+    def steps(self) -> int:
+        """Steps that have ended."""
+        return checked(c.library().weir_file_steps(self.handle))
+
+    def select_step(self, step: int) -> None:
+        """Reads move this step from now on, counted from 0; at first it is the last one. Local."""
+        checked(c.library().weir_file_select_step(self.handle, step))
+
+    def __iter__(self) -> Iterator[str]:
+        for number in range(checked(c.library().weir_file_arrays(self.handle))):
+            yield c.library().weir_file_array_name(self.handle, number).decode()
+
+    def __getitem__(self, name: str) -> FileArray:
+        if name not in self._arrays:
+            handle = c_void_p()
+            checked(c.library().weir_file_array(self.handle, name.encode(), byref(handle)))
+            self._arrays[name] = FileArray(self, handle)
+        return self._arrays[name]
+
+    def _name_of(self, array: FileArray) -> str:
+        return next(name for name, known in self._arrays.items() if known is array)
+
+    def close(self) -> None:
+        """Closes the file and its arrays. Raises when a step has not ended: it is not in it."""
+        place = c_void_p(self.handle.value if self.handle else None)
+        self._handle = c_void_p()
+        checked(c.library().weir_file_close(byref(place)))
+
+
+def create(
+    session: Session,
+    path: str,
+    *,
+    format: str | None,  # noqa: A002 (the word of weir.h)
+    durability: Durability | None,
+    step_dimension: str | None,
+    alignment_bytes: int,
+) -> File:
+    """`Session.create_file`."""
+    options = c.FileOptions(
+        format=None if format is None else format.encode(),
+        durability=None if durability is None else durability.encode(),
+        step_dimension=None if step_dimension is None else step_dimension.encode(),
+        alignment_bytes=alignment_bytes,
+    )
+    handle = c_void_p()
+    checked(
+        c.library().weir_file_create(
+            session.handle, str(path).encode(), byref(options), byref(handle)
+        )
+    )
+    return File(session, handle)
+
+
+def open_existing(
+    session: Session, path: str, *, read_only: bool, rewrite: bool, durability: Durability | None
+) -> File:
+    """`Session.open_file`."""
+    options = c.FileOpenOptions(
+        read_only=int(read_only),
+        rewrite=int(rewrite),
+        durability=None if durability is None else durability.encode(),
+    )
+    handle = c_void_p()
+    checked(
+        c.library().weir_file_open(
+            session.handle, str(path).encode(), byref(options), byref(handle)
+        )
+    )
+    return File(session, handle)

@@ -1,0 +1,56 @@
+// What the calls of one Collective share, and how its ranks agree.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "aggregation/call_fingerprint.hpp"
+#include "aggregation/collective.hpp"
+#include "aggregation/node_group.hpp"
+#include "aggregation/store_choice.hpp"
+#include "plan/planner.hpp"
+#include "storage/open_files.hpp"
+
+namespace weir::aggregation {
+
+struct CollectiveState {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  int rank = 0;
+  int ranks = 1;
+  CollectiveSettings settings;
+  std::unique_ptr<NodeGroup> group;
+  std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
+  std::shared_ptr<storage::OpenFiles> open_files =
+      std::make_shared<storage::OpenFiles>(storage::make_posix_engine());
+  StoreChoices stores;
+  std::uint64_t arrays = 0;          // opened so far: numbers them, alike on all ranks
+  std::int64_t requests = 0;         // agreed on so far, the same on every rank
+  bool broken = false;               // a deadline passed: the ranks do not know where they are
+  Request* current = nullptr;        // under way
+  CollectiveFigures figures;         // of the last that ended
+  std::set<std::uint64_t> disjoint;  // fingerprints of explicit distributions without overlaps
+};
+
+// For a Collective that is broken.
+[[nodiscard]] Error broken_collective();
+
+// Collective; each of these marks the state as broken when its deadline passes.
+
+// `mine` is how a step went on this rank. Every rank gets the error of the lowest that failed.
+[[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,
+                              const CallFingerprint& fingerprint);
+// Rank 0's text to all. `what` is for the error of a missed deadline.
+[[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
+// How a file lies on its storage, as the file system tells rank 0, so that all plan alike; nothing
+// where it tells nothing. The path matters on rank 0.
+[[nodiscard]] Result<topology::FileTargets> share_targets(CollectiveState& state,
+                                                          const std::string& path);
+
+// Waits for the request under way, if there is one; its outcome stays with it.
+void end_current(CollectiveState& state);
+
+}  // namespace weir::aggregation

@@ -1,0 +1,325 @@
+#include "aggregation/step_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "storage/formats/file_map_message.hpp"
+#include "storage/serial/open_any.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+Status named(Status status, const std::string& path) {
+  if (!status.ok() && status.error().file.empty()) status.error().file = path;
+  return status;
+}
+
+Error refusal(const std::string& path, std::string why) {
+  Error error = invalid_argument(std::move(why));
+  error.file = path;
+  return error;
+}
+
+// What rank 0 found, told to all; every rank returns rank 0's error.
+Result<storage::FileMap> told_by_rank_0(CollectiveState& state, const CallFingerprint& call,
+                                        const Result<storage::FileMap>& found,
+                                        const std::string& path) {
+  Status mine;
+  std::string message;
+  if (state.rank == 0) {
+    if (found) {
+      message = storage::message_of(found.value());
+    } else {
+      mine = named(found.error(), path);
+    }
+  }
+  if (Status agreed = agree_on(state, mine, call); !agreed.ok()) return agreed.error();
+  if (Status shared = share(state, message, "the file's layout"); !shared.ok()) {
+    return shared.error();
+  }
+  return storage::parse_file_map(message);
+}
+
+Result<storage::FileMap> nothing_yet() { return storage::FileMap(); }
+
+}  // namespace
+
+CallFingerprint StepFile::fingerprint(const char* call) const {
+  CallFingerprint fingerprint;
+  fingerprint.add(Argument::call, call);
+  fingerprint.add(Argument::files, path_);
+  fingerprint.add(Argument::files, number_);
+  return fingerprint;
+}
+
+Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std::string& path,
+                                               const storage::FileDescription& description,
+                                               const FileSettings& settings) {
+  CallFingerprint call;
+  call.add(Argument::call, "create a file");
+  call.add(Argument::files, path);
+  call.add(Argument::settings, settings.format);
+  call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
+  Status possible;
+  const auto format = storage::find_format(settings.format);
+  if (!format) possible = named(format.error(), path);
+  {
+    storage::FileMap described;
+    for (const auto& one : description.arrays) {
+      described.arrays.push_back({one, storage::ExtentMap{.shape = one.shape,
+                                                          .type = one.type,
+                                                          .files = storage::DataFiles::one(path),
+                                                          .extents = storage::DenseExtents{}}});
+    }
+    described.groups = description.groups;
+    call.add(Argument::files, storage::message_of(described));
+  }
+  if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed.error();
+
+  std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
+  auto laid_out = nothing_yet();
+  if (state.rank == 0) {
+    auto room = format.value()->lay_out(description, path);
+    if (room) {
+      laid_out = std::move(room.value().map);
+      file->update_ = std::move(room.value().update);
+    } else {
+      laid_out = room.error();
+    }
+  }
+  auto map = told_by_rank_0(state, call, laid_out, path);
+  if (!map) return map.error();
+  file->map_ = std::move(map).value();
+  file->published_ = false;
+  std::string sample = path;
+  if (!file->map_.arrays.empty()) sample = file->map_.arrays.front().map.files.path(0);
+  if (Status opened = file->open_arrays(state, sample); !opened.ok()) return opened.error();
+  file->enter_step(0);
+  return std::unique_ptr<File>(std::move(file));
+}
+
+Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::string& path,
+                                             const FileSettings& settings, bool writable) {
+  CallFingerprint call;
+  call.add(Argument::call, writable ? "open a file for writing" : "open a file");
+  call.add(Argument::files, path);
+  call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
+  if (Status agreed = agree_on(state, {}, call); !agreed.ok()) return agreed.error();
+  auto found = nothing_yet();
+  std::string format;
+  if (state.rank == 0) {
+    auto opened = storage::open_any(path);
+    if (opened) {
+      format = opened.value().format;
+      found = std::move(opened.value().map);
+    } else {
+      found = opened.error();
+    }
+  }
+  auto map = told_by_rank_0(state, call, found, path);
+  if (!map) return map.error();
+  if (Status shared = share(state, format, "the file's format"); !shared.ok()) {
+    return shared.error();
+  }
+  std::unique_ptr<StepFile> file(new StepFile(path, format, settings, writable));
+  file->map_ = std::move(map).value();
+  if (Status opened = file->open_arrays(state, path); !opened.ok()) return opened.error();
+  const auto steps = file->map_.steps();
+  file->steps_ = steps.value_or(1);
+  file->leave_step();
+  return std::unique_ptr<File>(std::move(file));
+}
+
+Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) {
+  const auto targets = share_targets(state, sample);
+  if (!targets) return targets.error();
+  number_ = ++state.arrays;
+  for (const storage::StoredArray& one : map_.arrays) {
+    has_steps_ = has_steps_ || one.description.grows;
+    arrays_.push_back(std::make_unique<OpenArray>(
+        ArrayOrigin{.path = path_,
+                    .name = one.description.name,
+                    .grows = one.description.grows,
+                    .fill = one.description.fill,
+                    .writable = writable_,
+                    .sync_each = settings_.durability == storage::StepDurability::operation,
+                    .number = ++state.arrays,
+                    .targets = targets.value()},
+        one.map, state.open_files));
+  }
+  return {};
+}
+
+void StepFile::refuse_writing_between_steps() {
+  for (const auto& one : arrays_) {
+    if (settings_.rewrite && !one->origin().grows) continue;
+    one->refuse_writing(
+        one->origin().grows || !published_
+            ? "no step has begun: begin one, write, and end it"
+            : "it has no steps, so it is written in the file's first step, which has ended; to "
+              "write it in place open the file with `rewrite`");
+  }
+}
+
+void StepFile::enter_step(std::int64_t step) {
+  in_step_ = true;
+  for (const auto& one : arrays_) {
+    one->forget_failure();
+    if (one->origin().grows) {
+      one->select_step(step);
+      one->refuse_writing("");
+    } else if (!published_) {
+      one->refuse_writing("");
+    }
+  }
+}
+
+void StepFile::leave_step() {
+  in_step_ = false;
+  update_ = {};
+  refuse_writing_between_steps();
+  for (const auto& one : arrays_) {
+    if (!one->origin().grows) continue;
+    one->select_step(steps_ > 0 ? std::optional(steps_ - 1) : std::nullopt);
+  }
+}
+
+Status StepFile::select_step(std::int64_t step) {
+  if (in_step_) return refusal(path_, "a step has begun: end it before another is selected");
+  if (!has_steps_) return refusal(path_, "no array of the file grows: it has no steps to select");
+  if (step < 0 || step >= steps_) {
+    return refusal(path_,
+                   fmt::format("step {}: the file has {} steps, numbered from 0", step, steps_));
+  }
+  for (const auto& one : arrays_) {
+    if (one->origin().grows) one->select_step(step);
+  }
+  return {};
+}
+
+Status StepFile::take_map(const storage::FileMap& map) {
+  std::unordered_map<std::string, const storage::StoredArray*> by_name;
+  for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
+  for (const storage::StoredArray& one : map_.arrays) {
+    if (!by_name.contains(one.description.name)) {
+      return refusal(path_,
+                     fmt::format("the file has no array \"{}\" any more", one.description.name));
+    }
+  }
+  // In the order and the words of ours: an array that was laid out in column-major order is that.
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    storage::StoredArray& ours = map_.arrays[i];
+    const storage::StoredArray& theirs = *by_name[ours.description.name];
+    const array::Shape shape = ours.description.grows ? theirs.map.shape : ours.map.shape;
+    const array::Order order = ours.map.order;
+    ours.map = theirs.map;
+    ours.map.shape = ours.description.shape = shape;
+    ours.map.order = order;
+    arrays_[i]->set_map(ours.map);
+  }
+  return {};
+}
+
+Status StepFile::begin_step(CollectiveState& state) {
+  end_current(state);
+  Status possible;
+  if (!writable_) possible = refusal(path_, "the file is open for reading only");
+  if (in_step_) possible = refusal(path_, "a step has begun already: end it first");
+  if (possible.ok() && published_ && !has_steps_) {
+    possible = refusal(path_,
+                       "no array of the file grows: give each step a file of its own, or "
+                       "define arrays that grow");
+  }
+  const CallFingerprint call = fingerprint("begin a step");
+  if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed;
+  if (!published_) {  // the first one failed: its places are there
+    enter_step(0);
+    return {};
+  }
+  auto laid_out = nothing_yet();
+  if (state.rank == 0) {
+    auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
+    if (room) {
+      laid_out = std::move(room.value().map);
+      update_ = std::move(room.value().update);
+    } else {
+      laid_out = room.error();
+    }
+  }
+  const auto map = told_by_rank_0(state, call, laid_out, path_);
+  if (!map) return map.error();
+  if (Status taken = take_map(map.value()); !taken.ok()) return taken;
+  enter_step(steps_);
+  return {};
+}
+
+// What this rank wrote.
+Status StepFile::written_durably() {
+  if (settings_.durability == storage::StepDurability::none) return {};
+  for (const auto& one : arrays_) {
+    if (Status synced = one->files().sync(); !synced.ok()) return synced;
+  }
+  return {};
+}
+
+Status StepFile::end_step(CollectiveState& state) {
+  end_current(state);
+  Status possible;
+  if (!in_step_) possible = refusal(path_, "no step has begun");
+  const auto failed = std::find_if(arrays_.begin(), arrays_.end(),
+                                   [](const auto& one) { return one->has_failed(); });
+  const bool incomplete = failed != arrays_.end();
+  if (possible.ok() && incomplete) {
+    possible = refusal(path_, fmt::format("step {} is not committed, as writing \"{}\" failed: "
+                                          "begin it again",
+                                          steps_, (*failed)->name()));
+  }
+  if (possible.ok()) possible = written_durably();
+  const CallFingerprint call = fingerprint("end a step");
+  Status agreed = agree_on(state, possible, call);
+  if (agreed.ok()) {
+    Status committed;
+    if (state.rank == 0) {
+      committed = named(storage::commit(path_, update_, settings_.durability), path_);
+    }
+    agreed = agree_on(state, committed, call);
+  }
+  if (!agreed.ok()) {
+    if (in_step_) leave_step();
+    return agreed;
+  }
+  if (!published_) {
+    published_ = true;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      storage::ExtentMap& map = map_.arrays[i].map;
+      // Descriptors know the files, but others will be asked for them by their new names.
+      if (Status closed = arrays_[i]->files().close(); !closed.ok()) return closed;
+      map.files = storage::committed_files(path_, map.files);
+      arrays_[i]->set_map(map);
+    }
+  }
+  ++steps_;
+  leave_step();
+  return {};
+}
+
+Status StepFile::close(CollectiveState& state) {
+  end_current(state);
+  Status first;
+  if (in_step_) {
+    first = refusal(path_,
+                    fmt::format("step {} was begun and not ended, so it is not committed", steps_));
+    leave_step();
+  }
+  for (const auto& one : arrays_) {
+    one->set_closed();
+    Status closed = one->files().close();
+    if (first.ok()) first = std::move(closed);
+  }
+  return agree_on(state, first, fingerprint("close a file"));
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,85 @@
+// A file of a standard format with its arrays and steps, as a Collective has it open.
+//
+//   create ─► in a step ─► end_step ─► between steps ─► begin_step ─► in a step ─► …
+//                 │           │                            ▲
+//                 └── fails ──┴──► between steps, nothing committed
+//
+// Rank 0 alone calls the format: it lays the file out, makes room for a step, and commits it when
+// the bytes of all ranks are written (and durable, where that is asked for). What the others need,
+// where the arrays' bytes live, it tells them as a value. No rank opens a file before it moves
+// bytes, so only aggregators do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregation/array_file.hpp"
+#include "aggregation/collective.hpp"
+#include "aggregation/collective_state.hpp"
+#include "storage/formats/format.hpp"
+
+namespace weir::aggregation {
+
+class StepFile final : public File {
+ public:
+  // Collective, and so are all below that take the state. The file is in its first step.
+  static Result<std::unique_ptr<File>> create(CollectiveState& state, const std::string& path,
+                                              const storage::FileDescription& description,
+                                              const FileSettings& settings);
+  // The format is what the file's content says; settings.format has no meaning.
+  static Result<std::unique_ptr<File>> open(CollectiveState& state, const std::string& path,
+                                            const FileSettings& settings, bool writable);
+
+  [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] const std::string& format() const override { return format_; }
+  [[nodiscard]] bool writable() const override { return writable_; }
+  [[nodiscard]] const storage::FileMap& map() const override { return map_; }
+  [[nodiscard]] std::int64_t arrays() const override {
+    return static_cast<std::int64_t>(arrays_.size());
+  }
+  [[nodiscard]] ArrayFile& array(std::int64_t number) override {
+    return *arrays_[static_cast<std::size_t>(number)];
+  }
+  [[nodiscard]] std::int64_t steps() const override { return steps_; }
+  [[nodiscard]] bool in_step() const override { return in_step_; }
+  Status select_step(std::int64_t step) override;
+
+  Status begin_step(CollectiveState& state);
+  Status end_step(CollectiveState& state);
+  Status close(CollectiveState& state);
+
+ private:
+  StepFile(std::string path, std::string format, const FileSettings& settings, bool writable)
+      : path_(std::move(path)),
+        format_(std::move(format)),
+        settings_(settings),
+        writable_(writable) {}
+
+  [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
+  Status open_arrays(CollectiveState& state, const std::string& sample);
+  Status take_map(const storage::FileMap& map);
+  // Arrays that do not grow belong to the first step: changing them later would change steps that
+  // are committed.
+  void refuse_writing_between_steps();
+  void enter_step(std::int64_t step);
+  void leave_step();
+  [[nodiscard]] Status written_durably();
+
+  std::string path_;
+  std::string format_;
+  FileSettings settings_;
+  bool writable_;
+  storage::FileMap map_;
+  std::vector<std::unique_ptr<OpenArray>> arrays_;
+  std::uint64_t number_ = 0;
+  bool has_steps_ = false;  // an array grows
+  bool published_ = true;   // it has its name
+  std::int64_t steps_ = 0;  // committed
+  bool in_step_ = false;
+  storage::HeaderUpdate update_;  // on rank 0: what commits the step
+};
+
+}  // namespace weir::aggregation

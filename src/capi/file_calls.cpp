@@ -1,0 +1,256 @@
+// Files that are laid out: opened, stepped through, looked at and closed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "capi/extents_argument.hpp"
+#include "capi/session.hpp"
+
+namespace weir::capi {
+namespace {
+
+std::unique_ptr<weir_array> handle_of(weir_file& file, std::int64_t number) {
+  auto handle = std::make_unique<weir_array>();
+  handle->session = file.session;
+  handle->container = &file;
+  handle->file = &file.open->array(number);
+  handle->shape = handle->file->shape();
+  handle->type = handle->file->type();
+  handle->type_name = handle->type.name();
+  handle->text =
+      fmt::format("array {} '{}' in '{}' ({} {})", ++file.session->handles_made,
+                  handle->file->name(), file.path, handle->shape.text(), handle->type_name);
+  return handle;
+}
+
+Outcome open(weir_session& session, const char* path, const weir_file_open_options* options,
+             weir_file** result) {
+  Outcome prepared;
+  bool writable = true;
+  auto file = std::make_unique<weir_file>();
+  const char* durability = nullptr;
+  if (options != nullptr) {
+    prepared = check_reserved("weir_file_open_options", std::data(options->reserved),
+                              std::size(options->reserved));
+    writable = options->read_only == 0;
+    durability = options->durability;
+    file->settings.rewrite = options->rewrite != 0;
+    if (prepared.ok() && !writable && file->settings.rewrite) {
+      prepared = bad_argument("options.read_only and rewrite are both given; give one");
+    }
+  }
+  if (prepared.ok()) prepared = read_durability(durability, file->settings.durability);
+  if (path == nullptr) prepared = bad_argument("path is null");
+  if (result == nullptr) prepared = bad_argument("file is null");
+  if (!prepared.ok()) prepared.text.insert(0, "weir_file_open: ");
+  return session.call(fmt::format("weir_file_open(path {}, {}, durability {})", quoted(path),
+                                  file->settings.rewrite ? "to rewrite"
+                                  : writable             ? "writable"
+                                                         : "read-only",
+                                  quoted(durability)),
+                      std::move(prepared), [&]() -> Outcome {
+                        auto opened = session.collective->open_file(path, file->settings, writable);
+                        if (!opened) return outcome_of(opened.error(), "weir_file_open");
+                        file->session = &session;
+                        file->path = path;
+                        file->open = std::move(opened).value();
+                        file->settings.format = file->open->format();
+                        file->text =
+                            fmt::format("file {} '{}'", ++session.handles_made, file->path);
+                        file->arrays.resize(static_cast<std::size_t>(file->open->arrays()));
+                        *result = file.get();
+                        session.files.push_back(std::move(file));
+                        return {};
+                      });
+}
+
+Outcome begin_step(weir_file& file) {
+  weir_session& session = *file.session;
+  return session.call(fmt::format("weir_file_step_begin({})", file.text), {}, [&]() -> Outcome {
+    constexpr const char* call = "weir_file_step_begin";
+    if (file.open != nullptr) return outcome_of(session.collective->begin_step(*file.open), call);
+    auto created = session.collective->create_file(file.path, file.description, file.settings);
+    if (!created) return outcome_of(created.error(), call);
+    file.open = std::move(created).value();
+    for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+      file.arrays[i]->file = &file.open->array(static_cast<std::int64_t>(i));
+    }
+    return {};
+  });
+}
+
+Outcome end_step(weir_file& file) {
+  weir_session& session = *file.session;
+  return session.call(fmt::format("weir_file_step_end({})", file.text), {}, [&]() -> Outcome {
+    constexpr const char* call = "weir_file_step_end";
+    if (file.open == nullptr) {
+      return bad_argument(fmt::format("{}: no step of {} has begun", call, file.text));
+    }
+    return outcome_of(session.collective->end_step(*file.open), call);
+  });
+}
+
+Outcome close(weir_file& file) {
+  weir_session& session = *file.session;
+  auto outcome = session.call(fmt::format("weir_file_close({})", file.text), {}, [&]() -> Outcome {
+    if (file.open == nullptr) return {};
+    return outcome_of(session.collective->close_file(*file.open), "weir_file_close");
+  });
+  // Closed or not, the handle is gone; in a broken session its messages may be under way.
+  if (!session.ranks.broken()) session.remove(&file);
+  return outcome;
+}
+
+Outcome find_array(weir_file& file, const char* name, weir_array** result) {
+  if (name == nullptr) return bad_argument("weir_file_array: name is null");
+  if (file.open == nullptr) {
+    const auto& described = file.description.arrays;
+    const auto found = std::find_if(described.begin(), described.end(),
+                                    [&](const auto& one) { return one.name == name; });
+    if (found == described.end()) {
+      return bad_argument(
+          fmt::format("weir_file_array: no array {} is defined in {}", quoted(name), file.text));
+    }
+    *result = file.arrays[static_cast<std::size_t>(found - described.begin())].get();
+    return {};
+  }
+  const auto stored = file.open->map().get(name);
+  if (!stored) return outcome_of(stored.error(), "weir_file_array");
+  const auto number = static_cast<std::size_t>(stored.value() - file.open->map().arrays.data());
+  if (file.arrays[number] == nullptr) {
+    file.arrays[number] = handle_of(file, static_cast<std::int64_t>(number));
+    file.session->known_arrays.insert(file.arrays[number].get());
+  }
+  *result = file.arrays[number].get();
+  return {};
+}
+
+// Of a defined or stored array; null when there is none of this number.
+const storage::ArrayDescription* description_at(const weir_file& file, std::int64_t number) {
+  if (number < 0) return nullptr;
+  const auto at = static_cast<std::size_t>(number);
+  if (file.open == nullptr) {
+    return at < file.description.arrays.size() ? &file.description.arrays[at] : nullptr;
+  }
+  const auto& arrays = file.open->map().arrays;
+  return at < arrays.size() ? &arrays[at].description : nullptr;
+}
+
+const storage::ArrayDescription* description_of(const weir_array& array) {
+  if (array.container == nullptr) return nullptr;
+  const auto& arrays = array.container->arrays;
+  const auto found = std::find_if(arrays.begin(), arrays.end(),
+                                  [&](const auto& one) { return one.get() == &array; });
+  return found == arrays.end() ? nullptr : description_at(*array.container, found - arrays.begin());
+}
+
+}  // namespace
+}  // namespace weir::capi
+
+extern "C" {
+
+int weir_file_open(weir_session* session, const char* path, const weir_file_open_options* options,
+                   weir_file** file) {
+  if (file != nullptr) *file = nullptr;
+  return weir::capi::report_outcome_of([&] {
+    if (session == nullptr) return weir::capi::null_argument("weir_file_open", "session");
+    return weir::capi::open(*session, path, options, file);
+  });
+}
+
+int weir_file_step_begin(weir_file* file) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_step_begin", "file");
+    return weir::capi::begin_step(*file);
+  });
+}
+
+int weir_file_step_end(weir_file* file) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_step_end", "file");
+    return weir::capi::end_step(*file);
+  });
+}
+
+std::int64_t weir_file_steps(const weir_file* file) {
+  if (file == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_file_steps", "file"));
+  }
+  return file->open == nullptr ? 0 : file->open->steps();
+}
+
+int weir_file_select_step(weir_file* file, std::int64_t step) {
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    constexpr const char* call = "weir_file_select_step";
+    if (file == nullptr) return weir::capi::null_argument(call, "file");
+    if (file->open == nullptr) {
+      return weir::capi::bad_argument(fmt::format("{}: {} has no step yet", call, file->text));
+    }
+    return weir::capi::outcome_of(file->open->select_step(step), call);
+  });
+}
+
+std::int64_t weir_file_arrays(const weir_file* file) {
+  if (file == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_file_arrays", "file"));
+  }
+  return static_cast<std::int64_t>(file->arrays.size());
+}
+
+const char* weir_file_array_name(const weir_file* file, std::int64_t number) {
+  if (file == nullptr) {
+    weir::capi::report(weir::capi::null_argument("weir_file_array_name", "file"));
+    return nullptr;
+  }
+  const auto* const described = weir::capi::description_at(*file, number);
+  if (described != nullptr) return described->name.c_str();
+  weir::capi::report(weir::capi::bad_argument(
+      fmt::format("weir_file_array_name: number {} of {} arrays", number, file->arrays.size())));
+  return nullptr;
+}
+
+int weir_file_array(weir_file* file, const char* name, weir_array** array) {
+  if (array != nullptr) *array = nullptr;
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_array", "file");
+    if (array == nullptr) return weir::capi::null_argument("weir_file_array", "array");
+    return weir::capi::find_array(*file, name, array);
+  });
+}
+
+std::int32_t weir_array_has_steps(const weir_array* array) {
+  if (array == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_array_has_steps", "array"));
+  }
+  const auto* const described = weir::capi::description_of(*array);
+  return described != nullptr && described->grows ? 1 : 0;
+}
+
+const char* weir_array_dimension_name(const weir_array* array, std::int32_t dimension) {
+  if (array == nullptr) {
+    weir::capi::report(weir::capi::null_argument("weir_array_dimension_name", "array"));
+    return nullptr;
+  }
+  if (dimension < 0 || dimension >= array->shape.dimensions()) {
+    weir::capi::report(weir::capi::bad_argument(
+        fmt::format("weir_array_dimension_name: dimension {} of {}", dimension, array->text)));
+    return nullptr;
+  }
+  const auto* const described = weir::capi::description_of(*array);
+  if (described == nullptr) return "";
+  const auto at = static_cast<std::size_t>(dimension) + (described->grows ? 1U : 0U);
+  return at < described->dimension_names.size() ? described->dimension_names[at].c_str() : "";
+}
+
+int weir_file_close(weir_file** file) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr || *file == nullptr) {
+      return weir::capi::null_argument("weir_file_close", "file");
+    }
+    return weir::capi::close(*std::exchange(*file, nullptr));
+  });
+}
+
+}  // extern "C"

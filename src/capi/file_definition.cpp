@@ -1,0 +1,224 @@
+// Files before they are laid out: what will be in them, gathered by each rank by itself.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "capi/chunk_argument.hpp"
+#include "capi/extents_argument.hpp"
+#include "capi/session.hpp"
+#include "storage/formats/format.hpp"
+
+namespace weir::capi {
+namespace {
+
+std::string format_by_ending(std::string_view path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> endings = {
+      {{".h5", "hdf5"}, {".hdf5", "hdf5"}, {".he5", "hdf5"}, {".nc", "cdf5"}, {".zarr", "zarr"}}};
+  while (path.ends_with('/')) path.remove_suffix(1);
+  for (const auto& [ending, format] : endings) {
+    if (path.ends_with(ending)) return std::string(format);
+  }
+  return {};
+}
+
+Outcome read_file_options(const char* path, const weir_file_options& options, weir_file& file) {
+  auto outcome =
+      check_reserved("weir_file_options", std::data(options.reserved), std::size(options.reserved));
+  if (!outcome.ok()) return outcome;
+  file.settings.format = options.format != nullptr ? options.format : format_by_ending(path);
+  if (file.settings.format.empty()) {
+    return bad_argument(fmt::format(
+        "options.format is null and {} ends in none of .h5, .hdf5, .he5, .nc, .zarr: give a format",
+        quoted(path)));
+  }
+  const auto format = storage::find_format(file.settings.format);
+  if (!format) return outcome_of(format.error(), "options.format");
+  outcome = read_durability(options.durability, file.settings.durability);
+  if (!outcome.ok()) return outcome;
+  file.step_dimension = options.step_dimension != nullptr ? options.step_dimension : "step";
+  if (options.alignment_bytes < 0) {
+    return bad_argument(
+        fmt::format("options.alignment_bytes is {}: give 0 or more", options.alignment_bytes));
+  }
+  file.description.alignment = options.alignment_bytes > 0 ? options.alignment_bytes : 1;
+  return {};
+}
+
+Outcome create(weir_session& session, const char* path, const weir_file_options* options,
+               weir_file** result) {
+  if (path == nullptr || *path == '\0') {
+    return bad_argument(path == nullptr ? "path is null" : "path is empty");
+  }
+  auto file = std::make_unique<weir_file>();
+  file->session = &session;
+  file->path = path;
+  while (file->path.size() > 1 && file->path.back() == '/') file->path.pop_back();
+  if (auto read =
+          read_file_options(path, options == nullptr ? weir_file_options{} : *options, *file);
+      !read.ok()) {
+    return read;
+  }
+  file->text = fmt::format("file {} '{}'", ++session.handles_made, file->path);
+  *result = file.get();
+  session.files.push_back(std::move(file));
+  return {};
+}
+
+// Dimension 0 of an array with steps is theirs.
+array::Indices with_steps(std::int64_t first, const array::Indices& rest) {
+  array::Indices all;
+  all.push_back(first);
+  for (const std::int64_t extent : rest) all.push_back(extent);
+  return all;
+}
+
+Outcome read_extents(const weir_session& session, const weir_define_options& options,
+                     const array::Shape& shape, storage::ArrayDescription& described) {
+  std::string reason;
+  auto outcome = read_chunks(session,
+                             {options.chunks, options.natural_chunks, options.typical_request,
+                              options.chunk_buffer_bytes, options.chunk_block_bytes},
+                             shape, described.type, described.chunk_extents, reason);
+  if (!outcome.ok()) return outcome;
+  if (options.shards != nullptr) {
+    described.shard_extents = array::Indices(numbers_at(options.shards, shape.dimensions()));
+  }
+  if (!described.grows) return {};
+  if (described.chunk_extents) described.chunk_extents = with_steps(1, *described.chunk_extents);
+  if (described.shard_extents) described.shard_extents = with_steps(1, *described.shard_extents);
+  return {};
+}
+
+Outcome read_names(const weir_file& file, const weir_define_options& options, int dimensions,
+                   storage::ArrayDescription& described) {
+  if (options.dimension_names == nullptr) return {};
+  if (described.grows) described.dimension_names.push_back(file.step_dimension);
+  for (int d = 0; d < dimensions; ++d) {
+    const char* const name = *std::next(options.dimension_names, d);
+    if (name == nullptr) {
+      return bad_argument(fmt::format("options.dimension_names[{}] is null", d));
+    }
+    described.dimension_names.emplace_back(name);
+  }
+  return {};
+}
+
+struct Definition {
+  const char* name;
+  std::int32_t dimensions;
+  const std::int64_t* extents;
+  const char* element_type;
+  const weir_define_options* options;
+};
+
+Outcome define(weir_file& file, const Definition& given, weir_array** result) {
+  weir_session& session = *file.session;
+  if (file.open != nullptr) {
+    return bad_argument(
+        fmt::format("{} is laid out: define arrays before its first step", file.text));
+  }
+  if (given.name == nullptr) return bad_argument("name is null");
+  if (given.element_type == nullptr) return bad_argument("element_type is null");
+  std::optional<array::Shape> shape;
+  if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) return read;
+  const auto type = array::ElementType::parse(given.element_type);
+  if (!type) return outcome_of(type.error(), "element_type");
+  const weir_define_options options =
+      given.options == nullptr ? weir_define_options{} : *given.options;
+  auto outcome = check_reserved("weir_define_options", std::data(options.reserved),
+                                std::size(options.reserved));
+  if (!outcome.ok()) return outcome;
+  if (options.order != WEIR_ROW_MAJOR && options.order != WEIR_COLUMN_MAJOR) {
+    return bad_argument(fmt::format(
+        "options.order is {}: give WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR (1)", options.order));
+  }
+  storage::ArrayDescription described{.name = given.name, .shape = *shape, .type = type.value()};
+  described.grows = options.steps != 0;
+  if (options.order == WEIR_COLUMN_MAJOR) described.order = array::Order::column_major;
+  if (described.grows) {
+    const auto whole = array::Shape::create(with_steps(1, shape->extents()));
+    if (!whole) return outcome_of(whole.error(), "shape");
+    described.shape = whole.value();
+  }
+  outcome = read_extents(session, options, *shape, described);
+  if (outcome.ok()) outcome = read_names(file, options, given.dimensions, described);
+  if (!outcome.ok()) return outcome;
+  if (options.fill != nullptr) {
+    described.fill.resize(static_cast<std::size_t>(type.value().bytes()));
+    std::memcpy(described.fill.data(), options.fill, described.fill.size());
+  }
+  // By itself, so that a mistake is told here and not when the file is laid out.
+  const auto abilities = storage::find_format(file.settings.format).value()->abilities();
+  if (Status fine =
+          storage::check_description({.arrays = {described}}, abilities, file.settings.format);
+      !fine.ok()) {
+    return outcome_of(fine);
+  }
+  auto handle = std::make_unique<weir_array>();
+  handle->session = &session;
+  handle->container = &file;
+  handle->shape = *shape;
+  handle->type = type.value();
+  handle->type_name = handle->type.name();
+  handle->text = fmt::format("array {} '{}' in '{}' ({} {})", ++session.handles_made, given.name,
+                             file.path, shape->text(), handle->type_name);
+  *result = handle.get();
+  session.known_arrays.insert(handle.get());
+  file.description.arrays.push_back(std::move(described));
+  file.arrays.push_back(std::move(handle));
+  return {};
+}
+
+}  // namespace
+
+Outcome read_durability(const char* word, storage::StepDurability& durability) {
+  const std::string_view given = word == nullptr ? "step" : word;
+  if (given == "none") {
+    durability = storage::StepDurability::none;
+  } else if (given == "step") {
+    durability = storage::StepDurability::step;
+  } else if (given == "operation") {
+    durability = storage::StepDurability::operation;
+  } else {
+    return bad_argument(
+        fmt::format("options.durability is {}: give none, step or operation", quoted(word)));
+  }
+  return {};
+}
+
+}  // namespace weir::capi
+
+extern "C" {
+
+int weir_file_create(weir_session* session, const char* path, const weir_file_options* options,
+                     weir_file** file) {
+  if (file != nullptr) *file = nullptr;
+  return weir::capi::report_outcome_of([&] {
+    if (session == nullptr) return weir::capi::null_argument("weir_file_create", "session");
+    if (file == nullptr) return weir::capi::null_argument("weir_file_create", "file");
+    auto outcome = weir::capi::create(*session, path, options, file);
+    if (!outcome.ok()) outcome.text.insert(0, "weir_file_create: ");
+    return outcome;
+  });
+}
+
+int weir_file_define(weir_file* file, const char* name, std::int32_t dimensions,
+                     const std::int64_t* shape, const char* element_type,
+                     const weir_define_options* options, weir_array** array) {
+  if (array != nullptr) *array = nullptr;
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_define", "file");
+    if (array == nullptr) return weir::capi::null_argument("weir_file_define", "array");
+    auto outcome =
+        weir::capi::define(*file, {name, dimensions, shape, element_type, options}, array);
+    if (!outcome.ok()) outcome.text.insert(0, "weir_file_define: ");
+    return outcome;
+  });
+}
+
+}  // extern "C"

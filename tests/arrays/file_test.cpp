@@ -1,0 +1,255 @@
+// Files of every format through the interface that programs see: arrays that are written once and
+// arrays with steps, dense and in chunks, written by one distribution and read by others; what
+// happens when a step is not ended, or is not written well.
+#include <algorithm>
+#include <array>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr std::array<const char*, 5> formats = {"hdf5", "cdf5", "cdf2", "cdf1", "zarr"};
+constexpr std::array<const char*, 4> strategies = {"direct", "node", "two-phase",
+                                                   "server-directed"};
+
+// By what each element is known again: array, step and number.
+template <typename Element>
+std::vector<Element> part_of_step(const Distribution& dealt, const Extents& shape, int array,
+                                  int step) {
+  auto part = numbered_part<Element>(dealt, shape);
+  for (Element& one : part) one = static_cast<Element>(one + 1000 * step + 10000 * array);
+  return part;
+}
+
+class Files : public OnRanks {
+ protected:
+  [[nodiscard]] static weir_session_options by(const char* strategy) {
+    weir_session_options options{};
+    options.strategy = strategy;
+    options.buffer_bytes = 200;  // several pieces
+    options.ranks_per_node = 2;
+    return options;
+  }
+  [[nodiscard]] std::string file_of(const std::string& format) const {
+    return path("file." + format);
+  }
+  [[nodiscard]] static weir_file_options as(const char* format) {
+    weir_file_options options{};
+    options.format = format;
+    return options;
+  }
+  [[nodiscard]] static bool has_chunks(const std::string& format) {
+    return format == "hdf5" || format == "zarr";
+  }
+};
+
+const Extents plane = {7, 10};
+const Extents cube = {5, 6, 4};
+
+struct Written {
+  Array fixed;
+  Array density;
+  Array time;
+};
+
+Written define(File& file, bool chunked) {
+  static const std::array<std::int64_t, 2> plane_chunks = {3, 4};
+  static const std::array<std::int64_t, 3> cube_chunks = {2, 6, 3};
+  static const std::array<const char*, 3> names = {"z", "y", "x"};
+  weir_define_options once{};
+  weir_define_options stepped{};
+  weir_define_options number{};
+  stepped.steps = number.steps = 1;
+  stepped.dimension_names = names.data();
+  if (chunked) {
+    once.chunks = plane_chunks.data();
+    stepped.chunks = cube_chunks.data();
+  }
+  Written made{file.define<std::int32_t>("grid", plane, once),
+               file.define<double>("density", cube, stepped),
+               file.define<float>("time", {1}, number)};
+  file.attribute("density", "units", "kg m-3");
+  file.attribute("", "run", std::array<std::int64_t, 2>{1, 2});
+  return made;
+}
+
+TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
+  int number = 0;
+  for (const std::string format : formats) {
+    for (const bool chunked : {false, true}) {
+      if (chunked && !has_chunks(format)) continue;
+      SCOPED_TRACE(format + (chunked ? " in chunks" : ""));
+      const std::string name = file_of(format) + (chunked ? "c" : "");
+      {
+        Session session(MPI_COMM_WORLD, by(strategies.at(static_cast<std::size_t>(number++ % 4))));
+        File file = session.create_file(name, as(format.c_str()));
+        Written arrays = define(file, chunked);
+        const auto rows = session.distribution(plane, "BLOCK, *");
+        const auto blocks = session.distribution(cube, "BLOCK, CYCLIC(2), *");
+        const auto one = session.distribution({1}, "*");
+        for (int step = 0; step < 3; ++step) {
+          file.begin_step();
+          if (step == 0) arrays.fixed.write(rows, numbered_part<std::int32_t>(rows, plane));
+          arrays.density.write(blocks, part_of_step<double>(blocks, cube, 1, step));
+          // Of what all ranks hold alike one writes.
+          std::vector<float> now(one.elements(), static_cast<float>(step) / 4);
+          arrays.time.write(one, now);
+          file.end_step();
+          EXPECT_EQ(file.steps(), step + 1);
+        }
+        file.close();
+      }
+      Session session(MPI_COMM_WORLD, by(strategies.at(static_cast<std::size_t>(number % 4))));
+      File file = session.open_file(name);
+      auto names = file.names();
+      std::sort(names.begin(), names.end());  // some formats order them
+      EXPECT_EQ(names, (std::vector<std::string>{"density", "grid", "time"}));
+      EXPECT_EQ(file.steps(), 3);
+      const char* units = nullptr;
+      ASSERT_EQ(weir_file_get_text(file.get(), "density", "units", &units), WEIR_OK)
+          << weir_last_error();
+      EXPECT_STREQ(units, "kg m-3");
+      const auto columns = session.distribution(plane, "*, CYCLIC(3)");
+      std::vector<std::int32_t> grid(columns.elements());
+      file.array("grid").read(columns, grid);
+      EXPECT_EQ(grid, numbered_part<std::int32_t>(columns, plane));
+      const auto slabs = session.distribution(cube, "*, *, BLOCK");
+      const auto one = session.distribution({1}, "*");
+      Array density = file.array("density");
+      EXPECT_TRUE(density.has_steps());
+      EXPECT_EQ(density.shape(), cube);
+      EXPECT_EQ(density.dimension_names(), (std::vector<std::string>{"z", "y", "x"}));
+      for (const int step : {2, 0, 1}) {
+        file.select_step(step);
+        std::vector<double> part(slabs.elements());
+        density.read(slabs, part);
+        EXPECT_EQ(part, part_of_step<double>(slabs, cube, 1, step)) << "step " << step;
+        std::vector<float> now(one.elements());
+        file.array("time").read(one, now);
+        EXPECT_EQ(now, std::vector<float>(one.elements(), static_cast<float>(step) / 4));
+      }
+      // A section with strides, in many arrays under one plan.
+      const Section section{{1, 0, 1}, {2, 3, 2}, {2, 2, 2}};
+      std::vector<double> part(slabs.elements(), -1);
+      session.read_many({Incoming(density, slabs, part, {}, section)});
+      const auto expected = part_of_step<double>(slabs, cube, 1, 1);
+      const Extents local = slabs.shape();
+      for (std::size_t k = 0; k < part.size(); ++k) {
+        const Extents at = slabs.global_index(index_of(static_cast<std::int64_t>(k), local));
+        const bool asked =
+            at[0] % 2 == 1 && at[0] < 5 && at[1] % 2 == 0 && at[1] < 6 && at[2] % 2 == 1;
+        EXPECT_EQ(part[k], asked ? expected[k] : -1) << k;
+      }
+      file.close();
+    }
+  }
+}
+
+TEST_F(Files, StepsAreAddedToAFileThatIsThere) {
+  for (const std::string format : formats) {
+    SCOPED_TRACE(format);
+    Session session(MPI_COMM_WORLD);
+    const auto blocks = session.distribution(cube, "BLOCK, *, *");
+    {
+      File file = session.create_file(file_of(format), as(format.c_str()));
+      Written arrays = define(file, false);
+      file.begin_step();
+      arrays.density.write(blocks, part_of_step<double>(blocks, cube, 1, 0));
+      file.end_step();
+      file.close();
+    }
+    {
+      File file = session.open_file(file_of(format));
+      Array density = file.array("density");
+      file.begin_step();
+      density.write(blocks, part_of_step<double>(blocks, cube, 1, 1));
+      // Not ended: it is not in the file.
+      EXPECT_THROW(file.close(), Failure);
+    }
+    File file = session.open_file(file_of(format));
+    EXPECT_EQ(file.steps(), 1);
+    Array density = file.array("density");
+    file.begin_step();
+    density.write(blocks, part_of_step<double>(blocks, cube, 1, 5));
+    file.end_step();
+    for (const auto& [step, value] : {std::pair{0, 0}, std::pair{1, 5}}) {
+      file.select_step(step);
+      std::vector<double> part(blocks.elements());
+      density.read(blocks, part);
+      EXPECT_EQ(part, part_of_step<double>(blocks, cube, 1, value)) << "step " << step;
+    }
+    file.close();
+  }
+}
+
+TEST_F(Files, AnOldFileStaysUntilTheFirstStepHasEnded) {
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(plane, "BLOCK, *");
+  for (const std::string format : {"hdf5", "cdf5"}) {
+    SCOPED_TRACE(format);
+    for (const int round : {0, 1}) {
+      File file = session.create_file(file_of(format), as(format.c_str()));
+      Array grid = file.define<std::int32_t>("grid", plane);
+      file.begin_step();
+      grid.write(rows, part_of_step<std::int32_t>(rows, plane, 0, round));
+      if (round == 1) {
+        File old = session.open_file(file_of(format));
+        std::vector<std::int32_t> part(rows.elements());
+        old.array("grid").read(rows, part);
+        EXPECT_EQ(part, part_of_step<std::int32_t>(rows, plane, 0, 0));
+        old.close();
+      }
+      file.end_step();
+      file.close();
+    }
+    File file = session.open_file(file_of(format));
+    std::vector<std::int32_t> part(rows.elements());
+    file.array("grid").read(rows, part);
+    EXPECT_EQ(part, part_of_step<std::int32_t>(rows, plane, 0, 1));
+    file.close();
+  }
+}
+
+TEST_F(Files, RefuseWhatCannotBe) {
+  Session session(MPI_COMM_WORLD);
+  const auto fails = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  EXPECT_NE(fails([&] { static_cast<void>(session.create_file(path("a"))); }), "");
+  EXPECT_NE(fails([&] { static_cast<void>(session.create_file(path("a"), as("grib"))); }), "");
+  EXPECT_NE(fails([&] { static_cast<void>(session.open_file(path("none.nc"))); }), "");
+  File file = session.create_file(path("a.nc"));
+  Array grid = file.define<std::int32_t>("grid", plane);
+  EXPECT_NE(fails([&] { static_cast<void>(file.define<std::int32_t>("a/b", plane)); }), "");
+  EXPECT_NE(fails([&] { static_cast<void>(file.define("x", plane, "float128")); }), "");
+  const auto rows = session.distribution(plane, "BLOCK, *");
+  const auto part = numbered_part<std::int32_t>(rows, plane);
+  EXPECT_NE(fails([&] { grid.write(rows, part); }), "");
+  EXPECT_NE(fails([&] { file.end_step(); }), "");
+  file.begin_step();
+  EXPECT_NE(fails([&] { static_cast<void>(file.define<std::int32_t>("later", plane)); }), "");
+  EXPECT_NE(fails([&] { file.begin_step(); }), "");
+  grid.write(rows, part);
+  EXPECT_NE(fails([&] { grid.close(); }), "");
+  file.end_step();
+  // What is committed is not changed.
+  EXPECT_NE(fails([&] { grid.write(rows, part); }), "");
+  EXPECT_NE(fails([&] { file.begin_step(); }), "");
+  EXPECT_NE(fails([&] { file.select_step(0); }), "");
+  file.close();
+  weir_file_open_options reading{};
+  reading.read_only = 1;
+  File again = session.open_file(path("a.nc"), reading);
+  EXPECT_NE(fails([&] { static_cast<void>(again.array("none")); }), "");
+  EXPECT_NE(fails([&] { again.begin_step(); }), "");
+  again.close();
+}
+
+}  // namespace
+}  // namespace weir::test
