@@ -38,6 +38,13 @@ int c_writes(weir_session* session, const char* path) {
          weir_write(array, mine, part) || weir_array_close(&array);
 }
 
+static int differ(const double* first, const double* second, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (first[i] != second[i]) return 1;
+  }
+  return 0;
+}
+
 int c_finds(weir_session* session, const char* path) {
   int64_t shape[3];
   int64_t found[WEIR_MAX_DIMENSIONS] = {0};
@@ -49,5 +56,5 @@ int c_finds(weir_session* session, const char* path) {
   return deal(session, shape, &mine) || weir_array_open(session, path, NULL, &array) ||
          weir_array_dimensions(array) != 3 || weir_array_shape(array, found) ||
          memcmp(shape, found, sizeof shape) != 0 || weir_read(array, mine, part) ||
-         memcmp(part, expected, sizeof part) != 0 || weir_array_close(&array);
+         differ(part, expected, slowest * middle * each) || weir_array_close(&array);
 }

@@ -35,7 +35,7 @@
 enum { stack_elements = 1 << 16, edge = 256 };
 static const char dra_name[] = "disk_resident";
 
-typedef struct bench {
+typedef struct Bench {
   const char* directory;
   int64_t extent;
   int64_t hint;
@@ -48,14 +48,14 @@ typedef struct bench {
   weir_distribution* blocks;
   int lower[2]; /* this rank's block: lower[d] <= index <= upper[d] */
   int upper[2];
-} bench;
+} Bench;
 
 /* A part of the array by both libraries' bounds. */
-typedef struct part {
+typedef struct Part {
   const char* name;
   int64_t start[2];
   int64_t count[2];
-} part;
+} Part;
 
 static void fail(const char* what) {
   fprintf(stderr, "dra: %s: %s\n", what, weir_last_error());
@@ -67,28 +67,28 @@ static void check(int code, const char* what) {
 }
 
 /* Different in every element, and in every round. */
-static double value(const bench* b, int64_t i, int64_t j, int round) {
+static double value(const Bench* b, int64_t i, int64_t j, int round) {
   return (double)((i * b->extent + j) * 16 + round % 16);
 }
 
-static double* block(const bench* b) {
+static double* block(const Bench* b) {
   double* elements = NULL;
   int lower[2] = {b->lower[0], b->lower[1]};
   int upper[2] = {b->upper[0], b->upper[1]};
   int leading[1];
   if (upper[0] < lower[0] || upper[1] < lower[1]) return NULL;
-  NGA_Access(b->global_array, lower, upper, &elements, leading);
+  NGA_Access(b->global_array, lower, upper, (void*)&elements, leading);
   if (leading[0] != upper[1] - lower[1] + 1) fail("the block of a global array is not dense");
   return elements;
 }
 
-static int is_inside(const part* p, int64_t i, int64_t j) {
+static int is_inside(const Part* p, int64_t i, int64_t j) {
   return i >= p->start[0] && i < p->start[0] + p->count[0] && j >= p->start[1] &&
          j < p->start[1] + p->count[1];
 }
 
 /* Fills the block with a round's values, or finds in the part those of `round` and elsewhere -1. */
-static void fill(const bench* b, int round) {
+static void fill(const Bench* b, int round) {
   double* element = block(b);
   for (int64_t i = b->lower[0]; element != NULL && i <= b->upper[0]; ++i) {
     for (int64_t j = b->lower[1]; j <= b->upper[1]; ++j) {
@@ -98,7 +98,7 @@ static void fill(const bench* b, int round) {
   GA_Sync();
 }
 
-static void verify(const bench* b, const part* p, int round) {
+static void verify(const Bench* b, const Part* p, int round) {
   const double* element = block(b);
   for (int64_t i = b->lower[0]; element != NULL && i <= b->upper[0]; ++i) {
     for (int64_t j = b->lower[1]; j <= b->upper[1]; ++j) {
@@ -109,10 +109,11 @@ static void verify(const bench* b, const part* p, int round) {
 }
 
 /* All files of the disk resident array, however many it has. */
-static void sync_dra_files(const bench* b) {
+static void sync_dra_files(const Bench* b) {
   DIR* const folder = opendir(b->directory);
   if (folder == NULL) fail("the directory cannot be listed");
   const struct dirent* entry = NULL;
+  /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
   while ((entry = readdir(folder)) != NULL) {
     if (strncmp(entry->d_name, dra_name, strlen(dra_name)) != 0) continue;
     const int file = openat(dirfd(folder), entry->d_name, O_RDWR);
@@ -121,7 +122,7 @@ static void sync_dra_files(const bench* b) {
   closedir(folder);
 }
 
-static void move_by_dra(const bench* b, const part* p, int is_write) {
+static void move_by_dra(const Bench* b, const Part* p, int is_write) {
   int request = 0;
   int lower[2] = {(int)p->start[0], (int)p->start[1]};
   int upper[2] = {(int)(p->start[0] + p->count[0] - 1), (int)(p->start[1] + p->count[1] - 1)};
@@ -145,7 +146,7 @@ static void move_by_dra(const bench* b, const part* p, int is_write) {
   }
 }
 
-static void move_by_weir(const bench* b, const part* p, int is_write) {
+static void move_by_weir(const Bench* b, const Part* p, int is_write) {
   const weir_section section = {p->start, p->count, NULL};
   weir_transfer transfer = {0};
   transfer.array = b->array;
@@ -159,7 +160,7 @@ static void move_by_weir(const bench* b, const part* p, int is_write) {
 }
 
 /* Seconds of the slowest rank. */
-static double timed(void (*move)(const bench*, const part*, int), const bench* b, const part* p,
+static double timed(void (*move)(const Bench*, const Part*, int), const Bench* b, const Part* p,
                     int is_write) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
@@ -170,8 +171,8 @@ static double timed(void (*move)(const bench*, const part*, int), const bench* b
 }
 
 /* One pair of writes and one of reads; nothing is printed of the first. */
-static void pair(const bench* b, const part* p, int number) {
-  void (*const moves[])(const bench*, const part*, int) = {move_by_dra, move_by_weir};
+static void pair(const Bench* b, const Part* p, int number) {
+  void (*const moves[])(const Bench*, const Part*, int) = {move_by_dra, move_by_weir};
   double written[2];
   double read[2];
   fill(b, number);
@@ -190,7 +191,7 @@ static void pair(const bench* b, const part* p, int number) {
   printf("read %s %.6f %.6f\n", p->name, read[0], read[1]);
 }
 
-static void create(bench* b) {
+static void create(Bench* b) {
   char path[4096];
   const int64_t shape[2] = {b->extent, b->extent};
   int extents[2] = {(int)b->extent, (int)b->extent};
@@ -220,7 +221,7 @@ static void create(bench* b) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc != 6) fail("usage: dra DIRECTORY EXTENT PAIRS SYNC HINT");
-  bench b = {0};
+  Bench b = {0};
   b.directory = argv[1];
   b.extent = strtoll(argv[2], NULL, 10);
   const int pairs = (int)strtol(argv[3], NULL, 10);
@@ -238,7 +239,7 @@ int main(int argc, char** argv) {
 
   const int64_t half = b.extent / 2 / edge * edge;
   const int64_t first = (b.extent - half) / 2 / edge * edge;
-  const part parts[] = {{"whole", {0, 0}, {b.extent, b.extent}},
+  const Part parts[] = {{"whole", {0, 0}, {b.extent, b.extent}},
                         {"aligned", {first, first}, {half, half}},
                         {"unaligned", {first + 37, first + 37}, {half - 5, half - 5}}};
   for (size_t n = 0; n < sizeof parts / sizeof parts[0]; ++n) {
