@@ -1,14 +1,14 @@
 ! Arrays in files. Extents are Fortran's: C, C++ and Python, and other readers of the files, see them
 ! the other way round, as those of HDF5's and NetCDF's Fortran interfaces.
 module weir_arrays
-  use, intrinsic :: iso_c_binding, only: c_char, c_int32_t, c_loc, c_null_char, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
   use weir_bindings, only: array_options_in_c, c_array_close, c_array_create, c_array_dimensions, &
                            c_array_element_bytes, c_array_element_type, c_array_open, &
                            c_array_shape, c_array_sync, c_type_name, max_dimensions, &
                            open_options_in_c
   use weir_distributions, only: weir_column_major, weir_distribution
-  use weir_outcomes, only: settle, text_at, weir_e_argument, with_null
+  use weir_outcomes, only: place_names, settle, text_at, weir_e_argument, with_null
   use weir_sessions, only: weir_session
   implicit none
   private
@@ -99,7 +99,6 @@ contains
     character(kind=c_char), allocatable, target :: names(:, :)
     type(c_ptr), allocatable, target :: places(:)
     integer(c_int32_t) :: dimensions
-    integer :: i
     dimensions = size(shape)
     if (present(options)) then
       ! What is column-major here is row-major with the dimensions turned round.
@@ -121,13 +120,7 @@ contains
         in_c%typical_request = c_loc(typical_request)
       end if
       if (allocated(options%directories)) then
-        allocate (names(len(options%directories) + 1, size(options%directories)), &
-                  places(size(options%directories)))
-        do i = 1, size(places)
-          names(:, i) = transfer(options%directories(i)//c_null_char, names(:, i))
-          names(len_trim(options%directories(i)) + 1, i) = c_null_char
-          places(i) = c_loc(names(1, i))
-        end do
+        call place_names(options%directories, .false., names, places)
         in_c%directory_count = size(places)
         if (size(places) > 0) in_c%directories = c_loc(places)
       end if

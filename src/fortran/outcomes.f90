@@ -1,11 +1,12 @@
 ! How calls end, and what stands for a word, a number or a list of numbers on the other side.
 module weir_outcomes
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_null_char, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, &
+                                         c_null_char, c_ptr
   use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
   use weir_bindings, only: c_last_error, c_string_length, c_version
   implicit none
   private
-  public :: settle, text_at, with_null, reversed_formats
+  public :: settle, text_at, with_null, place_names, reversed_formats
   public :: weir_last_error, weir_version
 
   ! As in weir.h, which says what each of them means.
@@ -80,6 +81,24 @@ contains
     character(kind=c_char, len=:), allocatable :: in_c
     in_c = trim(text)//c_null_char
   end function
+
+  ! C's array of strings, `turned` with the last one first: `places` points into `characters`, as long
+  ! as that is not changed.
+  subroutine place_names(names, turned, characters, places)
+    character(len=*), intent(in) :: names(:)
+    logical, intent(in) :: turned
+    character(kind=c_char), allocatable, target, intent(out) :: characters(:, :)
+    type(c_ptr), allocatable, intent(out) :: places(:)
+    integer :: i, j
+    allocate (characters(len(names) + 1, size(names)), places(size(names)))
+    characters = c_null_char
+    do i = 1, size(names)
+      do j = 1, len_trim(names(i))
+        characters(j, i) = names(i)(j:j)
+      end do
+      places(merge(size(names) + 1 - i, i, turned)) = c_loc(characters(1, i))
+    end do
+  end subroutine
 
   ! The words between commas, those inside brackets apart, last one first: 'BLOCK, *' for '*, BLOCK'.
   pure function reversed_formats(formats) result(reversed)

@@ -3,6 +3,7 @@
 !   type(weir_session)       the ranks of a communicator that do I/O together
 !   type(weir_array)         a global array in files: path, shape, element type, layout on disk
 !   type(weir_distribution)  which elements each rank holds in memory
+!   type(weir_file)          several arrays, attributes and steps in a file of a standard format
 !   type(weir_request)       one write or read of one array or several, whole or a section
 !
 ! The names, the rules and what each call does are those of weir.h, which says what is collective,
@@ -27,7 +28,9 @@
 ! session%open(...) is call weir_session_open(...).
 module weir
   use weir_arrays
+  use weir_attributes
   use weir_distributions
+  use weir_files
   use weir_outcomes, only: weir_e_argument, weir_e_broken, weir_e_corrupt, weir_e_deadline, &
                            weir_e_io, weir_e_memory, weir_e_mismatch, weir_e_unsupported, &
                            weir_last_error, weir_ok, weir_version

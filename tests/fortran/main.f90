@@ -3,6 +3,7 @@ program fortran_test
   use checks
   use distributions_test, only: test_distributions
   use errors_test, only: stop_without_status, test_errors
+  use files_test, only: test_files
   use memory_test, only: test_memory
   use requests_test, only: test_requests
   use with_c_test, only: test_with_c
@@ -26,6 +27,7 @@ program fortran_test
   call test_requests()
   call test_errors()
   call test_with_c()
+  call test_files()
 
   call session%close(status)
   call check(status == weir_ok, 'the session closes')

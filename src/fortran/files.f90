@@ -1,0 +1,332 @@
+! Files of standard formats: several arrays with attributes, and steps; HDF5, NetCDF or Zarr as their
+! own tools read them. A file is used in this order:
+!
+!   weir_file_create, weir_file_define, weir_file_attribute_...   nothing is on disk yet
+!   weir_file_step_begin     lays the file out; later ones make room for one more step
+!   weir_write, ...          on the file's arrays: they move the step that has begun
+!   weir_file_step_end       the step is durable, as asked for, and readers see it, whole
+!   weir_file_close
+!
+! Steps are an array's last dimension in Fortran, which no shape here counts; they are numbered from
+! 1. weir.h says what a run leaves that is killed.
+module weir_files
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
+  use, intrinsic :: iso_fortran_env, only: int32, int64
+  use weir_arrays, only: weir_array
+  use weir_bindings, only: c_describe, transfer_in_c
+  use weir_distributions, only: weir_column_major, weir_distribution
+  use weir_file_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
+                                c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
+                                c_file_define, c_file_open, c_file_select_step, &
+                                c_file_step_begin, c_file_step_end, c_file_steps, &
+                                define_options_in_c, file_open_options_in_c, file_options_in_c
+  use weir_outcomes, only: place_names, settle, text_at, weir_e_argument, weir_ok, with_null
+  use weir_sessions, only: weir_session
+  implicit none
+  private
+  public :: weir_file_create, weir_file_open, weir_file_close, weir_file_define
+  public :: weir_file_step_begin, weir_file_step_end, weir_file_steps, weir_file_select_step
+  public :: weir_file_arrays, weir_file_array_name, weir_file_array
+  public :: weir_array_has_steps, weir_array_dimension_name
+
+  ! All components alike; not allocated, or 0, stands for the default.
+  type, public :: weir_file_options
+    ! 'hdf5', 'cdf5', 'cdf2', 'cdf1' or 'zarr'; without it as the path ends: .h5, .hdf5, .he5; .nc
+    ! (cdf5); .zarr
+    character(len=:), allocatable :: format
+    ! When what was written outlives a crash of the system: 'step' (when weir_file_step_end returns),
+    ! 'operation' (when each write does too), 'none' (when the system gets to it). Default: 'step'
+    character(len=:), allocatable :: durability
+    character(len=:), allocatable :: step_dimension  ! its name; default: 'step'
+    integer(int64) :: alignment_bytes = 0            ! arrays of this size begin at a multiple of it
+  end type
+
+  ! All components alike.
+  type, public :: weir_define_options
+    integer :: order = weir_column_major  ! weir_row_major: stored with the dimensions turned round
+    logical :: steps = .false.            ! the array has other values in each step
+    ! At most one of the next three, as in weir_array_options; of one step.
+    integer(int64), allocatable :: chunks(:)
+    type(weir_distribution) :: natural_chunks
+    integer(int64), allocatable :: typical_request(:)
+    integer(int64) :: chunk_buffer_bytes = 0
+    integer(int64) :: chunk_block_bytes = 0
+    integer(int64), allocatable :: shards(:)  ! extents of what shares a file (zarr)
+    character(len=:), allocatable :: dimension_names(:)
+  end type
+
+  ! All components alike.
+  type, public :: weir_file_open_options
+    logical :: read_only = .false.
+    logical :: rewrite = .false.  ! arrays without steps can be written again, outside any step
+    character(len=:), allocatable :: durability
+  end type
+
+  ! Handles are copied by assignment; they end by `close`, not with the variable.
+  type, public :: weir_file
+    private
+    type(c_ptr), public :: handle = c_null_ptr   ! the weir_file * of C
+    type(c_ptr), public :: session = c_null_ptr  ! the weir_session * that it is open in
+  contains
+    procedure, pass(file) :: create => weir_file_create
+    procedure, pass(file) :: open => weir_file_open
+    procedure :: close => weir_file_close
+    procedure :: step_begin => weir_file_step_begin
+    procedure :: step_end => weir_file_step_end
+    procedure :: steps => weir_file_steps
+    procedure :: select_step => weir_file_select_step
+    procedure :: arrays => weir_file_arrays
+    procedure :: array_name => weir_file_array_name
+    procedure :: array => weir_file_array
+  end type
+
+  ! weir_file_define(file, name, shape, element_type, array [, options] [, fill] [, status])
+  !
+  ! Defines an array in the file: name (with '/' between groups), shape (of one step, where the array
+  ! has steps) and type as weir_array_create takes them. `fill` is one element, of that type: what
+  ! readers see where nothing was written. The array belongs to the file and is closed with it.
+  ! Every rank makes the same calls; weir_file_step_begin refuses what differs. Local.
+  interface weir_file_define
+    module procedure define_small, define_large
+  end interface
+
+contains
+
+  ! Begins the definition of a file, in a folder that exists. Local.
+  subroutine weir_file_create(session, path, file, options, status)
+    class(weir_session), intent(in) :: session
+    character(len=*), intent(in) :: path
+    class(weir_file), intent(inout) :: file
+    type(weir_file_options), intent(in), optional :: options
+    integer, intent(out), optional :: status
+    character(kind=c_char, len=:), allocatable, target :: format, durability, step_dimension
+    type(file_options_in_c) :: in_c
+    if (present(options)) then
+      in_c%alignment_bytes = options%alignment_bytes
+      if (allocated(options%format)) then
+        format = with_null(options%format)
+        in_c%format = c_loc(format)
+      end if
+      if (allocated(options%durability)) then
+        durability = with_null(options%durability)
+        in_c%durability = c_loc(durability)
+      end if
+      if (allocated(options%step_dimension)) then
+        step_dimension = with_null(options%step_dimension)
+        in_c%step_dimension = c_loc(step_dimension)
+      end if
+    end if
+    file%session = session%handle
+    call settle(c_file_create(session%handle, with_null(path), in_c, file%handle), status)
+  end subroutine
+
+  ! Opens a file of any of these formats, whoever wrote it; which one it is, its content says. All
+  ! arguments alike. Collective.
+  subroutine weir_file_open(session, path, file, options, status)
+    class(weir_session), intent(in) :: session
+    character(len=*), intent(in) :: path
+    class(weir_file), intent(inout) :: file
+    type(weir_file_open_options), intent(in), optional :: options
+    integer, intent(out), optional :: status
+    character(kind=c_char, len=:), allocatable, target :: durability
+    type(file_open_options_in_c) :: in_c
+    if (present(options)) then
+      in_c%read_only = merge(1, 0, options%read_only)
+      in_c%rewrite = merge(1, 0, options%rewrite)
+      if (allocated(options%durability)) then
+        durability = with_null(options%durability)
+        in_c%durability = c_loc(durability)
+      end if
+    end if
+    file%session = session%handle
+    call settle(c_file_open(session%handle, with_null(path), in_c, file%handle), status)
+  end subroutine
+
+  ! Closes the file and its arrays. A step that has not ended is not in the file, and the call fails
+  ! to say so. Collective.
+  subroutine weir_file_close(file, status)
+    class(weir_file), intent(inout) :: file
+    integer, intent(out), optional :: status
+    call settle(c_file_close(file%handle), status)
+  end subroutine
+
+  subroutine define_small(file, name, shape, element_type, array, options, fill, status)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer(int32), intent(in) :: shape(:)
+    character(len=*), intent(in) :: element_type
+    type(weir_array), intent(inout) :: array
+    type(weir_define_options), intent(in), optional :: options
+    type(*), dimension(..), intent(in), target, optional :: fill
+    integer, intent(out), optional :: status
+    call define_large(file, name, int(shape, int64), element_type, array, options, fill, status)
+  end subroutine
+
+  subroutine define_large(file, name, shape, element_type, array, options, fill, status)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer(int64), intent(in) :: shape(:)
+    character(len=*), intent(in) :: element_type
+    type(weir_array), intent(inout) :: array
+    type(weir_define_options), intent(in), optional :: options
+    type(*), dimension(..), intent(in), target, optional :: fill
+    integer, intent(out), optional :: status
+    character(len=:), allocatable :: type_name
+    character(kind=c_char), allocatable, target :: names(:, :)
+    type(c_ptr), allocatable, target :: places(:)
+    integer(int64), allocatable, target :: chunks(:), typical_request(:), shards(:)
+    type(define_options_in_c) :: in_c
+    integer(c_int32_t) :: dimensions
+    dimensions = size(shape)
+    if (present(options)) then
+      ! What is column-major here is row-major with the dimensions turned round.
+      in_c%order = weir_column_major - options%order
+      in_c%steps = merge(1, 0, options%steps)
+      in_c%natural_chunks = options%natural_chunks%handle
+      in_c%chunk_buffer_bytes = options%chunk_buffer_bytes
+      in_c%chunk_block_bytes = options%chunk_block_bytes
+      call turn(options%chunks, chunks, in_c%chunks)
+      call turn(options%typical_request, typical_request, in_c%typical_request)
+      call turn(options%shards, shards, in_c%shards)
+      if (allocated(options%dimension_names)) then
+        if (size(options%dimension_names) == size(shape)) then
+          call place_names(options%dimension_names, .true., names, places)
+          if (size(places) > 0) in_c%dimension_names = c_loc(places)
+        else
+          dimensions = 0
+        end if
+      end if
+    end if
+    type_name = element_type
+    if (present(fill)) call take_fill(fill, type_name, in_c%fill)
+    array%session = file%session
+    call settle(c_file_define(file%handle, with_null(name), dimensions, &
+                              shape(size(shape):1:-1), with_null(type_name), in_c, &
+                              array%handle), status)
+
+  contains
+
+    ! Extents of another number of dimensions are refused, on all ranks alike.
+    subroutine turn(given, turned, place)
+      integer(int64), allocatable, intent(in) :: given(:)
+      integer(int64), allocatable, target, intent(out) :: turned(:)
+      type(c_ptr), intent(out) :: place
+      place = c_null_ptr
+      if (.not. allocated(given)) return
+      if (size(given) /= size(shape)) dimensions = 0
+      allocate (turned, source=given(size(given):1:-1))
+      place = c_loc(turned)
+    end subroutine
+  end subroutine
+
+  ! Where one element is; of another type than the array's, a type that there is not, which the
+  ! library refuses.
+  subroutine take_fill(fill, type_name, place)
+    type(*), dimension(..), intent(in), target :: fill
+    character(len=:), allocatable, intent(inout) :: type_name
+    type(c_ptr), intent(out) :: place
+    type(transfer_in_c) :: described
+    character(kind=c_char), target :: found(size(described%element_type))
+    call c_describe(fill, described)
+    found = described%element_type
+    if (text_at(c_loc(found)) /= type_name) then
+      type_name = type_name//' with a fill value that is '//text_at(c_loc(found))
+    end if
+    place = described%data
+  end subroutine
+
+  ! Begins a step. The first of a new file lays it out: definition has ended. Later ones make room in
+  ! all arrays that have steps. Collective.
+  subroutine weir_file_step_begin(file, status)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    call settle(c_file_step_begin(file%handle), status)
+  end subroutine
+
+  ! Ends the step: what all ranks wrote in it is made durable, then readers see it. When this fails,
+  ! or a write of the step failed, the step is not in the file and may be begun again. Collective.
+  subroutine weir_file_step_end(file, status)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    call settle(c_file_step_end(file%handle), status)
+  end subroutine
+
+  ! Steps that have ended; 1 where no array has steps. Local.
+  function weir_file_steps(file, status) result(steps)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    integer(int64) :: steps
+    steps = c_file_steps(file%handle)
+    call settle(steps, status)
+  end function
+
+  ! Which step reads move from now on, from 1; at first the last one. Not inside a step. Local, but
+  ! alike when a request begins.
+  subroutine weir_file_select_step(file, step, status)
+    class(weir_file), intent(in) :: file
+    integer, intent(in) :: step
+    integer, intent(out), optional :: status
+    call settle(c_file_select_step(file%handle, int(step, int64) - 1), status)
+  end subroutine
+
+  ! How many arrays the file has. Local.
+  function weir_file_arrays(file, status) result(arrays)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    integer(int64) :: arrays
+    arrays = c_file_arrays(file%handle)
+    call settle(arrays, status)
+  end function
+
+  ! The name of one of them, from 1. Local.
+  function weir_file_array_name(file, number, status) result(name)
+    class(weir_file), intent(in) :: file
+    integer, intent(in) :: number
+    integer, intent(out), optional :: status
+    character(len=:), allocatable :: name
+    name = text_or_failure(c_file_array_name(file%handle, int(number, int64) - 1), status)
+  end function
+
+  ! An array of the file by its name; it belongs to the file. One that is there and cannot be read is
+  ! refused with the reason. Local.
+  subroutine weir_file_array(file, name, array, status)
+    class(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    type(weir_array), intent(inout) :: array
+    integer, intent(out), optional :: status
+    array%session = file%session
+    call settle(c_file_array(file%handle, with_null(name), array%handle), status)
+  end subroutine
+
+  ! Whether an array of a file has steps. Local.
+  function weir_array_has_steps(array, status) result(has_steps)
+    class(weir_array), intent(in) :: array
+    integer, intent(out), optional :: status
+    logical :: has_steps
+    integer(c_int32_t) :: found
+    found = c_array_has_steps(array%handle)
+    has_steps = found > 0
+    call settle(int(found, int64), status)
+  end function
+
+  ! The name of one of its dimensions, from 1; '' when it has none. Local.
+  function weir_array_dimension_name(array, dimension, status) result(name)
+    class(weir_array), intent(in) :: array
+    integer, intent(in) :: dimension
+    integer, intent(out), optional :: status
+    character(len=:), allocatable :: name
+    integer :: dimensions
+    dimensions = max(0, array%dimensions())
+    name = text_or_failure(c_array_dimension_name(array%handle, &
+                                                  int(dimensions - dimension, c_int32_t)), status)
+  end function
+
+  function text_or_failure(place, status) result(text)
+    type(c_ptr), intent(in) :: place
+    integer, intent(out), optional :: status
+    character(len=:), allocatable :: text
+    text = text_at(place)
+    call settle(merge(int(weir_ok, int64), int(weir_e_argument, int64), c_associated(place)), &
+                status)
+  end function
+end module

@@ -1,0 +1,141 @@
+! Files of every format: arrays once and in steps, attributes, and what is read of them again.
+module files_test
+  use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+  use checks
+  implicit none
+  private
+  public :: test_files
+
+contains
+
+  subroutine test_files()
+    call test_format('hdf5')
+    call test_format('cdf5')
+    call test_format('zarr')
+    call test_mistakes()
+  end subroutine
+
+  subroutine test_format(format)
+    character(len=*), intent(in) :: format
+    call write_file(format)
+    call read_file(format)
+  end subroutine
+
+  ! This rank's part of the density of a step: 6 x 4 x (2 * ranks), by its third dimension.
+  function density_of(step) result(density)
+    integer, intent(in) :: step
+    real(real64) :: density(6, 4, 2)
+    integer :: i
+    density = reshape([(1000d0 * step + 100 * rank + i, i=1, size(density))], shape(density))
+  end function
+
+  subroutine write_file(format)
+    character(len=*), intent(in) :: format
+    type(weir_file) :: file
+    type(weir_array) :: grid, density
+    type(weir_distribution) :: rows, slabs
+    type(weir_file_options) :: options
+    type(weir_define_options) :: stepped
+    integer(int32) :: numbers(3, 5)
+    integer :: i, step, status
+    ! A folder that is there is not replaced.
+    if (rank == 0) call execute_command_line('rm -rf '//path('file.'//format))
+    call mpi_barrier(mpi_comm_world)
+    options%format = format
+    options%durability = 'none'
+    call file%create(session, path('file.'//format), options)
+    call weir_file_define(file, 'grid', [3 * ranks, 5], 'int32', grid)
+    stepped%steps = .true.
+    stepped%dimension_names = [character(len=5) :: 'x', 'y', 'depth']
+    if (format /= 'cdf5') stepped%chunks = [6, 2, 2]
+    call weir_file_define(file, 'density', [6, 4, 2 * ranks], 'float64', density, stepped, &
+                          fill=-1d0)
+    call weir_file_attribute_text(file, 'density', 'units', 'kg m-3')
+    call weir_file_attribute_integers(file, '', 'run', [1, 2, 3])
+    call weir_file_attribute_reals(file, 'density', 'scale', 0.5)
+    call rows%create(session, [3 * ranks, 5], 'BLOCK, *')
+    call slabs%create(session, [6, 4, 2 * ranks], '*, *, BLOCK')
+    numbers = reshape([(100 * rank + i, i=1, 15)], [3, 5])
+    do step = 1, 3
+      call file%step_begin()
+      if (step == 1) call weir_write(grid, rows, numbers)
+      call weir_write(density, slabs, density_of(step))
+      call file%step_end()
+      call check(file%steps() == step, format//': a step has ended')
+    end do
+    call file%close(status)
+    call check(status == weir_ok, format//': closed')
+  end subroutine
+
+  subroutine read_file(format)
+    character(len=*), intent(in) :: format
+    type(weir_file) :: file
+    type(weir_array) :: grid, density
+    type(weir_distribution) :: slabs, rows
+    real(real64) :: back(6, 4, 2)
+    integer(int32) :: numbers(3, 5)
+    character(len=:), allocatable :: name
+    integer(int64) :: count
+    integer :: kind, i
+    call file%open(session, path('file.'//format), weir_file_open_options(read_only=.true.))
+    call check(file%steps() == 3, format//': three steps')
+    call check(file%arrays() == 2, format//': two arrays')
+    do i = 1, 2
+      name = file%array_name(i)
+      call check(name == 'grid' .or. name == 'density', format//': the names')
+    end do
+    call file%array('grid', grid)
+    call file%array('density', density)
+    call check(all(density%shape() == [6, 4, 2 * ranks]), format//': the shape of a step')
+    call check(weir_array_has_steps(density), format//': has steps')
+    call check(.not. weir_array_has_steps(grid), format//': has none')
+    call check(weir_array_dimension_name(density, 1) == 'x', format//': the first dimension')
+    call check(weir_array_dimension_name(density, 3) == 'depth', format//': the last dimension')
+    call slabs%create(session, [6, 4, 2 * ranks], '*, *, BLOCK')
+    call rows%create(session, [3 * ranks, 5], 'BLOCK, *')
+    call weir_read(grid, rows, numbers)
+    call check(all(numbers == reshape([(100 * rank + i, i=1, 15)], [3, 5])), format//': the grid')
+    call weir_read(density, slabs, back)
+    call check(all(back == density_of(3)), format//': the last step')
+    call file%select_step(1)
+    call weir_read(density, slabs, back)
+    call check(all(back == density_of(1)), format//': the first step')
+    call check(weir_file_get_text(file, 'density', 'units') == 'kg m-3', format//': the unit')
+    call check(all(weir_file_get_integers(file, '', 'run') == [1, 2, 3]), format//': integers')
+    call check(all(weir_file_get_reals(file, 'density', 'scale') == [0.5d0]), format//': a real')
+    do i = 1, int(weir_file_attributes(file, 'density'))
+      call weir_file_attribute(file, 'density', i, name, kind, count)
+      if (name == 'units') call check(kind == weir_text .and. count == 6, format//': its kind')
+      if (name == 'scale') call check(kind == weir_reals .and. count == 1, format//': its kind')
+    end do
+    call file%close()
+  end subroutine
+
+  subroutine test_mistakes()
+    type(weir_file) :: file
+    type(weir_array) :: array
+    type(weir_define_options) :: options
+    integer :: status
+    integer(int64), allocatable :: numbers(:)
+    call file%create(session, path('file.unknown'), status=status)
+    call check(status == weir_e_argument .and. told('unknown'), 'no format')
+    call file%create(session, path('mistakes.h5'))
+    call weir_file_define(file, 'a', [3], 'float64', array, fill=1.0, status=status)
+    call check(status == weir_e_argument .and. told('float32'), 'a fill value of another type')
+    options%chunks = [2, 2]
+    call weir_file_define(file, 'a', [3], 'float64', array, options, status=status)
+    call check(status == weir_e_argument, 'chunks of two dimensions')
+    deallocate (options%chunks)
+    options%dimension_names = ['x', 'y']
+    call weir_file_define(file, 'a', [3], 'float64', array, options, status=status)
+    call check(status == weir_e_argument, 'names for two dimensions')
+    numbers = weir_file_get_integers(file, '', 'none', status)
+    call check(status == weir_e_argument .and. size(numbers) == 0, 'no such attribute')
+    call file%select_step(0, status)
+    call check(status == weir_e_argument, 'steps count from 1')
+    call weir_file_define(file, 'a', [3], 'float64', array)
+    call file%step_begin()
+    call file%close(status)
+    call check(status /= weir_ok, 'a step that has not ended')
+  end subroutine
+end module
