@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -24,6 +25,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace weir {
@@ -271,6 +273,9 @@ class Array {
   bool in_file_ = false;
 };
 
+// The value of an attribute: text, integers or reals.
+using AttributeValue = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>>;
+
 // A file of a standard format: arrays, attributes and steps, in the order that weir.h gives.
 class File {
  public:
@@ -302,6 +307,33 @@ class File {
     detail::checked(weir_file_attribute_reals(get(), owner.c_str(), name.c_str(),
                                               static_cast<std::int64_t>(numbers.size()),
                                               numbers.data()));
+  }
+
+  // All attributes of an owner, by their names.
+  [[nodiscard]] std::map<std::string, AttributeValue> attributes(const std::string& owner) const {
+    std::map<std::string, AttributeValue> found;
+    const char* const whose = owner.c_str();
+    const std::int64_t number_of = detail::checked(weir_file_attributes(get(), whose));
+    for (std::int64_t number = 0; number < number_of; ++number) {
+      const char* name = nullptr;
+      std::int32_t kind = 0;
+      std::int64_t count = 0;
+      detail::checked(weir_file_attribute(get(), whose, number, &name, &kind, &count));
+      if (kind == WEIR_TEXT) {
+        const char* text = nullptr;
+        detail::checked(weir_file_get_text(get(), whose, name, &text));
+        found[name] = std::string(text);
+      } else if (kind == WEIR_INTEGERS) {
+        std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+        detail::checked(weir_file_get_integers(get(), whose, name, count, values.data()));
+        found[name] = std::move(values);
+      } else {
+        std::vector<double> values(static_cast<std::size_t>(count));
+        detail::checked(weir_file_get_reals(get(), whose, name, count, values.data()));
+        found[name] = std::move(values);
+      }
+    }
+    return found;
   }
 
   void begin_step() { detail::checked(weir_file_step_begin(get())); }

@@ -110,6 +110,8 @@ TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
       ASSERT_EQ(weir_file_get_text(file.get(), "density", "units", &units), WEIR_OK)
           << weir_last_error();
       EXPECT_STREQ(units, "kg m-3");
+      EXPECT_EQ(file.attributes("density").at("units"), AttributeValue("kg m-3"));
+      EXPECT_EQ(file.attributes("").at("run"), AttributeValue(std::vector<std::int64_t>{1, 2}));
       const auto columns = session.distribution(plane, "*, CYCLIC(3)");
       std::vector<std::int32_t> grid(columns.elements());
       file.array("grid").read(columns, grid);

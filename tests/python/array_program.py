@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +212,8 @@ def files(folder: Path) -> None:
                     attributes={"units": "K", "levels": [1, 2, 3], "scale": 0.5},
                 )  # fmt: skip
                 mask = file.define("mask", cube, np.int8)
+                square = partial(file.define, "square", cube, np.int8, chunks=(2, 2))
+                refused(weir.ArgumentError, "dimensions", square)
                 file.set_attribute("title", "a test")
                 for number in range(2):
                     with file.step():

@@ -124,12 +124,15 @@ class File:
         if fill is not None:
             element = np.array(fill, np.dtype(named))
             options.fill = element.ctypes.data
+        # Extents of another number of dimensions are refused by all ranks alike.
+        given = [extents for extents in (chunks, typical_request, shards) if extents is not None]
+        dimensions = len(shape) if all(len(one) == len(shape) for one in given) else 0
         handle = c_void_p()
         checked(
             c.library().weir_file_define(
                 self.handle,
                 name.encode(),
-                len(shape),
+                dimensions,
                 numbers(shape),
                 named.encode(),
                 byref(options),
