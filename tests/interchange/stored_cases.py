@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,20 @@ def cases(file_format: str) -> list[Case]:
         for dtype in TYPES[file_format].split()
     ]
     return found
+
+
+def cases_in(path: Path, file_format: str) -> list[Case]:
+    """The arrays of a file of the fixtures.
+
+    Ranks write step by step: chunks hold one, and no array has steps of a single number.
+    """
+    if not path.parent.name.startswith("by-ranks"):
+        return cases(file_format)
+    return [
+        replace(case, chunks=(1, *case.chunks[1:])) if case.grows and case.chunks else case
+        for case in cases(file_format)
+        if case.name != "time"
+    ]
 
 
 def write(path: Path, file_format: str) -> None:

@@ -1,0 +1,129 @@
+"""What the tests run on several ranks: files of all formats, written and read collectively.
+
+python collective_program.py write FOLDER
+    writes the arrays of stored_cases in each format, step by step, each array by another
+    distribution
+python collective_program.py read FOLDER
+    reads every file of FOLDER whose arrays' values lie beside it in FILE.npz, each array under
+    several distributions, and prints "N arrays of FILE" when all were right
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from stored_cases import CLASSIC, FORMATS, SUFFIXES, TITLE, Case, cases_in
+
+import weir
+
+ALONG = ("BLOCK", "CYCLIC(2)", "*", "CYCLIC(3)", "CYCLIC")
+"""How dimensions are dealt, in turn."""
+
+
+def formats(dimensions: int, turn: int) -> str:
+    """A distribution of so many dimensions; another one for each turn."""
+    return ", ".join(ALONG[(turn + dimension * 2) % len(ALONG)] for dimension in range(dimensions))
+
+
+def distribution(session: weir.Session, shape: tuple[int, ...], turn: int) -> weir.Distribution:
+    """By formats, or for every fourth turn by boxes: to each rank rows from the last one on."""
+    if turn % 4 == 3:
+        ranks, rank = MPI.COMM_WORLD.size, MPI.COMM_WORLD.size - 1 - MPI.COMM_WORLD.rank
+        first, last = shape[0] * rank // ranks, shape[0] * (rank + 1) // ranks
+        boxes = [((first, *[0] * (len(shape) - 1)), (last - first, *shape[1:]))]
+        return session.distribution_from_boxes(shape, boxes if last > first else [])
+    return session.distribution(shape, formats(len(shape), turn))
+
+
+def part_of(dealt: weir.Distribution, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """What of `values` this rank holds; None when it has no piece."""
+    if dealt.pieces == 0:
+        return None
+    shape = dealt.shape
+    if 0 in shape:
+        return np.empty(shape, values.dtype)
+    along = []
+    for dimension, extent in enumerate(shape):
+        places = np.zeros((extent, len(shape)), int)
+        places[:, dimension] = range(extent)
+        along.append([dealt.global_index(place.tolist())[dimension] for place in places])
+    return values[np.ix_(*along)]
+
+
+def write(session: weir.Session, path: Path, file_format: str) -> None:
+    arrays = cases_in(path, file_format)
+    with session.create_file(str(path), format=file_format, step_dimension="time") as file:
+        file.set_attribute("title", TITLE)
+        if file_format not in CLASSIC:
+            file.set_attribute("solver", "explicit", owner="fields")
+        defined = [define(file, case) for case in arrays]
+        for step in range(3):
+            with file.step():
+                for turn, (case, array) in enumerate(zip(arrays, defined, strict=True)):
+                    if case.grows or step == 0:
+                        values = case.values[step] if case.grows else case.values
+                        dealt = distribution(session, values.shape, turn)
+                        part = part_of(dealt, values)
+                        array.write(dealt, [] if part is None else part)
+
+
+def define(file: Any, case: Case) -> Any:
+    step = 1 if case.grows else 0
+    return file.define(
+        case.name,
+        case.values.shape[step:],
+        case.values.dtype.name,
+        steps=case.grows,
+        order="F" if case.column_major else "C",
+        chunks=case.chunks and case.chunks[step:],
+        shards=case.shards and case.shards[step:],
+        dimension_names=case.dimensions[step:],
+        fill=case.fill,
+        attributes=case.attributes,
+    )
+
+
+def read(session: weir.Session, path: Path) -> None:
+    expected = np.load(f"{path}.npz")
+    with session.open_file(str(path), read_only=True) as file:
+        for number, key in enumerate(expected.files):
+            values = expected[key]
+            array = file[key.replace("|", "/")]
+            for turn in range(number, number + 3):
+                if array.has_steps:
+                    step = turn % len(values)
+                    file.select_step(step)
+                    check(session, array, values[step], turn)
+                else:
+                    check(session, array, values, turn)
+    if MPI.COMM_WORLD.rank == 0:
+        print(f"{len(expected.files)} arrays of {path.name}", flush=True)  # noqa: T201
+
+
+def check(session: weir.Session, array: Any, values: np.ndarray[Any, Any], turn: int) -> None:
+    dealt = distribution(session, array.shape, turn)
+    part = part_of(dealt, values)
+    if part is None:
+        array.read(dealt, [])
+        return
+    memory = np.empty(part.shape, array.dtype, order="F" if turn % 2 else "C")
+    array.read(dealt, memory)
+    np.testing.assert_array_equal(memory, part, array.name)
+
+
+def main() -> None:
+    what, folder = sys.argv[1], Path(sys.argv[2])
+    with weir.Session(MPI.COMM_WORLD, deadline_seconds=60) as session:
+        if what == "write":
+            for name in FORMATS:
+                write(session, folder / f"file.{SUFFIXES[name]}", name)
+        else:
+            for values in sorted(folder.glob("*.npz")):
+                read(session, values.with_suffix(""))
+
+
+main()

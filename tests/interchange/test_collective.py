@@ -1,0 +1,73 @@
+"""Files that other programs wrote, read collectively under several distributions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import zarr
+from ranks import run_on_ranks
+from stored_cases import numbers
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+VALUES = numbers((7, 10), "float64", 1)
+CUBE = numbers((5, 6, 7), "int32", 2)
+STEPS = numbers((3, 7, 10), "int16", 3)
+
+
+def write_by_h5py(path: Path) -> dict[str, np.ndarray]:
+    with h5py.File(path, "w", libver="v110") as file:
+        file["plain"] = VALUES
+        file["big"] = VALUES.astype(">f4")
+        file.create_dataset("inner|chunked".replace("|", "/"), data=CUBE, chunks=(2, 4, 3))
+        file.create_dataset("grows", data=STEPS, chunks=(2, 3, 10), maxshape=(None, 7, 10))
+        sparse = file.create_dataset("sparse", (20, 20), "int32", chunks=(4, 5), fillvalue=-7)
+        sparse[4:8, 5:10] = 1
+        return {
+            "plain": VALUES, "big": VALUES.astype("float32"), "inner|chunked": CUBE,
+            "grows": STEPS, "sparse": sparse[...],
+        }  # fmt: skip
+
+
+def write_by_netcdf4(path: Path, kind: str) -> dict[str, np.ndarray]:
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        for name, extent in (("time", None), ("y", 7), ("x", 10)):
+            file.createDimension(name, extent)
+        file.createVariable("plain", "f8", ("y", "x"))[...] = VALUES
+        file.createVariable("grows", "i2", ("time", "y", "x"))[...] = STEPS
+        file.createVariable("odd", "i1", ("time", "x"))[...] = STEPS[:, 0, :].astype("int8")
+    return {"plain": VALUES, "grows": STEPS, "odd": STEPS[:, 0, :].astype("int8")}
+
+
+def write_by_zarr(path: Path) -> dict[str, np.ndarray]:
+    group = zarr.create_group(path, zarr_format=3)
+    values = {"plain": VALUES, "big": VALUES.astype(">f4"), "sharded": VALUES, "columns": VALUES}
+    columns = {"filters": [zarr.codecs.TransposeCodec(order=(1, 0))]}
+    options = {"sharded": {"shards": (6, 8)}, "columns": columns}
+    for name, one in values.items():
+        array = group.create_array(
+            name, shape=one.shape, dtype=one.dtype, chunks=(3, 4), compressors=None,
+            **options.get(name, {}),
+        )  # fmt: skip
+        array[...] = one
+    sparse = group.create_array(
+        "sparse", shape=(20, 20), dtype="int32", chunks=(4, 5), fill_value=-7, compressors=None
+    )
+    sparse[4:8, 5:10] = 1
+    return values | {"big": VALUES.astype("float32"), "sparse": sparse[...]}
+
+
+def test_files_of_others_are_read_under_any_distribution(tmp_path: Path) -> None:
+    written = {"theirs.h5": write_by_h5py(tmp_path / "theirs.h5")}
+    for kind in ("NETCDF4", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
+        written[f"{kind}.nc"] = write_by_netcdf4(tmp_path / f"{kind}.nc", kind)
+    written["theirs.zarr"] = write_by_zarr(tmp_path / "theirs.zarr")
+    for name, values in written.items():
+        np.savez(tmp_path / f"{name}.npz", **values)
+    shown = run_on_ranks(3, "read", tmp_path)
+    for name, values in written.items():
+        assert f"{len(values)} arrays of {name}\n" in shown
