@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import dask.array
 import h5py
-import hdf5plugin
 import netCDF4
 import numpy as np
 import pytest
@@ -88,29 +88,14 @@ def test_h5py(libver: str, tmp_path: Path) -> None:
 
 def test_h5py_compresses(tmp_path: Path) -> None:
     path = tmp_path / "theirs.h5"
-    filters: dict[str, dict[str, Any]] = {
-        "gzip": {"compression": "gzip", "compression_opts": 4},
-        "shuffled": {"compression": "gzip", "shuffle": True},
-        "summed": {"fletcher32": True},
-        "zstd": dict(hdf5plugin.Zstd(clevel=3)),
-        "blosc": dict(hdf5plugin.Blosc(cname="lz4", clevel=5, shuffle=hdf5plugin.Blosc.SHUFFLE)),
-        "lzf": {"compression": "lzf"},
-    }
-    with h5py.File(path, "w") as file:
-        for name, options in filters.items():
-            file.create_dataset(name, data=VALUES, chunks=(3, 4), **options)
-        file.create_dataset("zfp", data=VALUES, chunks=(7, 10), **hdf5plugin.Zfp(accuracy=0.25))
-        file.create_dataset("grows", data=STEPS, chunks=(1, 7, 10), maxshape=(None, 7, 10),
-                            compression="gzip")  # fmt: skip
-        sparse = file.create_dataset("sparse", (20, 20), "int32", chunks=(4, 5), fillvalue=-7,
-                                     compression="gzip")  # fmt: skip
-        sparse[4:8, 5:10] = 1
-        expected = sparse[...]
+    program = Path(__file__).parent / "filtered_by_h5py.py"
+    subprocess.run([sys.executable, program, path], timeout=60, check=True)
+    expected = np.full((20, 20), -7, "int32")
+    expected[4:8, 5:10] = 1
     with weir.open(path) as file:
         assert set(file.refused) == {"lzf"}
-        for name in filters:
-            if name != "lzf":
-                assert_holds(file, name, VALUES)
+        for name in ("gzip", "shuffled", "summed", "zstd", "blosc"):
+            assert_holds(file, name, VALUES)
         assert_holds(file, "grows", STEPS)
         assert_holds(file, "sparse", expected)
         assert np.abs(file.arrays["zfp"][...] - VALUES).max() <= 0.25

@@ -1,0 +1,34 @@
+"""Writes filtered datasets: python filtered_by_h5py.py FILE.
+
+A program of its own, as h5py's filters and netCDF4's in one process get in each other's way.
+"""
+
+import sys
+
+import h5py
+import hdf5plugin
+from stored_cases import numbers
+
+VALUES = numbers((7, 10), "float64", 1)
+STEPS = numbers((3, 7, 10), "int16", 2)
+
+EXACT = {
+    "gzip": {"compression": "gzip", "compression_opts": 4},
+    "shuffled": {"compression": "gzip", "shuffle": True},
+    "summed": {"fletcher32": True},
+    "zstd": dict(hdf5plugin.Zstd(clevel=3)),
+    "blosc": dict(hdf5plugin.Blosc(cname="lz4", clevel=5, shuffle=hdf5plugin.Blosc.SHUFFLE)),
+    "lzf": {"compression": "lzf"},
+}
+
+with h5py.File(sys.argv[1], "w") as file:
+    for name, options in EXACT.items():
+        file.create_dataset(name, data=VALUES, chunks=(3, 4), **options)
+    file.create_dataset("zfp", data=VALUES, chunks=(7, 10), **hdf5plugin.Zfp(accuracy=0.25))
+    file.create_dataset(
+        "grows", data=STEPS, chunks=(1, 7, 10), maxshape=(None, 7, 10), compression="gzip"
+    )
+    sparse = file.create_dataset(
+        "sparse", (20, 20), "int32", chunks=(4, 5), fillvalue=-7, compression="gzip"
+    )
+    sparse[4:8, 5:10] = 1
