@@ -1,6 +1,6 @@
 """Writes filtered datasets: python filtered_by_h5py.py FILE.
 
-A program of its own, as h5py's filters and netCDF4's in one process get in each other's way.
+A program of its own, as hdf5plugin's filters do not work where netCDF4 has set HDF5_PLUGIN_PATH.
 """
 
 import sys
