@@ -1,17 +1,19 @@
 """Disk Resident Arrays (of Global Arrays) and Weir: a whole array and sections, written and read.
 
 usage: array_dra.py [--directory D] [--ranks LIST] [--extent N] [--pairs N] [--hints LIST]
-                    [--sync none,step] [--program DRA]
+                    [--chunks LIST] [--sync none,step] [--program DRA]
 
 Both move the same square array of float64 from the same memory, in one job, in alternating order
 (bench/compare/dra/dra.c). With --sync step the files of both sides are synced within the time of a
-write; with none, both leave them to the page cache. --hints: both are told to expect requests of
-half of each dimension, as sections have it ("half"), or nothing ("none"). Ratios are DRA's time
-over Weir's, pair by pair; every element that is read is compared.
+write; with none, both leave them to the page cache. --hints: DRA is told to expect requests of half
+of each dimension, as sections have it ("half"), or nothing ("none"). --chunks: extents of Weir's
+chunks, in a file for each aggregator; 0: one file, row by row. Ratios are DRA's time over Weir's,
+pair by pair; every element that is read is compared.
 """
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import statistics
 import tempfile
@@ -30,11 +32,18 @@ Pairs = dict[str, list[tuple[float, float]]]
 
 
 def run_job(
-    program: Path, directory: Path, ranks: int, extent: int, pairs: int, sync: int, hint: int
+    program: Path,
+    directory: Path,
+    ranks: int,
+    extent: int,
+    pairs: int,
+    sync: int,
+    hint: int,
+    chunk: int,
 ) -> Pairs:
     """One job in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="array-dra-", dir=directory))
-    numbers = [str(n) for n in (extent, pairs, sync, hint)]
+    numbers = [str(n) for n in (extent, pairs, sync, hint, chunk)]
     try:
         told = run([*LAUNCHER.split(), "-n", str(ranks), str(program), str(folder), *numbers])
     finally:
@@ -64,6 +73,7 @@ def main() -> None:
     parser.add_argument("--ranks", default="4")
     parser.add_argument("--extent", type=int, default=4096, help="of both dimensions")
     parser.add_argument("--hints", default="none,half")
+    parser.add_argument("--chunks", default="0,512")
     parser.add_argument("--sync", default="none,step")
     parser.add_argument(
         "--program", type=Path, default=CLONE / "build/release/bench/compare/dra/dra"
@@ -72,20 +82,21 @@ def main() -> None:
     if not given.program.exists():
         parser.error(f"{given.program} is not built: it needs Global Arrays for Open MPI")
     hints = {"none": 0, "half": given.extent // 2 // EDGE * EDGE}
-    for ranks in (int(word) for word in given.ranks.split(",")):
-        for sync in given.sync.split(","):
-            for hint in given.hints.split(","):
-                print(
-                    f"\n{ranks} ranks, {given.extent} x {given.extent} float64, "
-                    f"sync {sync}, hint {hint}"
-                )
-                print(f"{'':<16} {'DRA ms':>9} {'Weir ms':>9}   ratio; the goal is {GOAL:g}")
-                found = run_job(
-                    given.program, given.directory, ranks, given.extent, given.pairs,
-                    {"none": 0, "step": 1}[sync], hints[hint],
-                )  # fmt: skip
-                for name, times in found.items():
-                    print(line(name, times), flush=True)
+    for ranks, sync, hint, chunk in itertools.product(
+        given.ranks.split(","), given.sync.split(","), given.hints.split(","),
+        given.chunks.split(","),
+    ):  # fmt: skip
+        print(
+            f"\n{ranks} ranks, {given.extent} x {given.extent} float64, sync {sync}; "
+            f"DRA's hint {hints[hint]}, Weir's chunks {chunk}"
+        )
+        print(f"{'':<16} {'DRA ms':>9} {'Weir ms':>9}   ratio; the goal is {GOAL:g}")
+        found = run_job(
+            given.program, given.directory, int(ranks), given.extent, given.pairs,
+            {"none": 0, "step": 1}[sync], hints[hint], int(chunk),
+        )  # fmt: skip
+        for name, times in found.items():
+            print(line(name, times), flush=True)
 
 
 if __name__ == "__main__":

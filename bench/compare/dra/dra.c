@@ -1,12 +1,12 @@
 /* Disk Resident Arrays (of Global Arrays) and Weir in one job, in turn, with the same memory.
  *
- * usage: dra DIRECTORY EXTENT PAIRS SYNC HINT
+ * usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK
  *
  * A square array of EXTENT x EXTENT float64 lies in a global array, each rank holding one block,
  * and on disk as a disk resident array and as a raw array of Weir. Whole, and in two sections of a
- * half of each dimension (one that begins and ends at multiples of 256, one that does not), it is
- * written and read by each, in alternating order, after a pair that is not counted. One line per
- * pair:
+ * half of each dimension in the middle (one that begins and ends at multiples of 256, one that does
+ * not), it is written and read by each, in alternating order, after a pair that is not counted. One
+ * line per pair:
  *
  *     write|read whole|aligned|unaligned DRA-SECONDS WEIR-SECONDS
  *
@@ -14,9 +14,11 @@
  * The data are in the page cache then, on both sides; with SYNC 1, the files are also synced within
  * the time, by fsync (of all of them, by rank 0) and weir_array_sync. Files are there and have
  * their full size before the first counted pair. After each read all elements are compared with
- * what was written, outside the time; a wrong one ends the job. HINT is the extent of the requests
- * that DRA is told to expect, along both dimensions; 0 leaves that to DRA. Files of DRA are as many
- * as it makes by itself, one for each rank on one node; Weir's is one file in row-major order.
+ * what was written, outside the time; a wrong one ends the job. HINT is the extent, along both
+ * dimensions, of the requests that DRA is told to expect when the array is made; with 0 it is told
+ * none. DRA's array lies in as many files as it makes by itself, one for each rank on one node.
+ * Weir's lies in chunks of CHUNK x CHUNK in a file for each aggregator, or with 0 in one file, row
+ * by row.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -39,6 +41,7 @@ typedef struct Bench {
   const char* directory;
   int64_t extent;
   int64_t hint;
+  int64_t chunk;
   int sync;
   int rank;
   int global_array;
@@ -211,22 +214,24 @@ static void create(Bench* b) {
   check(weir_distribution_from_boxes(b->session, 2, shape, boxes, lower, held, &b->blocks),
         "weir_distribution_from_boxes");
   snprintf(path, sizeof path, "%s/weir", b->directory);
-  const int64_t expected[2] = {b->hint, b->hint};
+  const int64_t chunks[2] = {b->chunk, b->chunk};
   weir_array_options options = {0};
-  options.typical_request = b->hint > 0 ? expected : NULL;
+  options.chunks = b->chunk > 0 ? chunks : NULL;
+  options.files = b->chunk > 0 ? WEIR_FILE_PER_AGGREGATOR : WEIR_SHARED_FILE;
   check(weir_array_create(b->session, path, 2, shape, "float64", &options, &b->array),
         "weir_array_create");
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 6) fail("usage: dra DIRECTORY EXTENT PAIRS SYNC HINT");
+  if (argc != 7) fail("usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK");
   Bench b = {0};
   b.directory = argv[1];
   b.extent = strtoll(argv[2], NULL, 10);
   const int pairs = (int)strtol(argv[3], NULL, 10);
   b.sync = (int)strtol(argv[4], NULL, 10);
   b.hint = strtoll(argv[5], NULL, 10);
+  b.chunk = strtoll(argv[6], NULL, 10);
   if (b.extent < 4 * (int64_t)edge || b.extent > 32768) fail("EXTENT: 1024 to 32768");
   MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
   GA_Initialize();
