@@ -179,7 +179,8 @@ void StepFile::enter_step(std::int64_t step) {
 
 void StepFile::leave_step() {
   in_step_ = false;
-  update_ = {};
+  // The first step keeps its update until it is committed: its places are not given again.
+  if (published_) update_ = {};
   refuse_writing_between_steps();
   for (const auto& one : arrays_) {
     if (!one->origin().grows) continue;

@@ -143,6 +143,36 @@ TEST_P(Faults, WhatCannotBeMadeDurableIsToldToAll) {
   EXPECT_EQ(weir_array_sync(array.get()), 0) << weir_last_error();
 }
 
+TEST_P(Faults, AStepWhoseWritingFailedIsNotCommittedAndMayBeBegunAgain) {
+  weir_define_options stepped{};
+  stepped.steps = 1;
+  auto file = session_.create_file(path("weir-steps.nc"));
+  auto array = file.define<double>("a", shape_, stepped);
+  for (const int step : {1, 2}) {
+    const std::vector<double> part(rows_.elements(), step);
+    file.begin_step();
+    {
+      const Fault fault("rank=1,call=pwrite,nth=1,error=EIO");
+      EXPECT_THROW(array.write(rows_, part), Failure);
+    }
+    EXPECT_THROW(file.end_step(), Failure);
+    EXPECT_EQ(file.steps(), step - 1);
+    file.begin_step();
+    array.write(rows_, part);
+    file.end_step();
+    EXPECT_EQ(file.steps(), step);
+  }
+  file.close();
+  auto again = session_.open_file(path("weir-steps.nc"));
+  ASSERT_EQ(again.steps(), 2);
+  for (const int step : {1, 2}) {
+    again.select_step(step - 1);
+    std::vector<double> part(rows_.elements());
+    again.array("a").read(rows_, part);
+    EXPECT_EQ(part, std::vector<double>(rows_.elements(), step));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Faults,
                          ::testing::Values(Way{"direct", 0, 0}, Way{"node", 4, 0},
                                            Way{"two-phase", 2, 2}),
