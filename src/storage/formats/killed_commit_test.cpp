@@ -82,50 +82,53 @@ HeaderUpdate beginning(const HeaderUpdate& update, std::size_t changes) {
 class KilledCommit : public testing::TestWithParam<const Format*> {
  protected:
   [[nodiscard]] const Format& format() const { return *GetParam(); }
-  TestFolder folder;
-  std::string path = folder.path("file");
-  std::string copy = folder.path("copy");
+  [[nodiscard]] const std::string& path() const { return path_; }
 
   void add_steps_killing_each_commit(std::int64_t arrays, std::int64_t most, std::int64_t alignment,
                                      const std::vector<std::int64_t>& added) {
-    const auto laid_out = format().lay_out(growing(format(), arrays, alignment), path);
+    const auto laid_out = format().lay_out(growing(format(), arrays, alignment), path_);
     ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
     write_steps(laid_out.value().map);
-    ASSERT_TRUE(commit(path, laid_out.value().update, StepDurability::none).ok());
+    ASSERT_TRUE(commit(path_, laid_out.value().update, StepDurability::none).ok());
     std::int64_t now = 1;
     for (std::size_t round = 0; now < most; ++round) {
       const std::int64_t next = now + added[round % added.size()];
-      const auto room = format().make_room(path, next);
+      const auto room = format().make_room(path_, next);
       ASSERT_TRUE(room.ok()) << room.error().text();
       write_steps(room.value().map);
       for (std::size_t changes = 0; changes <= room.value().update.changes.size(); ++changes) {
         SCOPED_TRACE(std::to_string(changes) + " changes of the commit of step " +
                      std::to_string(next));
-        copy_file(path, copy);
+        copy_file(path_, copy_);
         const HeaderUpdate part = beginning(room.value().update, changes);
-        ASSERT_TRUE(commit(copy, part, StepDurability::none).ok());
-        const auto opened = format().open(copy);
+        ASSERT_TRUE(commit(copy_, part, StepDurability::none).ok());
+        const auto opened = format().open(copy_);
         ASSERT_TRUE(opened.ok()) << opened.error().text();
         const bool all = changes == room.value().update.changes.size();
         expect_steps(opened.value(), arrays, all ? next : now, next);
         // One that did not come to its end is named, and no other.
-        const auto named = find_unfinished(copy);
+        const auto named = find_unfinished(copy_);
         ASSERT_TRUE(named.ok()) << named.error().text();
         EXPECT_EQ(named.value().empty(), all);
         if (HasFailure()) return;
-        const auto again = format().make_room(copy, next + 1);
+        const auto again = format().make_room(copy_, next + 1);
         ASSERT_TRUE(again.ok()) << again.error().text();
         write_steps(again.value().map);
-        ASSERT_TRUE(commit(copy, again.value().update, StepDurability::none).ok());
-        const auto after = format().open(copy);
+        ASSERT_TRUE(commit(copy_, again.value().update, StepDurability::none).ok());
+        const auto after = format().open(copy_);
         ASSERT_TRUE(after.ok()) << after.error().text();
         expect_steps(after.value(), arrays, next + 1, next + 1);
         if (HasFailure()) return;
       }
-      ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+      ASSERT_TRUE(commit(path_, room.value().update, StepDurability::none).ok());
       now = next;
     }
   }
+
+ private:
+  TestFolder folder_;
+  std::string path_ = folder_.path("file");
+  std::string copy_ = folder_.path("copy");
 };
 
 TEST_P(KilledCommit, LeavesAllEarlierSteps) { add_steps_killing_each_commit(3, 24, 1, {1, 2, 9}); }
@@ -138,9 +141,9 @@ TEST_P(KilledCommit, OfManyArraysLeavesAllEarlierSteps) {
 // What is one write within a page is whole or not at all.
 TEST_P(KilledCommit, WritesNothingAcrossPages) {
   constexpr std::int64_t page = 4096;
-  ASSERT_TRUE(make_file(format(), growing(format(), 12, 1), path).ok());
+  ASSERT_TRUE(make_file(format(), growing(format(), 12, 1), path()).ok());
   for (const std::int64_t steps : {2, 40, 300}) {
-    const auto room = format().make_room(path, steps);
+    const auto room = format().make_room(path(), steps);
     ASSERT_TRUE(room.ok()) << room.error().text();
     std::int64_t last_writes = 0;
     for (const HeaderChange& change : room.value().update.changes) {
@@ -152,27 +155,27 @@ TEST_P(KilledCommit, WritesNothingAcrossPages) {
     }
     // So all arrays get the step at once.
     EXPECT_EQ(last_writes, format().name() == "zarr" ? 0 : 1);
-    ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+    ASSERT_TRUE(commit(path(), room.value().update, StepDurability::none).ok());
   }
 }
 
 TEST_P(KilledCommit, ChangesNothingThatReadersSeeBefore) {
-  const auto laid_out = format().lay_out(growing(format(), 3, 1), path);
+  const auto laid_out = format().lay_out(growing(format(), 3, 1), path());
   ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
-  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(path()));
   write_steps(laid_out.value().map);
-  ASSERT_TRUE(commit(path, laid_out.value().update, StepDurability::step).ok());
-  EXPECT_FALSE(std::filesystem::exists(incomplete_path(path)));
-  EXPECT_TRUE(find_unfinished(path).value().empty());
+  ASSERT_TRUE(commit(path(), laid_out.value().update, StepDurability::step).ok());
+  EXPECT_FALSE(std::filesystem::exists(incomplete_path(path())));
+  EXPECT_TRUE(find_unfinished(path()).value().empty());
   // A run that made room for more, wrote, and was killed; one that made room for less.
   for (const std::int64_t steps : {9, 2}) {
-    const auto room = format().make_room(path, steps);
+    const auto room = format().make_room(path(), steps);
     ASSERT_TRUE(room.ok()) << room.error().text();
     if (steps == 9) write_steps(room.value().map);
-    const auto opened = format().open(path);
+    const auto opened = format().open(path());
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     expect_steps(opened.value(), 3, 1, 1);
-    const auto named = find_unfinished(path);
+    const auto named = find_unfinished(path());
     ASSERT_TRUE(named.ok()) << named.error().text();
     EXPECT_FALSE(named.value().empty());
     if (steps == 9) continue;
@@ -181,25 +184,25 @@ TEST_P(KilledCommit, ChangesNothingThatReadersSeeBefore) {
     EXPECT_EQ(wrong_elements(one->map, 1, std::vector<std::byte>(4)), rows);
     const auto& laid = laid_out.value().map.find(name_of(0))->map.files;
     EXPECT_NE(one->map.files.path(0), laid.path(0));
-    EXPECT_EQ(one->map.files.path(0), committed_files(path, laid).path(0));
+    EXPECT_EQ(one->map.files.path(0), committed_files(path(), laid).path(0));
   }
 }
 
 TEST_P(KilledCommit, OfANewFileKeepsTheOneThatWasThere) {
-  ASSERT_TRUE(make_file(format(), growing(format(), 1, 1), path).ok());
-  const auto second = format().lay_out(growing(format(), 2, 1), path);
+  ASSERT_TRUE(make_file(format(), growing(format(), 1, 1), path()).ok());
+  const auto second = format().lay_out(growing(format(), 2, 1), path());
   if (format().name() == "zarr") {
     EXPECT_FALSE(second.ok());
     return;
   }
   ASSERT_TRUE(second.ok()) << second.error().text();
-  EXPECT_EQ(format().open(path).value().arrays.size(), 2U);
-  EXPECT_EQ(find_unfinished(path).value().size(), 1U);
+  EXPECT_EQ(format().open(path()).value().arrays.size(), 2U);
+  EXPECT_EQ(find_unfinished(path()).value().size(), 1U);
   // Killed; the next run finds what it left.
-  const auto third = format().lay_out(growing(format(), 3, 1), path);
+  const auto third = format().lay_out(growing(format(), 3, 1), path());
   ASSERT_TRUE(third.ok()) << third.error().text();
-  ASSERT_TRUE(commit(path, third.value().update, StepDurability::none).ok());
-  EXPECT_EQ(format().open(path).value().arrays.size(), 6U);
+  ASSERT_TRUE(commit(path(), third.value().update, StepDurability::none).ok());
+  EXPECT_EQ(format().open(path()).value().arrays.size(), 6U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, KilledCommit, testing::ValuesIn([] {

@@ -27,7 +27,7 @@ constexpr std::int64_t granule = 8;
 
 // The library reads and writes the first member.
 struct DriverFile {
-  H5FD_t base;
+  H5FD_t base{};
   Hdf5Writing* writing = nullptr;
 };
 

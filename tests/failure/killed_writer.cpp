@@ -1,0 +1,102 @@
+// Adds steps to a file through the library until it is killed: what killed_steps.py starts, kills
+// and reads back.
+//
+//     killed_writer PATH FORMAT LOG
+//
+// The log gets a line for each rank's process, "rank RANK PID", and one for each step that a rank
+// was told to have ended, "ended STEPS". A file that is there is opened to add steps.
+#include <fcntl.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+#include <weir/weir.hpp>
+
+namespace {
+
+using weir::Extents;
+
+// Element after element its number in the array, from 1, and the step.
+template <typename Element>
+std::vector<Element> part_of(const weir::Distribution& dealt, const Extents& shape,
+                             std::int64_t step) {
+  std::vector<Element> part;
+  for (std::int64_t piece = 0; piece < dealt.pieces(); ++piece) {
+    const Extents extents = dealt.shape(piece);
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : extents) elements *= extent;
+    for (std::int64_t k = 0; k < elements; ++k) {
+      Extents local(extents.size());
+      std::int64_t rest = k;
+      for (std::size_t d = extents.size(); d-- > 0;) {
+        local[d] = rest % extents[d];
+        rest /= extents[d];
+      }
+      std::int64_t number = 0;
+      const Extents global = dealt.global_index(local, piece);
+      for (std::size_t d = 0; d < shape.size(); ++d) number = number * shape[d] + global[d];
+      part.push_back(static_cast<Element>(number + 1 + 1000 * step));
+    }
+  }
+  return part;
+}
+
+void append_line(const std::string& log, std::string line) {
+  line += '\n';
+  const int file = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0 || ::write(file, line.data(), line.size()) < 0) std::abort();
+  ::close(file);
+}
+
+void add_steps(const std::string& path, const std::string& format, const std::string& log) {
+  const Extents plane = {24, 30};
+  const Extents small = {7, 5};
+  const Extents line = {16};
+  weir::Session session(MPI_COMM_WORLD);
+  const auto planes = session.distribution(plane, "BLOCK, BLOCK");
+  const auto smalls = session.distribution(small, "CYCLIC(2), *");
+  const auto lines = session.distribution(line, "BLOCK");
+  weir_file_options as{};
+  as.format = format.c_str();
+  as.durability = "none";  // a crash of the program alone is what happens here
+  weir_define_options stepped{};
+  stepped.steps = 1;
+  const bool there = std::filesystem::exists(path);
+  weir_file_open_options adding{};
+  adding.durability = "none";
+  MPI_Barrier(MPI_COMM_WORLD);
+  auto file = there ? session.open_file(path, adding) : session.create_file(path, as);
+  auto density = there ? file.array("density") : file.define<double>("density", plane, stepped);
+  auto count = there ? file.array("count") : file.define<std::int32_t>("count", small, stepped);
+  auto mesh = there ? file.array("mesh") : file.define<double>("mesh", line);
+  for (std::int64_t step = there ? file.steps() : 0;; ++step) {
+    file.begin_step();
+    if (step == 0) mesh.write(lines, part_of<double>(lines, line, 0));
+    density.write(planes, part_of<double>(planes, plane, step));
+    count.write(smalls, part_of<std::int32_t>(smalls, small, step));
+    file.end_step();
+    append_line(log, "ended " + std::to_string(step + 1));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  append_line(argv[3], "rank " + std::to_string(rank) + " " + std::to_string(::getpid()));
+  MPI_Barrier(MPI_COMM_WORLD);
+  try {
+    add_steps(argv[1], argv[2], argv[3]);
+  } catch (const weir::Failure& error) {
+    append_line(argv[3], std::string("error ") + error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return 0;
+}
