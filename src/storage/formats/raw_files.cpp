@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <vector>
 
-#include "storage/engines/slices.hpp"
+#include "storage/engines/file.hpp"
+#include "storage/formats/header_update.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
@@ -42,17 +44,12 @@ std::vector<std::int64_t> looked_at(const RawArray& array) {
   return numbers;
 }
 
+// By renaming, so that a run that is killed leaves none or all of it.
 Status write_document(const RawArray& array, const std::string& path) {
-  auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
-  if (!file) return file.error();
-  std::string text = raw_array_json(array);
-  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                    static_cast<std::int64_t>(text.size())};
-  std::int64_t calls = 0;
-  if (Status written = write_slices(file.value(), {&slice, 1}, 0, calls); !written.ok()) {
-    return written;
-  }
-  return file.value().close();
+  HeaderUpdate update;
+  update.changes.emplace_back(
+      DocumentReplacement{path.substr(path.find_last_of('/') + 1), raw_array_json(array)});
+  return commit(folder_of(path), update, StepDurability::none);
 }
 
 }  // namespace
