@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
+import zarr
 from stored_cases import FORMATS
 
 from weir.check import Progress, check
@@ -58,6 +61,37 @@ def test_names_what_cannot_be_read(weir_files: dict[str, Path], tmp_path: Path) 
     assert check(path, read=False).findings == []
     (missing,) = check(tmp_path / "none").findings
     assert "none" in missing
+
+
+def test_names_chunks_that_were_changed(tmp_path: Path) -> None:
+    values = np.arange(1200.0).reshape(30, 40)
+    summed = tmp_path / "summed.zarr"
+    group = zarr.create_group(summed, zarr_format=3)
+    array = group.create_array(
+        "a", shape=values.shape, chunks=(10, 20), dtype="f8",
+        compressors=[zarr.codecs.Crc32cCodec()],
+    )  # fmt: skip
+    array[...] = values
+    checked = tmp_path / "summed.h5"
+    with h5py.File(checked, "w") as file:
+        made = file.create_dataset("a", data=values, chunks=(10, 20), fletcher32=True)
+        place = made.id.get_chunk_info(3).byte_offset
+    assert check(summed).findings == []
+    assert check(checked).findings == []
+    flip(next(iter(sorted((summed / "a" / "c").rglob("1/1")))), 100)
+    flip(checked, place + 100)
+    for path in (summed, checked):
+        (finding,) = check(path).findings
+        assert "a" in finding
+        assert "sum" in finding
+
+
+def flip(path: Path, offset: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        (byte,) = file.read(1)
+        file.seek(offset)
+        file.write(bytes([byte ^ 1]))
 
 
 def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
