@@ -1,7 +1,7 @@
 """Disk Resident Arrays (of Global Arrays) and Weir: a whole array and sections, written and read.
 
 usage: array_dra.py [--directory D] [--ranks LIST] [--extent N] [--pairs N] [--hints LIST]
-                    [--chunks LIST] [--sync none,step] [--program DRA]
+                    [--chunks LIST] [--sync none,step] [--strategy S] [--program DRA]
 
 Both move the same square array of float64 from the same memory, in one job, in alternating order
 (bench/compare/dra/dra.c). With --sync step the files of both sides are synced within the time of a
@@ -40,12 +40,13 @@ def run_job(
     sync: int,
     hint: int,
     chunk: int,
+    strategy: str,
 ) -> Pairs:
     """One job in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="array-dra-", dir=directory))
-    numbers = [str(n) for n in (extent, pairs, sync, hint, chunk)]
+    settings = [*(str(n) for n in (extent, pairs, sync, hint, chunk)), strategy]
     try:
-        told = run([*LAUNCHER.split(), "-n", str(ranks), str(program), str(folder), *numbers])
+        told = run([*LAUNCHER.split(), "-n", str(ranks), str(program), str(folder), *settings])
     finally:
         shutil.rmtree(folder)
     found: Pairs = defaultdict(list)
@@ -75,6 +76,7 @@ def main() -> None:
     parser.add_argument("--hints", default="none,half")
     parser.add_argument("--chunks", default="0,512")
     parser.add_argument("--sync", default="none,step")
+    parser.add_argument("--strategy", default="automatic", help="of Weir's session")
     parser.add_argument(
         "--program", type=Path, default=CLONE / "build/release/bench/compare/dra/dra"
     )
@@ -94,6 +96,7 @@ def main() -> None:
         found = run_job(
             given.program, given.directory, int(ranks), given.extent, given.pairs,
             {"none": 0, "step": 1}[sync], hints[hint], int(chunk),
+            given.strategy,
         )  # fmt: skip
         for name, times in found.items():
             print(line(name, times), flush=True)

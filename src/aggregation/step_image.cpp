@@ -96,6 +96,14 @@ Result<StepImage> chunked_image(const storage::ExtentMap& map, const array::Chun
                                 const std::optional<Indices>& stored_extents,
                                 std::int64_t first_file, std::int64_t files,
                                 std::int64_t alignment) {
+  // A single chunk is dense, and may be shared out among aggregators.
+  if (grid.chunks() == 1 && (!stored_extents || *stored_extents == grid.shape().extents())) {
+    if (const auto place = array::place_of(places, grid, 0)) {
+      auto image = dense_image(map, grid.shape(), place->offset, alignment);
+      if (image) image.value().first_file = first_file + place->file;
+      return image;
+    }
+  }
   std::int64_t base = 0;
   if (auto* slots = std::get_if<array::SlotsInTurn>(&places)) split(slots->offset, alignment, base);
   auto image =

@@ -1,6 +1,6 @@
 /* Disk Resident Arrays (of Global Arrays) and Weir in one job, in turn, with the same memory.
  *
- * usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK
+ * usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK STRATEGY
  *
  * A square array of EXTENT x EXTENT float64 lies in a global array, each rank holding one block,
  * and on disk as a disk resident array and as a raw array of Weir. Whole, and in two sections of a
@@ -18,7 +18,7 @@
  * dimensions, of the requests that DRA is told to expect when the array is made; with 0 it is told
  * none. DRA's array lies in as many files as it makes by itself, one for each rank on one node.
  * Weir's lies in chunks of CHUNK x CHUNK in a file for each aggregator, or with 0 in one file, row
- * by row.
+ * by row; STRATEGY is its session's.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -224,7 +224,7 @@ static void create(Bench* b) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 7) fail("usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK");
+  if (argc != 8) fail("usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK STRATEGY");
   Bench b = {0};
   b.directory = argv[1];
   b.extent = strtoll(argv[2], NULL, 10);
@@ -239,7 +239,9 @@ int main(int argc, char** argv) {
   const double bytes = 8.0 * (double)b.extent * (double)b.extent;
   /* DRA's buffers: as much as it asks for by itself. */
   check(DRA_Init(4, 2 * bytes, 4 * bytes, -1), "DRA_Init");
-  check(weir_session_open(MPI_COMM_WORLD, NULL, &b.session), "weir_session_open");
+  weir_session_options options = {0};
+  options.strategy = argv[7];
+  check(weir_session_open(MPI_COMM_WORLD, &options, &b.session), "weir_session_open");
   create(&b);
 
   const int64_t half = b.extent / 2 / edge * edge;

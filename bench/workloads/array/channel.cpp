@@ -20,7 +20,7 @@ Status check_available(Api api) {
   if (api == Api::pnetcdf && !has_pnetcdf) {
     return absent("PnetCDF", "install libpnetcdf-dev and build again");
   }
-  if (api == Api::weir && !has_weir) {
+  if (is_weir(api) && !has_weir) {
     return absent("the library's array interface", "build one that has it");
   }
   return {};
@@ -29,6 +29,9 @@ Status check_available(Api api) {
 Result<std::unique_ptr<Channel>> open_channel(const ChannelRequest& request) {
   switch (request.api) {
     case Api::weir:
+    case Api::weir_hdf5:
+    case Api::weir_cdf5:
+    case Api::weir_zarr:
       return open_weir_channel(request);
     case Api::hdf5:
       return open_hdf5_channel(request);

@@ -94,9 +94,9 @@ std::vector<std::string> Executor::files_of(const Configuration& configuration) 
 Status Executor::remove_files(const Configuration& configuration) const {
   Status status;
   for (const std::string& file : files_of(configuration)) {
-    if (unlink(file.c_str()) != 0 && errno != ENOENT && status.ok()) {
-      status = system_failure("unlink", file, -1, errno);
-    }
+    std::error_code error;
+    std::filesystem::remove_all(file, error);  // a file, or the folder that Zarr's arrays are
+    if (error && status.ok()) status = system_failure("remove", file, -1, error.value());
   }
   return status;
 }

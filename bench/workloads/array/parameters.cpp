@@ -19,7 +19,8 @@ constexpr std::int64_t most_count = 2147483647;  // of MPI's and the other libra
 Error refuse(const std::string& rule) { return invalid_argument("array: " + rule); }
 
 Api api_of(const std::string& name) {
-  for (const Api api : {Api::weir, Api::mpiio_independent, Api::hdf5, Api::pnetcdf, Api::posix}) {
+  for (const Api api : {Api::weir, Api::weir_hdf5, Api::weir_cdf5, Api::weir_zarr,
+                        Api::mpiio_independent, Api::hdf5, Api::pnetcdf, Api::posix}) {
     if (name == name_of(api)) return api;
   }
   return Api::mpiio;
@@ -116,12 +117,14 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
   const auto only_weir = [&](const char* option) {
     return refuse(fmt::format("{} is for weir; given: {}", option, name));
   };
-  if (api != Api::weir) {
+  if (!is_weir(api)) {
     if (options.strategy != "automatic") return only_weir("--strategy");
     if (options.explain) return only_weir("--explain");
+    if (options.buffers != 0) return only_weir("--buffers");
+  }
+  if (api != Api::weir) {
     if (options.layout != "shared") return only_weir("--layout");
     if (options.column_major) return only_weir("--file-order");
-    if (options.buffers != 0) return only_weir("--buffers");
   }
   if (!options.directories.empty() && (api != Api::weir || options.layout == "shared")) {
     return refuse(fmt::format(
@@ -134,8 +137,11 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
         fmt::format("--layout {}: chunks are dealt to the files; give --chunk or --chunk-counts",
                     options.layout));
   }
-  if (api != Api::weir && api != Api::hdf5 && options.chunk) {
-    return refuse(fmt::format("--chunk: {} stores no chunks; take weir or hdf5", name));
+  const bool has_chunks =
+      api == Api::weir || api == Api::weir_hdf5 || api == Api::weir_zarr || api == Api::hdf5;
+  if (!has_chunks && options.chunk) {
+    return refuse(
+        fmt::format("--chunk: {} stores no chunks; take weir, weir-hdf5, weir-zarr or hdf5", name));
   }
   if (!uses_mpi_io(api)) {
     if (!options.hints_file.empty()) {
@@ -175,10 +181,31 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
 
 }  // namespace
 
+const char* format_of(Api api) {
+  switch (api) {
+    case Api::weir_hdf5:
+      return "hdf5";
+    case Api::weir_cdf5:
+      return "cdf5";
+    case Api::weir_zarr:
+      return "zarr";
+    default:
+      return "";
+  }
+}
+
+bool is_weir(Api api) { return api == Api::weir || *format_of(api) != '\0'; }
+
 const char* name_of(Api api) {
   switch (api) {
     case Api::weir:
       return "weir";
+    case Api::weir_hdf5:
+      return "weir-hdf5";
+    case Api::weir_cdf5:
+      return "weir-cdf5";
+    case Api::weir_zarr:
+      return "weir-zarr";
     case Api::mpiio_independent:
       return "mpiio-independent";
     case Api::hdf5:

@@ -14,7 +14,21 @@
 namespace weir::bench::array_io {
 
 // `contiguous` is what the others are held against: every rank writes as many bytes in one piece.
-enum class Api { weir, mpiio, mpiio_independent, hdf5, pnetcdf, posix, contiguous };
+enum class Api {
+  weir,  // raw
+  weir_hdf5,
+  weir_cdf5,
+  weir_zarr,
+  mpiio,
+  mpiio_independent,
+  hdf5,
+  pnetcdf,
+  posix,
+  contiguous
+};
+// The format that Weir writes; "" of raw arrays and other interfaces.
+[[nodiscard]] const char* format_of(Api api);
+[[nodiscard]] bool is_weir(Api api);
 [[nodiscard]] const char* name_of(Api api);  // as users give them
 
 // One configuration.

@@ -72,6 +72,7 @@ class WeirChannel final : public Channel {
  public:
   WeirChannel(const ChannelRequest& request, weir_session* session)
       : path_(request.path),
+        format_(format_of(request.api)),
         session_(session),
         section_(!request.whole && request.geometry.is_section()) {
     const array::Section& asked = request.geometry.asked;
@@ -81,7 +82,7 @@ class WeirChannel final : public Channel {
   }
   WeirChannel(const WeirChannel&) = delete;
   WeirChannel& operator=(const WeirChannel&) = delete;
-  // The array is closed with the session where close() was not called.
+  // Array and file are closed with the session where close() was not called.
   ~WeirChannel() override { weir_distribution_free(&distribution_); }
 
   Status open(const ChannelRequest& request) {
@@ -105,13 +106,21 @@ class WeirChannel final : public Channel {
   Status read(std::byte* memory) override { return transfer(false, memory); }
 
   Status sync() override {
+    if (std::exchange(in_step_, false)) return end_step();
     const int code = weir_array_sync(array_);
     return code < 0 ? Status(failure("weir_array_sync", path_, code)) : Status();
   }
 
   Status close() override {
-    const int code = weir_array_close(&array_);
-    return code < 0 ? Status(failure("weir_array_close", path_, code)) : Status();
+    if (file_ == nullptr) {
+      const int code = weir_array_close(&array_);
+      return code < 0 ? Status(failure("weir_array_close", path_, code)) : Status();
+    }
+    if (std::exchange(in_step_, false)) {
+      if (Status ended = end_step(); !ended) return ended;
+    }
+    const int code = weir_file_close(&file_);
+    return code < 0 ? Status(failure("weir_file_close", path_, code)) : Status();
   }
 
   [[nodiscard]] std::optional<StageTimes> stages() const override {
@@ -135,7 +144,43 @@ class WeirChannel final : public Channel {
     return code < 0 ? Status(failure("weir_distribution_create", path_, code)) : Status();
   }
 
+  // A file of a standard format, of one step; written again, it is changed in place.
+  Status create_file(const ChannelRequest& request) {
+    const array::Indices& shape = request.geometry.shape.extents();
+    weir_file_options options = {};
+    options.format = format_.c_str();
+    options.durability = request.durability == storage::Durability::none ? "none" : "step";
+    options.alignment_bytes = 4096;
+    weir_define_options defined = {};
+    if (request.options.chunk) defined.chunks = request.options.chunk->begin();
+    int code = weir_file_create(session_, path_.c_str(), &options, &file_);
+    if (code >= 0) {
+      code = weir_file_define(file_, "array", shape.size(), shape.begin(),
+                              request.geometry.type.name().c_str(), &defined, &array_);
+    }
+    if (code < 0) return failure("weir_file_define", path_, code);
+    code = weir_file_step_begin(file_);
+    in_step_ = code >= 0;
+    return code < 0 ? Status(failure("weir_file_step_begin", path_, code)) : Status();
+  }
+
+  Status open_file(const ChannelRequest& request) {
+    weir_file_open_options options = {};
+    options.read_only = request.write ? 0 : 1;
+    options.rewrite = request.write ? 1 : 0;
+    options.durability = "none";  // sync() is called where it is not
+    int code = weir_file_open(session_, path_.c_str(), &options, &file_);
+    if (code >= 0) code = weir_file_array(file_, "array", &array_);
+    return code < 0 ? Status(failure("weir_file_open", path_, code)) : Status();
+  }
+
+  Status end_step() {
+    const int code = weir_file_step_end(file_);
+    return code < 0 ? Status(failure("weir_file_step_end", path_, code)) : Status();
+  }
+
   Status create(const ChannelRequest& request) {
+    if (!format_.empty()) return create_file(request);
     const array::Indices& shape = request.geometry.shape.extents();
     weir_array_options options = {};
     options.order = request.options.column_major ? WEIR_COLUMN_MAJOR : WEIR_ROW_MAJOR;
@@ -156,6 +201,7 @@ class WeirChannel final : public Channel {
   }
 
   Status open_existing(const ChannelRequest& request) {
+    if (!format_.empty()) return open_file(request);
     weir_open_options options = {};
     options.read_only = request.write ? 0 : 1;
     const int code = weir_array_open(session_, path_.c_str(), &options, &array_);
@@ -184,6 +230,7 @@ class WeirChannel final : public Channel {
   }
 
   std::string path_;
+  std::string format_;
   weir_session* session_;
   bool section_;
   array::Indices start_;
@@ -191,6 +238,8 @@ class WeirChannel final : public Channel {
   array::Indices stride_;
   weir_distribution* distribution_ = nullptr;
   weir_array* array_ = nullptr;
+  weir_file* file_ = nullptr;
+  bool in_step_ = false;
 };
 
 }  // namespace

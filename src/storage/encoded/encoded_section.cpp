@@ -6,8 +6,6 @@
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
-#include <variant>
 #include <vector>
 
 #include "storage/encoded/encoded_array.hpp"
@@ -84,15 +82,15 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files) {
+  DataFileCache reading(DataFileCache::Use::reading);
+  EncodedWriter writer(array.map, files, false);
+  return write_encoded_section(array, section, data, memory, reading, writer);
+}
+
+Status write_encoded_section(const StoredArray& array, const array::Section& section,
+                             const std::byte* data, const array::Layout& memory,
+                             DataFileCache& files, EncodedWriter& writer) {
   const EncodedChunks& chunks = *array.map.encoded();
-  if (!std::holds_alternative<FilePerChunk>(chunks.places)) {
-    Error error = invalid_argument(
-        fmt::format("array \"{}\": encoded chunks that are no files of their own are not written "
-                    "section by section",
-                    printable(array.description.name)));
-    error.code = ErrorCode::unsupported;
-    return error;
-  }
   auto encoded = EncodedArray::create(array, files);
   if (!encoded) return encoded.error();
   const auto layout = layout_in_memory(array.map);
@@ -115,12 +113,9 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
         .run(data, elements.data());
     const auto bytes = encoded.value().encode(elements);
     if (!bytes) return bytes.error();
-    const std::string path = array.map.files.path(chunk);
-    Status written = write_chunk_file(path, bytes.value().bytes, false);
-    if (!written.ok()) return written;
-    files.written(path);
+    if (Status put = writer.put(chunk, bytes.value()); !put.ok()) return put;
   }
-  return {};
+  return writer.finish();
 }
 
 }  // namespace weir::storage

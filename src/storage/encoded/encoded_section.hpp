@@ -7,6 +7,7 @@
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
+#include "storage/encoded/encoded_writer.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/serial/data_file_cache.hpp"
 
@@ -17,11 +18,14 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
                             std::byte* data, const array::Layout& memory, DataFileCache& files);
 
 // A chunk that the section does not cover whole is decoded, changed and encoded again; processes
-// that write at the same time have to write to other chunks. Each chunk is replaced by renaming.
-// Fails where chunks are not files of their own: places of others are known by who has the file's
-// header.
+// that write at the same time have to write to other chunks, and other shards. Fails where the
+// places of chunks are a table, which is known by who has the file's header: there with a writer.
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files);
+// The same, `files` being for reading; ends with EncodedWriter::finish().
+Status write_encoded_section(const StoredArray& array, const array::Section& section,
+                             const std::byte* data, const array::Layout& memory,
+                             DataFileCache& files, EncodedWriter& writer);
 
 }  // namespace weir::storage

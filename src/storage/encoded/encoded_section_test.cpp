@@ -10,6 +10,7 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/codecs/codec_steps.hpp"
@@ -139,6 +140,28 @@ TEST_P(ZarrCodecs, KeepsWhatWasWrittenInParts) {
   }
 }
 
+TEST_P(ZarrCodecs, KeepsShardsWholeWhenPartsAreWritten) {
+  description_.shard_extents = Indices{8, 5};
+  lay_out();
+  auto expected = some_numbers(description_.shape);
+  ASSERT_TRUE(write_all(array_, expected).ok());
+  const Section middle{.start = {3, 4}, .count = {4, 2}, .stride = {1, 1}};
+  const std::vector<double> numbers(8, 5000);
+  open();
+  DataFileCache files(DataFileCache::Use::writing);
+  ASSERT_TRUE(write_section(array_, middle, reinterpret_cast<const std::byte*>(numbers.data()),
+                            memory_of(middle), files)
+                  .ok());
+  for (std::size_t row = 3; row < 7; ++row) {
+    for (std::size_t column = 4; column < 6; ++column) expected[row * 9 + column] = 5000;
+  }
+  open();
+  std::vector<double> is;
+  const Status status = read(array_, all_of(description_.shape), is);
+  ASSERT_TRUE(status.ok()) << status.error().text();
+  EXPECT_EQ(is, expected);
+}
+
 TEST_P(ZarrCodecs, GivesTheFillValueWhereNothingIs) {
   const double fill = 7;
   description_.fill.resize(sizeof(fill));
@@ -175,6 +198,116 @@ TEST_P(ZarrCodecs, NamesFileAndChunkOfDamage) {
 INSTANTIATE_TEST_SUITE_P(Zarr, ZarrCodecs,
                          testing::Values("zstd", "blosc:zstd:3:bit", "gzip", "crc32c",
                                          "shuffle,zstd,crc32c", "zfp:0.01,crc32c"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
+
+// HDF5: bytes go behind the file's end, and the header is told of them when the step is committed.
+class Hdf5Codecs : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!find_format("hdf5").ok()) GTEST_SKIP() << "this build has no HDF5";
+    const Pipeline pipeline = parse_pipeline(GetParam()).value();
+    for (const Codec& codec : pipeline) {
+      if (!has_library(codec)) GTEST_SKIP() << "this build has no library for it";
+    }
+  }
+  [[nodiscard]] static const Format& format() { return *find_format("hdf5").value(); }
+  [[nodiscard]] std::string path() const { return folder_.path("a.h5"); }
+  [[nodiscard]] ArrayDescription description(const char* name, bool grows) const {
+    return {.name = name,
+            .shape = Shape::create({grows ? 1 : 11, 9}).value(),
+            .grows = grows,
+            .chunk_extents = Indices{grows ? 1 : 4, 5},
+            .codecs = parse_pipeline(GetParam()).value()};
+  }
+  // Writes a section of every array at room's places, and enters and commits it.
+  void write_and_commit(const Room& room, std::int64_t steps, const Section& of_step,
+                        double first) {
+    DataFileCache files(DataFileCache::Use::writing);
+    std::vector<WrittenChunk> written;
+    std::int64_t free = room.free_from;
+    ASSERT_GE(free, 0);
+    for (std::size_t i = 0; i < room.map.arrays.size(); ++i) {
+      const StoredArray& array = room.map.arrays[i];
+      const Section section = array.description.grows ? of_step : all_of(array.map.shape);
+      if (!array.description.grows && steps > 1) continue;
+      std::vector<double> numbers(static_cast<std::size_t>(section.count[0] * section.count[1]));
+      for (double& number : numbers) number = first++;
+      EncodedWriter writer(array.map, files, false, [&](std::int64_t bytes) {
+        return Result<std::int64_t>(std::exchange(free, free + bytes));
+      });
+      const Status status =
+          write_encoded_section(array, section, reinterpret_cast<const std::byte*>(numbers.data()),
+                                memory_of(section), files, writer);
+      ASSERT_TRUE(status.ok()) << status.error().text();
+      for (const auto& one : writer.take_written()) {
+        written.push_back({static_cast<std::int64_t>(i), one.chunk, one.place});
+      }
+    }
+    const auto update = format().enter_chunks(path(), room, steps, written);
+    ASSERT_TRUE(update.ok()) << update.error().text();
+    const Status committed = commit(path(), update.value(), StepDurability::none);
+    ASSERT_TRUE(committed.ok()) << committed.error().text();
+  }
+  // Every element is the one before and 1.
+  void expect(const char* name, const Section& section, double first) {
+    const auto map = format().open(path());
+    ASSERT_TRUE(map.ok()) << map.error().text();
+    const auto found = map.value().get(name);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    std::vector<double> numbers;
+    const Status status = read(*found.value(), section, numbers);
+    ASSERT_TRUE(status.ok()) << status.error().text();
+    for (const double number : numbers) ASSERT_NEAR(number, first++, 0.01) << name;
+  }
+
+  TestFolder folder_;
+};
+
+TEST_P(Hdf5Codecs, EntersWhatWasWrittenStepByStep) {
+  const FileDescription file{.arrays = {description("whole", false), description("steps", true)}};
+  auto room = format().lay_out(file, path());
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const Section row{.start = {0, 0}, .count = {1, 9}, .stride = {1, 1}};
+  write_and_commit(room.value(), 1, row, 0);
+  expect("whole", all_of(Shape::create({11, 9}).value()), 0);
+  expect("steps", row, 99);
+  for (std::int64_t steps = 2; steps < 40; ++steps) {
+    room = format().make_room(path(), steps);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    const Section last{.start = {steps - 1, 0}, .count = {1, 9}, .stride = {1, 1}};
+    write_and_commit(room.value(), steps, last, 1000.0 * static_cast<double>(steps));
+  }
+  for (std::int64_t step = 1; step < 39; step += 4) {
+    expect("steps", {.start = {step, 0}, .count = {1, 9}, .stride = {1, 1}},
+           1000.0 * static_cast<double>(step + 1));
+  }
+  expect("steps", row, 99);
+  expect("whole", all_of(Shape::create({11, 9}).value()), 0);
+}
+
+TEST_P(Hdf5Codecs, EntersTheSameChunkTwice) {
+  auto room = format().lay_out({.arrays = {description("steps", true)}}, path());
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const Section row{.start = {0, 0}, .count = {1, 9}, .stride = {1, 1}};
+  write_and_commit(room.value(), 1, row, 0);
+  // The step that is there again, with the one that follows: shorter, longer and as long.
+  for (const double first : {5.0, 123456.75, 123457.75}) {
+    room = format().make_room(path(), 2);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    write_and_commit(room.value(), 2, row, first);
+    expect("steps", row, first);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hdf5, Hdf5Codecs,
+                         testing::Values("zstd", "shuffle,deflate,fletcher32", "blosc",
+                                         "zfp:0.001,fletcher32"),
                          [](const auto& one) {
                            std::string name = one.param;
                            for (char& c : name) {

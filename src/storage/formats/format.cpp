@@ -59,6 +59,16 @@ Result<FileMap> described_as(const FileDescription& file, FileMap opened) {
   return map;
 }
 
+Result<HeaderUpdate> Format::enter_chunks(const std::string& path, const Room& room,
+                                          std::int64_t /*steps*/,
+                                          std::span<const WrittenChunk> chunks) const {
+  if (chunks.empty()) return room.update;
+  Error error =
+      invalid_argument(fmt::format("the format {} has no table to enter chunks in", name()));
+  error.file = path;
+  return error;
+}
+
 std::span<const Format* const> all_formats() {
   static const std::vector<const Format*> formats = [] {
     std::vector<const Format*> built;

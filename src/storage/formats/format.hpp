@@ -6,6 +6,7 @@
 //     make room     one rank, before steps are added                  → Room
 //     (move bytes)
 //     commit        one rank, when the bytes of these steps are written
+//     enter chunks  one rank, before commit, where encoded chunks got places in the file
 //     open          one process: a file of this format, whoever wrote it → FileMap
 //
 // commit() is the same for all formats: header_update.hpp. A run that is killed at any point leaves
@@ -59,6 +60,19 @@ struct FileMap {
 struct Room {
   FileMap map;
   HeaderUpdate update;
+  // From here on in the file the bytes of encoded chunks may be written whose places are a table
+  // (EncodedTable): by anybody, one after the other, in any order. Whoever does so keeps the list
+  // for enter_chunks(). -1 where chunks are files of their own or in shards.
+  std::int64_t free_from = -1;
+};
+
+// An encoded chunk that was written where nobody sees it yet.
+struct WrittenChunk {
+  std::int64_t array = 0;  // its number in the map
+  std::int64_t chunk = 0;
+  EncodedPlace place;
+
+  friend bool operator==(const WrittenChunk&, const WrittenChunk&) = default;
 };
 
 // What the data files of a map that lay_out() gave are called when the first commit to `path` was
@@ -88,6 +102,14 @@ class Format {
   // Nothing that readers see changes. What an earlier run left unfinished is removed, so one run at
   // a time may add steps to a file, and its last room is the one to commit.
   virtual Result<Room> make_room(const std::string& path, std::int64_t steps) const = 0;
+  // By one rank, after encoded chunks were written from room.free_from on and before the commit:
+  // the update to commit instead of the room's, with which readers find these chunks. Of a chunk
+  // that is there several times the last one counts. Nothing that readers see changes; a chunk that
+  // an earlier commit put into the file may be overwritten by the commit, when it is as long as
+  // before.
+  virtual Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room,
+                                            std::int64_t steps,
+                                            std::span<const WrittenChunk> chunks) const;
   // What a killed run left in a file that opens, besides arrays with more steps than others: a line
   // each.
   virtual Result<std::vector<std::string>> unfinished(const std::string& path) const = 0;

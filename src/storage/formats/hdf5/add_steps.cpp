@@ -64,6 +64,8 @@ std::optional<std::string> cannot_grow_safely(hid_t dataset) {
   if (H5Dget_chunk_index_type(dataset, &index) < 0 || index != H5D_CHUNK_IDX_EARRAY) {
     return "its chunks are in a tree, which a killed run could leave in pieces";
   }
+  // Encoded chunks are entered in the index when they have a place, by whoever commits the step.
+  if (H5Pget_nfilters(creation.id()) > 0) return std::nullopt;
   H5D_alloc_time_t allocated = H5D_ALLOC_TIME_ERROR;
   H5D_fill_time_t filled = H5D_FILL_TIME_ERROR;
   if (H5Pget_alloc_time(creation.id(), &allocated) < 0 || allocated != H5D_ALLOC_TIME_EARLY ||
@@ -145,6 +147,29 @@ Status set_length(const std::string& path, std::int64_t committed, std::int64_t 
   return file.value().close();
 }
 
+// Gives the arrays that grow so many steps.
+Status extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& objects,
+                     const std::string& path, std::int64_t steps) {
+  writing.set_alignment(kept_alignment(file));
+  if (about_hdf5_file(file, path, writing.end()).user_block > 0) {
+    return refused(path, "no steps are added to a file with a user block");
+  }
+  const auto all = find_growing(file, objects, path);
+  if (!all) return all.error();
+  const auto least = std::min_element(
+      all.value().begin(), all.value().end(),
+      [](const Growing& a, const Growing& b) { return a.sizes.front() < b.sizes.front(); });
+  if (static_cast<hsize_t>(steps) < least->sizes.front()) {
+    return refused(path, fmt::format("room for {} steps in \"{}\", which has {}", steps,
+                                     printable(least->name), std::uint64_t{least->sizes.front()}));
+  }
+  for (const Growing& one : all.value()) {
+    Status extended = extend(file, one, static_cast<hsize_t>(steps), path);
+    if (!extended.ok()) return extended;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
@@ -155,25 +180,10 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()));
   if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::io);
   const std::int64_t committed = writing.end();
-  writing.set_alignment(kept_alignment(file.id()));
-  if (about_hdf5_file(file.id(), path, committed).user_block > 0) {
-    return refused(path, "no steps are added to a file with a user block");
-  }
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
-  const auto all = find_growing(file.id(), objects.value(), path);
-  if (!all) return all.error();
-  const auto least = std::min_element(
-      all.value().begin(), all.value().end(),
-      [](const Growing& a, const Growing& b) { return a.sizes.front() < b.sizes.front(); });
-  if (static_cast<hsize_t>(steps) < least->sizes.front()) {
-    return refused(path, fmt::format("room for {} steps in \"{}\", which has {}", steps,
-                                     printable(least->name), std::uint64_t{least->sizes.front()}));
-  }
-  for (const Growing& one : all.value()) {
-    Status extended = extend(file.id(), one, static_cast<hsize_t>(steps), path);
-    if (!extended.ok()) return extended.error();
-  }
+  Status extended = extend_listed(file.id(), writing, objects.value(), path, steps);
+  if (!extended.ok()) return extended.error();
   Room room;
   room.map = read_hdf5_objects(file.id(), objects.value(),
                                about_hdf5_file(file.id(), path, writing.end()));
@@ -186,6 +196,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   room.update.made.emplace_back("");
   room.update.changes = std::move(changes).value();
   room.update.changes.emplace_back(FileEnd{writing.end()});
+  room.free_from = writing.end();
   const std::int64_t longer = writing.end() + marker_bytes;
   if (Status set = set_length(path, committed, longer); !set.ok()) return set.error();
   return room;
@@ -217,6 +228,13 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
   }
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
   return lines;
+}
+
+Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& path,
+                          std::int64_t steps) {
+  const auto objects = list_hdf5_objects(file, path);
+  if (!objects) return objects.error();
+  return extend_listed(file, writing, objects.value(), path, steps);
 }
 
 Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path) {

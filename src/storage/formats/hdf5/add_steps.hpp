@@ -7,6 +7,7 @@
 
 #include "storage/formats/format.hpp"
 #include "storage/formats/hdf5/library.hpp"
+#include "storage/formats/hdf5/write_driver.hpp"
 
 namespace weir::storage {
 
@@ -14,6 +15,11 @@ namespace weir::storage {
 // update. On disk the file only gets longer. Fails on arrays of which a killed run could lose
 // steps: those that grow in other ways than the arrays of this format.
 [[nodiscard]] Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps);
+
+// The same for a file that is open through the driver: every array that grows gets the extent of so
+// many steps.
+Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& path,
+                          std::int64_t steps);
 
 // Format::unfinished().
 [[nodiscard]] Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path);

@@ -1,12 +1,16 @@
 #include "storage/formats/hdf5/hdf5_format.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "storage/formats/hdf5/add_steps.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
+#include "storage/formats/hdf5/enter_chunks.hpp"
 #include "storage/formats/hdf5/filters.hpp"
 #include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
@@ -99,7 +103,9 @@ class Hdf5Format final : public Format {
     if (!opened) return opened.error();
     auto map = described_as(made, std::move(opened).value());
     if (!map) return map.error();
-    return Room{std::move(map).value(), publication_of({""})};
+    struct stat information {};
+    if (::stat(place.c_str(), &information) != 0) return system_failure("stat", place, -1, errno);
+    return Room{std::move(map).value(), publication_of({""}), information.st_size};
   }
 
   Result<FileMap> open(const std::string& path) const override {
@@ -117,6 +123,13 @@ class Hdf5Format final : public Format {
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     const Hdf5Silence silence;
     return add_hdf5_steps(path, steps);
+  }
+
+  Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room, std::int64_t steps,
+                                    std::span<const WrittenChunk> chunks) const override {
+    if (chunks.empty()) return room.update;
+    const Hdf5Silence silence;
+    return enter_hdf5_chunks(path, room, steps, chunks);
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {

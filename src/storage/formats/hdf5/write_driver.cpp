@@ -96,9 +96,12 @@ herr_t weir_hdf5_read(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, had
   return read ? 0 : -1;
 }
 
-herr_t weir_hdf5_write(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t address,
+herr_t weir_hdf5_write(H5FD_t* file, H5FD_mem_t type, hid_t /*transfer*/, haddr_t address,
                        std::size_t size, const void* bytes) {
   if (address > static_cast<haddr_t>(INT64_MAX)) return -1;
+  if (type == H5FD_MEM_DRAW && writing_of(file).drops_data(static_cast<std::int64_t>(address))) {
+    return 0;
+  }
   try {
     const bool written = writing_of(file).write(static_cast<std::int64_t>(address),
                                                 static_cast<const std::byte*>(bytes), size);
@@ -203,12 +206,24 @@ std::int64_t Hdf5Writing::allocate_metadata(std::int64_t bytes, bool object_head
 }
 
 std::int64_t Hdf5Writing::allocate_data(std::int64_t bytes) {
+  if (given_.offset >= 0) {
+    given_.allocated = true;
+    return given_.offset;
+  }
   const std::int64_t place =
       round_up(end_, alignment_ > 1 && bytes >= alignment_ ? alignment_ : granule);
   if (place < 0 || bytes > INT64_MAX - place) return -1;
   end_ = place + bytes;
   return place;
 }
+
+bool Hdf5Writing::drops_data(std::int64_t offset) {
+  if (given_.offset < 0) return false;
+  given_.written = given_.allocated && offset == given_.offset;
+  return true;
+}
+
+bool Hdf5Writing::take_data_place() { return std::exchange(given_, GivenPlace()).written; }
 
 // What is beyond the file's end reads as zeros, as places in it that nobody wrote do.
 bool Hdf5Writing::read(std::int64_t offset, std::byte* bytes, std::size_t count) const {

@@ -40,6 +40,11 @@ class Hdf5Writing {
   // The next object header that the library makes is that of an array that grows.
   void share_next_header() { shares_next_ = true; }
   void set_alignment(std::int64_t alignment) { alignment_ = alignment; }
+  // The next block of data has its bytes at `offset` already: the library is given this place, and
+  // what it writes of data is dropped, until take_data_place(), which tells whether it used the
+  // place. It does not when it has a place for the block.
+  void give_data_place(std::int64_t offset) { given_ = {offset, false, false}; }
+  [[nodiscard]] bool take_data_place();
   // Where the file ends for the library: its length when the file is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] const Hdf5Blocks& caught() const { return caught_; }
@@ -55,6 +60,8 @@ class Hdf5Writing {
   [[nodiscard]] bool read(std::int64_t offset, std::byte* bytes, std::size_t count) const;
   [[nodiscard]] bool write(std::int64_t offset, const std::byte* bytes, std::size_t count);
   [[nodiscard]] bool set_length();
+  // Whether bytes of data are not to be written.
+  [[nodiscard]] bool drops_data(std::int64_t offset);
 
  private:
   Writes writes_;
@@ -69,6 +76,12 @@ class Hdf5Writing {
   Page metadata_;
   Page growing_headers_;
   bool shares_next_ = false;
+  struct GivenPlace {
+    std::int64_t offset = -1;  // negative: none
+    bool allocated = false;
+    bool written = false;
+  };
+  GivenPlace given_;
   Hdf5Blocks caught_;
 };
 

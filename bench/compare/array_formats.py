@@ -1,0 +1,85 @@
+"""HDF5 and CDF-5 files by Weir, beside raw arrays, parallel HDF5 and PnetCDF: blocks in 3-D.
+
+usage: array_formats.py [--directory D] [--ranks LIST] [--rows LIST] [--mebibytes N] [--pairs N]
+                        [--seconds N] [--weir-bench PROGRAM]
+
+As array_blocks.py: float64 dealt BLOCK,BLOCK,BLOCK, so that each rank's rows in the file have 64 B
+to 4 KiB; written over a file that is there, in the page cache, nothing made durable on any side;
+every element that is read is verified. Weir's formats are held against its raw arrays and against
+the format's own library, round by round. `restart` is reading by another grid of ranks than the one
+that wrote: columns of planes in place of blocks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from array_blocks import GRIDS, shape
+from array_jobs import Job, Rates, lines, run_job, share
+from programs import arguments
+
+OF_RAW = 0.95
+OWN_LIBRARY = {"weir-hdf5": ("hdf5", 3.0), "weir-cdf5": ("pnetcdf", 2.0)}
+"""The format's own library, and the goal over it."""
+RESTART_GRIDS = {4: (4, 1, 1), 8: (8, 1, 1), 16: (16, 1, 1)}
+
+
+def judged(rates: Rates) -> list[str]:
+    """Weir's formats against raw arrays and against the formats' libraries."""
+    told = []
+    for api, (library, goal) in OWN_LIBRARY.items():
+        for direction in rates.get(api, {}):
+            for other, least in (("weir", OF_RAW), (library, goal)):
+                if direction not in rates.get(other, {}):
+                    continue
+                found = share(rates, api, other, direction)
+                word = "reached" if found.median >= least else "not reached"
+                told.append(
+                    f"  {api} {direction}: {found.text()} of {other}; the goal of {least} is {word}"
+                )
+    return told
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--directory", type=Path, default=Path.cwd())
+    parser.add_argument("--ranks", default="8,16")
+    parser.add_argument("--rows", default="64,512,4096", help="bytes of a rank's rows")
+    parser.add_argument("--mebibytes", type=int, default=256, help="of the array")
+    parser.add_argument("--seconds", type=float, default=300, help="for each job")
+    parser.add_argument("--no-restart", action="store_true")
+    given = parser.parse_args()
+    apis = ["weir", *OWN_LIBRARY, *(library for library, _ in OWN_LIBRARY.values())]
+    for ranks in (int(word) for word in given.ranks.split(",")):
+        for row_bytes in (int(word) for word in given.rows.split(",")):
+            extents = "x".join(str(n) for n in shape(ranks, row_bytes, given.mebibytes))
+            grid = "x".join(str(n) for n in GRIDS[ranks])
+            restart = "x".join(str(n) for n in RESTART_GRIDS[ranks])
+            kinds = [("", [])] if given.no_restart else [("", []), (", restart", [restart])]
+            for kind, other_grid in kinds:
+                job = Job(
+                    weir_bench=given.weir_bench,
+                    directory=given.directory,
+                    ranks=ranks,
+                    apis=apis,
+                    arguments=[
+                        *("--shape", extents, "--grid", grid),
+                        *(word for one in other_grid for word in ("--read-grid", one)),
+                    ],
+                    repetitions=given.pairs,
+                    implementation="ROMIO",
+                    seconds=given.seconds,
+                )
+                print(f"\n{ranks} ranks, {extents} float64, rows of {row_bytes} bytes{kind}")
+                rates = run_job(job)
+                if isinstance(rates, str):
+                    print(f"  {rates}")
+                    continue
+                print(f"{'':<18} {'':<6} {'median':>9} {'R':>9}        share of R")
+                for api in apis:
+                    print("\n".join(lines(rates, api, api)))
+                print("\n".join(judged(rates)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+// One way to put several 1-D variables of equal size into a file, each dealt in blocks to the
+// ranks: what many_variables compares.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::compare {
+
+struct Variables {
+  int count = 1;
+  long long elements_per_rank = 1;  // float64, of one variable
+};
+
+class Writer {
+ public:
+  Writer() = default;
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  virtual ~Writer() = default;
+
+  // Collective; all end the program with a line when they fail. `values` are the rank's parts of
+  // all variables, one after the other.
+  virtual void create(const std::string& path, const Variables& variables) = 0;
+  virtual void write(const std::vector<double>& values) = 0;
+  virtual void close() = 0;
+  virtual std::vector<double> read(const std::string& path, const Variables& variables) = 0;
+};
+
+std::unique_ptr<Writer> weir_writer(MPI_Comm communicator, const std::string& format);
+// Null where this build has no such library.
+std::unique_ptr<Writer> hdf5_writer(MPI_Comm communicator);
+std::unique_ptr<Writer> pnetcdf_writer(MPI_Comm communicator);
+
+[[noreturn]] void give_up(const char* what, const std::string& why);
+[[nodiscard]] std::string name_of_variable(int number);
+
+}  // namespace weir::compare

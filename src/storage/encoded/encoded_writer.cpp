@@ -1,0 +1,196 @@
+#include "storage/encoded/encoded_writer.hpp"
+
+#include <fmt/format.h>
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <variant>
+
+#include "storage/encoded/encoded_array.hpp"
+#include "storage/engines/slices.hpp"
+
+namespace weir::storage {
+namespace {
+
+// Shards that are begun at a time; more are finished, and begun again where chunks come later.
+constexpr std::size_t most_shards = 16;
+
+Status write_at(const File& file, ConstBytes bytes, std::int64_t offset) {
+  if (bytes.empty()) return {};
+  // Not changed by writing.
+  const Slice slice{const_cast<std::byte*>(bytes.data()), static_cast<std::int64_t>(bytes.size())};
+  std::int64_t calls = 0;
+  return write_slices(file, {&slice, 1}, offset, calls);
+}
+
+// Copies a chunk as it is from one file to another.
+Status copy_bytes(const File& from, std::int64_t from_offset, std::int64_t bytes, const File& to,
+                  std::int64_t to_offset) {
+  constexpr std::int64_t together = 1 << 20;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, together)));
+  for (std::int64_t done = 0; done < bytes;) {
+    const Slice slice{buffer.data(), std::min(together, bytes - done)};
+    std::int64_t count = 0;
+    std::int64_t calls = 0;
+    Status read = read_slices(from, {&slice, 1}, from_offset + done, count, calls);
+    if (!read.ok()) return read;
+    if (count < slice.bytes) {
+      Error error = invalid_argument("a shard ends before its chunks do");
+      error.code = ErrorCode::short_transfer;
+      error.file = from.path();
+      return error;
+    }
+    Status written =
+        write_at(to, ConstBytes(buffer).first(static_cast<std::size_t>(count)), to_offset + done);
+    if (!written.ok()) return written;
+    done += count;
+  }
+  return {};
+}
+
+std::string fresh_name(const std::string& path) { return path + ".new"; }
+
+}  // namespace
+
+EncodedWriter::EncodedWriter(const ExtentMap& map, DataFileCache& files, bool durable,
+                             PlaceSource source)
+    : map_(map),
+      chunks_(*map.encoded()),
+      files_(files),
+      durable_(durable),
+      source_(std::move(source)) {}
+
+EncodedWriter::~EncodedWriter() {
+  for (const auto& [number, shard] : shards_) ::unlink(shard.file.path().c_str());
+}
+
+Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
+  if (std::holds_alternative<FilePerChunk>(chunks_.places)) {
+    const std::string path = map_.files.path(chunk);
+    Status written = write_chunk_file(path, encoded.bytes, durable_);
+    if (written.ok()) files_.written(path);
+    return written;
+  }
+  if (const auto* const shards = std::get_if<EncodedShards>(&chunks_.places)) {
+    return put_in_shard(*shards, chunk, encoded.bytes);
+  }
+  if (!source_) {
+    Error error = invalid_argument(
+        "encoded chunks of such a file get their places in a step that is committed, not by "
+        "themselves");
+    error.code = ErrorCode::unsupported;
+    error.file = map_.files.path(0);
+    return error;
+  }
+  const auto bytes = static_cast<std::int64_t>(encoded.bytes.size());
+  const auto offset = source_(bytes);
+  if (!offset) return offset.error();
+  const auto file = files_.get(map_.files.path(0), 0);
+  if (!file) return file.error();
+  Status written = write_at(*file.value(), encoded.bytes, offset.value());
+  if (!written.ok()) return written;
+  written_.push_back(
+      {chunk, {.file = 0, .offset = offset.value(), .bytes = bytes, .skipped = encoded.skipped}});
+  return {};
+}
+
+Status EncodedWriter::put_in_shard(const EncodedShards& shards, std::int64_t chunk,
+                                   ConstBytes bytes) {
+  const array::Indices coordinates = chunks_.grid.coordinates(chunk);
+  std::int64_t number = 0;
+  std::int64_t slot = 0;
+  for (int d = 0; d < coordinates.size(); ++d) {
+    number = number * shards.shards[d] + coordinates[d] / shards.chunks_per_shard[d];
+    slot = slot * shards.chunks_per_shard[d] + coordinates[d] % shards.chunks_per_shard[d];
+  }
+  if (!shards_.contains(number)) {
+    if (shards_.size() >= most_shards) {
+      Status finished = finish_shard(shards, shards_.begin()->first, shards_.begin()->second);
+      if (!finished.ok()) return finished;
+    }
+    if (Status begun = begin_shard(shards, number); !begun.ok()) return begun;
+  }
+  Shard& shard = shards_.at(number);
+  Status written = write_at(shard.file, bytes, shard.end);
+  if (!written.ok()) return written;
+  shard.index.entries[static_cast<std::size_t>(slot)] = {static_cast<std::uint64_t>(shard.end),
+                                                         bytes.size()};
+  shard.end += static_cast<std::int64_t>(bytes.size());
+  return {};
+}
+
+Status EncodedWriter::begin_shard(const EncodedShards& shards, std::int64_t number) {
+  auto file = File::open(fresh_name(map_.files.path(number)),
+                         {.read = false, .write = true, .create = true, .truncate = true});
+  if (!file) return file.error();
+  const ShardIndexForm form{shards.chunks_per_shard, shards.index_at_end, shards.index_summed};
+  ShardIndex index;
+  index.entries.resize(static_cast<std::size_t>(form.slots()));
+  const std::int64_t begin = shards.index_at_end ? 0 : form.bytes();
+  shards_.emplace(number, Shard{std::move(file).value(), std::move(index), begin});
+  return {};
+}
+
+// What the shard holds of other chunks follows, and the index.
+Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t number, Shard& shard) {
+  const ShardIndexForm form{shards.chunks_per_shard, shards.index_at_end, shards.index_summed};
+  const std::string path = map_.files.path(number);
+  auto old = read_shard_index(form, path);
+  if (const auto* const reason = std::get_if<std::string>(&old)) {
+    Error error = invalid_argument(*reason);
+    error.code = ErrorCode::corrupt;
+    error.file = path;
+    return error;
+  }
+  const ShardIndex& before = std::get<ShardIndex>(old);
+  if (!before.entries.empty()) {
+    const auto from = File::open(path, {});
+    if (!from) return from.error();
+    for (std::size_t slot = 0; slot < before.entries.size(); ++slot) {
+      const ShardEntry& entry = before.entries[slot];
+      if (!entry.is_there() || shard.index.entries[slot].is_there()) continue;
+      if (!entry.is_in(before.file_bytes)) {
+        Error error = invalid_argument("a chunk lies outside its shard");
+        error.code = ErrorCode::corrupt;
+        error.file = path;
+        return error;
+      }
+      const auto bytes = static_cast<std::int64_t>(entry.bytes);
+      Status copied = copy_bytes(from.value(), static_cast<std::int64_t>(entry.offset), bytes,
+                                 shard.file, shard.end);
+      if (!copied.ok()) return copied;
+      shard.index.entries[slot] = {static_cast<std::uint64_t>(shard.end), entry.bytes};
+      shard.end += bytes;
+    }
+  }
+  const auto index = shard_index_bytes(form, shard.index.entries);
+  Status written = write_at(shard.file, index, shards.index_at_end ? shard.end : 0);
+  if (!written.ok()) return written;
+  const std::string fresh = shard.file.path();
+  if (durable_ && ::fdatasync(shard.file.descriptor()) != 0) {
+    return system_failure("fdatasync", fresh, -1, errno);
+  }
+  if (Status closed = shard.file.close(); !closed.ok()) return closed;
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return system_failure("rename", path, -1, errno);
+  files_.written(path);
+  shards_.erase(number);
+  return {};
+}
+
+Status EncodedWriter::finish() {
+  const auto* const shards = std::get_if<EncodedShards>(&chunks_.places);
+  while (!shards_.empty()) {
+    Status finished = finish_shard(*shards, shards_.begin()->first, shards_.begin()->second);
+    if (!finished.ok()) return finished;
+  }
+  return {};
+}
+
+std::vector<EncodedTable::Entry> EncodedWriter::take_written() {
+  return std::exchange(written_, {});
+}
+
+}  // namespace weir::storage

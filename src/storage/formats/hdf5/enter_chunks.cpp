@@ -1,0 +1,137 @@
+#include "storage/formats/hdf5/enter_chunks.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/formats/hdf5/add_steps.hpp"
+#include "storage/formats/hdf5/header_changes.hpp"
+#include "storage/formats/hdf5/library.hpp"
+#include "storage/formats/hdf5/write_driver.hpp"
+#include "storage/formats/incomplete.hpp"
+
+namespace weir::storage {
+namespace {
+
+std::int64_t end_of(std::span<const WrittenChunk> chunks) {
+  std::int64_t end = 0;
+  for (const WrittenChunk& one : chunks) end = std::max(end, one.place.offset + one.place.bytes);
+  return end;
+}
+
+class Entering {
+ public:
+  Entering(hid_t file, Hdf5Writing& writing, const std::string& path, const FileMap& map)
+      : file_(file), writing_(writing), path_(path), map_(map) {}
+
+  Status enter(const WrittenChunk& one) {
+    const StoredArray& array = map_.arrays[static_cast<std::size_t>(one.array)];
+    if (one.array != number_) {
+      dataset_ = Hdf5Handle(H5Dopen2(file_, array.description.name.c_str(), H5P_DEFAULT));
+      number_ = one.array;
+    }
+    if (!dataset_.ok()) return failed(array, one.chunk);
+    const EncodedChunks& chunks = *array.map.encoded();
+    const array::Indices coordinates = chunks.grid.coordinates(one.chunk);
+    std::array<hsize_t, array::max_dimensions> corner{};
+    for (int d = 0; d < coordinates.size(); ++d) {
+      corner.at(static_cast<std::size_t>(d)) =
+          static_cast<hsize_t>(coordinates[d] * chunks.stored_extents[d]);
+    }
+    const auto bytes = static_cast<std::size_t>(one.place.bytes);
+    const auto write = [&](const void* from) {
+      return H5Dwrite_chunk(dataset_.id(), H5P_DEFAULT, one.place.skipped, corner.data(), bytes,
+                            from) >= 0;
+    };
+    // The driver looks at no byte of this.
+    const std::byte nothing{};
+    writing_.give_data_place(one.place.offset);
+    const bool written = write(&nothing);
+    if (writing_.take_data_place() && written) return {};
+    if (!written) return failed(array, one.chunk);
+    // The chunk was in the file before and stays where it was, or goes where another one was.
+    std::vector<std::byte> moved(bytes);
+    const auto file = File::open(path_, {});
+    if (!file) return file.error();
+    const Slice slice{moved.data(), one.place.bytes};
+    std::int64_t count = 0;
+    std::int64_t calls = 0;
+    Status read = read_slices(file.value(), {&slice, 1}, one.place.offset, count, calls);
+    if (!read.ok()) return read;
+    return count == one.place.bytes && write(moved.data()) ? Status() : failed(array, one.chunk);
+  }
+
+ private:
+  [[nodiscard]] Status failed(const StoredArray& array, std::int64_t chunk) const {
+    return hdf5_failure(fmt::format("enter chunk {} of \"{}\"", chunk, array.description.name),
+                        path_, ErrorCode::io);
+  }
+
+  hid_t file_;
+  Hdf5Writing& writing_;
+  const std::string& path_;
+  const FileMap& map_;
+  Hdf5Handle dataset_;
+  std::int64_t number_ = -1;
+};
+
+// A file is at least as long as its header says.
+Status lengthen(const std::string& path, std::int64_t bytes) {
+  auto file = File::open(path, {.read = true, .write = true});
+  if (!file) return file.error();
+  struct stat information {};
+  if (::fstat(file.value().descriptor(), &information) != 0 ||
+      (information.st_size < bytes && ::ftruncate(file.value().descriptor(), bytes) != 0)) {
+    return system_failure("ftruncate", path, bytes, errno);
+  }
+  return file.value().close();
+}
+
+}  // namespace
+
+Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room,
+                                       std::int64_t steps, std::span<const WrittenChunk> chunks) {
+  const bool unpublished =
+      std::any_of(room.update.changes.begin(), room.update.changes.end(),
+                  [](const HeaderChange& one) { return std::holds_alternative<Publication>(one); });
+  const std::string place = unpublished ? incomplete_path(path) : committed_path(path);
+  // A file without its name may change at once: nobody reads it.
+  Hdf5Writing writing(
+      unpublished ? Hdf5Writing::Writes::reach_the_file : Hdf5Writing::Writes::are_caught, 1);
+  const Hdf5Handle access = writing.access();
+  Hdf5Handle file(H5Fopen(place.c_str(), H5F_ACC_RDWR, access.id()));
+  if (!file.ok()) return hdf5_failure("open the file", place, ErrorCode::io);
+  const std::int64_t committed = writing.end();
+  if (!unpublished) {
+    // As when room was made, so that everything is where it was then.
+    Status extended = extend_hdf5_arrays(file.id(), writing, place, steps);
+    if (!extended.ok()) return extended.error();
+  }
+  writing.set_end(std::max(writing.end(), end_of(chunks)));
+  {
+    Entering entering(file.id(), writing, place, room.map);
+    for (const WrittenChunk& one : chunks) {
+      if (Status entered = entering.enter(one); !entered.ok()) return entered.error();
+    }
+  }
+  if (!file.close()) return hdf5_failure("close the file", place, ErrorCode::io);
+  if (unpublished) return room.update;
+  auto changes = hdf5_header_changes(writing.caught(), place, committed);
+  if (!changes) return changes.error();
+  changes.value().emplace_back(FileEnd{writing.end()});
+  // By a byte more, which tells that the commit has not come to its end.
+  if (Status longer = lengthen(place, writing.end() + 1); !longer.ok()) return longer.error();
+  return HeaderUpdate{.made = {""}, .changes = std::move(changes).value()};
+}
+
+}  // namespace weir::storage

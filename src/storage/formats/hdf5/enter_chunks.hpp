@@ -1,0 +1,18 @@
+// Chunks that were written somewhere in a file become those of its datasets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "storage/formats/format.hpp"
+
+namespace weir::storage {
+
+// Format::enter_chunks(): the library writes the chunks, and the driver lets it believe that it
+// found their places and wrote their bytes.
+[[nodiscard]] Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room,
+                                                     std::int64_t steps,
+                                                     std::span<const WrittenChunk> chunks);
+
+}  // namespace weir::storage
