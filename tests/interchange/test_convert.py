@@ -171,7 +171,8 @@ def test_an_interrupted_command_leaves_nothing(tmp_path: Path) -> None:
     group.create_array("large", shape=(4000, 1000, 1000), dtype="f8", chunks=(1, 1000, 1000),
                        compressors=None)  # fmt: skip
     command = [sys.executable, "-m", "weir.cli", "convert", source, tmp_path / "target.zarr"]
-    with subprocess.Popen([*command, "--chunks", "1,10,10"], stderr=subprocess.PIPE) as running:
+    command += ["--chunks", "1,100,100", "--memory", "8", "--workers", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
         end = time.monotonic() + 60
         while not (tmp_path / "target.zarr.incomplete" / "large").exists():
             assert time.monotonic() < end
