@@ -111,7 +111,11 @@ typedef struct weir_session_options {
   int64_t stripe_bytes;    /* that lie together on one target (Lustre: lfs getstripe -S) */
   int64_t lock_bytes;      /* of a file that one node at a time may write (GPFS: its block size) */
   int64_t targets;         /* that hold parts of one file (Lustre: lfs getstripe -c) */
-  uint64_t reserved[5];
+  const char* engine; /* what moves bytes between buffers and files: "automatic" (the cheapest, for
+                         each request), "posix", "io_uring" (many transfers in flight; refused where
+                         a rank's kernel has it not), "direct-io" (whole pages of long transfers
+                         past the page cache), "mpi-io". Null: automatic. */
+  uint64_t reserved[4];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator), which Weir duplicates: its
@@ -146,7 +150,9 @@ typedef struct weir_figures {
   int64_t bytes_fetched; /* read from files by this rank */
   int64_t bytes_sent;    /* in messages by this rank */
   int64_t storage_calls;
-  uint64_t reserved[4];
+  int32_t engine; /* 1 posix, 2 io_uring, 3 direct-io, 4 mpi-io */
+  int32_t reserved_flags;
+  uint64_t reserved[3];
 } weir_figures;
 
 /* Local. Refused before the first request has ended. */

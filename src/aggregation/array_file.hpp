@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregation/collective.hpp"
+#include "aggregation/engines/engine_set.hpp"
 #include "aggregation/step_image.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/stored_files.hpp"
@@ -33,12 +34,12 @@ struct ArrayOrigin {
 
 class OpenArray final : public ArrayFile {
  public:
-  OpenArray(ArrayOrigin origin, storage::ExtentMap map, std::shared_ptr<storage::OpenFiles> open)
+  OpenArray(ArrayOrigin origin, storage::ExtentMap map, std::shared_ptr<EngineSet> engines)
       : origin_(std::move(origin)),
         map_(std::move(map)),
-        open_(std::move(open)),
+        engines_(std::move(engines)),
         shape_(origin_.grows ? step_shape(map_.shape) : map_.shape),
-        files_(map_.files, origin_.writable, open_) {}
+        engine_files_(plan::engine_count) {}
 
   [[nodiscard]] const array::Shape& shape() const override { return shape_; }
   [[nodiscard]] const array::ElementType& type() const override { return map_.type; }
@@ -49,7 +50,20 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] const ArrayOrigin& origin() const { return origin_; }
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
-  [[nodiscard]] storage::StoredFiles& files() { return files_; }
+  // By the engine that was taken last.
+  void use_engine(plan::Engine engine) { engine_ = engine; }
+  [[nodiscard]] storage::StoredFiles& files() {
+    auto& files = engine_files_.at(static_cast<std::size_t>(engine_));
+    if (!files) files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
+    return *files;
+  }
+  // What this rank wrote is durable, by whichever engine.
+  Status sync() {
+    return for_each_files([](storage::StoredFiles& files) { return files.sync(); });
+  }
+  Status close_files() {
+    return for_each_files([](storage::StoredFiles& files) { return files.close(); });
+  }
   // What a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const {
     return map_.byte_order == storage::ByteOrder::little
@@ -61,7 +75,7 @@ class OpenArray final : public ArrayFile {
   // OpenFiles knows it.
   void set_map(storage::ExtentMap map) {
     if (!(map.files == map_.files)) {
-      files_ = storage::StoredFiles(map.files, origin_.writable, open_);
+      for (auto& files : engine_files_) files.reset();
     }
     map_ = std::move(map);
     image_.reset();
@@ -96,11 +110,24 @@ class OpenArray final : public ArrayFile {
   void set_closed() { closed_ = true; }
 
  private:
+  // The first error; whatever it is, all are seen to.
+  template <typename Do>
+  Status for_each_files(const Do& act) {
+    Status first;
+    for (auto& files : engine_files_) {
+      if (!files) continue;
+      Status done = act(*files);
+      if (first.ok()) first = std::move(done);
+    }
+    return first;
+  }
+
   ArrayOrigin origin_;
   storage::ExtentMap map_;
-  std::shared_ptr<storage::OpenFiles> open_;
+  std::shared_ptr<EngineSet> engines_;
+  plan::Engine engine_ = plan::Engine::posix;
   array::Shape shape_;
-  storage::StoredFiles files_;
+  std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of those that were used
   std::optional<std::int64_t> step_;
   std::string refusal_;
   std::optional<StepImage> image_;

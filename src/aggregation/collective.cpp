@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,10 @@ namespace weir::aggregation {
 
 std::string_view name_of(const std::optional<plan::Strategy>& strategy) {
   return strategy ? plan::name_of(*strategy) : "automatic";
+}
+
+std::string_view name_of(const std::optional<plan::Engine>& engine) {
+  return engine ? plan::name_of(*engine) : "automatic";
 }
 
 namespace {
@@ -65,12 +70,29 @@ std::string text_of(const plan::FileRates& rates) {
 
 // What plans depend on must be alike on all ranks, or they would not make the same.
 std::string text_of(const plan::PlatformRates& rates, const topology::FileTargets& targets) {
-  return fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", rates.core_copy_bytes_per_second,
-      rates.node_copy_bytes_per_second, rates.copy_run_seconds, rates.cores_per_node,
-      text_of(rates.write), text_of(rates.read), rates.cached_bytes, rates.shared_block_seconds,
-      rates.link_bytes_per_second, rates.message_seconds, rates.piece_seconds, rates.overlap,
-      rates.early_arrivals, targets.count, targets.stripe_bytes, targets.lock_bytes);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+                     rates.core_copy_bytes_per_second, rates.node_copy_bytes_per_second,
+                     rates.copy_run_seconds, rates.cores_per_node, text_of(rates.write),
+                     text_of(rates.read), text_of(rates.direct_write), text_of(rates.direct_read),
+                     rates.uring_write_seconds, rates.uring_read_seconds, rates.mpi_io_seconds,
+                     rates.cached_bytes, rates.shared_block_seconds, rates.link_bytes_per_second,
+                     rates.message_seconds, rates.piece_seconds, rates.overlap,
+                     rates.early_arrivals, targets.count, targets.stripe_bytes, targets.lock_bytes);
+}
+
+// Which engines all ranks have. After a missed deadline the communicator must not be used.
+Status share_engines(CollectiveState& state, double deadline, plan::Engines& engines) {
+  KeptUntilDone<std::array<unsigned, 2>> masks;
+  (*masks)[0] = state.engines->available().bits();
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&(*masks)[0], &(*masks)[1], 1, MPI_UNSIGNED, MPI_BAND, state.communicator,
+                 &request);
+  if (Status done = wait_for(request, deadline, "which engines the ranks have"); !done.ok()) {
+    masks.keep_for_good();
+    return done;
+  }
+  engines = plan::Engines((*masks)[1]);
+  return {};
 }
 
 class Implementation final : public Collective {
@@ -197,7 +219,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray&
                                               .writable = writable,
                                               .number = ++state_.arrays,
                                               .targets = targets.value()},
-                                  storage::extent_map_of(array, path), state_.open_files);
+                                  storage::extent_map_of(array, path), state_.engines);
   return file;
 }
 
@@ -221,7 +243,7 @@ Status Implementation::sync(ArrayFile& file) {
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "sync");
   fingerprint.add(Argument::files, open.number());
-  return agree_on(state_, open.files().sync(), fingerprint);
+  return agree_on(state_, open.sync(), fingerprint);
 }
 
 Status Implementation::close(ArrayFile& file) {
@@ -231,7 +253,7 @@ Status Implementation::close(ArrayFile& file) {
   fingerprint.add(Argument::call, "close");
   fingerprint.add(Argument::files, open.number());
   open.set_closed();
-  return agree_on(state_, open.files().close(), fingerprint);
+  return agree_on(state_, open.close_files(), fingerprint);
 }
 
 }  // namespace
@@ -261,11 +283,16 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   fingerprint.add(Argument::call, "create a Collective");
   fingerprint.add(
       Argument::settings,
-      fmt::format("{} {} {} {} {} {} {}", name_of(settings.strategy), settings.aggregators,
-                  settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
-                  settings.ranks_per_node, settings.alignment_bytes));
+      fmt::format("{} {} {} {} {} {} {} {}", name_of(settings.strategy), name_of(settings.engine),
+                  settings.aggregators, settings.buffer_bytes, settings.buffers,
+                  settings.deadline_seconds, settings.ranks_per_node, settings.alignment_bytes));
   fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
+  if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   Status agreed = agree(state.communicator, possible, fingerprint, deadline);
+  if (agreed.ok() && !settings.engine) {
+    agreed = share_engines(state, deadline, chosen.engines);
+    if (!agreed.ok()) return agreed.error();
+  }
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
     Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
@@ -283,6 +310,14 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     return agreed.error();
   }
   chosen.aggregators = state.group->holders_per_node();
+  if (state.group->own_holder() >= 0) {
+    std::vector<std::span<std::byte>> buffers;
+    for (std::int64_t number = 0; number < chosen.buffers; ++number) {
+      buffers.emplace_back(state.group->buffer(state.group->own_holder(), number),
+                           static_cast<std::size_t>(chosen.buffer_bytes));
+    }
+    state.engines->expect_memory(std::move(buffers));
+  }
   state.planner = std::make_unique<plan::Planner>(state.group->topology(), chosen.targets,
                                                   chosen.rates, state.rank);
   std::unique_ptr<Collective> collective = std::make_unique<Implementation>(std::move(state));

@@ -26,6 +26,7 @@
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
+#include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
@@ -36,16 +37,20 @@
 
 namespace weir::aggregation {
 
-// As settings spell them: "automatic" for nothing, else as plan::name_of(Strategy) does.
+// As settings spell them: "automatic" for nothing, else as plan::name_of() does.
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Strategy>& strategy);
+[[nodiscard]] std::string_view name_of(const std::optional<plan::Engine>& engine);
 
 // Zero and default values stand for "choose". The same on every rank.
 struct CollectiveSettings {
   std::optional<plan::Strategy> strategy;  // nothing: by price, for each request
-  std::int64_t aggregators = 0;            // per node
-  std::int64_t buffer_bytes = 0;           // of one buffer; at least one element
-  std::int64_t buffers = 0;     // per aggregator, at least 2: one fills while another is written
-  double deadline_seconds = 0;  // of any one wait; 0 stands for 600
+  std::optional<plan::Engine> engine;      // the same; fails where a rank has not got it
+  // Filled in: those that every rank has, and prices are asked for.
+  plan::Engines engines = plan::Engines::only(plan::Engine::posix);
+  std::int64_t aggregators = 0;   // per node
+  std::int64_t buffer_bytes = 0;  // of one buffer; at least one element
+  std::int64_t buffers = 0;       // per aggregator, at least 2: one fills while another is written
+  double deadline_seconds = 0;    // of any one wait; 0 stands for 600
   // Treats this many consecutive ranks as a node, 0 the ranks that share memory: so that what
   // happens between nodes can be tried on one. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
@@ -60,6 +65,7 @@ struct CollectiveSettings {
 // Where a call's time went on this rank, and what it moved.
 struct CollectiveFigures {
   plan::Strategy strategy = plan::Strategy::direct;  // the one that was taken
+  plan::Engine engine = plan::Engine::posix;         // the same
   std::int64_t aggregators = 0;                      // over all nodes; for direct, the ranks
   bool plan_reused = false;  // planned for an earlier request, so not planned again
   std::int64_t plan_ns = 0;

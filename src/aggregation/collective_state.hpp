@@ -10,10 +10,10 @@
 
 #include "aggregation/call_fingerprint.hpp"
 #include "aggregation/collective.hpp"
+#include "aggregation/engines/engine_set.hpp"
 #include "aggregation/node_group.hpp"
 #include "aggregation/store_choice.hpp"
 #include "plan/planner.hpp"
-#include "storage/open_files.hpp"
 
 namespace weir::aggregation {
 
@@ -24,8 +24,7 @@ struct CollectiveState {
   CollectiveSettings settings;
   std::unique_ptr<NodeGroup> group;
   std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
-  std::shared_ptr<storage::OpenFiles> open_files =
-      std::make_shared<storage::OpenFiles>(storage::make_posix_engine());
+  std::shared_ptr<EngineSet> engines = std::make_shared<EngineSet>();
   StoreChoices stores;
   std::uint64_t arrays = 0;          // opened so far: numbers them, alike on all ranks
   std::int64_t requests = 0;         // agreed on so far, the same on every rank

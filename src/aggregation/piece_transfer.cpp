@@ -72,7 +72,7 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
 }
 
 bool PieceTransfer::is_full() const {
-  if (!part_->file->files().engine().abilities().several_at_once) return true;
+  if (!part_->file->files().gains_from_batches(context_.writing())) return true;
   return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
 }
 
@@ -121,7 +121,7 @@ Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
 Status PieceTransfer::add_extent(const plan::FileExtent& extent, std::byte* buffer) {
   std::byte* const data = buffer + extent.buffer_offset;
   const bool in_parts = swapped_ > 1 && extent.bytes > swapped_at_once &&
-                        !part_->file->files().engine().abilities().several_at_once;
+                        !part_->file->files().gains_from_batches(context_.writing());
   if (!in_parts) {
     if (context_.writing()) swap(data, extent.bytes);
     add_range(extent.file, extent.offset, data, extent.bytes);

@@ -135,6 +135,7 @@ Result<std::shared_ptr<const plan::Plan>> CollectiveRequest::planned() {
   if (!planned) return planned.error();
   figures_.plan_reused = state_.planner->cache().hits() > hits;
   figures_.strategy = planned.value()->choice.parameters().strategy;
+  figures_.engine = planned.value()->choice.engine();
   const plan::Plan& plan = *planned.value()->plan;
   figures_.aggregators =
       figures_.strategy == plan::Strategy::direct
@@ -167,6 +168,7 @@ void CollectiveRequest::start_moving() {
           checked_[array].file->type().bytes();
     }
   }
+  for (const RequestedPart& one : checked_) one.file->use_engine(figures_.engine);
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
                       .plan = plan.value(),
@@ -190,7 +192,7 @@ Status CollectiveRequest::moved_durably() {
   if (!writing()) return status;
   for (const RequestedPart& one : checked_) {
     if (!status.ok()) break;
-    if (one.file->origin().sync_each) status = one.file->files().sync();
+    if (one.file->origin().sync_each) status = one.file->sync();
   }
   return status;
 }

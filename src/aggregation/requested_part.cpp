@@ -59,6 +59,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
                                                           plan::Direction direction) {
   plan::Overrides overrides;
   overrides.strategy = settings.strategy;
+  overrides.engines = settings.engine ? plan::Engines::only(*settings.engine) : settings.engines;
   overrides.aggregators_per_node = settings.aggregators;
   overrides.buffer_bytes = settings.buffer_bytes;
   if (settings.alignment_bytes > 0) overrides.alignment = settings.alignment_bytes;

@@ -148,7 +148,7 @@ Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) 
                     .sync_each = settings_.durability == storage::StepDurability::operation,
                     .number = ++state.arrays,
                     .targets = targets.value()},
-        one.map, state.open_files));
+        one.map, state.engines));
   }
   return {};
 }
@@ -261,7 +261,7 @@ Status StepFile::begin_step(CollectiveState& state) {
 Status StepFile::written_durably() {
   if (settings_.durability == storage::StepDurability::none) return {};
   for (const auto& one : arrays_) {
-    if (Status synced = one->files().sync(); !synced.ok()) return synced;
+    if (Status synced = one->sync(); !synced.ok()) return synced;
   }
   return {};
 }
@@ -297,7 +297,7 @@ Status StepFile::end_step(CollectiveState& state) {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       storage::ExtentMap& map = map_.arrays[i].map;
       // Descriptors know the files, but others will be asked for them by their new names.
-      if (Status closed = arrays_[i]->files().close(); !closed.ok()) return closed;
+      if (Status closed = arrays_[i]->close_files(); !closed.ok()) return closed;
       map.files = storage::committed_files(path_, map.files);
       arrays_[i]->set_map(map);
     }
@@ -317,7 +317,7 @@ Status StepFile::close(CollectiveState& state) {
   }
   for (const auto& one : arrays_) {
     one->set_closed();
-    Status closed = one->files().close();
+    Status closed = one->close_files();
     if (first.ok()) first = std::move(closed);
   }
   return agree_on(state, first, fingerprint("close a file"));

@@ -25,18 +25,32 @@ constexpr std::int64_t largest_block = std::int64_t{1} << 40;
 constexpr std::int64_t most_targets = 1 << 20;
 
 Outcome read_strategy(const char* name, std::optional<plan::Strategy>& strategy) {
-  if (name == nullptr || name == aggregation::name_of(std::nullopt)) return {};
+  if (name == nullptr || name == aggregation::name_of(std::optional<plan::Strategy>())) return {};
   auto known = plan::parse_strategy(name);
   if (known) {
     strategy = known.value();
     return {};
   }
-  std::string names(aggregation::name_of(std::nullopt));
+  std::string names(aggregation::name_of(std::optional<plan::Strategy>()));
   for (const plan::Strategy one : plan::all_strategies) {
     names += fmt::format(", {}", plan::name_of(one));
   }
   return bad_argument(fmt::format("options.strategy is '{}': give one of {}", name, names));
 }
+
+Outcome read_engine(const char* name, std::optional<plan::Engine>& engine) {
+  if (name == nullptr || name == aggregation::name_of(std::optional<plan::Engine>())) return {};
+  auto known = plan::parse_engine(name);
+  if (known) {
+    engine = known.value();
+    return {};
+  }
+  return bad_argument(fmt::format(
+      "options.engine is '{}': give one of automatic, posix, io_uring, direct-io, mpi-io", name));
+}
+
+// What weir_figures has for an engine.
+std::int32_t number_of(plan::Engine engine) { return static_cast<std::int32_t>(engine) + 1; }
 
 // What weir_figures has for a strategy.
 std::int32_t number_of(plan::Strategy strategy) {
@@ -107,7 +121,8 @@ Outcome read_options(const weir_session_options& options, CollectiveSettings& se
         "options.buffers is 1: give at least 2, one to fill while another is "
         "written");
   }
-  return read_strategy(options.strategy, settings.strategy);
+  auto known = read_strategy(options.strategy, settings.strategy);
+  return known.ok() ? read_engine(options.engine, settings.engine) : known;
 }
 
 // MPI can be called, and the communicator be used for a session.
@@ -147,11 +162,11 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
         fmt::format(
             "weir_session_open(deadline_seconds {}, strategy {}, aggregators {}, "
             "buffer_bytes {}, buffers {}, ranks_per_node {}, platform {}, alignment_bytes {}, "
-            "stripe_bytes {}, lock_bytes {}, targets {})",
+            "stripe_bytes {}, lock_bytes {}, targets {}, engine {})",
             settings.deadline_seconds, aggregation::name_of(settings.strategy),
             settings.aggregators, settings.buffer_bytes, settings.buffers, settings.ranks_per_node,
             quoted(platform), storage.alignment_bytes, storage.stripe_bytes, storage.lock_bytes,
-            storage.targets),
+            storage.targets, aggregation::name_of(settings.engine)),
         prepared, [&]() -> Outcome {
           auto read = read_platform(session->ranks, platform, session->platform);
           if (!read.ok()) return read;
@@ -254,6 +269,7 @@ int weir_session_figures(const weir_session* session, weir_figures* figures) {
     figures->bytes_fetched = measured.bytes_fetched;
     figures->bytes_sent = measured.bytes_sent;
     figures->storage_calls = measured.storage_calls;
+    figures->engine = weir::capi::number_of(measured.engine);
     return {};
   });
 }

@@ -20,7 +20,8 @@ module weir_bindings
     integer(c_int64_t) :: stripe_bytes = 0
     integer(c_int64_t) :: lock_bytes = 0
     integer(c_int64_t) :: targets = 0
-    integer(c_int64_t) :: reserved(5) = 0
+    type(c_ptr) :: engine = c_null_ptr
+    integer(c_int64_t) :: reserved(4) = 0
   end type
 
   type, bind(C), public :: distribution_options_in_c
@@ -85,7 +86,9 @@ module weir_bindings
     integer(c_int64_t) :: bytes_fetched = 0
     integer(c_int64_t) :: bytes_sent = 0
     integer(c_int64_t) :: storage_calls = 0
-    integer(c_int64_t) :: reserved(4) = 0
+    integer(c_int32_t) :: engine = 0       ! 1 posix, 2 io_uring, 3 direct-io, 4 mpi-io
+    integer(c_int32_t) :: reserved_flags = 0
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   public :: c_array_close, c_array_create, c_array_dimensions, c_array_element_bytes

@@ -28,6 +28,8 @@ module weir_sessions
     integer(int64) :: stripe_bytes = 0
     integer(int64) :: lock_bytes = 0
     integer(int64) :: targets = 0
+    character(len=:), allocatable :: engine          ! 'automatic', 'posix', 'io_uring', 'direct-io',
+                                                     ! 'mpi-io'
   end type
 
   ! Handles are copied by assignment; they end by `close`, not with the variable.
@@ -88,7 +90,7 @@ contains
     integer, intent(in) :: communicator
     type(weir_session_options), intent(in) :: options
     integer, intent(out), optional :: status
-    character(kind=c_char, len=:), allocatable, target :: strategy, platform
+    character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine
     type(session_options_in_c) :: in_c
     in_c%deadline_seconds = options%deadline_seconds
     in_c%aggregators = options%aggregators
@@ -106,6 +108,10 @@ contains
     if (allocated(options%platform)) then
       platform = with_null(options%platform)
       in_c%platform = c_loc(platform)
+    end if
+    if (allocated(options%engine)) then
+      engine = with_null(options%engine)
+      in_c%engine = c_loc(engine)
     end if
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine

@@ -280,9 +280,10 @@ TEST_F(Refusal, SessionOptions) {
   const std::vector<Case> cases = {
       {"deadline", open([](auto& o) { o.deadline_seconds = -1; }), "deadline_seconds is -1"},
       {"strategy", open([](auto& o) { o.strategy = "best"; }), "strategy is 'best'"},
+      {"engine", open([](auto& o) { o.engine = "fast"; }), "engine is 'fast'"},
       {"aggregators", open([](auto& o) { o.aggregators = -2; }), "aggregators is -2"},
       {"buffers", open([](auto& o) { o.buffers = 1; }), "buffers is 1"},
-      {"reserved", open([](auto& o) { o.reserved[4] = 1; }), "reserved"},
+      {"reserved", open([](auto& o) { o.reserved[3] = 1; }), "reserved"},
       {"stripe", open([](auto& o) { o.stripe_bytes = -4; }), "stripe_bytes is -4"},
       {"alignment", open([](auto& o) { o.alignment_bytes = INT64_MAX; }),
        "alignment_bytes is 9223372036854775807: give 0 for what Weir chooses, or at most"},

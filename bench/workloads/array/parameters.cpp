@@ -119,6 +119,7 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
   };
   if (!is_weir(api)) {
     if (options.strategy != "automatic") return only_weir("--strategy");
+    if (options.engine != "automatic") return only_weir("--engine");
     if (options.explain) return only_weir("--explain");
     if (options.buffers != 0) return only_weir("--buffers");
   }
@@ -278,6 +279,7 @@ Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
   options.buffer_bytes = settings.integer("buffer");
   options.buffers = settings.integer("buffers");
   options.strategy = settings.text("strategy");
+  options.engine = settings.text("engine");
   options.explain = settings.flag("explain");
   options.layout = settings.text("layout");
   options.column_major = settings.text("file-order") == "column-major";

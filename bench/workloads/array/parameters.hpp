@@ -49,6 +49,7 @@ struct Options {
   std::int64_t buffers = 0;                  // per aggregator; 0: the interface decides
   std::optional<array::Indices> chunk = {};  // extents; nothing: not chunked
   std::string strategy = "automatic";
+  std::string engine = "automatic";
   bool explain = false;  // print it
   std::string layout = "shared";
   bool column_major = false;  // of the file

@@ -37,6 +37,7 @@ class Session final : public Kept {
     weir_session_options options = {};
     options.deadline_seconds = request.job.deadline_seconds;
     options.strategy = request.options.strategy.c_str();
+    options.engine = request.options.engine.c_str();
     options.aggregators = request.options.aggregators;
     options.buffer_bytes = request.options.buffer_bytes;
     options.buffers = request.options.buffers;

@@ -29,7 +29,8 @@ class SessionOptions(ctypes.Structure):
         ("stripe_bytes", c_int64),
         ("lock_bytes", c_int64),
         ("targets", c_int64),
-        ("reserved", c_uint64 * 5),
+        ("engine", c_char_p),
+        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -49,7 +50,9 @@ class Figures(ctypes.Structure):
         ("bytes_fetched", c_int64),
         ("bytes_sent", c_int64),
         ("storage_calls", c_int64),
-        ("reserved", c_uint64 * 4),
+        ("engine", c_int32),
+        ("reserved_flags", c_int32),
+        ("reserved", c_uint64 * 3),
     ]
 
 

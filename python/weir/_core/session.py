@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FILES = {"shared": 0, "per aggregator": 1, "per rank": 2}
 DIRECTIONS = {"write": 0, "read": 1}
 ORDERS = {"C": ROW_MAJOR, "F": COLUMN_MAJOR}
+ENGINES = {1: "posix", 2: "io_uring", 3: "direct-io", 4: "mpi-io"}
 STRATEGIES = {1: "direct", 2: "node", 3: "two-phase", 4: "server-directed"}
 
 Order: TypeAlias = Literal["C", "F"]
@@ -156,6 +157,7 @@ class Session:
         stripe_bytes: int = 0,
         lock_bytes: int = 0,
         targets: int = 0,
+        engine: str | None = None,
     ) -> None:
         options = c.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -169,6 +171,7 @@ class Session:
             stripe_bytes=stripe_bytes,
             lock_bytes=lock_bytes,
             targets=targets,
+            engine=engine.encode() if engine is not None else None,
         )
         self.handle = c_void_p()
         mpi_communicator = communicator_for_c(communicator)
@@ -399,6 +402,7 @@ class Session:
         names = [field[0] for field in c.Figures._fields_ if not field[0].startswith("reserved")]
         found: dict[str, int | str] = {name: getattr(figures, name) for name in names}
         found["strategy"] = STRATEGIES.get(figures.strategy, "automatic")
+        found["engine"] = ENGINES.get(figures.engine, "automatic")
         return found
 
 

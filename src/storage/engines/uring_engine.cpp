@@ -68,17 +68,22 @@ class Ring {
     used_[static_cast<std::size_t>(number)] = false;
   }
 
-  void register_memory(std::span<const std::span<std::byte>> areas) {
+  void expect_memory(std::span<const std::span<std::byte>> areas) {
     if (!areas_.empty()) (void)io_uring_unregister_buffers(&ring_);
     areas_.clear();
-    for (std::span<std::byte> area : areas) {
+    expected_.assign(areas.begin(), areas.end());
+  }
+  // Only now, as the kernel then keeps hold of the pages.
+  void register_memory() {
+    if (expected_.empty()) return;
+    for (std::span<std::byte> area : expected_) {
       while (!area.empty()) {
         const std::size_t bytes = std::min(area.size(), most_registered_bytes);
         areas_.push_back({area.data(), bytes});
         area = area.subspan(bytes);
       }
     }
-    if (areas_.empty()) return;
+    expected_.clear();
     const auto count = static_cast<unsigned>(areas_.size());
     if (io_uring_register_buffers(&ring_, areas_.data(), count) != 0) areas_.clear();
   }
@@ -101,6 +106,7 @@ class Ring {
   bool open_ = false;
   bool registers_files_ = false;
   std::array<bool, most_registered_files> used_{};
+  std::vector<std::span<std::byte>> expected_;  // not registered yet
   std::vector<iovec> areas_;
 };
 
@@ -183,7 +189,7 @@ class UringEngine final : public Engine {
   }
 
   void expect_memory(std::span<const std::span<std::byte>> areas) override {
-    ring_->register_memory(areas);
+    ring_->expect_memory(areas);
   }
 
  private:
@@ -234,6 +240,7 @@ class UringEngine final : public Engine {
   }
 
   Status move(bool writing, std::span<const FileRange> ranges, FileTraffic& traffic) {
+    ring_->register_memory();
     RangeParts parts(ranges, bytes_per_part);
     const auto begin_next = [&] {
       Slot* const slot = take_slot();

@@ -1,0 +1,66 @@
+#include "aggregation/engines/engine_set.hpp"
+
+#include <utility>
+
+#include "aggregation/engines/mpiio_engine.hpp"
+#include "storage/engines/engine.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+Result<std::unique_ptr<storage::Engine>> engine_of(plan::Engine engine) {
+  switch (engine) {
+    case plan::Engine::uring:
+      return storage::make_uring_engine();
+    case plan::Engine::direct: {
+      // Storage itself is kept busy by many transfers in flight, where the kernel offers them.
+      auto base = storage::make_uring_engine();
+      return storage::make_direct_engine(base ? std::move(base).value()
+                                              : storage::make_posix_engine());
+    }
+    case plan::Engine::mpi_io:
+      return make_mpiio_engine();
+    case plan::Engine::posix:
+      break;
+  }
+  return storage::make_posix_engine();
+}
+
+}  // namespace
+
+EngineSet::EngineSet() { (void)make(plan::Engine::posix); }
+
+Status EngineSet::make(plan::Engine engine) {
+  if (slot(engine) != nullptr) return {};
+  auto made = engine_of(engine);
+  if (!made) return made.error();
+  std::shared_ptr<storage::Engine> shared = std::move(made).value();
+  shared->expect_memory(areas_);
+  slot(engine) = std::make_shared<storage::OpenFiles>(std::move(shared));
+  return {};
+}
+
+Status EngineSet::check(plan::Engine engine) { return make(engine); }
+
+plan::Engines EngineSet::available() {
+  plan::Engines available;
+  for (const plan::Engine engine : plan::all_engines) {
+    // Only io_uring may be missing; the others are made when they are used.
+    if (engine != plan::Engine::uring || check(engine).ok()) available.add(engine);
+  }
+  return available;
+}
+
+const std::shared_ptr<storage::OpenFiles>& EngineSet::open_files(plan::Engine engine) {
+  (void)make(engine);
+  return slot(engine);
+}
+
+void EngineSet::expect_memory(std::vector<std::span<std::byte>> areas) {
+  areas_ = std::move(areas);
+  for (const OpenFiles& files : files_) {
+    if (files != nullptr) files->engine().expect_memory(areas_);
+  }
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,42 @@
+// The engines of one Collective on this rank, each with the files that it has open. Made when it is
+// first asked for, so that what is not used costs nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/status.hpp"
+#include "plan/engine.hpp"
+#include "storage/open_files.hpp"
+
+namespace weir::aggregation {
+
+class EngineSet {
+ public:
+  EngineSet();
+
+  // Whether this rank has the engine; the reason where it has not.
+  [[nodiscard]] Status check(plan::Engine engine);
+  // Those that it has.
+  [[nodiscard]] plan::Engines available();
+  // Of an engine that this rank has.
+  [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& open_files(plan::Engine engine);
+
+  // Memory that most transfers will come from and go to (Engine::expect_memory).
+  void expect_memory(std::vector<std::span<std::byte>> areas);
+
+ private:
+  using OpenFiles = std::shared_ptr<storage::OpenFiles>;
+  [[nodiscard]] OpenFiles& slot(plan::Engine engine) {
+    return files_.at(static_cast<std::size_t>(engine));
+  }
+  Status make(plan::Engine engine);
+
+  std::array<OpenFiles, plan::engine_count> files_;  // null: not made yet
+  std::vector<std::span<std::byte>> areas_;
+};
+
+}  // namespace weir::aggregation
