@@ -1,7 +1,10 @@
 // Storage that fails under the library: every rank gets the error of the rank that met it, with
 // rank, file and offset; what was written before is whole; the session goes on. The faults come
 // from a preloaded library (tests/failure/faulty_io.c), which these tests tell what to spoil.
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -217,6 +220,122 @@ TEST_F(OnRanks, AFullFileSystem) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
+
+// Steps of a file, by the engine that the environment names: the third does not fit, or its file
+// system is lost meanwhile.
+class BrokenSteps : public OnRanks {
+ protected:
+  void SetUp() override {
+    OnRanks::SetUp();
+    // NOLINTBEGIN(concurrency-mt-unsafe): the only thread
+    const char* const place = std::getenv("WEIR_TEST_FILE_SYSTEM");
+    const char* const engine = std::getenv("WEIR_TEST_ENGINE");
+    // NOLINTEND(concurrency-mt-unsafe)
+    if (place == nullptr || engine == nullptr) GTEST_SKIP() << "no file system to break";
+    place_ = place;
+    engine_ = engine;
+  }
+  [[nodiscard]] std::string name() const { return place_ + "/steps.nc"; }
+  [[nodiscard]] weir_session_options options() const {
+    weir_session_options options = {};
+    options.engine = engine_.c_str();
+    options.deadline_seconds = 60;
+    options.buffer_bytes = 256 << 10;
+    return options;
+  }
+  static std::vector<double> content_of_step(const Distribution& dealt, const Extents& shape,
+                                             int step) {
+    auto part = numbered_part<double>(dealt, shape);
+    for (double& one : part) one += 0.25 * step;
+    return part;
+  }
+  // Writes steps until one fails, with `before(step)` between; how many were committed.
+  template <typename Before>
+  int write_steps(const Before& before) {
+    Session session(MPI_COMM_WORLD, options());
+    weir_file_options as_cdf5 = {};
+    as_cdf5.format = "cdf5";
+    as_cdf5.durability = "step";
+    File file = session.create_file(name(), as_cdf5);
+    weir_define_options growing = {};
+    growing.steps = 1;
+    Array array = file.define<double>("a", shape_, growing);
+    const auto columns = session.distribution(shape_, "*, BLOCK");
+    for (int step = 0; step < 20; ++step) {
+      file.begin_step();
+      before(step);
+      const auto part = content_of_step(columns, shape_, step);
+      const int written = weir_write(array.get(), columns.get(), part.data());
+      if (written == WEIR_OK) {
+        file.end_step();
+        continue;
+      }
+      EXPECT_EQ(written, WEIR_E_IO);
+      expect_error_of_all();
+      EXPECT_NE(weir_file_step_end(file.get()), WEIR_OK);
+      EXPECT_THROW(file.close(), Failure);
+      return step;
+    }
+    ADD_FAILURE() << "nothing failed";
+    return -1;
+  }
+  // Every rank has the same line, which names rank, file and offset.
+  void expect_error_of_all() const {
+    const std::string mine = weir_last_error();
+    for (const std::string& part : {std::string("rank "), name(), std::string("offset ")}) {
+      EXPECT_NE(mine.find(part), std::string::npos) << mine;
+    }
+    std::string first = mine;
+    first.resize(2000);
+    MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    EXPECT_EQ(first.c_str(), mine);
+  }
+  void expect_steps(std::int64_t steps) const {
+    Session session(MPI_COMM_WORLD, options());
+    File file = session.open_file(name());
+    ASSERT_EQ(file.steps(), steps);
+    const auto rows = session.distribution(shape_, "BLOCK, *");
+    for (int step = 0; step < steps; ++step) {
+      file.select_step(step);
+      std::vector<double> part(rows.elements());
+      file.array("a").read(rows, part);
+      EXPECT_EQ(part, content_of_step(rows, shape_, step)) << "step " << step;
+    }
+    file.close();
+  }
+
+  const Extents shape_ = {128, 1000};  // of about 1 MB
+
+ private:
+  std::string place_;
+  std::string engine_;
+};
+
+TEST_F(BrokenSteps, AreNotInAFileForWhichThereIsNoRoom) {
+  const int steps = write_steps([](int) {});
+  ASSERT_GE(steps, 1);
+  EXPECT_NE(std::string(weir_last_error()).size(), 0U);
+  expect_steps(steps);
+}
+
+// Every call on a file system that was shut down fails, as on a device or a server that is gone.
+TEST_F(BrokenSteps, AreNotInAFileWhoseFileSystemIsLost) {
+  const int steps = write_steps([&](int step) {
+    if (step != 2) return;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_of_world() == 0) {
+      constexpr unsigned long shut_down = _IOR('X', 125, std::uint32_t);
+      const std::uint32_t without_flushing = 2;
+      const int folder = ::open(std::filesystem::path(name()).parent_path().c_str(), O_RDONLY);
+      EXPECT_EQ(::ioctl(folder, shut_down, &without_flushing), 0);
+      ::close(folder);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  });
+  EXPECT_EQ(steps, 2);
+}
+
+TEST_F(BrokenSteps, LeaveThoseBeforeThem) { expect_steps(2); }
 
 }  // namespace
 }  // namespace weir::test

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import pytest
 from failing_runs import BRIEF, BUILD, PATIENCE_SECONDS, assert_ended_cleanly, environment, run
 from failing_runs import launcher as mpi_launcher
 
+from conftest import mount
+
 ARRAYS_TEST = BUILD / "tests" / "arrays" / "arrays_test"
 # 2 x 2 blocks of 64 x 64, through buffers of 16 rows.
 ARRAY = ("array", "--api", "weir", "--shape", "128x128", "--buffer", "16k", *BRIEF)
+ENGINES = ("posix", "io_uring", "direct-io")
 WAYS = [("direct",), ("node", "--aggregators", "4"), ("two-phase", "--aggregators", "4")]
 
 
@@ -34,15 +38,12 @@ def test_a_call_that_never_returns(tmp_path: Path) -> None:
     assert failure.cause == "deadline"
 
 
-def test_a_full_file_system(tmp_path: Path, small_file_system: Path) -> None:
-    """Errors of the system, not injected ones: arrays_test writes more than there is room for."""
+def run_arrays_test(tmp_path: Path, name: str, folder: Path, **variables: str) -> None:
+    """One test of arrays_test, on files of its own in a folder."""
     done = subprocess.run(
-        [
-            *(*mpi_launcher(), "-n", "4", str(ARRAYS_TEST), str(small_file_system)),
-            "--gtest_filter=OnRanks.AFullFileSystem",
-        ],
+        [*(*mpi_launcher(), "-n", "4", str(ARRAYS_TEST), str(folder)), f"--gtest_filter={name}"],
         cwd=tmp_path,
-        env=environment({}),
+        env=environment(variables),
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,
@@ -51,3 +52,40 @@ def test_a_full_file_system(tmp_path: Path, small_file_system: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASSED" in done.stdout
     assert "SKIPPED" not in done.stdout
+
+
+def test_a_full_file_system(tmp_path: Path, small_file_system: Path) -> None:
+    """Errors of the system, not injected ones: arrays_test writes more than there is room for."""
+    run_arrays_test(tmp_path, "OnRanks.AFullFileSystem", small_file_system)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_full_file_system_in_a_step(tmp_path: Path, small_file_system: Path, engine: str) -> None:
+    """Steps are written until there is no room: those that were committed stay whole."""
+    run_arrays_test(
+        tmp_path,
+        "BrokenSteps.AreNotInAFileForWhichThereIsNoRoom",
+        tmp_path,
+        WEIR_TEST_FILE_SYSTEM=str(small_file_system),
+        WEIR_TEST_ENGINE=engine,
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_system_that_is_lost_in_a_step(tmp_path: Path, engine: str) -> None:
+    """It is shut down under an open file; mounted again, the steps before are there."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(32 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, capture_output=True)
+    point = tmp_path / "point"
+    point.mkdir()
+    variables = {"WEIR_TEST_FILE_SYSTEM": str(point), "WEIR_TEST_ENGINE": engine}
+    for name in ("AreNotInAFileWhoseFileSystemIsLost", "LeaveThoseBeforeThem"):
+        mount("-o", "loop", str(image), str(point))
+        try:
+            run_arrays_test(tmp_path, f"BrokenSteps.{name}", tmp_path, **variables)
+        finally:
+            subprocess.run(["umount", str(point)], check=True, capture_output=True)
