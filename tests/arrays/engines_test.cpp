@@ -47,48 +47,46 @@ TEST_F(Engines, ReadWhatOthersWroteUnderEveryStrategy) {
   }
   for (const char* const strategy : strategies) {
     for (std::size_t i = 0; i < there.size(); ++i) {
+      const std::string format = (i + (strategy[0] == 'd' ? 1 : 0)) % 2 == 0 ? "cdf5" : "hdf5";
+      SCOPED_TRACE(format + " by " + engines.at(there[i]) + ", " + strategy);
+      const std::string name = path("file");
       {
-        const std::string format = (i + (strategy[0] == 'd' ? 1 : 0)) % 2 == 0 ? "cdf5" : "hdf5";
-        SCOPED_TRACE(format + " by " + engines.at(there[i]) + ", " + strategy);
-        const std::string name = path("file");
-        {
-          Session session(MPI_COMM_WORLD, by(engines.at(there[i]), strategy));
-          weir_file_options options{};
-          options.format = format.c_str();
-          options.durability = "step";
-          File file = session.create_file(name, options);
-          weir_define_options growing{};
-          const std::array<std::int64_t, 2> chunk = {20, 400};
-          growing.steps = 1;
-          if (format == "hdf5") growing.chunks = chunk.data();
-          Array array = file.define<double>("a", shape_, growing);
-          const auto blocks = session.distribution(shape_, "BLOCK, BLOCK");
-          auto numbers = numbered_part<double>(blocks, shape_);
-          for (int step = 0; step < 2; ++step) {
-            file.begin_step();
-            array.write(blocks, numbers);
-            expect_engine(session, there[i]);
-            file.end_step();
-            for (double& number : numbers) number += 0.5;
-          }
-          file.close();
-        }
-        const std::size_t next = there[(i + 1) % there.size()];
-        Session session(MPI_COMM_WORLD, by(engines.at(next), strategy));
-        File file = session.open_file(name);
-        const auto columns = session.distribution(shape_, "*, CYCLIC(100)");
-        auto expected = numbered_part<double>(columns, shape_);
-        std::vector<double> part(expected.size());
-        Array array = file.array("a");
+        Session session(MPI_COMM_WORLD, by(engines.at(there[i]), strategy));
+        weir_file_options options{};
+        options.format = format.c_str();
+        options.durability = "step";
+        File file = session.create_file(name, options);
+        weir_define_options growing{};
+        const std::array<std::int64_t, 2> chunk = {20, 400};
+        growing.steps = 1;
+        if (format == "hdf5") growing.chunks = chunk.data();
+        Array array = file.define<double>("a", shape_, growing);
+        const auto blocks = session.distribution(shape_, "BLOCK, BLOCK");
+        auto numbers = numbered_part<double>(blocks, shape_);
         for (int step = 0; step < 2; ++step) {
-          file.select_step(step);
-          array.read(columns, part);
-          expect_engine(session, next);
-          ASSERT_EQ(part, expected) << "step " << step;
-          for (double& number : expected) number += 0.5;
+          file.begin_step();
+          array.write(blocks, numbers);
+          expect_engine(session, there[i]);
+          file.end_step();
+          for (double& number : numbers) number += 0.5;
         }
         file.close();
       }
+      const std::size_t next = there[(i + 1) % there.size()];
+      Session session(MPI_COMM_WORLD, by(engines.at(next), strategy));
+      File file = session.open_file(name);
+      const auto columns = session.distribution(shape_, "*, CYCLIC(100)");
+      auto expected = numbered_part<double>(columns, shape_);
+      std::vector<double> part(expected.size());
+      Array array = file.array("a");
+      for (int step = 0; step < 2; ++step) {
+        file.select_step(step);
+        array.read(columns, part);
+        expect_engine(session, next);
+        ASSERT_EQ(part, expected) << "step " << step;
+        for (double& number : expected) number += 0.5;
+      }
+      file.close();
     }
   }
 }
