@@ -127,7 +127,8 @@ int weir_files_create(const char* path, const char* format, const char* descript
                       weir_files** file);
 
 /* Writes elements, described as for weir_files_read(), into a file that is being made. Threads may
- * write disjoint elements at the same time. */
+ * write disjoint elements at the same time, but not of one compressed chunk or shard. Compressed
+ * chunks of HDF5 are written whole. */
 int weir_files_write(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
                      const int64_t* stride, const void* data, const int64_t* strides);
 

@@ -3,11 +3,13 @@
 
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "array/layout.hpp"
@@ -16,6 +18,8 @@
 #include "files/description_json.hpp"
 #include "files/version.hpp"
 #include "storage/check/unfinished.hpp"
+#include "storage/encoded/encoded_section.hpp"
+#include "storage/encoded/encoded_writer.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/header_update.hpp"
 #include "storage/formats/incomplete.hpp"
@@ -56,8 +60,14 @@ struct weir_files {
   std::string description;
   std::vector<std::string> type_names;
   DataFileCache data_files;
-  // Of a file that is being made, until it is committed.
+
+  // ---- Of a file that is being made, until it is committed ----
+
   std::optional<weir::storage::HeaderUpdate> unpublished;
+  std::mutex mutex;
+  // Where encoded chunks go whose places are a table, and those that are there.
+  std::int64_t free_from = -1;
+  std::vector<weir::storage::WrittenChunk> written;
 };
 
 namespace {
@@ -147,6 +157,44 @@ Result<Request> request_of(const StoredArray& stored, const int64_t* start, cons
   if (!memory) return memory.error();
   if (data == nullptr && !section.value().empty()) return weir::invalid_argument("data is null");
   return Request{section.value(), std::move(memory).value()};
+}
+
+// A chunk that was written in two parts would have two places, of which the last one counts.
+Status check_whole_chunks(const Section& section, const weir::storage::EncodedChunks& chunks) {
+  for (int d = 0; d < section.dimensions(); ++d) {
+    const std::int64_t chunk = chunks.grid.chunk_extents()[d];
+    const std::int64_t end = section.start[d] + section.count[d];
+    const bool whole = section.start[d] % chunk == 0 && section.stride[d] == 1 &&
+                       (end % chunk == 0 || end == chunks.grid.shape().extent(d));
+    if (!whole) {
+      return weir::invalid_argument(fmt::format(
+          "compressed chunks of this format are written whole: dimension {} has chunks of {}", d,
+          chunk));
+    }
+  }
+  return {};
+}
+
+// Encoded chunks whose places are told to the file's header when it is committed.
+Status write_to_table(weir_files& file, std::int64_t array, const Request& request,
+                      const void* data) {
+  const StoredArray& stored = file.map.arrays[static_cast<std::size_t>(array)];
+  if (Status whole = check_whole_chunks(request.section, *stored.map.encoded()); !whole.ok()) {
+    return whole;
+  }
+  weir::storage::EncodedWriter writer(
+      stored.map, file.data_files, false, [&](std::int64_t bytes) -> Result<std::int64_t> {
+        const std::lock_guard lock(file.mutex);
+        return std::exchange(file.free_from, file.free_from + bytes);
+      });
+  Status status = weir::storage::write_encoded_section(stored, request.section,
+                                                       static_cast<const std::byte*>(data),
+                                                       request.memory, file.data_files, writer);
+  if (!status.ok()) return status;
+  const std::lock_guard lock(file.mutex);
+  for (const auto& one : writer.take_written())
+    file.written.push_back({array, one.chunk, one.place});
+  return {};
 }
 
 Status check_place(weir_files** file) {
@@ -293,6 +341,7 @@ int weir_files_create(const char* path, const char* format, const char* descript
     auto made = std::make_unique<weir_files>(
         path, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
     made->unpublished = std::move(room.value().update);
+    made->free_from = room.value().free_from;
     *file = made.release();
     return {};
   });
@@ -306,6 +355,11 @@ int weir_files_write(weir_files* file, int64_t array, const int64_t* start, cons
     if (Status making = check_being_made(*file); !making.ok()) return making;
     const auto request = request_of(*stored, start, count, stride, data, strides);
     if (!request) return request.error();
+    const auto* const encoded = stored->map.encoded();
+    if (encoded != nullptr && !request.value().section.empty() &&
+        std::holds_alternative<weir::storage::EncodedTable>(encoded->places)) {
+      return write_to_table(*file, array, request.value(), data);
+    }
     return weir::storage::write_section(*stored, request.value().section,
                                         static_cast<const std::byte*>(data), request.value().memory,
                                         file->data_files);
@@ -317,6 +371,16 @@ int weir_files_commit(weir_files* file) {
   return reported([&]() -> Status {
     if (Status making = check_being_made(*file); !making.ok()) return making;
     if (Status durable = file->data_files.sync(); !durable.ok()) return durable;
+    if (!file->written.empty()) {
+      const auto format = weir::storage::find_format(file->format);
+      if (!format) return format.error();
+      const weir::storage::Room room{file->map, *file->unpublished, file->free_from};
+      auto entered = format.value()->enter_chunks(file->path, room, file->map.steps().value_or(1),
+                                                  file->written);
+      if (!entered) return entered.error();
+      file->unpublished = std::move(entered).value();
+      file->written.clear();
+    }
     Status committed =
         weir::storage::commit(file->path, *file->unpublished, weir::storage::StepDurability::step);
     if (committed.ok()) file->unpublished.reset();

@@ -100,17 +100,38 @@ def test_chunks_are_compressed(weir_files: dict[str, Path], tmp_path: Path) -> N
     target, again = tmp_path / "target.zarr", tmp_path / "again.zarr"
     names = ["density", "pressure", "chunked"]
     with weir.open(weir_files["hdf5"]) as source:
-        convert(source, target, layout=Layout({"density": (3, 4)}, codec="zstd:3"), arrays=names)
+        layout = Layout({"density": (3, 4)}, {"density": (6, 8)}, codec="zstd:3")
+        convert(source, target, layout=layout, arrays=names, workers=3, memory_bytes=500)
     with weir.open(target) as source:
         assert source.arrays["density"].codecs == "zstd:3"
         convert(source, again)
     for path in (target, again):
         group = zarr.open_group(path, mode="r")
         assert isinstance(group["density"].compressors[0], zarr.codecs.ZstdCodec)
+        assert group["density"].shards == (6, 8)
         with weir.open(path) as found, weir.open(weir_files["hdf5"]) as source:
             for name in names:
                 np.testing.assert_array_equal(group[name][...], source.arrays[name][...])
                 np.testing.assert_array_equal(found.arrays[name][1:], source.arrays[name][1:])
+
+
+@pytest.mark.parametrize("codec", ["zstd:1", "shuffle,deflate:4", "fletcher32"])
+def test_chunks_of_hdf5_are_compressed(
+    codec: str, weir_files: dict[str, Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "target.h5"
+    names = ["density", "pressure", "chunked", "fields/velocity/u"]
+    layout = Layout({"density": (3, 4)}, codec=codec)
+    with weir.open(weir_files["hdf5"]) as source:
+        convert(source, target, layout=layout, arrays=names, workers=3, memory_bytes=500)
+        with weir.open(target) as found:
+            for name in names:
+                np.testing.assert_array_equal(found.arrays[name][...], source.arrays[name][...])
+                assert found.arrays[name].codecs == codec
+        if codec != "zstd:1":  # which h5py has no filter for by itself
+            with h5py.File(target) as file:
+                for name in names:
+                    np.testing.assert_array_equal(file[name][...], source.arrays[name][...])
 
 
 def test_arrays_that_cannot_be_read_are_not_left_out_in_silence(tmp_path: Path) -> None:
