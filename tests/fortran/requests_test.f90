@@ -101,6 +101,7 @@ contains
     call session%figures(figures)
     call check(figures%bytes_asked == 400, 'bytes of this rank''s memory')
     call check(figures%strategy >= 1 .and. figures%strategy <= 4, 'a strategy was chosen')
+    call check(figures%engine >= 1 .and. figures%engine <= 4, 'an engine was chosen')
     call check(all(figures%reserved == 0), 'the struct is as C has it')
   end subroutine
 
@@ -165,7 +166,11 @@ contains
 
   subroutine test_integer_communicator()
     type(weir_session) :: other
+    type(weir_session_options) :: options
     integer :: status
+    options%engine = 'none'
+    call other%open(mpi_comm_world, options, status)
+    call check(status == weir_e_argument .and. told('none'), 'an engine that there is not')
     call other%open(mpi_comm_world%mpi_val, status=status)
     call check(status == weir_ok, 'a communicator of the module mpi')
     call other%close()

@@ -106,3 +106,22 @@ def test_the_names_beside_dra_and_panda_exist() -> None:
     for option in ("typical_request", "natural_chunks", "aggregators", "directories", "grid"):
         assert f"`{option}`" in known
         assert re.search(rf"\b{option}\b", C_HEADER), option
+
+
+def test_fortran_has_the_fields_of_every_struct() -> None:
+    structs = {
+        "weir_session_options": "session_options_in_c",
+        "weir_figures": "weir_figures",
+        "weir_distribution_options": "distribution_options_in_c",
+        "weir_array_options": "array_options_in_c",
+        "weir_open_options": "open_options_in_c",
+        "weir_file_options": "file_options_in_c",
+        "weir_define_options": "define_options_in_c",
+        "weir_file_open_options": "file_open_options_in_c",
+    }
+    header = re.sub(r"/\*.*?\*/", "", C_HEADER, flags=re.DOTALL)
+    for struct, kind in structs.items():
+        (body,) = re.findall(rf"typedef struct {struct} {{(.*?)}} {struct};", header, re.DOTALL)
+        fields = re.findall(r"(\w+)(?:\[(\d+)\])?;", body)
+        (block,) = re.findall(rf"bind\(C\), public :: {kind}\n(.*?)end type", FORTRAN, re.DOTALL)
+        assert re.findall(r":: (\w+)(?:\((\d+)\))?", block) == fields, struct
