@@ -151,7 +151,7 @@ Status set_length(const std::string& path, std::int64_t committed, std::int64_t 
 Status extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& objects,
                      const std::string& path, std::int64_t steps) {
   writing.set_alignment(kept_alignment(file));
-  if (about_hdf5_file(file, path, writing.end()).user_block > 0) {
+  if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
     return refused(path, "no steps are added to a file with a user block");
   }
   const auto all = find_growing(file, objects, path);
@@ -186,7 +186,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   if (!extended.ok()) return extended.error();
   Room room;
   room.map = read_hdf5_objects(file.id(), objects.value(),
-                               about_hdf5_file(file.id(), path, writing.end()));
+                               about_hdf5_file(file.id(), path, writing.end(), writing));
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   if (writing.end() > INT64_MAX - marker_bytes) {
     return refused(path, fmt::format("{} steps end beyond 2^63 bytes", steps));

@@ -8,6 +8,7 @@
 #include "storage/formats/format.hpp"
 #include "storage/formats/hdf5/library.hpp"
 #include "storage/formats/hdf5/types.hpp"
+#include "storage/formats/hdf5/write_driver.hpp"
 
 namespace weir::storage {
 
@@ -21,6 +22,7 @@ struct Hdf5File {
   std::int64_t user_block = 0;  // bytes before HDF5's own
   unsigned superblock = 0;      // version; 3 since HDF5 1.10
   Hdf5Types types;
+  Hdf5Writing* driver = nullptr;  // through which it is open
 };
 
 // What Weir can move, or the reason why it cannot.

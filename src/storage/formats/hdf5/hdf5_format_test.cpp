@@ -114,6 +114,41 @@ TEST(Hdf5Format, TheClosedFormIsWhatTheLibrarySays) {
   H5Fclose(file);
 }
 
+// What the driver is asked for when the library looks up a chunk, held against the library's
+// answers.
+TEST(Hdf5Format, ChunksOfArraysThatGrowAreWhereTheLibrarySays) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  ASSERT_TRUE(make_file(*hdf5_format(),
+                        {.arrays = {{.name = "a",
+                                     .shape = shape_of({1, 10}),
+                                     .grows = true,
+                                     .chunk_extents = array::Indices{2, 3}}}},
+                        path)
+                  .ok());
+  const auto room = hdf5_format()->make_room(path, 77);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  const auto opened = hdf5_format()->open(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_EQ(opened.value().arrays[0].map, room.value().map.arrays[0].map);
+  const ChunkExtents& chunks = *opened.value().arrays[0].map.chunks();
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, "a", H5P_DEFAULT);
+  for (std::int64_t chunk = 0; chunk < chunks.grid.chunks(); ++chunk) {
+    const array::Box box = chunks.grid.box(chunk);
+    const std::array<hsize_t, 2> corner = {static_cast<hsize_t>(box.lower[0]),
+                                           static_cast<hsize_t>(box.lower[1])};
+    unsigned mask = 0;
+    haddr_t offset = 0;
+    hsize_t bytes = 0;
+    ASSERT_GE(H5Dget_chunk_info_by_coord(dataset, corner.data(), &mask, &offset, &bytes), 0);
+    EXPECT_EQ(chunks.place_of(chunk), (ExtentPlace{0, static_cast<std::int64_t>(offset)})) << chunk;
+  }
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
 TEST(Hdf5Format, OpensAgainAsDescribed) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");

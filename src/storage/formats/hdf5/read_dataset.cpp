@@ -15,8 +15,10 @@
 namespace weir::storage {
 namespace {
 
-// HDF5 before 1.14 walks over the whole index to answer for one chunk, so asking for all takes the
-// square of their number: a second for so many.
+// Of which the table is held, and asked for anew whenever steps are added.
+constexpr std::int64_t most_chunks = std::int64_t{1} << 20;
+// HDF5 before 1.14 walks over the whole index to answer for one chunk that is not in the file, so
+// asking for many takes the square of their number: a second for so many.
 constexpr std::int64_t most_chunks_asked = 8192;
 
 // A reason, when the array is refused.
@@ -122,9 +124,9 @@ class ChunkReader {
   // Chunks that were encoded, of any length.
   Reason read_encoded(EncodedTable& table) const {
     const bool any = H5Dget_storage_size(dataset_) > 0;
-    if (any && grid_.chunks() > most_chunks_asked) {
-      return fmt::format("it has {} encoded chunks; at most {} are asked for", grid_.chunks(),
-                         most_chunks_asked);
+    if (any && grid_.chunks() > most_chunks) {
+      return fmt::format("it has {} encoded chunks; at most {} are read", grid_.chunks(),
+                         most_chunks);
     }
     std::vector<EncodedTable::Entry> entries;
     for (std::int64_t chunk = 0; any && chunk < grid_.chunks(); ++chunk) {
@@ -175,10 +177,28 @@ class ChunkReader {
       const std::int64_t corner = coordinates[d] * stored_[d];
       element.at(static_cast<std::size_t>(d)) = static_cast<hsize_t>(corner);
     }
+    if (look_up(element.data(), offset, bytes, mask)) return std::nullopt;
+    if (++asked_ > most_chunks_asked) {
+      return fmt::format("over {} of its chunks are not in the file", most_chunks_asked);
+    }
     if (H5Dget_chunk_info_by_coord(dataset_, element.data(), &mask, &offset, &bytes) < 0) {
       return "the index of its chunks cannot be read";
     }
     return std::nullopt;
+  }
+
+  // False for chunks that are not in the file, and where the library cannot tell.
+  bool look_up(const hsize_t* corner, haddr_t& offset, hsize_t& bytes, unsigned& mask) const {
+    std::uint32_t skipped = 0;
+    std::byte nothing{};  // the driver gives no byte
+    file_.driver->begin_lookup();
+    const bool read = H5Dread_chunk(dataset_, H5P_DEFAULT, corner, &skipped, &nothing) >= 0;
+    const auto found = file_.driver->end_lookup();
+    if (!read || !found) return false;
+    offset = static_cast<haddr_t>(found->offset);
+    bytes = static_cast<hsize_t>(found->bytes);
+    mask = skipped;
+    return true;
   }
 
   Reason ask(std::int64_t chunk, haddr_t& offset) const {
@@ -201,6 +221,7 @@ class ChunkReader {
   const array::ChunkGrid& grid_;
   const array::Indices& stored_;
   std::int64_t slot_bytes_;
+  mutable std::int64_t asked_ = 0;
 };
 
 Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout,
@@ -224,9 +245,9 @@ Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout,
   Reason reason;
   if (count > 0 && layout.implicit_index) {
     reason = reader.read_block(chunks.places);
-  } else if (count > most_chunks_asked) {
-    reason = fmt::format("it has {} chunks that are not in closed form; at most {} are asked for",
-                         count, most_chunks_asked);
+  } else if (count > most_chunks) {
+    reason = fmt::format("it has {} chunks that are not in closed form; at most {} are read", count,
+                         most_chunks);
   } else {
     reason = reader.read_all(chunks.places);
   }

@@ -59,13 +59,14 @@ Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path) {
   return error;
 }
 
-Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes) {
+Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes,
+                         Hdf5Writing& driver) {
   const Hdf5Handle creation(H5Fget_create_plist(file));
   hsize_t user_block = 0;
   H5Pget_userblock(creation.id(), &user_block);
   H5F_info2_t about{};
   H5Fget_info2(file, &about);
-  return {path, bytes, static_cast<std::int64_t>(user_block), about.super.version, {}};
+  return {path, bytes, static_cast<std::int64_t>(user_block), about.super.version, {}, &driver};
 }
 
 FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects, const Hdf5File& about) {
@@ -98,12 +99,14 @@ Result<FileMap> read_hdf5_file(const std::string& path) {
   if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
+  Hdf5Writing driver(Hdf5Writing::Writes::are_caught, 1);
+  if (!driver.set_on(access.id())) return hdf5_failure("open the file", path, ErrorCode::io);
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
   if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
   FileMap map = read_hdf5_objects(file.id(), objects.value(),
-                                  about_hdf5_file(file.id(), path, information.st_size));
+                                  about_hdf5_file(file.id(), path, information.st_size, driver));
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
   return map;
 }

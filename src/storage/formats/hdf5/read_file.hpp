@@ -21,7 +21,8 @@ struct Hdf5Objects {
 [[nodiscard]] Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path);
 
 // The superblock's version and the bytes before it.
-[[nodiscard]] Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes);
+[[nodiscard]] Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes,
+                                       Hdf5Writing& driver);
 
 [[nodiscard]] FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects,
                                         const Hdf5File& about);

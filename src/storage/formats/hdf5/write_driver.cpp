@@ -88,9 +88,13 @@ haddr_t weir_hdf5_length(const H5FD_t* file, H5FD_mem_t /*type*/) {
   return length < 0 ? HADDR_UNDEF : static_cast<haddr_t>(length);
 }
 
-herr_t weir_hdf5_read(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t address,
+herr_t weir_hdf5_read(H5FD_t* file, H5FD_mem_t type, hid_t /*transfer*/, haddr_t address,
                       std::size_t size, void* bytes) {
   if (address > static_cast<haddr_t>(INT64_MAX)) return -1;
+  if (type == H5FD_MEM_DRAW &&
+      writing_of(file).looks_up(static_cast<std::int64_t>(address), size)) {
+    return 0;
+  }
   const bool read = writing_of(file).read(static_cast<std::int64_t>(address),
                                           static_cast<std::byte*>(bytes), size);
   return read ? 0 : -1;
@@ -153,11 +157,30 @@ Hdf5Writing::~Hdf5Writing() { close(); }
 
 Hdf5Handle Hdf5Writing::access() {
   Hdf5Handle access = hdf5_access();
+  return set_on(access.id()) ? std::move(access) : Hdf5Handle();
+}
+
+bool Hdf5Writing::set_on(hid_t access) {
   const H5FD_class_t driver = driver_class();
   const Hdf5Handle known(H5FDregister(&driver));
   const DriverInformation information{this};
-  if (!known.ok() || H5Pset_driver(access.id(), known.id(), &information) < 0) return {};
-  return access;
+  return known.ok() && H5Pset_driver(access, known.id(), &information) >= 0;
+}
+
+void Hdf5Writing::begin_lookup() {
+  looking_up_ = true;
+  found_.reset();
+}
+
+bool Hdf5Writing::looks_up(std::int64_t offset, std::size_t count) {
+  if (!looking_up_ || count > static_cast<std::size_t>(INT64_MAX)) return false;
+  found_ = Lookup{offset, static_cast<std::int64_t>(count)};
+  return true;
+}
+
+std::optional<Hdf5Writing::Lookup> Hdf5Writing::end_lookup() {
+  looking_up_ = false;
+  return std::exchange(found_, std::nullopt);
 }
 
 bool Hdf5Writing::open(const char* path, bool create, bool truncate) {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,19 @@ class Hdf5Writing {
   // place. It does not when it has a place for the block.
   void give_data_place(std::int64_t offset) { given_ = {offset, false, false}; }
   [[nodiscard]] bool take_data_place();
+  // The same driver on access properties that are there.
+  [[nodiscard]] bool set_on(hid_t access);
+
+  // Where the library would read data: from begin_lookup() on it is given no bytes for what it
+  // reads of data, and end_lookup() tells of the last such read. So H5Dread_chunk() says at once
+  // where a chunk is, for which H5Dget_chunk_info_by_coord() of HDF5 before 1.14 walks over all.
+  struct Lookup {
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+  };
+  void begin_lookup();
+  [[nodiscard]] std::optional<Lookup> end_lookup();
+
   // Where the file ends for the library: its length when the file is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] const Hdf5Blocks& caught() const { return caught_; }
@@ -60,6 +74,8 @@ class Hdf5Writing {
   [[nodiscard]] bool read(std::int64_t offset, std::byte* bytes, std::size_t count) const;
   [[nodiscard]] bool write(std::int64_t offset, const std::byte* bytes, std::size_t count);
   [[nodiscard]] bool set_length();
+  // Whether a read of data is a lookup, and moves no bytes.
+  [[nodiscard]] bool looks_up(std::int64_t offset, std::size_t count);
   // Whether bytes of data are not to be written.
   [[nodiscard]] bool drops_data(std::int64_t offset);
 
@@ -76,6 +92,8 @@ class Hdf5Writing {
   Page metadata_;
   Page growing_headers_;
   bool shares_next_ = false;
+  bool looking_up_ = false;
+  std::optional<Lookup> found_;
   struct GivenPlace {
     std::int64_t offset = -1;  // negative: none
     bool allocated = false;
