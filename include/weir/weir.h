@@ -329,8 +329,9 @@ typedef struct weir_define_options {
 } weir_define_options;
 
 /* Defines an array in the file: name (with '/' between groups), shape (of one step, where the array
- * has steps) and type as weir_array_create takes them. The array belongs to the file and is closed
- * with it. Local. */
+ * has steps) and type as weir_array_create takes them. With steps, `dimensions` 0 is one number for
+ * each step, as times are: its dimension is that of the steps, and in memory it has the shape {1}.
+ * The array belongs to the file and is closed with it. Local. */
 int weir_file_define(weir_file* file, const char* name, int32_t dimensions, const int64_t* shape,
                      const char* element_type, const weir_define_options* options,
                      weir_array** array);

@@ -96,7 +96,7 @@ Outcome read_extents(const weir_session& session, const weir_define_options& opt
 
 Outcome read_names(const weir_file& file, const weir_define_options& options, int dimensions,
                    storage::ArrayDescription& described) {
-  if (options.dimension_names == nullptr) return {};
+  if (options.dimension_names == nullptr && dimensions > 0) return {};
   if (described.grows) described.dimension_names.push_back(file.step_dimension);
   for (int d = 0; d < dimensions; ++d) {
     const char* const name = *std::next(options.dimension_names, d);
@@ -124,12 +124,18 @@ Outcome define(weir_file& file, const Definition& given, weir_array** result) {
   }
   if (given.name == nullptr) return bad_argument("name is null");
   if (given.element_type == nullptr) return bad_argument("element_type is null");
-  std::optional<array::Shape> shape;
-  if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) return read;
-  const auto type = array::ElementType::parse(given.element_type);
-  if (!type) return outcome_of(type.error(), "element_type");
   const weir_define_options options =
       given.options == nullptr ? weir_define_options{} : *given.options;
+  // A number for each step: times, as a coordinate. In memory an array of one element.
+  const bool of_numbers = given.dimensions == 0 && options.steps != 0;
+  std::optional<array::Shape> shape;
+  if (of_numbers) {
+    shape = array::Shape::create({1}).value();
+  } else if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) {
+    return read;
+  }
+  const auto type = array::ElementType::parse(given.element_type);
+  if (!type) return outcome_of(type.error(), "element_type");
   auto outcome = check_reserved("weir_define_options", std::data(options.reserved),
                                 std::size(options.reserved));
   if (!outcome.ok()) return outcome;
@@ -140,12 +146,16 @@ Outcome define(weir_file& file, const Definition& given, weir_array** result) {
   storage::ArrayDescription described{.name = given.name, .shape = *shape, .type = type.value()};
   described.grows = options.steps != 0;
   if (options.order == WEIR_COLUMN_MAJOR) described.order = array::Order::column_major;
-  if (described.grows) {
+  if (of_numbers && (options.chunks != nullptr || options.natural_chunks != nullptr ||
+                     options.typical_request != nullptr || options.shards != nullptr)) {
+    return bad_argument("an array of one number per step has neither chunks nor shards");
+  }
+  if (described.grows && !of_numbers) {
     const auto whole = array::Shape::create(with_steps(1, shape->extents()));
     if (!whole) return outcome_of(whole.error(), "shape");
     described.shape = whole.value();
   }
-  outcome = read_extents(session, options, *shape, described);
+  if (!of_numbers) outcome = read_extents(session, options, *shape, described);
   if (outcome.ok()) outcome = read_names(file, options, given.dimensions, described);
   if (!outcome.ok()) return outcome;
   if (options.fill != nullptr) {

@@ -65,7 +65,8 @@ def write(session: weir.Session, path: Path, file_format: str) -> None:
             with file.step():
                 for turn, (case, array) in enumerate(zip(arrays, defined, strict=True)):
                     if case.grows or step == 0:
-                        values = case.values[step] if case.grows else case.values
+                        # Of one number per step, an array of one element.
+                        values = np.atleast_1d(case.values[step]) if case.grows else case.values
                         dealt = distribution(session, values.shape, turn)
                         part = part_of(dealt, values)
                         array.write(dealt, [] if part is None else part)
@@ -97,7 +98,7 @@ def read(session: weir.Session, path: Path) -> None:
                 if array.has_steps:
                     step = turn % len(values)
                     file.select_step(step)
-                    check(session, array, values[step], turn)
+                    check(session, array, np.atleast_1d(values[step]), turn)
                 else:
                     check(session, array, values, turn)
     if MPI.COMM_WORLD.rank == 0:

@@ -122,14 +122,13 @@ def cases(file_format: str) -> list[Case]:
 def cases_in(path: Path, file_format: str) -> list[Case]:
     """The arrays of a file of the fixtures.
 
-    Ranks write step by step: chunks hold one, and no array has steps of a single number.
+    Ranks write step by step: chunks hold one.
     """
     if not path.parent.name.startswith("by-ranks"):
         return cases(file_format)
     return [
         replace(case, chunks=(1, *case.chunks[1:])) if case.grows and case.chunks else case
         for case in cases(file_format)
-        if case.name != "time"
     ]
 
 

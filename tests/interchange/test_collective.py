@@ -40,7 +40,13 @@ def write_by_netcdf4(path: Path, kind: str) -> dict[str, np.ndarray]:
         file.createVariable("plain", "f8", ("y", "x"))[...] = VALUES
         file.createVariable("grows", "i2", ("time", "y", "x"))[...] = STEPS
         file.createVariable("odd", "i1", ("time", "x"))[...] = STEPS[:, 0, :].astype("int8")
-    return {"plain": VALUES, "grows": STEPS, "odd": STEPS[:, 0, :].astype("int8")}
+        file.createVariable("time", "f8", ("time",))[...] = [0, 6, 12]
+    return {
+        "time": np.array([0.0, 6, 12]),
+        "plain": VALUES,
+        "grows": STEPS,
+        "odd": STEPS[:, 0, :].astype("int8"),
+    }
 
 
 def write_by_zarr(path: Path) -> dict[str, np.ndarray]:

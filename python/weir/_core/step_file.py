@@ -126,7 +126,7 @@ class File:
             options.fill = element.ctypes.data
         # Extents of another number of dimensions are refused by all ranks alike.
         given = [extents for extents in (chunks, typical_request, shards) if extents is not None]
-        dimensions = len(shape) if all(len(one) == len(shape) for one in given) else 0
+        dimensions = len(shape) if all(len(one) == len(shape) for one in given) else -1
         handle = c_void_p()
         checked(
             c.library().weir_file_define(
