@@ -83,7 +83,8 @@ module weir_files
   ! weir_file_define(file, name, shape, element_type, array [, options] [, fill] [, status])
   !
   ! Defines an array in the file: name (with '/' between groups), shape (of one step, where the array
-  ! has steps) and type as weir_array_create takes them. `fill` is one element, of that type: what
+  ! has steps) and type as weir_array_create takes them. With steps, the shape [integer ::] is one number
+  ! for each step, as times are; in memory it has the shape [1]. `fill` is one element, of that type: what
   ! readers see where nothing was written. The array belongs to the file and is closed with it.
   ! Every rank makes the same calls; weir_file_step_begin refuses what differs. Local.
   interface weir_file_define
@@ -193,7 +194,7 @@ contains
           call place_names(options%dimension_names, .true., names, places)
           if (size(places) > 0) in_c%dimension_names = c_loc(places)
         else
-          dimensions = 0
+          dimensions = -1
         end if
       end if
     end if
@@ -213,7 +214,7 @@ contains
       type(c_ptr), intent(out) :: place
       place = c_null_ptr
       if (.not. allocated(given)) return
-      if (size(given) /= size(shape)) dimensions = 0
+      if (size(given) /= size(shape)) dimensions = -1
       allocate (turned, source=given(size(given):1:-1))
       place = c_loc(turned)
     end subroutine

@@ -32,8 +32,8 @@ contains
   subroutine write_file(format)
     character(len=*), intent(in) :: format
     type(weir_file) :: file
-    type(weir_array) :: grid, density
-    type(weir_distribution) :: rows, slabs
+    type(weir_array) :: grid, density, time
+    type(weir_distribution) :: rows, slabs, one
     type(weir_file_options) :: options
     type(weir_define_options) :: stepped
     integer(int32) :: numbers(3, 5)
@@ -50,16 +50,20 @@ contains
     if (format /= 'cdf5') stepped%chunks = [6, 2, 2]
     call weir_file_define(file, 'density', [6, 4, 2 * ranks], 'float64', density, stepped, &
                           fill=-1d0)
+    call weir_file_define(file, 'time', [integer ::], 'float64', time, &
+                          weir_define_options(steps=.true.))
     call weir_file_attribute_text(file, 'density', 'units', 'kg m-3')
     call weir_file_attribute_integers(file, '', 'run', [1, 2, 3])
     call weir_file_attribute_reals(file, 'density', 'scale', 0.5)
     call rows%create(session, [3 * ranks, 5], 'BLOCK, *')
     call slabs%create(session, [6, 4, 2 * ranks], '*, *, BLOCK')
+    call one%create(session, [1], '*')
     numbers = reshape([(100 * rank + i, i=1, 15)], [3, 5])
     do step = 1, 3
       call file%step_begin()
       if (step == 1) call weir_write(grid, rows, numbers)
       call weir_write(density, slabs, density_of(step))
+      call weir_write(time, one, [0.5d0 * step])
       call file%step_end()
       call check(file%steps() == step, format//': a step has ended')
     end do
@@ -70,19 +74,19 @@ contains
   subroutine read_file(format)
     character(len=*), intent(in) :: format
     type(weir_file) :: file
-    type(weir_array) :: grid, density
-    type(weir_distribution) :: slabs, rows
-    real(real64) :: back(6, 4, 2)
+    type(weir_array) :: grid, density, time
+    type(weir_distribution) :: slabs, rows, one
+    real(real64) :: back(6, 4, 2), now(1)
     integer(int32) :: numbers(3, 5)
     character(len=:), allocatable :: name
     integer(int64) :: count
     integer :: kind, i
     call file%open(session, path('file.'//format), weir_file_open_options(read_only=.true.))
     call check(file%steps() == 3, format//': three steps')
-    call check(file%arrays() == 2, format//': two arrays')
-    do i = 1, 2
+    call check(file%arrays() == 3, format//': three arrays')
+    do i = 1, 3
       name = file%array_name(i)
-      call check(name == 'grid' .or. name == 'density', format//': the names')
+      call check(index('grid density time', name) > 0, format//': the names')
     end do
     call file%array('grid', grid)
     call file%array('density', density)
@@ -100,6 +104,10 @@ contains
     call file%select_step(1)
     call weir_read(density, slabs, back)
     call check(all(back == density_of(1)), format//': the first step')
+    call file%array('time', time)
+    call one%from_boxes(session, [1], reshape([1], [1, 1]), reshape([1], [1, 1]))
+    call weir_read(time, one, now)
+    call check(now(1) == 0.5d0, format//': its time')
     call check(weir_file_get_text(file, 'density', 'units') == 'kg m-3', format//': the unit')
     call check(all(weir_file_get_integers(file, '', 'run') == [1, 2, 3]), format//': integers')
     call check(all(weir_file_get_reals(file, 'density', 'scale') == [0.5d0]), format//': a real')
