@@ -255,7 +255,9 @@ class Array {
   [[nodiscard]] bool has_steps() const { return detail::checked(weir_array_has_steps(get())) != 0; }
   [[nodiscard]] std::vector<std::string> dimension_names() const {
     std::vector<std::string> names;
-    for (std::int32_t d = 0; d < weir_array_dimensions(get()); ++d) {
+    const auto dimensions = static_cast<std::int32_t>(this->dimensions());
+    names.reserve(this->dimensions());
+    for (std::int32_t d = 0; d < dimensions; ++d) {
       const char* const name = weir_array_dimension_name(get(), d);
       if (name == nullptr) throw Failure(WEIR_E_ARGUMENT);
       names.emplace_back(name);
@@ -293,17 +295,17 @@ class File {
     return define(name, shape, element_type_of<Element>(), options);
   }
   // `owner`: an array, a group, or "" for the file.
-  void attribute(const std::string& owner, const std::string& name, const std::string& text) {
+  void attribute(const std::string& owner, const std::string& name, const std::string& text) const {
     detail::checked(weir_file_attribute_text(get(), owner.c_str(), name.c_str(), text.c_str()));
   }
   void attribute(const std::string& owner, const std::string& name,
-                 std::span<const std::int64_t> numbers) {
+                 std::span<const std::int64_t> numbers) const {
     detail::checked(weir_file_attribute_integers(get(), owner.c_str(), name.c_str(),
                                                  static_cast<std::int64_t>(numbers.size()),
                                                  numbers.data()));
   }
   void attribute(const std::string& owner, const std::string& name,
-                 std::span<const double> numbers) {
+                 std::span<const double> numbers) const {
     detail::checked(weir_file_attribute_reals(get(), owner.c_str(), name.c_str(),
                                               static_cast<std::int64_t>(numbers.size()),
                                               numbers.data()));
@@ -336,14 +338,16 @@ class File {
     return found;
   }
 
-  void begin_step() { detail::checked(weir_file_step_begin(get())); }
-  void end_step() { detail::checked(weir_file_step_end(get())); }
+  void begin_step() const { detail::checked(weir_file_step_begin(get())); }
+  void end_step() const { detail::checked(weir_file_step_end(get())); }
   [[nodiscard]] std::int64_t steps() const { return detail::checked(weir_file_steps(get())); }
-  void select_step(std::int64_t step) { detail::checked(weir_file_select_step(get(), step)); }
+  void select_step(std::int64_t step) const { detail::checked(weir_file_select_step(get(), step)); }
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (std::int64_t n = 0; n < detail::checked(weir_file_arrays(get())); ++n) {
+    const std::int64_t arrays = detail::checked(weir_file_arrays(get()));
+    names.reserve(static_cast<std::size_t>(arrays));
+    for (std::int64_t n = 0; n < arrays; ++n) {
       names.emplace_back(weir_file_array_name(get(), n));
     }
     return names;

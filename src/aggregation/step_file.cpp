@@ -43,6 +43,22 @@ Result<storage::FileMap> told_by_rank_0(CollectiveState& state, const CallFinger
   return storage::parse_file_map(message);
 }
 
+// Whether a step more changes nothing but how long arrays are, as in NetCDF files: then thousands
+// of maps need not be told anew.
+bool is_only_longer(const storage::FileMap& before, const storage::FileMap& after) {
+  if (before.arrays.size() != after.arrays.size()) return false;
+  for (std::size_t i = 0; i < before.arrays.size(); ++i) {
+    if (before.arrays[i].description.name != after.arrays[i].description.name) return false;
+    storage::ExtentMap longer = before.arrays[i].map;
+    longer.shape = after.arrays[i].map.shape;
+    if (longer.chunks() != nullptr || longer.encoded() != nullptr ||
+        !(longer == after.arrays[i].map)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Result<storage::FileMap> nothing_yet() { return storage::FileMap(); }
 
 }  // namespace
@@ -201,6 +217,17 @@ Status StepFile::select_step(std::int64_t step) {
   return {};
 }
 
+void StepFile::lengthen_arrays(std::int64_t steps) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    storage::StoredArray& ours = map_.arrays[i];
+    if (!ours.description.grows) continue;
+    array::Indices extents = ours.map.shape.extents();
+    extents[0] = steps;
+    ours.map.shape = ours.description.shape = array::Shape::create(extents).value();
+    arrays_[i]->set_map(ours.map);
+  }
+}
+
 Status StepFile::take_map(const storage::FileMap& map) {
   std::unordered_map<std::string, const storage::StoredArray*> by_name;
   for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
@@ -244,7 +271,8 @@ Status StepFile::begin_step(CollectiveState& state) {
   if (state.rank == 0) {
     auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
     if (room) {
-      laid_out = std::move(room.value().map);
+      // No array: they are only longer.
+      if (!is_only_longer(map_, room.value().map)) laid_out = std::move(room.value().map);
       update_ = std::move(room.value().update);
     } else {
       laid_out = room.error();
@@ -252,7 +280,11 @@ Status StepFile::begin_step(CollectiveState& state) {
   }
   const auto map = told_by_rank_0(state, call, laid_out, path_);
   if (!map) return map.error();
-  if (Status taken = take_map(map.value()); !taken.ok()) return taken;
+  if (map.value().arrays.empty()) {
+    lengthen_arrays(steps_ + 1);
+  } else if (Status taken = take_map(map.value()); !taken.ok()) {
+    return taken;
+  }
   enter_step(steps_);
   return {};
 }

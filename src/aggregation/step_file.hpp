@@ -61,6 +61,7 @@ class StepFile final : public File {
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   Status open_arrays(CollectiveState& state, const std::string& sample);
   Status take_map(const storage::FileMap& map);
+  void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: changing them later would change steps that
   // are committed.
   void refuse_writing_between_steps();

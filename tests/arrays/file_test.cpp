@@ -22,8 +22,17 @@ std::vector<Element> part_of_step(const Distribution& dealt, const Extents& shap
   return part;
 }
 
+struct Written {
+  Array fixed;
+  Array density;
+  Array time;
+};
+
 class Files : public OnRanks {
  protected:
+  const Extents plane = {7, 10};
+  const Extents cube = {5, 6, 4};
+
   [[nodiscard]] static weir_session_options by(const char* strategy) {
     weir_session_options options{};
     options.strategy = strategy;
@@ -39,40 +48,30 @@ class Files : public OnRanks {
     options.format = format;
     return options;
   }
+  Written define(File& file, bool chunked) const {
+    static const std::array<std::int64_t, 2> plane_chunks = {3, 4};
+    static const std::array<std::int64_t, 3> cube_chunks = {2, 6, 3};
+    static const std::array<const char*, 3> names = {"z", "y", "x"};
+    weir_define_options once{};
+    weir_define_options stepped{};
+    weir_define_options number{};
+    stepped.steps = number.steps = 1;
+    stepped.dimension_names = names.data();
+    if (chunked) {
+      once.chunks = plane_chunks.data();
+      stepped.chunks = cube_chunks.data();
+    }
+    Written made{file.define<std::int32_t>("grid", plane, once),
+                 file.define<double>("density", cube, stepped),
+                 file.define<float>("time", {1}, number)};
+    file.attribute("density", "units", "kg m-3");
+    file.attribute("", "run", std::array<std::int64_t, 2>{1, 2});
+    return made;
+  }
   [[nodiscard]] static bool has_chunks(const std::string& format) {
     return format == "hdf5" || format == "zarr";
   }
 };
-
-const Extents plane = {7, 10};
-const Extents cube = {5, 6, 4};
-
-struct Written {
-  Array fixed;
-  Array density;
-  Array time;
-};
-
-Written define(File& file, bool chunked) {
-  static const std::array<std::int64_t, 2> plane_chunks = {3, 4};
-  static const std::array<std::int64_t, 3> cube_chunks = {2, 6, 3};
-  static const std::array<const char*, 3> names = {"z", "y", "x"};
-  weir_define_options once{};
-  weir_define_options stepped{};
-  weir_define_options number{};
-  stepped.steps = number.steps = 1;
-  stepped.dimension_names = names.data();
-  if (chunked) {
-    once.chunks = plane_chunks.data();
-    stepped.chunks = cube_chunks.data();
-  }
-  Written made{file.define<std::int32_t>("grid", plane, once),
-               file.define<double>("density", cube, stepped),
-               file.define<float>("time", {1}, number)};
-  file.attribute("density", "units", "kg m-3");
-  file.attribute("", "run", std::array<std::int64_t, 2>{1, 2});
-  return made;
-}
 
 TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
   int number = 0;

@@ -83,7 +83,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc < 2) give_up("usage", "many_variables FOLDER [VARIABLES] [ELEMENTS_PER_RANK] [ROUNDS]");
   const auto number = [&](int at, int otherwise) {
-    return argc > at ? std::atoi(argv[at]) : otherwise;
+    if (argc <= at) return otherwise;
+    const long given = std::strtol(argv[at], nullptr, 10);
+    if (given < 1 || given > 1'000'000) give_up("usage", "numbers are 1 to 1,000,000");
+    return static_cast<int>(given);
   };
   const Variables many{number(2, 1000), number(3, 128)};
   const Variables one{1, many.count * many.elements_per_rank};

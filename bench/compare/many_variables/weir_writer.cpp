@@ -19,6 +19,7 @@ class WeirWriter final : public Writer {
     file_.emplace(session_.create_file(path, options));
     const Extents shape = {ranks_ * variables.elements_per_rank};
     dealt_.emplace(session_.distribution(shape, "BLOCK"));
+    arrays_.reserve(static_cast<std::size_t>(variables.count));
     for (int number = 0; number < variables.count; ++number) {
       arrays_.push_back(file_->define<double>(name_of_variable(number), shape));
     }
@@ -28,6 +29,7 @@ class WeirWriter final : public Writer {
   void write(const std::vector<double>& values) override {
     const std::size_t part = dealt_->elements();
     std::vector<Outgoing> transfers;
+    transfers.reserve(arrays_.size());
     for (std::size_t number = 0; number < arrays_.size(); ++number) {
       transfers.emplace_back(arrays_[number], *dealt_,
                              std::span(values).subspan(number * part, part));
@@ -49,6 +51,8 @@ class WeirWriter final : public Writer {
     std::vector<double> values(static_cast<std::size_t>(variables.count) * dealt.elements());
     std::vector<Array> arrays;
     std::vector<Incoming> transfers;
+    arrays.reserve(static_cast<std::size_t>(variables.count));
+    transfers.reserve(static_cast<std::size_t>(variables.count));
     for (int number = 0; number < variables.count; ++number) {
       arrays.push_back(file.array(name_of_variable(number)));
     }
