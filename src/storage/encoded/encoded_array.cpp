@@ -112,9 +112,43 @@ Status EncodedArray::load(const EncodedPlace& place, std::span<std::byte>& bytes
   return read;
 }
 
+Result<std::optional<EncodedPlace>> EncodedArray::place_of(std::int64_t chunk) {
+  const auto* const shards = std::get_if<EncodedShards>(&chunks_->places);
+  if (shards == nullptr) return chunks_->place_of(chunk);
+  const SlotInShard slot = slot_in_shard(*shards, chunks_->grid.coordinates(chunk));
+  const std::string path = array_->map.files.path(slot.shard);
+  const auto file = files_->get(path, 0);
+  if (!file && file.error().system_error == ENOENT) return std::optional<EncodedPlace>();
+  if (!file) return file.error();
+  if (file.value() != shard_) {
+    shard_.reset();
+    auto read = read_shard_index(
+        {shards->chunks_per_shard, shards->index_at_end, shards->index_summed}, *file.value());
+    if (const auto* const reason = std::get_if<std::string>(&read)) {
+      Error error = damaged(*reason);
+      error.file = path;
+      return error;
+    }
+    shard_index_ = std::move(std::get<ShardIndex>(read));
+    shard_ = file.value();
+  }
+  const ShardEntry& entry = shard_index_.entries[static_cast<std::size_t>(slot.slot)];
+  if (!entry.is_there()) return std::optional<EncodedPlace>();
+  if (!entry.is_in(shard_index_.file_bytes)) {
+    Error error = damaged(fmt::format("chunk {} lies outside its shard", chunk));
+    error.file = path;
+    return error;
+  }
+  return std::optional<EncodedPlace>({.file = slot.shard,
+                                      .offset = static_cast<std::int64_t>(entry.offset),
+                                      .bytes = static_cast<std::int64_t>(entry.bytes)});
+}
+
 Status EncodedArray::read(std::int64_t chunk, std::span<std::byte> elements, bool& there) {
   there = false;
-  const auto place = chunks_->place_of(chunk);
+  const auto found = place_of(chunk);
+  if (!found) return found.error();
+  const std::optional<EncodedPlace>& place = found.value();
   std::span<std::byte> bytes;
   Status status;
   if (place) status = load(*place, bytes, there);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/status.hpp"
 #include "storage/codecs/chunk_coder.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/zarr/shard_index.hpp"
 #include "storage/serial/data_file_cache.hpp"
 
 namespace weir::storage {
@@ -43,6 +45,7 @@ class EncodedArray {
  private:
   EncodedArray(const StoredArray& array, DataFileCache& files, ChunkCoder coder);
   Status load(const EncodedPlace& place, std::span<std::byte>& bytes, bool& there);
+  [[nodiscard]] Result<std::optional<EncodedPlace>> place_of(std::int64_t chunk);
 
   const StoredArray* array_;
   const EncodedChunks* chunks_;
@@ -52,6 +55,9 @@ class EncodedArray {
   std::vector<std::byte> fill_element_;
   std::unique_ptr<std::byte[]> buffer_;  // what is read
   std::int64_t room_ = 0;
+  // The index of the shard that was last read, as it was when that was opened: shards are replaced.
+  std::shared_ptr<const File> shard_;
+  ShardIndex shard_index_;
 };
 
 // The form of an array's chunks: the stored extents from the slowest dimension to the fastest.

@@ -79,8 +79,15 @@ class ZarrCodecs : public testing::TestWithParam<const char*> {
   void lay_out() {
     const auto room = find_format("zarr").value()->lay_out({.arrays = {description_}}, path());
     ASSERT_TRUE(room.ok()) << room.error().text();
+    // Through the map that laying out gave, not the one of opening.
+    const Status written =
+        write_all(room.value().map.arrays.front(), some_numbers(description_.shape));
+    ASSERT_TRUE(written.ok()) << written.error().text();
     ASSERT_TRUE(commit(path(), room.value().update, StepDurability::none).ok());
     open();
+    std::vector<double> is;
+    ASSERT_TRUE(read(array_, all_of(description_.shape), is).ok());
+    EXPECT_EQ(is, some_numbers(description_.shape));
   }
   void open() {
     const auto map = find_format("zarr").value()->open(path());

@@ -99,13 +99,7 @@ Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
 
 Status EncodedWriter::put_in_shard(const EncodedShards& shards, std::int64_t chunk,
                                    ConstBytes bytes) {
-  const array::Indices coordinates = chunks_.grid.coordinates(chunk);
-  std::int64_t number = 0;
-  std::int64_t slot = 0;
-  for (int d = 0; d < coordinates.size(); ++d) {
-    number = number * shards.shards[d] + coordinates[d] / shards.chunks_per_shard[d];
-    slot = slot * shards.chunks_per_shard[d] + coordinates[d] % shards.chunks_per_shard[d];
-  }
+  const auto [number, slot] = slot_in_shard(shards, chunks_.grid.coordinates(chunk));
   if (!shards_.contains(number)) {
     if (shards_.size() >= most_shards) {
       Status finished = finish_shard(shards, shards_.begin()->first, shards_.begin()->second);

@@ -55,7 +55,8 @@ class EncodedTable {
 };
 
 // Shards of Zarr, each a file with an index that says where its chunks are. The table is of all
-// shards, as they were when the map was made; who writes chunks writes whole shards.
+// shards, as they were when the map was made; who writes chunks writes whole shards, so who reads
+// looks at their index again.
 struct EncodedShards {
   array::Indices chunks_per_shard;
   array::Indices shards;  // along each dimension
@@ -65,6 +66,12 @@ struct EncodedShards {
 
   friend bool operator==(const EncodedShards&, const EncodedShards&) = default;
 };
+
+struct SlotInShard {
+  std::int64_t shard = 0;
+  std::int64_t slot = 0;
+};
+[[nodiscard]] SlotInShard slot_in_shard(const EncodedShards& shards, const array::Indices& chunk);
 
 struct EncodedChunks {
   array::ChunkGrid grid;

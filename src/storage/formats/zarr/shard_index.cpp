@@ -34,7 +34,14 @@ std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& for
   if (::stat(path.c_str(), &information) != 0 && errno == ENOENT) return index;
   auto file = File::open(path, {});
   if (!file) return file.error().message;
-  if (::fstat(file.value().descriptor(), &information) != 0 || !S_ISREG(information.st_mode)) {
+  return read_shard_index(form, file.value());
+}
+
+std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& form,
+                                                       const File& file) {
+  ShardIndex index;
+  struct stat information {};
+  if (::fstat(file.descriptor(), &information) != 0 || !S_ISREG(information.st_mode)) {
     return std::string("a shard is no file");
   }
   index.file_bytes = information.st_size;
@@ -44,8 +51,8 @@ std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& for
   const Slice slice{read.data(), bytes};
   std::int64_t count = 0;
   std::int64_t calls = 0;
-  const Status status = read_slices(file.value(), {&slice, 1},
-                                    form.at_end ? index.file_bytes - bytes : 0, count, calls);
+  const Status status =
+      read_slices(file, {&slice, 1}, form.at_end ? index.file_bytes - bytes : 0, count, calls);
   if (!status.ok() || count != bytes) return std::string("a shard's index cannot be read");
   const auto entries = static_cast<std::size_t>(form.slots());
   if (form.summed) {

@@ -11,6 +11,7 @@
 
 #include "array/chunk_grid.hpp"
 #include "array/per_dimension.hpp"
+#include "storage/engines/file.hpp"
 
 namespace weir::storage {
 
@@ -46,6 +47,8 @@ struct ShardIndex {
 // A reason where it cannot be read or does not have its checksum.
 [[nodiscard]] std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& form,
                                                                      const std::string& path);
+[[nodiscard]] std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& form,
+                                                                     const File& file);
 [[nodiscard]] std::vector<std::byte> shard_index_bytes(const ShardIndexForm& form,
                                                        const std::vector<ShardEntry>& entries);
 

@@ -49,7 +49,12 @@ Result<ExtentMap> map_of(const ZarrArray& array, const std::string& folder) {
 }
 
 FileDescription with_chunks(FileDescription file) {
-  for (ArrayDescription& one : file.arrays) one.chunk_extents = chunk_extents_of(one);
+  for (ArrayDescription& one : file.arrays) {
+    one.chunk_extents = chunk_extents_of(one);
+    for (Codec& codec : one.codecs) {
+      if (auto* const zfp = std::get_if<ZfpCodec>(&codec)) zfp->header = true;
+    }
+  }
   return file;
 }
 
