@@ -325,7 +325,10 @@ typedef struct weir_define_options {
   const char* const* dimension_names; /* one per dimension; null: none */
   const void*
       fill; /* one element: what readers see where nothing was written. Null: the format's */
-  uint64_t reserved[8];
+  const char* codec; /* what is done to the bytes of each chunk before they are stored: "zstd:3",
+                        "shuffle,zstd:1,crc32c", "blosc:lz4:5:byte", "zfp:0.001" (hdf5, zarr;
+                        docs/formats.md). Null: nothing */
+  uint64_t reserved[7];
 } weir_define_options;
 
 /* Defines an array in the file: name (with '/' between groups), shape (of one step, where the array

@@ -12,6 +12,7 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
 #include "aggregation/step_image.hpp"
+#include "storage/encoded/decoded_engine.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/stored_files.hpp"
 #include "topology/topology.hpp"
@@ -39,7 +40,9 @@ class OpenArray final : public ArrayFile {
         map_(std::move(map)),
         engines_(std::move(engines)),
         shape_(origin_.grows ? step_shape(map_.shape) : map_.shape),
-        engine_files_(plan::engine_count) {}
+        engine_files_(plan::engine_count) {
+    decode();
+  }
 
   [[nodiscard]] const array::Shape& shape() const override { return shape_; }
   [[nodiscard]] const array::ElementType& type() const override { return map_.type; }
@@ -50,9 +53,10 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] const ArrayOrigin& origin() const { return origin_; }
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
-  // By the engine that was taken last.
+  // By the engine that was taken last; encoded chunks by one of their own.
   void use_engine(plan::Engine engine) { engine_ = engine; }
   [[nodiscard]] storage::StoredFiles& files() {
+    if (decoded_files_) return *decoded_files_;
     auto& files = engine_files_.at(static_cast<std::size_t>(engine_));
     if (!files) files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
     return *files;
@@ -79,7 +83,15 @@ class OpenArray final : public ArrayFile {
     }
     map_ = std::move(map);
     image_.reset();
+    decode();
   }
+  // Encoded chunks: those that only a request that knows of them may write. map() is then that of a
+  // file that there seems to be (storage/encoded/decoded_engine.hpp).
+  [[nodiscard]] const storage::EncodedChunks* encoded() const {
+    return encoded_ ? &*encoded_ : nullptr;
+  }
+  // After the last piece of a write, on every rank.
+  [[nodiscard]] Status end_writing() { return decoded_ ? decoded_->end() : Status(); }
   // Of an array that grows: which step requests move. Nothing: none, they are refused.
   void select_step(std::optional<std::int64_t> step) {
     step_ = step;
@@ -92,6 +104,7 @@ class OpenArray final : public ArrayFile {
 
   // What requests move at the moment, for file domains of this alignment.
   [[nodiscard]] Result<StepImage> image(std::int64_t alignment) {
+    if (!decodable_.ok()) return decodable_.error();
     if (!image_ || image_alignment_ != alignment) {
       auto made = image_of(map_, origin_.grows ? step_ : std::nullopt, alignment);
       if (!made) return made;
@@ -114,12 +127,37 @@ class OpenArray final : public ArrayFile {
   template <typename Do>
   Status for_each_files(const Do& act) {
     Status first;
+    if (decoded_files_) first = act(*decoded_files_);
     for (auto& files : engine_files_) {
       if (!files) continue;
       Status done = act(*files);
       if (first.ok()) first = std::move(done);
     }
     return first;
+  }
+  // Goes on with decoded chunks where they are encoded.
+  void decode() {
+    encoded_.reset();
+    decoded_.reset();
+    decoded_files_.reset();
+    decodable_ = {};
+    if (map_.encoded() == nullptr) return;
+    encoded_ = *map_.encoded();
+    auto view = storage::decoded_view(map_, origin_.path + ":" + origin_.name);
+    auto engine = storage::DecodedEngine::create({{.name = origin_.name,
+                                                   .shape = map_.shape,
+                                                   .type = map_.type,
+                                                   .order = map_.order,
+                                                   .fill = origin_.fill},
+                                                  map_});
+    if (!view || !engine) {
+      decodable_ = view ? engine.error() : view.error();
+      return;
+    }
+    decoded_ = std::move(engine).value();
+    map_ = std::move(view).value();
+    decoded_files_.emplace(map_.files, origin_.writable,
+                           std::make_shared<storage::OpenFiles>(decoded_));
   }
 
   ArrayOrigin origin_;
@@ -130,6 +168,10 @@ class OpenArray final : public ArrayFile {
   std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of those that were used
   std::optional<std::int64_t> step_;
   std::string refusal_;
+  std::optional<storage::EncodedChunks> encoded_;
+  std::shared_ptr<storage::DecodedEngine> decoded_;
+  std::optional<storage::StoredFiles> decoded_files_;
+  Status decodable_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;
   bool has_failed_ = false;

@@ -191,6 +191,10 @@ Status CollectiveRequest::moved_durably() {
   Status status = move_->status();
   if (!writing()) return status;
   for (const RequestedPart& one : checked_) {
+    Status ended = one.file->end_writing();
+    if (status.ok()) status = std::move(ended);
+  }
+  for (const RequestedPart& one : checked_) {
     if (!status.ok()) break;
     if (one.file->origin().sync_each) status = one.file->sync();
   }

@@ -1,5 +1,7 @@
 #include "aggregation/requested_part.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -51,6 +53,52 @@ topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
   return targets;
 }
 
+// An encoded chunk is written by one aggregator alone, one of all ranks or of the only node; shards
+// by one that has them all.
+Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner,
+                                                          const plan::Request& request,
+                                                          plan::Overrides overrides,
+                                                          const std::vector<RequestedPart>& parts) {
+  bool in_shards = false;
+  for (const RequestedPart& one : parts) {
+    if (one.file->encoded() == nullptr) continue;
+    const auto& places = one.file->encoded()->places;
+    in_shards = in_shards || std::holds_alternative<storage::EncodedShards>(places);
+    if (!std::holds_alternative<storage::EncodedTable>(places)) continue;
+    Error error = invalid_argument(
+        fmt::format("array \"{}\": encoded chunks in one file are read, and not yet written, by "
+                    "collective calls; Zarr's are",
+                    one.file->name()));
+    error.code = ErrorCode::unsupported;
+    error.file = one.file->path();
+    return error;
+  }
+  if (in_shards) overrides.aggregators_per_node = 1;
+  const bool wants_all = overrides.strategy == plan::Strategy::two_phase ||
+                         overrides.strategy == plan::Strategy::server_directed;
+  if (!wants_all) overrides.strategy = plan::Strategy::node_aggregation;
+  const auto writers = [&](const plan::Planned& planned, std::int64_t each) {
+    return each * plan::Plan::groups(planned.plan->topology(), *overrides.strategy);
+  };
+  auto planned = planner.plan(request, overrides);
+  if (planned && writers(*planned.value(), 1) > 1 && !wants_all) {
+    overrides.strategy = plan::Strategy::two_phase;
+    planned = planner.plan(request, overrides);
+  }
+  if (!planned) return planned;
+  const bool alone =
+      writers(*planned.value(), 1) == 1 &&
+      (!in_shards || writers(*planned.value(), planned.value()->plan->aggregators()) == 1);
+  if (alone) return planned;
+  Error error = invalid_argument(
+      in_shards ? "encoded shards are written by one aggregator: give one node's"
+                : "encoded chunks are written by aggregators that gather from all ranks, and I/O "
+                  "groups keep these apart: give one group");
+  error.code = ErrorCode::unsupported;
+  error.file = parts.front().file->path();
+  return error;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner,
@@ -70,7 +118,13 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
   const auto turn = checked_multiply(alignment, overrides.targets->count);
   const auto request = request_for(parts, direction, turn.value_or(alignment));
   if (!request) return request.error();
-  return planner.plan(request.value(), overrides);
+  const bool encoded = std::any_of(parts.begin(), parts.end(), [](const RequestedPart& one) {
+    return one.file->encoded() != nullptr;
+  });
+  if (!encoded || direction == plan::Direction::read) {
+    return planner.plan(request.value(), overrides);
+  }
+  return plan_encoded(planner, request.value(), overrides, parts);
 }
 
 }  // namespace weir::aggregation

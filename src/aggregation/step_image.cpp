@@ -148,7 +148,7 @@ array::Shape step_shape(const array::Shape& whole) {
 Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int64_t> step,
                            std::int64_t alignment) {
   if (map.encoded() != nullptr) {
-    Error error = invalid_argument("chunks that were encoded are not moved by collective calls");
+    Error error = invalid_argument("encoded chunks have no image: only decoded ones have");
     error.code = ErrorCode::unsupported;
     return error;
   }

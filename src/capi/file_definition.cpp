@@ -11,6 +11,7 @@
 #include "capi/chunk_argument.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
+#include "storage/codecs/codec.hpp"
 #include "storage/formats/format.hpp"
 
 namespace weir::capi {
@@ -158,6 +159,11 @@ Outcome define(weir_file& file, const Definition& given, weir_array** result) {
   if (!of_numbers) outcome = read_extents(session, options, *shape, described);
   if (outcome.ok()) outcome = read_names(file, options, given.dimensions, described);
   if (!outcome.ok()) return outcome;
+  if (options.codec != nullptr) {
+    auto codecs = storage::parse_pipeline(options.codec);
+    if (!codecs) return outcome_of(codecs.error(), "options.codec");
+    described.codecs = std::move(codecs).value();
+  }
   if (options.fill != nullptr) {
     described.fill.resize(static_cast<std::size_t>(type.value().bytes()));
     std::memcpy(described.fill.data(), options.fill, described.fill.size());

@@ -24,7 +24,8 @@ module weir_file_bindings
     type(c_ptr) :: shards = c_null_ptr
     type(c_ptr) :: dimension_names = c_null_ptr
     type(c_ptr) :: fill = c_null_ptr
-    integer(c_int64_t) :: reserved(8) = 0
+    type(c_ptr) :: codec = c_null_ptr
+    integer(c_int64_t) :: reserved(7) = 0
   end type
 
   type, bind(C), public :: file_open_options_in_c

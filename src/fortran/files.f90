@@ -53,6 +53,7 @@ module weir_files
     integer(int64) :: chunk_block_bytes = 0
     integer(int64), allocatable :: shards(:)  ! extents of what shares a file (zarr)
     character(len=:), allocatable :: dimension_names(:)
+    character(len=:), allocatable :: codec  ! of chunks, as 'zstd:3' or 'shuffle,zstd:1,crc32c'
   end type
 
   ! All components alike.
@@ -176,6 +177,7 @@ contains
     character(kind=c_char), allocatable, target :: names(:, :)
     type(c_ptr), allocatable, target :: places(:)
     integer(int64), allocatable, target :: chunks(:), typical_request(:), shards(:)
+    character(kind=c_char, len=:), allocatable, target :: codec
     type(define_options_in_c) :: in_c
     integer(c_int32_t) :: dimensions
     dimensions = size(shape)
@@ -189,6 +191,10 @@ contains
       call turn(options%chunks, chunks, in_c%chunks)
       call turn(options%typical_request, typical_request, in_c%typical_request)
       call turn(options%shards, shards, in_c%shards)
+      if (allocated(options%codec)) then
+        codec = with_null(options%codec)
+        in_c%codec = c_loc(codec)
+      end if
       if (allocated(options%dimension_names)) then
         if (size(options%dimension_names) == size(shape)) then
           call place_names(options%dimension_names, .true., names, places)

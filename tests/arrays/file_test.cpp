@@ -73,6 +73,67 @@ class Files : public OnRanks {
   }
 };
 
+TEST_F(Files, EncodedChunksHoldWhatAnyDistributionWrote) {
+  static const std::array<std::int64_t, 2> plane_chunks = {3, 4};
+  static const std::array<std::int64_t, 2> plane_shards = {6, 4};
+  static const std::array<std::int64_t, 3> cube_chunks = {2, 6, 3};
+  int number = 0;
+  for (const char* const strategy : strategies) {
+    SCOPED_TRACE(strategy);
+    const std::string name = path(std::string("encoded") + strategy + ".zarr");
+    const bool shards = number++ % 2 == 0;
+    weir_session_options settings = by(strategy);
+    // Shards are one aggregator's.
+    if (shards) settings.ranks_per_node = 0;
+    {
+      Session session(MPI_COMM_WORLD, settings);
+      File file = session.create_file(name, as("zarr"));
+      weir_define_options once{};
+      once.chunks = plane_chunks.data();
+      if (shards) once.shards = plane_shards.data();
+      once.codec = "gzip:1,crc32c";
+      weir_define_options stepped{};
+      stepped.chunks = cube_chunks.data();
+      stepped.steps = 1;
+      stepped.codec = "crc32c";
+      Array grid = file.define<std::int32_t>("grid", plane, once);
+      Array density = file.define<double>("density", cube, stepped);
+      const auto rows = session.distribution(plane, "BLOCK, *");
+      const auto blocks = session.distribution(cube, "BLOCK, CYCLIC(2), *");
+      for (int step = 0; step < 2; ++step) {
+        file.begin_step();
+        if (step == 0) {
+          // Twice: then a part of each chunk again, which has to keep the others.
+          std::vector<std::int32_t> wrong(rows.elements(), -1);
+          grid.write(rows, wrong);
+          const auto right = numbered_part<std::int32_t>(rows, plane);
+          for (const std::int64_t first : {0, 1}) {
+            const Section lines{{0, first}, {7, 5}, {1, 2}};
+            session.write_many({Outgoing(grid, rows, right, {}, lines)});
+          }
+        }
+        density.write(blocks, part_of_step<double>(blocks, cube, 1, step));
+        file.end_step();
+      }
+      file.close();
+    }
+    Session session(MPI_COMM_WORLD, by(strategy));
+    File file = session.open_file(name);
+    const auto columns = session.distribution(plane, "*, CYCLIC(3)");
+    std::vector<std::int32_t> grid(columns.elements());
+    file.array("grid").read(columns, grid);
+    EXPECT_EQ(grid, numbered_part<std::int32_t>(columns, plane));
+    const auto slabs = session.distribution(cube, "*, *, BLOCK");
+    for (const int step : {1, 0}) {
+      file.select_step(step);
+      std::vector<double> part(slabs.elements());
+      file.array("density").read(slabs, part);
+      EXPECT_EQ(part, part_of_step<double>(slabs, cube, 1, step)) << "step " << step;
+    }
+    file.close();
+  }
+}
+
 TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
   int number = 0;
   for (const std::string format : formats) {

@@ -120,7 +120,8 @@ class DefineOptions(ctypes.Structure):
         ("shards", POINTER(c_int64)),
         ("dimension_names", POINTER(c_char_p)),
         ("fill", c_void_p),
-        ("reserved", c_uint64 * 8),
+        ("codec", c_char_p),
+        ("reserved", c_uint64 * 7),
     ]
 
 

@@ -97,13 +97,15 @@ class File:
         shards: Sequence[int] | None = None,
         dimension_names: Sequence[str] | None = None,
         fill: Any = None,
+        codec: str | None = None,
         attributes: Mapping[str, Attribute] | None = None,
     ) -> FileArray:
         """Defines an array, before the file's first step begins. Local.
 
         `name` has ``/`` between groups. `steps`: other values in each step, `shape` being that of
         one. `chunks`, `typical_request` and `shards` are extents in elements. `fill` is what
-        readers see where nothing was written.
+        readers see where nothing was written. `codec` is what is done to the bytes of chunks, as
+        ``"zstd:3"`` or ``"shuffle,zstd:1,crc32c"`` (hdf5 and zarr).
         """
         wanted = element_type if isinstance(element_type, str) else None
         dtype = None if wanted is not None else np.dtype(element_type)
@@ -121,6 +123,8 @@ class File:
             texts = [one.encode() for one in dimension_names]
             texts += [None] * (len(shape) - len(texts))  # type: ignore[list-item]
             options.dimension_names = (c_char_p * max(1, len(texts)))(*texts)
+        if codec is not None:
+            options.codec = codec.encode()
         if fill is not None:
             element = np.array(fill, np.dtype(named))
             options.fill = element.ctypes.data
