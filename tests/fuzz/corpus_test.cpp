@@ -24,6 +24,7 @@ namespace {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): new is one for the program
 std::atomic<std::size_t> largest{0};
 
+#ifndef __SANITIZE_ADDRESS__  // the sanitizer has its own, and libFuzzer a limit
 void* allocate(std::size_t bytes) {
   std::size_t before = largest.load();
   while (before < bytes && !largest.compare_exchange_weak(before, bytes)) {
@@ -32,14 +33,18 @@ void* allocate(std::size_t bytes) {
   throw std::bad_alloc();
 }
 
+#endif
+
 }  // namespace
 
+#ifndef __SANITIZE_ADDRESS__
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void operator delete(void* place) noexcept { std::free(place); }
 void operator delete[](void* place) noexcept { std::free(place); }
 void operator delete(void* place, std::size_t /*bytes*/) noexcept { std::free(place); }
 void operator delete[](void* place, std::size_t /*bytes*/) noexcept { std::free(place); }
+#endif
 
 namespace weir::fuzz {
 namespace {
