@@ -312,6 +312,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   chosen.aggregators = state.group->holders_per_node();
   if (state.group->own_holder() >= 0) {
     std::vector<std::span<std::byte>> buffers;
+    buffers.reserve(static_cast<std::size_t>(chosen.buffers));
     for (std::int64_t number = 0; number < chosen.buffers; ++number) {
       buffers.emplace_back(state.group->buffer(state.group->own_holder(), number),
                            static_cast<std::size_t>(chosen.buffer_bytes));

@@ -94,11 +94,11 @@ TEST_F(Engines, AreToldByExplanations) {
   Session session(MPI_COMM_WORLD, by("automatic", "automatic"));
   auto array = session.create<double>(path("a"), shape_);
   const auto rows = session.distribution(shape_, "BLOCK, *");
-  const auto numbers = numbered_part<double>(rows, shape_);
+  auto numbers = numbered_part<double>(rows, shape_);
   weir_transfer transfer{};
   transfer.array = array.get();
   transfer.distribution = rows.get();
-  transfer.data = const_cast<double*>(numbers.data());
+  transfer.data = numbers.data();
   const char* text = nullptr;
   ASSERT_EQ(weir_session_explain(session.get(), WEIR_WRITE, 1, &transfer, &text), WEIR_OK)
       << weir_last_error();

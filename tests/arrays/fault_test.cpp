@@ -275,7 +275,8 @@ class BrokenSteps : public OnRanks {
       EXPECT_NE(weir_file_step_end(file.get()), WEIR_OK);
       try {
         file.close();
-      } catch (const Failure&) {  // of a file system that is lost
+      } catch (const Failure& failure) {
+        EXPECT_EQ(failure.code(), WEIR_E_IO);  // of a file system that is lost
       }
       return step;
     }
