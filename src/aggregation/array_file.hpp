@@ -90,6 +90,28 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] const storage::EncodedChunks* encoded() const {
     return encoded_ ? &*encoded_ : nullptr;
   }
+  // Whether encoded chunks are found by a table, which a commit changes.
+  [[nodiscard]] bool has_chunk_table() const {
+    return encoded_ && std::holds_alternative<storage::EncodedTable>(encoded_->places);
+  }
+  // Where the chunks of such an array go; nothing: they are only read.
+  void give_places(storage::EncodedWriter::PlaceSource source) {
+    source_ = std::move(source);
+    if (encoded_) {
+      map_.extents = *encoded_;
+      map_.files = encoded_files_;
+      decode();
+    }
+  }
+  [[nodiscard]] bool has_places() const { return static_cast<bool>(source_); }
+  [[nodiscard]] std::int64_t most_encoded_bytes() const {
+    return decoded_ ? decoded_->most_encoded_bytes() : 0;
+  }
+  // Those that this rank wrote since the last call of this.
+  [[nodiscard]] std::vector<storage::EncodedTable::Entry> take_written_chunks() {
+    if (!decoded_) return {};
+    return decoded_->take_written();
+  }
   // After the last piece of a write, on every rank.
   [[nodiscard]] Status end_writing() { return decoded_ ? decoded_->end() : Status(); }
   // Of an array that grows: which step requests move. Nothing: none, they are refused.
@@ -143,13 +165,15 @@ class OpenArray final : public ArrayFile {
     decodable_ = {};
     if (map_.encoded() == nullptr) return;
     encoded_ = *map_.encoded();
+    encoded_files_ = map_.files;
     auto view = storage::decoded_view(map_, origin_.path + ":" + origin_.name);
     auto engine = storage::DecodedEngine::create({{.name = origin_.name,
                                                    .shape = map_.shape,
                                                    .type = map_.type,
                                                    .order = map_.order,
                                                    .fill = origin_.fill},
-                                                  map_});
+                                                  map_},
+                                                 source_);
     if (!view || !engine) {
       decodable_ = view ? engine.error() : view.error();
       return;
@@ -169,6 +193,8 @@ class OpenArray final : public ArrayFile {
   std::optional<std::int64_t> step_;
   std::string refusal_;
   std::optional<storage::EncodedChunks> encoded_;
+  storage::DataFiles encoded_files_ = storage::DataFiles::one("");  // where they really are
+  storage::EncodedWriter::PlaceSource source_;
   std::shared_ptr<storage::DecodedEngine> decoded_;
   std::optional<storage::StoredFiles> decoded_files_;
   Status decodable_;

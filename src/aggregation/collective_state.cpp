@@ -1,5 +1,7 @@
 #include "aggregation/collective_state.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -45,6 +47,55 @@ Status share(CollectiveState& state, std::string& text, const char* what) {
     if (Status done = broadcast(text.data() + sent, part, MPI_CHAR); !done.ok()) return done;
   }
   return {};
+}
+
+Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
+                                                   const std::vector<std::int64_t>& mine,
+                                                   const char* what) {
+  struct Gathering {
+    std::vector<std::int64_t> mine;
+    int count = 0;
+    std::vector<int> counts;
+    std::vector<int> places;
+    std::vector<std::int64_t> all;
+  };
+  KeptUntilDone<Gathering> kept;
+  kept->mine = mine;
+  const bool receives = state.rank == 0;
+  Status possible;
+  if (mine.size() > most_at_once / sizeof(std::int64_t)) {
+    possible = invalid_argument(fmt::format("{}: too much for one message", what));
+  }
+  kept->count = possible.ok() ? static_cast<int>(mine.size()) : 0;
+  if (receives) kept->counts.resize(static_cast<std::size_t>(state.ranks));
+  const auto wait = [&](MPI_Request& request) {
+    Status done = wait_for(request, state.settings.deadline_seconds, what);
+    if (!done.ok()) {
+      kept.keep_for_good();
+      state.broken = true;
+    }
+    return done;
+  };
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Igather(&kept->count, 1, MPI_INT, kept->counts.data(), 1, MPI_INT, 0, state.communicator,
+              &request);
+  if (Status done = wait(request); !done.ok()) return done.error();
+  std::int64_t sum = 0;
+  for (const int count : kept->counts) {
+    kept->places.push_back(static_cast<int>(sum));
+    sum += count;
+  }
+  if (sum > INT32_MAX) {
+    possible = invalid_argument(fmt::format("{}: too many for rank 0", what));
+  }
+  CallFingerprint call;
+  call.add(Argument::call, what);
+  if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed.error();
+  kept->all.resize(static_cast<std::size_t>(sum));
+  MPI_Igatherv(kept->mine.data(), kept->count, MPI_INT64_T, kept->all.data(), kept->counts.data(),
+               kept->places.data(), MPI_INT64_T, 0, state.communicator, &request);
+  if (Status done = wait(request); !done.ok()) return done.error();
+  return std::move(kept->all);
 }
 
 Result<topology::FileTargets> share_targets(CollectiveState& state, const std::string& path) {

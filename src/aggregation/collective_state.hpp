@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "aggregation/call_fingerprint.hpp"
 #include "aggregation/collective.hpp"
@@ -44,6 +45,9 @@ struct CollectiveState {
                               const CallFingerprint& fingerprint);
 // Rank 0's text to all. `what` is for the error of a missed deadline.
 [[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
+// All ranks' numbers at rank 0, one after the other; nothing on the others.
+[[nodiscard]] Result<std::vector<std::int64_t>> gather_at_rank_0(
+    CollectiveState& state, const std::vector<std::int64_t>& mine, const char* what);
 // How a file lies on its storage, as the file system tells rank 0, so that all plan alike; nothing
 // where it tells nothing. The path matters on rank 0.
 [[nodiscard]] Result<topology::FileTargets> share_targets(CollectiveState& state,

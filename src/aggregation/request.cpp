@@ -69,6 +69,9 @@ Status CollectiveRequest::check_part(std::size_t number) {
   };
   if (writing() && !file->writable()) return refuse("the array is open for reading only");
   if (writing() && !file->refusal().empty()) return refuse(file->refusal());
+  if (!writing() && file->has_chunk_table() && file->has_places()) {
+    return refuse("encoded chunks of a step that has begun are read when it has ended");
+  }
   if (part.memory == nullptr) return refuse("there is no distribution in memory");
   const array::Shape& shape = file->shape();
   if ((*part.memory)->shape() != shape) {

@@ -64,10 +64,10 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
     if (one.file->encoded() == nullptr) continue;
     const auto& places = one.file->encoded()->places;
     in_shards = in_shards || std::holds_alternative<storage::EncodedShards>(places);
-    if (!std::holds_alternative<storage::EncodedTable>(places)) continue;
+    if (!one.file->has_chunk_table() || one.file->has_places()) continue;
     Error error = invalid_argument(
-        fmt::format("array \"{}\": encoded chunks in one file are read, and not yet written, by "
-                    "collective calls; Zarr's are",
+        fmt::format("array \"{}\": encoded chunks in one file get their places in a step: they are "
+                    "not written again in place",
                     one.file->name()));
     error.code = ErrorCode::unsupported;
     error.file = one.file->path();

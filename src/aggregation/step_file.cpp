@@ -100,8 +100,8 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   if (state.rank == 0) {
     auto room = format.value()->lay_out(description, path);
     if (room) {
-      laid_out = std::move(room.value().map);
-      file->update_ = std::move(room.value().update);
+      file->room_ = std::move(room).value();
+      laid_out = file->room_.map;
     } else {
       laid_out = room.error();
     }
@@ -113,6 +113,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   std::string sample = path;
   if (!file->map_.arrays.empty()) sample = file->map_.arrays.front().map.files.path(0);
   if (Status opened = file->open_arrays(state, sample); !opened.ok()) return opened.error();
+  if (Status given = file->give_places(state); !given.ok()) return given.error();
   file->enter_step(0);
   return std::unique_ptr<File>(std::move(file));
 }
@@ -153,8 +154,9 @@ Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) 
   const auto targets = share_targets(state, sample);
   if (!targets) return targets.error();
   number_ = ++state.arrays;
-  for (const storage::StoredArray& one : map_.arrays) {
+  for (storage::StoredArray& one : map_.arrays) {
     has_steps_ = has_steps_ || one.description.grows;
+    has_chunk_tables_ = has_chunk_tables_ || chunk_table_of(one.map) != nullptr;
     arrays_.push_back(std::make_unique<OpenArray>(
         ArrayOrigin{.path = path_,
                     .name = one.description.name,
@@ -195,8 +197,11 @@ void StepFile::enter_step(std::int64_t step) {
 
 void StepFile::leave_step() {
   in_step_ = false;
-  // The first step keeps its update until it is committed: its places are not given again.
-  if (published_) update_ = {};
+  // The first step keeps its room until it is committed: its places are not given again.
+  if (published_) {
+    room_ = {};
+    for (const auto& one : arrays_) one->give_places({});
+  }
   refuse_writing_between_steps();
   for (const auto& one : arrays_) {
     if (!one->origin().grows) continue;
@@ -271,9 +276,9 @@ Status StepFile::begin_step(CollectiveState& state) {
   if (state.rank == 0) {
     auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
     if (room) {
+      room_ = std::move(room).value();
       // No array: they are only longer.
-      if (!is_only_longer(map_, room.value().map)) laid_out = std::move(room.value().map);
-      update_ = std::move(room.value().update);
+      if (!is_only_longer(map_, room_.map)) laid_out = room_.map;
     } else {
       laid_out = room.error();
     }
@@ -285,6 +290,7 @@ Status StepFile::begin_step(CollectiveState& state) {
   } else if (Status taken = take_map(map.value()); !taken.ok()) {
     return taken;
   }
+  if (Status given = give_places(state); !given.ok()) return given;
   enter_step(steps_);
   return {};
 }
@@ -313,11 +319,11 @@ Status StepFile::end_step(CollectiveState& state) {
   if (possible.ok()) possible = written_durably();
   const CallFingerprint call = fingerprint("end a step");
   Status agreed = agree_on(state, possible, call);
+  WrittenChunks chunks;
+  if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
   if (agreed.ok()) {
     Status committed;
-    if (state.rank == 0) {
-      committed = named(storage::commit(path_, update_, settings_.durability), path_);
-    }
+    if (state.rank == 0) committed = named(commit(chunks), path_);
     agreed = agree_on(state, committed, call);
   }
   if (!agreed.ok()) {
@@ -336,7 +342,7 @@ Status StepFile::end_step(CollectiveState& state) {
   }
   ++steps_;
   leave_step();
-  return {};
+  return has_chunk_tables_ ? take_chunks(state, chunks) : Status();
 }
 
 Status StepFile::close(CollectiveState& state) {

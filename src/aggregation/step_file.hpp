@@ -23,6 +23,10 @@
 
 namespace weir::aggregation {
 
+// The table of an array's encoded chunks; null where they are files of their own or in shards, or
+// there are none.
+[[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);
+
 class StepFile final : public File {
  public:
   // Collective, and so are all below that take the state. The file is in its first step.
@@ -68,6 +72,12 @@ class StepFile final : public File {
   void enter_step(std::int64_t step);
   void leave_step();
   [[nodiscard]] Status written_durably();
+  // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.
+  using WrittenChunks = std::vector<std::int64_t>;
+  Status give_places(CollectiveState& state);
+  Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
+  [[nodiscard]] Status commit(const WrittenChunks& chunks);
+  Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
 
   std::string path_;
   std::string format_;
@@ -80,7 +90,8 @@ class StepFile final : public File {
   bool published_ = true;   // it has its name
   std::int64_t steps_ = 0;  // committed
   bool in_step_ = false;
-  storage::HeaderUpdate update_;  // on rank 0: what commits the step
+  bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
+  storage::Room room_;             // on rank 0: what commits the step
 };
 
 }  // namespace weir::aggregation

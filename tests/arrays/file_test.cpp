@@ -78,24 +78,27 @@ TEST_F(Files, EncodedChunksHoldWhatAnyDistributionWrote) {
   static const std::array<std::int64_t, 2> plane_shards = {6, 4};
   static const std::array<std::int64_t, 3> cube_chunks = {2, 6, 3};
   int number = 0;
-  for (const char* const strategy : strategies) {
-    SCOPED_TRACE(strategy);
-    const std::string name = path(std::string("encoded") + strategy + ".zarr");
-    const bool shards = number++ % 2 == 0;
+  for (const std::string format :
+       {"zarr", "zarr", "zarr", "zarr", "hdf5", "hdf5", "hdf5", "hdf5"}) {
+    const char* const strategy = strategies.at(static_cast<std::size_t>(number % 4));
+    SCOPED_TRACE(format + " " + strategy);
+    const std::string name = path("encoded" + std::to_string(number) + "." + format);
+    const bool hdf5 = format == "hdf5";
+    const bool shards = number++ % 2 == 0 && !hdf5;
     weir_session_options settings = by(strategy);
     // Shards are one aggregator's.
     if (shards) settings.ranks_per_node = 0;
     {
       Session session(MPI_COMM_WORLD, settings);
-      File file = session.create_file(name, as("zarr"));
+      File file = session.create_file(name, as(format.c_str()));
       weir_define_options once{};
       once.chunks = plane_chunks.data();
       if (shards) once.shards = plane_shards.data();
-      once.codec = "gzip:1,crc32c";
+      once.codec = hdf5 ? "shuffle,deflate:1" : "gzip:1,crc32c";
       weir_define_options stepped{};
       stepped.chunks = cube_chunks.data();
       stepped.steps = 1;
-      stepped.codec = "crc32c";
+      stepped.codec = hdf5 ? "fletcher32" : "crc32c";
       Array grid = file.define<std::int32_t>("grid", plane, once);
       Array density = file.define<double>("density", cube, stepped);
       const auto rows = session.distribution(plane, "BLOCK, *");

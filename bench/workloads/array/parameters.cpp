@@ -144,6 +144,14 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
     return refuse(
         fmt::format("--chunk: {} stores no chunks; take weir, weir-hdf5, weir-zarr or hdf5", name));
   }
+  if (!options.codec.empty() &&
+      (!options.chunk || (api != Api::weir_hdf5 && api != Api::weir_zarr))) {
+    return refuse(fmt::format(
+        "--codec: {} has no chunks to encode; take weir-hdf5 or weir-zarr, with --chunk", name));
+  }
+  if (!options.codec.empty() && options.existing) {
+    return refuse("--codec with --existing: encoded chunks are not written again in place");
+  }
   if (!uses_mpi_io(api)) {
     if (!options.hints_file.empty()) {
       return refuse(fmt::format("--hints is for mpiio, hdf5 and pnetcdf; given: {}", name));
@@ -280,6 +288,7 @@ Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
   options.buffers = settings.integer("buffers");
   options.strategy = settings.text("strategy");
   options.engine = settings.text("engine");
+  if (settings.has("codec")) options.codec = settings.text("codec");
   options.explain = settings.flag("explain");
   options.layout = settings.text("layout");
   options.column_major = settings.text("file-order") == "column-major";

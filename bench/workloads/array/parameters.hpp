@@ -48,6 +48,7 @@ struct Options {
   std::int64_t buffer_bytes = 0;             // of one buffer; 0: the interface decides
   std::int64_t buffers = 0;                  // per aggregator; 0: the interface decides
   std::optional<array::Indices> chunk = {};  // extents; nothing: not chunked
+  std::string codec = {};                    // of the chunks; "": none
   std::string strategy = "automatic";
   std::string engine = "automatic";
   bool explain = false;  // print it

@@ -154,6 +154,7 @@ class WeirChannel final : public Channel {
     options.alignment_bytes = 4096;
     weir_define_options defined = {};
     if (request.options.chunk) defined.chunks = request.options.chunk->begin();
+    if (!request.options.codec.empty()) defined.codec = request.options.codec.c_str();
     int code = weir_file_create(session_, path_.c_str(), &options, &file_);
     if (code >= 0) {
       code = weir_file_define(file_, "array", shape.size(), shape.begin(),

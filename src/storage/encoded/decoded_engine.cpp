@@ -60,25 +60,44 @@ Result<ExtentMap> decoded_view(const ExtentMap& map, const std::string& path) {
   return view;
 }
 
-Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(StoredArray array) {
-  std::unique_ptr<DecodedEngine> engine(new DecodedEngine(std::move(array)));
+Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(StoredArray array,
+                                                             EncodedWriter::PlaceSource source) {
+  std::unique_ptr<DecodedEngine> engine(new DecodedEngine(std::move(array), std::move(source)));
   if (Status begun = engine->begin(); !begun.ok()) return begun.error();
   return engine;
 }
 
 // Files that are open are forgotten: others may have been put in their place.
 Status DecodedEngine::begin() {
+  keep_written();
   writer_.reset();
   encoded_.reset();
   reading_ = std::make_unique<DataFileCache>(DataFileCache::Use::reading);
   auto encoded = EncodedArray::create(array_, *reading_);
   if (!encoded) return encoded.error();
   encoded_.emplace(std::move(encoded).value());
-  writer_ = std::make_unique<EncodedWriter>(array_.map, writing_, false);
+  writer_ = std::make_unique<EncodedWriter>(array_.map, writing_, false, source_);
   chunk_bytes_ = encoded_->chunk_bytes();
   chunk_ = -1;
   written_.clear();
   return {};
+}
+
+// What was written is found from here on, when a chunk is changed that has been written in part.
+void DecodedEngine::keep_written() {
+  if (!writer_) return;
+  auto& chunks = std::get<EncodedChunks>(array_.map.extents);
+  for (const EncodedTable::Entry& one : writer_->take_written()) {
+    if (auto* const table = std::get_if<EncodedTable>(&chunks.places)) {
+      table->set(one.chunk, one.place);
+    }
+    entered_.push_back(one);
+  }
+}
+
+std::vector<EncodedTable::Entry> DecodedEngine::take_written() {
+  keep_written();
+  return std::exchange(entered_, {});
 }
 
 Result<std::unique_ptr<EngineFile>> DecodedEngine::open(const std::string& path,

@@ -30,8 +30,10 @@ namespace weir::storage {
 
 class DecodedEngine final : public Engine {
  public:
-  // Fails as EncodedArray::create() does.
-  static Result<std::unique_ptr<DecodedEngine>> create(StoredArray array);
+  // Fails as EncodedArray::create() does. `source`: where chunks go whose places are a table
+  // (EncodedWriter); without it these are only read.
+  static Result<std::unique_ptr<DecodedEngine>> create(StoredArray array,
+                                                       EncodedWriter::PlaceSource source = {});
 
   [[nodiscard]] std::string_view name() const override { return "decoded"; }
   [[nodiscard]] EngineAbilities abilities() const override { return {.in_file_system = false}; }
@@ -41,19 +43,28 @@ class DecodedEngine final : public Engine {
   Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override;
   Status sync(std::span<EngineFile* const> files) override;
 
+  // No chunk takes more.
+  [[nodiscard]] std::int64_t most_encoded_bytes() const { return encoded_->most_encoded_bytes(); }
+
   // After the last piece of a request, on every rank: what is in memory is in the file, and what
   // other processes wrote is seen from here on.
   Status end();
+  // The chunks that got places in a table since the last call of this. This engine reads them.
+  [[nodiscard]] std::vector<EncodedTable::Entry> take_written();
 
  private:
-  explicit DecodedEngine(StoredArray array) : array_(std::move(array)) {}
+  DecodedEngine(StoredArray array, EncodedWriter::PlaceSource source)
+      : array_(std::move(array)), source_(std::move(source)) {}
   Status begin();
+  void keep_written();
   Status write_piece(std::int64_t chunk, std::int64_t from, std::span<const std::byte> bytes);
   Status flush();
   Status read_chunk(std::int64_t chunk);
   [[nodiscard]] std::int64_t bytes_written() const;
 
   StoredArray array_;
+  EncodedWriter::PlaceSource source_;
+  std::vector<EncodedTable::Entry> entered_;
   std::unique_ptr<DataFileCache> reading_;
   DataFileCache writing_{DataFileCache::Use::writing};
   std::optional<EncodedArray> encoded_;

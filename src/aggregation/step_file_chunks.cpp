@@ -1,0 +1,125 @@
+// Encoded chunks that a table says where they are, in a file with steps. Aggregators write them
+// behind the file's end, each into regions of its own (place_leases.hpp). At the end of a step rank
+// 0 is told where, the commit makes readers find them, and all ranks learn the new tables.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "aggregation/place_leases.hpp"
+#include "aggregation/step_file.hpp"
+#include "common/checked.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+// Of a chunk that was written: the array's number, the chunk's, and its place.
+constexpr std::size_t numbers_per_chunk = 6;
+
+template <typename Visit>
+void for_each_chunk(const std::vector<std::int64_t>& numbers, const Visit& visit) {
+  for (std::size_t at = 0; at + numbers_per_chunk <= numbers.size(); at += numbers_per_chunk) {
+    const auto number = [&](std::size_t i) { return numbers[at + i]; };
+    visit(static_cast<std::size_t>(number(0)),
+          storage::EncodedTable::Entry{
+              number(1), {number(2), number(3), number(4), static_cast<std::uint32_t>(number(5))}});
+  }
+}
+
+constexpr std::int64_t page = 4096;
+constexpr std::int64_t least_region_bytes = 4 << 20;
+constexpr std::int64_t chunks_per_region = 4;  // at least; less than one of them is lost in each
+
+Error no_places(const std::string& path) {
+  Error error = invalid_argument("the format has no places for encoded chunks");
+  error.code = ErrorCode::unsupported;
+  error.file = path;
+  return error;
+}
+
+}  // namespace
+
+storage::EncodedTable* chunk_table_of(storage::ExtentMap& map) {
+  auto* const chunks = std::get_if<storage::EncodedChunks>(&map.extents);
+  return chunks != nullptr ? std::get_if<storage::EncodedTable>(&chunks->places) : nullptr;
+}
+
+Status StepFile::give_places(CollectiveState& state) {
+  if (!has_chunk_tables_) return {};
+  std::string told = std::to_string(room_.free_from);  // rank 0's
+  if (Status shared = share(state, told, "where encoded chunks go"); !shared.ok()) return shared;
+  const std::int64_t free_from = std::stoll(told);
+  std::int64_t most = 0;
+  for (const auto& one : arrays_) most = std::max(most, one->most_encoded_bytes());
+  const auto four = checked_multiply(most, chunks_per_region);
+  const auto region = four ? checked_round_up(std::max(*four, least_region_bytes), page) : four;
+  const auto begin = checked_round_up(free_from, page);
+  if (free_from < 0 || !region || !begin) {
+    return no_places(path_);
+  }
+  const std::int64_t holders = state.group->holders_per_node();
+  const std::int64_t own = state.group->own_holder();
+  const std::int64_t node = state.group->topology().node_of(state.rank);
+  const auto leases = std::make_shared<PlaceLeases>(*begin, *region, state.group->nodes() * holders,
+                                                    own < 0 ? own : node * holders + own);
+  for (const auto& one : arrays_) {
+    if (!one->has_chunk_table()) continue;
+    one->give_places([leases](std::int64_t bytes) { return leases->take(bytes); });
+  }
+  return {};
+}
+
+Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
+  WrittenChunks mine;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    for (const auto& [chunk, place] : arrays_[i]->take_written_chunks()) {
+      mine.insert(mine.end(), {static_cast<std::int64_t>(i), chunk, place.file, place.offset,
+                               place.bytes, static_cast<std::int64_t>(place.skipped)});
+    }
+  }
+  auto all = gather_at_rank_0(state, mine, "the places of encoded chunks");
+  if (!all) return all.error();
+  chunks = std::move(all).value();
+  return {};
+}
+
+// By rank 0.
+Status StepFile::commit(const WrittenChunks& chunks) {
+  if (has_chunk_tables_) {
+    // The room has the arrays in the file's order, perhaps another one than ours.
+    std::unordered_map<std::string, std::int64_t> in_room;
+    for (const auto& one : room_.map.arrays) {
+      in_room.emplace(one.description.name, static_cast<std::int64_t>(in_room.size()));
+    }
+    std::vector<storage::WrittenChunk> written;
+    written.reserve(chunks.size() / numbers_per_chunk);
+    for_each_chunk(chunks, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
+      written.push_back(
+          {in_room.at(map_.arrays[array].description.name), entry.chunk, entry.place});
+    });
+    auto update =
+        storage::find_format(format_).value()->enter_chunks(path_, room_, steps_ + 1, written);
+    if (!update) return update.error();
+    room_.update = std::move(update).value();
+  }
+  return storage::commit(path_, room_.update, settings_.durability);
+}
+
+Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
+  std::string message(chunks.size() * sizeof(std::int64_t), '\0');
+  std::memcpy(message.data(), chunks.data(), message.size());
+  if (Status shared = share(state, message, "the places of encoded chunks"); !shared.ok()) {
+    return shared;
+  }
+  chunks.resize(message.size() / sizeof(std::int64_t));
+  std::memcpy(chunks.data(), message.data(), message.size());
+  for_each_chunk(chunks, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
+    chunk_table_of(map_.arrays[array].map)->set(entry.chunk, entry.place);
+  });
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (chunk_table_of(map_.arrays[i].map) != nullptr) arrays_[i]->set_map(map_.arrays[i].map);
+  }
+  return {};
+}
+
+}  // namespace weir::aggregation
