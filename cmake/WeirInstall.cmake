@@ -55,9 +55,13 @@ weir_requires(zfp::zfp "find_dependency(zfp)" "")
 weir_requires("${WEIR_HDF5_TARGET}" "find_dependency(PkgConfig)
 pkg_check_modules(${weir_hdf5_module} REQUIRED IMPORTED_TARGET ${${weir_hdf5_module}_MODULE_NAME})"
               "${${weir_hdf5_module}_MODULE_NAME}")
-set(weir_hdf5_hl "")
+# Those that no pkg-config file tells of.
+set(weir_other_libraries "")
 if(WEIR_HDF5_TARGET)
-  set(weir_hdf5_hl " ${WEIR_HDF5_HL_LIBRARY}")
+  string(APPEND weir_other_libraries " ${WEIR_HDF5_HL_LIBRARY}")
+endif()
+if(zfp::zfp IN_LIST WEIR_CODEC_TARGETS)
+  string(APPEND weir_other_libraries " -lzfp")
 endif()
 
 configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake
