@@ -20,6 +20,8 @@ int window_bits(const DeflateCodec& codec) { return codec.gzip ? MAX_WBITS + 16 
 z_stream stream_of(ConstBytes from, Bytes to) {
   constexpr std::size_t most = UINT32_MAX;
   z_stream stream{};
+  // Only read, but older versions declare it without const.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data()));
   stream.avail_in = static_cast<uInt>(std::min(from.size(), most));
   stream.next_out = reinterpret_cast<Bytef*>(to.data());

@@ -56,8 +56,9 @@ TEST(Crc32c, HasTheAnswersOfTheStandard) {
 TEST(Crc32c, IsTheSameBySeveralStreamsAndByTheTable) {
   const auto bytes = some_bytes(40000);
   const std::span<const std::byte> all(bytes);
-  for (const std::size_t length : {0, 1, 7, 8, 9, 4095, 4096, 12287, 12288, 12289, 24576, 39990}) {
-    for (const std::size_t offset : {0, 1, 5}) {
+  for (const std::size_t length :
+       std::vector<std::size_t>{0, 1, 7, 8, 9, 4095, 4096, 12287, 12288, 12289, 24576, 39990}) {
+    for (const std::size_t offset : std::vector<std::size_t>{0, 1, 5}) {
       const auto part = all.subspan(offset, length);
       EXPECT_EQ(crc32c(part), crc32c_by_table(part)) << length;
     }
@@ -67,7 +68,7 @@ TEST(Crc32c, IsTheSameBySeveralStreamsAndByTheTable) {
 TEST(Crc32c, OfPartsGivesThatOfTheWhole) {
   const auto bytes = some_bytes(30000);
   const std::span<const std::byte> all(bytes);
-  for (const std::size_t cut : {0, 1, 100, 12288, 29999, 30000}) {
+  for (const std::size_t cut : std::vector<std::size_t>{0, 1, 100, 12288, 29999, 30000}) {
     const std::uint32_t first = crc32c(all.first(cut));
     EXPECT_EQ(crc32c(all.subspan(cut), first), crc32c(all));
     EXPECT_EQ(crc32c_combined(first, crc32c(all.subspan(cut)),

@@ -119,6 +119,8 @@ Result<std::int64_t> encode(const ZfpCodec& codec, const ChunkForm& form, ConstB
   const Zfp zfp(to.data(), to.size() / word_bytes * word_bytes);
   if (!zfp.ok()) return no_memory();
   describe(zfp.field(), form, codec.header);
+  // Encoding only reads from it.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   zfp_field_set_pointer(zfp.field(), const_cast<std::byte*>(from.data()));
   set_mode(zfp.stream(), codec, lossless);
   if (codec.header && zfp_write_header(zfp.stream(), zfp.field(), ZFP_HEADER_FULL) == 0) {
@@ -180,7 +182,7 @@ Result<std::int64_t> encode_step(const ZfpCodec& codec, const CodecStep& step, C
   if (from.empty()) return std::int64_t{0};
   // The second turn is without loss, for chunks that do not keep to the tolerance.
   for (const bool lossless : {false, true}) {
-    const auto bytes = encode(codec, step.form, from, to, lossless);
+    auto bytes = encode(codec, step.form, from, to, lossless);
     if (!bytes) return bytes;
     step.context.zfp_decoded.resize(from.size());
     ZfpCodec decoder = codec;

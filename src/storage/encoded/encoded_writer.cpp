@@ -21,6 +21,7 @@ constexpr std::size_t most_shards = 16;
 Status write_at(const File& file, ConstBytes bytes, std::int64_t offset) {
   if (bytes.empty()) return {};
   // Not changed by writing.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   const Slice slice{const_cast<std::byte*>(bytes.data()), static_cast<std::int64_t>(bytes.size())};
   std::int64_t calls = 0;
   return write_slices(file, {&slice, 1}, offset, calls);
