@@ -62,7 +62,7 @@ ChunkGrid random_grid(Random& random, const Shape& shape) {
 
 TEST(ChunkGrid, EveryElementIsInOneChunk) {
   Random random(100);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < rounds(1000); ++round) {
     const Shape shape = random.shape();
     const ChunkGrid grid = random_grid(random, shape);
     std::int64_t before = 0;
@@ -82,7 +82,7 @@ TEST(ChunkGrid, EveryElementIsInOneChunk) {
 
 TEST(ChunksMeeting, AreTheChunksOfTheElements) {
   Random random(101);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     const Shape shape = random.shape();
     const ChunkGrid grid = random_grid(random, shape);
     const RegularDistribution distribution = random.regular(shape);

@@ -97,7 +97,7 @@ TEST(CopyBox, OfNothingCopiesNothing) {
 
 TEST(CopyBox, MovesTheElementsAndTouchesNothingElse) {
   Random random(91);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     const Shape shape = random.shape();
     if (shape.elements() == 0) continue;
     const Box box = random.box(shape);
@@ -128,7 +128,7 @@ TEST(CopyBox, MovesTheElementsAndTouchesNothingElse) {
 // memory to its place in the memory of another distribution's rank.
 TEST(StridedCopy, RedistributesAnArray) {
   Random random(92);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < rounds(500); ++round) {
     const Shape shape = random.shape();
     const RegularDistribution before = random.regular(shape);
     const RegularDistribution after = random.regular(shape);

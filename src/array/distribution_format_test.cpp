@@ -107,7 +107,7 @@ TEST(DistributionFormat, EveryIndexHasOneOwner) {
 
 TEST(DistributionFormat, HoldersAreTheOwnersOfTheIndices) {
   Random random(40);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < rounds(5000); ++round) {
     const std::int64_t extent = random.between(1, 80);
     const std::int64_t processes = random.between(1, 12);
     const Format format = random.chance(30) ? Format::block_of()

@@ -39,7 +39,7 @@ TEST(RegularDistribution, DealsAScalapackMatrix) {
 
 TEST(RegularDistribution, EveryElementIsHeldByItsOwnerAlone) {
   Random random(50);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     const RegularDistribution distribution = random.regular(shape);
     std::vector<std::int64_t> held(static_cast<std::size_t>(distribution.ranks()));
@@ -76,7 +76,7 @@ TEST(RegularDistribution, EveryElementIsHeldByItsOwnerAlone) {
 
 TEST(RegularDistribution, RanksMeetingARegionAreItsOwners) {
   Random random(51);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     const Shape shape = random.shape();
     const RegularDistribution distribution = random.regular(shape);
     const Region region =
@@ -97,7 +97,7 @@ TEST(RegularDistribution, RanksMeetingARegionAreItsOwners) {
 
 TEST(RegularDistribution, PartsOfTwoDistributionsMeetInTheElementsOfBoth) {
   Random random(52);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < rounds(500); ++round) {
     const Shape shape = random.shape();
     const RegularDistribution memory = random.regular(shape);
     const RegularDistribution disk = random.regular(shape);
@@ -159,7 +159,7 @@ Distribution random_boxes(Random& random, const Shape& shape) {
 
 TEST(Distribution, PiecesMeetingARegionAreThoseThatHoldItsElements) {
   Random random(53);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < rounds(1500); ++round) {
     const Shape shape = random.shape();
     const Distribution distribution =
         random.chance(60) ? random_boxes(random, shape) : Distribution(random.regular(shape));

@@ -66,7 +66,7 @@ TEST(ExplicitDistribution, OverlapNamesBothRanksAndBoxes) {
 
 TEST(BoxIndex, FindsTheBoxesThatMeet) {
   Random random(60);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < rounds(1000); ++round) {
     const Shape shape = random.shape();
     BoxList boxes(shape.dimensions());
     const std::int64_t count = random.between(0, 100);
@@ -85,7 +85,7 @@ TEST(BoxIndex, FindsTheFirstOverlapOfAllPairs) {
   Random random(61);
   int overlapping = 0;
   int disjoint = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     // Disjoint tiles; in every second round one box more that may overlap.
     const RegularDistribution tiles = random.regular(shape);

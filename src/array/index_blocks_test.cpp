@@ -88,7 +88,7 @@ TEST(IndexBlocks, TouchingBlocksAreAnInterval) {
 
 TEST(IndexBlocks, ClosedFormsEqualEnumeration) {
   Random random(1);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < rounds(20000); ++round) {
     const IndexBlocks blocks = random.blocks(extent);
     const std::vector<std::int64_t> indices = indices_of(blocks);
     ASSERT_TRUE(std::is_sorted(indices.begin(), indices.end()));
@@ -112,7 +112,7 @@ TEST(IndexBlocks, ClosedFormsEqualEnumeration) {
 
 TEST(IndexBlocks, ClippingKeepsExactlyWhatIsInside) {
   Random random(2);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < rounds(20000); ++round) {
     const IndexBlocks blocks = random.blocks(extent);
     const std::int64_t lower = random.between(-3, extent + 3);
     const std::int64_t upper = random.between(-3, extent + 3);
@@ -126,7 +126,7 @@ TEST(IndexBlocks, ClippingKeepsExactlyWhatIsInside) {
 
 TEST(IndexBlocks, UniformPiecesAreTheSameIndices) {
   Random random(3);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < rounds(20000); ++round) {
     const IndexBlocks blocks = random.blocks(extent);
     std::vector<std::int64_t> indices;
     for (const UniformBlocks& piece : blocks.uniform()) {
@@ -143,7 +143,7 @@ TEST(IndexBlocks, UniformPiecesAreTheSameIndices) {
 TEST(CommonBlocks, AreTheIndicesOfBoth) {
   Random random(4);
   int interleaved = 0;
-  for (int round = 0; round < 60000; ++round) {
+  for (int round = 0; round < rounds(60000); ++round) {
     // Long ones, with several common periods, and short ones, with less than one.
     const std::int64_t length = round % 2 == 0 ? extent : 1000;
     const IndexBlocks a = random.blocks(length);

@@ -77,7 +77,7 @@ TEST(Layout, RefusesWhatDoesNotFitIntoSixtyThreeBits) {
 TEST(Layout, ElementsSaidToBeApartAre) {
   Random random(70);
   int apart = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     Indices extents;
     Numbers strides;
     for (std::int64_t d = random.between(1, 4); d > 0; --d) {

@@ -12,7 +12,7 @@ namespace {
 
 TEST(RangeBoxes, AreTheElementsOfTheRangeInOrder) {
   Random random(110);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < rounds(5000); ++round) {
     const Shape shape = random.shape();
     const Order order = random.order();
     const std::int64_t first = random.between(0, shape.elements());
@@ -47,7 +47,7 @@ TEST(RangeBoxes, WholeArrayIsOneBox) {
 
 TEST(NextNumber, IsTheNextElementOfTheRegionInTheFile) {
   Random random(111);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     const Order order = random.order();
     const RegularDistribution distribution = random.regular(shape);

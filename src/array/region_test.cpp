@@ -45,7 +45,7 @@ Region random_cut_region(Random& random, const Shape& shape) {
 
 TEST(Region, BoxesAreItsElementsOnceEach) {
   Random random(30);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     const Region region = random_region(random, shape);
     const std::vector<int> times = times_covered(shape, RegionBoxes(region));
@@ -69,7 +69,7 @@ TEST(Region, BoxesAreItsElementsOnceEach) {
 
 TEST(Region, ClippedToABoxKeepsWhatIsInside) {
   Random random(31);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     const Shape shape = random.shape();
     const Region region = random_region(random, shape);
     const Box box = random.box(shape);
@@ -95,7 +95,7 @@ TEST(Region, ClippedToABoxKeepsWhatIsInside) {
 TEST(Region, CommonRegionsAreTheElementsOfBothOnceEach) {
   Random random(32);
   int manifold = 0;  // rounds with several common sets along two dimensions or more
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     // Every third round wide enough for several common sets along both dimensions.
     const bool wide = round % 3 == 0;
     const Shape shape =
@@ -135,7 +135,7 @@ TEST(Region, CommonRegionsAreTheElementsOfBothOnceEach) {
 
 TEST(Region, OfASectionHoldsItsElements) {
   Random random(33);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     const Section section = random.section(shape);
     const Region region(section);
@@ -148,7 +148,7 @@ TEST(Region, OfASectionHoldsItsElements) {
 
 TEST(UniformRegions, HoldTheRegionsElementsOnceEachInPlaceAndInMemory) {
   Random random(34);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     const Region part = random_region(random, shape);
     const Region other =
@@ -186,7 +186,7 @@ TEST(UniformRegions, HoldTheRegionsElementsOnceEachInPlaceAndInMemory) {
 TEST(Region, AsSectionIsTheSameElements) {
   Random random(36);
   int sections = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < rounds(1000); ++round) {
     const Shape shape = random.shape();
     const Region region =
         random.chance(50) ? random_region(random, shape) : Region(random.section(shape));

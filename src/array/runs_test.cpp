@@ -84,7 +84,7 @@ Layout random_memory(Random& random, const Indices& extents, std::int64_t elemen
 
 TEST(Runs, AreTheBytesOfThePartInTheFileAndInMemory) {
   Random random(80);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     const Shape shape = random.shape();
     const RegularDistribution distribution = random.regular(shape);
     const Region part = distribution.part(random.between(0, distribution.ranks() - 1));

@@ -39,7 +39,7 @@ TEST(Section, RefusalNamesTheDimension) {
 
 TEST(Section, IntersectionHoldsTheCommonElements) {
   Random random(20);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     const Shape shape = random.shape();
     const Section a = random.section(shape);
     const Section b = random.section(shape);

@@ -43,7 +43,7 @@ TEST(ChunkShape, DearCallsMakeLargeChunks) {
 
 TEST(ChunkShape, StaysWithinBufferAndBlock) {
   array::Random random(260);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < array::rounds(500); ++round) {
     const Shape shape = random.shape();
     if (shape.elements() == 0) continue;
     ChunkHints hints;

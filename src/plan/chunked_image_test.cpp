@@ -17,7 +17,7 @@ using array::Indices;
 
 TEST(ChunkedImage, SlotsAreApartAndFillTheFiles) {
   array::Random random(220);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < array::rounds(500); ++round) {
     const array::Shape shape = random.shape();
     Indices extents;
     for (int d = 0; d < shape.dimensions(); ++d) extents.push_back(random.between(1, 6));
@@ -64,7 +64,7 @@ TEST(ChunkedImage, RefusesWhatFilesCannotHold) {
 
 TEST(NextChunk, IsTheNextThatTheRegionMeets) {
   array::Random random(221);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < array::rounds(1000); ++round) {
     const array::Shape shape = random.shape();
     Indices extents;
     array::PerDimension<array::IndexBlocks> along;

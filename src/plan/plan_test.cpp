@@ -219,7 +219,7 @@ class Execution {
 
 TEST(Plan, WritesEveryElementAskedForInItsPlaceOnce) {
   RandomRequests random(230);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < array::rounds(400); ++round) {
     SCOPED_TRACE(round);
     const Request request = random.request(Direction::write);
     ASSERT_TRUE(request.check().ok());
@@ -258,7 +258,7 @@ TEST(Plan, WritesEveryElementAskedForInItsPlaceOnce) {
 
 TEST(Plan, ReadsEveryElementAskedForAndNoOther) {
   RandomRequests random(231);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < array::rounds(400); ++round) {
     SCOPED_TRACE(round);
     const Request request = random.request(Direction::read);
     MemoryFiles files;

@@ -95,7 +95,7 @@ TEST(Planner, FailuresAreNotKept) {
 
 TEST(SharedDistribution, EqualOnesAreEqualHoweverMade) {
   RandomRequests random(250);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < array::rounds(200); ++round) {
     const auto shape = random.shape();
     const array::Distribution distribution = random.distribution(shape);
     const SharedDistribution a(distribution);

@@ -46,7 +46,7 @@ class Entering {
     std::array<hsize_t, array::max_dimensions> corner{};
     for (int d = 0; d < coordinates.size(); ++d) {
       corner.at(static_cast<std::size_t>(d)) =
-          static_cast<hsize_t>(coordinates[d] * chunks.stored_extents[d]);
+          static_cast<hsize_t>(coordinates[d]) * static_cast<hsize_t>(chunks.stored_extents[d]);
     }
     const auto bytes = static_cast<std::size_t>(one.place.bytes);
     const auto write = [&](const void* from) {
