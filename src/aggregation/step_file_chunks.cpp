@@ -27,7 +27,7 @@ void for_each_chunk(const std::vector<std::int64_t>& numbers, const Visit& visit
 }
 
 constexpr std::int64_t page = 4096;
-constexpr std::int64_t least_region_bytes = 4 << 20;
+constexpr std::int64_t least_region_bytes = 64 << 10;
 constexpr std::int64_t chunks_per_region = 4;  // at least; less than one of them is lost in each
 
 Error no_places(const std::string& path) {
