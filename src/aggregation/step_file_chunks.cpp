@@ -107,12 +107,12 @@ Status StepFile::commit(const WrittenChunks& chunks) {
 
 Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
   std::string message(chunks.size() * sizeof(std::int64_t), '\0');
-  std::memcpy(message.data(), chunks.data(), message.size());
+  if (!chunks.empty()) std::memcpy(message.data(), chunks.data(), message.size());
   if (Status shared = share(state, message, "the places of encoded chunks"); !shared.ok()) {
     return shared;
   }
   chunks.resize(message.size() / sizeof(std::int64_t));
-  std::memcpy(chunks.data(), message.data(), message.size());
+  if (!chunks.empty()) std::memcpy(chunks.data(), message.data(), message.size());
   for_each_chunk(chunks, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
     chunk_table_of(map_.arrays[array].map)->set(entry.chunk, entry.place);
   });

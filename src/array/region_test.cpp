@@ -95,7 +95,7 @@ TEST(Region, ClippedToABoxKeepsWhatIsInside) {
 TEST(Region, CommonRegionsAreTheElementsOfBothOnceEach) {
   Random random(32);
   int manifold = 0;  // rounds with several common sets along two dimensions or more
-  for (int round = 0; round < rounds(3000); ++round) {
+  for (int round = 0; round < 3000; ++round) {
     // Every third round wide enough for several common sets along both dimensions.
     const bool wide = round % 3 == 0;
     const Shape shape =
@@ -186,7 +186,7 @@ TEST(UniformRegions, HoldTheRegionsElementsOnceEachInPlaceAndInMemory) {
 TEST(Region, AsSectionIsTheSameElements) {
   Random random(36);
   int sections = 0;
-  for (int round = 0; round < rounds(1000); ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const Shape shape = random.shape();
     const Region region =
         random.chance(50) ? random_region(random, shape) : Region(random.section(shape));
