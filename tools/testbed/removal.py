@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -85,15 +86,23 @@ def _remove_file(resource: Resource, _end_users: bool) -> None:
     Path(resource.name).unlink(missing_ok=True)
 
 
-def _remove_directory(resource: Resource, _end_users: bool) -> None:
-    try:
-        Path(resource.name).rmdir()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise TestbedError(
-            f"{resource.name} is left: {error.strerror}; look what is in it"
-        ) from None
+def _remove_directory(resource: Resource, end_users: bool) -> None:
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            Path(resource.name).rmdir()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > end:
+                raise TestbedError(
+                    f"{resource.name} is left: {error.strerror}; look what is in it"
+                ) from None
+            # A mount that was interrupted may have come to its end meanwhile.
+            _remove_mount(resource, end_users)
+            time.sleep(0.1)
+        else:
+            return
 
 
 def _remove_processor_group(resource: Resource, _end_users: bool) -> None:
