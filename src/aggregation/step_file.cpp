@@ -317,6 +317,9 @@ Status StepFile::end_step(CollectiveState& state) {
                                           steps_, (*failed)->name()));
   }
   if (possible.ok()) possible = written_durably();
+  // They will be asked for by their new names. Before the commit, so that all ranks return the
+  // error of one that cannot close them.
+  if (possible.ok() && !published_) possible = close_files();
   const CallFingerprint call = fingerprint("end a step");
   Status agreed = agree_on(state, possible, call);
   WrittenChunks chunks;
@@ -334,8 +337,6 @@ Status StepFile::end_step(CollectiveState& state) {
     published_ = true;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       storage::ExtentMap& map = map_.arrays[i].map;
-      // Descriptors know the files, but others will be asked for them by their new names.
-      if (Status closed = arrays_[i]->close_files(); !closed.ok()) return closed;
       map.files = storage::committed_files(path_, map.files);
       arrays_[i]->set_map(map);
     }
@@ -353,12 +354,20 @@ Status StepFile::close(CollectiveState& state) {
                     fmt::format("step {} was begun and not ended, so it is not committed", steps_));
     leave_step();
   }
+  for (const auto& one : arrays_) one->set_closed();
+  Status closed = close_files();
+  if (first.ok()) first = std::move(closed);
+  return agree_on(state, first, fingerprint("close a file"));
+}
+
+// The first error; all are closed.
+Status StepFile::close_files() {
+  Status first;
   for (const auto& one : arrays_) {
-    one->set_closed();
     Status closed = one->close_files();
     if (first.ok()) first = std::move(closed);
   }
-  return agree_on(state, first, fingerprint("close a file"));
+  return first;
 }
 
 }  // namespace weir::aggregation

@@ -72,6 +72,7 @@ class StepFile final : public File {
   void enter_step(std::int64_t step);
   void leave_step();
   [[nodiscard]] Status written_durably();
+  [[nodiscard]] Status close_files();
   // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.
   using WrittenChunks = std::vector<std::int64_t>;
   Status give_places(CollectiveState& state);
