@@ -6,9 +6,32 @@ import mmap
 import os
 import subprocess
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 MEBIBYTE = 1 << 20
+
+
+def expect_limits(
+    measure: Callable[[], Sequence[float]],
+    limits: Sequence[float],
+    within: float = 0.05,
+    attempts: int = 3,
+) -> None:
+    """Fails unless each thing moves as fast as its limit lets it, in one measurement at least.
+
+    Something else on the machine can disturb a measurement; a limit that is wrong fails them all.
+    """
+    tried: list[list[float]] = []
+    for _ in range(attempts):
+        tried.append([rate / limit for rate, limit in zip(measure(), limits, strict=True)])
+        if all(
+            any(abs(share - 1) <= within for share in shares) for shares in zip(*tried, strict=True)
+        ):
+            return
+    pytest.fail(f"measured, as shares of the limits: {tried}")
 
 
 def direct_write_rate(path: Path, total: int, operation: int = MEBIBYTE) -> float:
