@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from weir._core.shared_library import LibraryError
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.bench import PASSING, bench_command, predict_command
 from weir.commands.campaign import campaign_command
@@ -69,7 +70,7 @@ def _run() -> int:
         if str(error):
             warn(str(error))
         return error.exit_status
-    except ResultError as error:
+    except (ResultError, LibraryError) as error:
         warn(str(error))
         return FAILED
     except (KeyboardInterrupt, typer.Abort):

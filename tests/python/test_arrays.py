@@ -105,12 +105,21 @@ def test_importing_weir_loads_no_library() -> None:
     assert shown.stdout.strip() == "[]"
 
 
-def test_a_missing_library_is_told_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("library", "why"), [("none.so", "cannot open"), ("libc.so.6", "of another version")]
+)
+def test_a_missing_or_old_library_is_told_in_one_line(library: str, why: str) -> None:
     code = "import weir._core.library as c; c.library()"
-    environment = os.environ | {"WEIR_LIBRARY": str(tmp_path / "none.so")}
-    shown = subprocess.run(
-        [sys.executable, "-c", code], env=environment,
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert "ImportError: libweir.so.0 could not be loaded" in shown.stderr
-    assert "WEIR_LIBRARY" in shown.stderr
+    environment = os.environ | {"WEIR_LIBRARY": library, "WEIR_FILES_LIBRARY": library}
+    shown = [
+        subprocess.run(
+            [sys.executable, *words], env=environment,
+            capture_output=True, text=True, timeout=60, check=False,
+        ).stderr
+        for words in (["-c", code], ["-m", "weir.cli", "check", "file.h5"])
+    ]  # fmt: skip
+    assert "LibraryError: libweir.so.0 could not be loaded" in shown[0]
+    assert "WEIR_LIBRARY" in shown[0]
+    assert shown[1].startswith("weir: libweir_files.so.0 could not be loaded")
+    assert shown[1].count("\n") == 1
+    assert all(why in text for text in shown)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 from ctypes import CDLL, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
-from pathlib import Path
 from typing import ClassVar
+
+from weir._core.shared_library import load
 
 LIBRARY = "libweir.so.0"
 PATH_VARIABLE = "WEIR_LIBRARY"
@@ -254,32 +253,7 @@ FUNCTIONS = {
 }
 
 
-def candidates() -> list[str]:
-    """Where libweir.so may be: as told; in the wheel; in the environment; where ld.so looks."""
-    told = os.environ.get(PATH_VARIABLE)
-    if told:
-        return [told]
-    places = [Path(__file__).parent / LIBRARY, Path(sys.prefix) / "lib" / LIBRARY]
-    return [str(place) for place in places if place.exists()] + [LIBRARY]
-
-
 @cache
 def library() -> CDLL:
-    """libweir.so, loaded and declared. Raises ImportError with a line that says what to do."""
-    reasons = []
-    for path in candidates():
-        try:
-            loaded = CDLL(path)
-        except OSError as error:
-            reasons.append(str(error))
-            continue
-        for name, (result, arguments) in FUNCTIONS.items():
-            function = getattr(loaded, name)
-            function.restype = result
-            function.argtypes = arguments
-        return loaded
-    message = (
-        f"{LIBRARY} could not be loaded ({'; '.join(reasons)}): install Weir with its library, or "
-        f"set {PATH_VARIABLE} to the library's path"
-    )
-    raise ImportError(message)
+    """libweir.so, loaded and declared. Raises LibraryError with a line that says what to do."""
+    return load(LIBRARY, PATH_VARIABLE, FUNCTIONS)

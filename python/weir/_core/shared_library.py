@@ -1,0 +1,56 @@
+"""Finding, loading and declaring a shared library of Weir's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from ctypes import CDLL
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Declarations = Mapping[str, tuple[Any, list[Any]]]
+    """Result and arguments of each function that is used."""
+
+
+class LibraryError(ImportError):
+    """A library of Weir's is not there or not of this version; one line that says what to do."""
+
+
+def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
+    """The library `name` with its `functions` declared.
+
+    It is where the environment variable `path_variable` says; otherwise in the wheel, in the Python
+    environment, or where ld.so looks. Raises LibraryError.
+    """
+    reasons = []
+    for path in _candidates(name, path_variable):
+        try:
+            library = CDLL(path)
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        try:
+            for function, (result, arguments) in functions.items():
+                declared = getattr(library, function)
+                declared.restype = result
+                declared.argtypes = arguments
+        except AttributeError as error:
+            reasons.append(f"{error}: of another version than this package")
+            continue
+        return library
+    message = (
+        f"{name} could not be loaded ({'; '.join(reasons)}): install Weir with its library, or set "
+        f"{path_variable} to the library's path"
+    )
+    raise LibraryError(message)
+
+
+def _candidates(name: str, path_variable: str) -> list[str]:
+    told = os.environ.get(path_variable)
+    if told:
+        return [told]
+    places = [Path(__file__).parent / name, Path(sys.prefix) / "lib" / name]
+    return [str(place) for place in places if place.exists()] + [name]
