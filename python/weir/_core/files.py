@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from weir._core.shared_library import Declarations
+
 LIBRARY = "libweir_files.so.0"
 PATH_VARIABLE = "WEIR_FILES_LIBRARY"
 
@@ -25,7 +27,7 @@ NUMBERS = POINTER(c_int64)
 MOVE = [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, c_void_p, NUMBERS]
 
 # Result and arguments of each function that is used.
-FUNCTIONS = {
+FUNCTIONS: Declarations = {
     "weir_files_version": (c_char_p, []),
     "weir_files_last_error": (c_char_p, []),
     "weir_files_formats": (c_char_p, []),

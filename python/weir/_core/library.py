@@ -5,9 +5,12 @@ from __future__ import annotations
 import ctypes
 from ctypes import CDLL, POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from weir._core.shared_library import load
+
+if TYPE_CHECKING:
+    from weir._core.shared_library import Declarations
 
 LIBRARY = "libweir.so.0"
 PATH_VARIABLE = "WEIR_LIBRARY"
@@ -183,7 +186,7 @@ REQUEST = [c_void_p, c_int32, POINTER(Transfer)]
 OWNED = [c_void_p, c_char_p, c_char_p]  # file, owner and name of an attribute
 
 # Result and arguments of each function; weir_session_open's depend on the MPI library.
-FUNCTIONS = {
+FUNCTIONS: Declarations = {
     "weir_version": (c_char_p, []),
     "weir_last_error": (c_char_p, []),
     "weir_session_close": (c_int, [PLACE]),
