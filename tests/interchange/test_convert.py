@@ -96,6 +96,23 @@ def test_chunks_and_shards_are_as_asked(weir_files: dict[str, Path], tmp_path: P
         assert file["density"].chunks == (7, 10)
 
 
+def test_chunks_are_for_arrays_of_as_many_dimensions(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.h5", tmp_path / "target.h5"
+    with h5py.File(source, "w") as file:
+        file.create_dataset("field", data=np.arange(60.0).reshape(3, 4, 5))
+        file.create_dataset("time", data=np.arange(3.0), chunks=(2,))
+    with weir.open(source) as opened:
+        convert(opened, target, layout=Layout({"": (1, 4, 5)}))
+        with pytest.raises(ConversionError, match="chunks 4,5: no array has 2 dimensions"):
+            convert(opened, tmp_path / "none.h5", layout=Layout({"": (4, 5)}))
+        with pytest.raises(ConversionError, match="chunks 4,5 for array 'time' of 1 dimensions"):
+            convert(opened, tmp_path / "none.h5", layout=Layout({"time": (4, 5)}))
+    with h5py.File(target) as file:
+        assert file["field"].chunks == (1, 4, 5)
+        assert file["time"].chunks == (2,)
+    assert sorted(tmp_path.iterdir()) == [source, target]
+
+
 def test_chunks_are_compressed(weir_files: dict[str, Path], tmp_path: Path) -> None:
     target, again = tmp_path / "target.zarr", tmp_path / "again.zarr"
     names = ["density", "pressure", "chunked"]

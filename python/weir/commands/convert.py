@@ -25,7 +25,10 @@ def convert_command(
     ] = None,
     chunks: Annotated[
         list[str] | None,
-        typer.Option("--chunks", help="extents, 64,64; of one array alone, NAME=64,64 [as before]"),
+        typer.Option(
+            "--chunks",
+            help="extents, 64,64, of arrays of as many dimensions; NAME=64,64 of one [as before]",
+        ),
     ] = None,
     shards: Annotated[
         list[str] | None,

@@ -30,7 +30,10 @@ class ConversionError(Exception):
 
 @dataclass(frozen=True)
 class Layout:
-    """What is asked of the new file; by an array's name, or for all arrays by ""."""
+    """What is asked of the new file.
+
+    Extents are by an array's name, or by "" for all arrays of as many dimensions.
+    """
 
     chunks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     shards: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -45,7 +48,8 @@ def format_of(target: Path, told: str | None) -> str:
     name = told or SUFFIXES.get(target.suffix.lower())
     if name is None:
         message = (
-            f"{target}: its format does not follow from its name; give --format, one of {known}"
+            f"{target}: its format does not follow from its name; give --format, one of "
+            f"{', '.join(known)}"
         )
         raise ConversionError(message)
     if name not in known:
@@ -85,6 +89,10 @@ def description(
     if unknown:
         message = f"chunks or shards are given for {unknown[0]!r}, which is not converted"
         raise ConversionError(message)
+    for what, extents in (("chunks", layout.chunks.get("")), ("shards", layout.shards.get(""))):
+        if extents and all(len(extents) != one.ndim for one in arrays):
+            message = f"{what} {_text(extents)}: no array has {len(extents)} dimensions"
+            raise ConversionError(message)
     groups = ["", *source.group_names] if file_format in GROUPED else [""]
     return {
         "arrays": [_array(one, file_format, layout) for one in arrays],
@@ -97,11 +105,11 @@ def description(
 
 
 def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, Any]:
-    asked = layout.chunks.get(array.name, layout.chunks.get(""))
+    asked = _asked(layout.chunks, array)
     chunks = asked or array.chunks
     codecs = layout.codec or (array.codecs if file_format == array.file.format else None)
     codecs = None if codecs == "none" else codecs
-    shards = layout.shards.get(array.name, layout.shards.get(""))
+    shards = _asked(layout.shards, array)
     if shards is None and asked is None:
         shards = array.shards
     if file_format not in CHUNKED:
@@ -112,8 +120,8 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
     for name, extents in (("chunks", chunks), ("shards", shards)):
         if extents is not None and len(extents) != array.ndim:
             message = (
-                f"{name} {extents} for array {array.name!r} of {array.ndim} dimensions: give an "
-                f"extent for each, or NAME={','.join(['N'] * array.ndim)} for this array alone"
+                f"{name} {_text(extents)} for array {array.name!r} of {array.ndim} dimensions: "
+                "give an extent for each"
             )
             raise ConversionError(message)
     if chunks is not None:
@@ -135,6 +143,16 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "fill": None if array.fill is None else array.fill.tobytes().hex(),
         "attributes": _attributes(array.attributes),
     }
+
+
+def _asked(given: Mapping[str, tuple[int, ...]], array: StoredArray) -> tuple[int, ...] | None:
+    for_all = given.get("")
+    fitting = for_all if for_all and len(for_all) == array.ndim else None
+    return given.get(array.name, fitting)
+
+
+def _text(extents: Sequence[int]) -> str:
+    return ",".join(map(str, extents))
 
 
 def suitable_chunks(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]:
