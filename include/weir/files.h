@@ -121,7 +121,8 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
 
 /* Makes a file of one of the formats, from a description as above of which "name", "shape" and
  * "type" of each array are needed; the rest may be left out. "alignment" beside "arrays": those of
- * at least so many bytes begin at a multiple of it. Until weir_files_commit() it is called
+ * at least so many bytes begin at a multiple of it; without it large ones begin at multiples of up
+ * to 2 MiB. Until weir_files_commit() it is called
  * PATH.incomplete, and a file that is there at `path` stays. A Zarr folder must not be there. */
 int weir_files_create(const char* path, const char* format, const char* description,
                       weir_files** file);

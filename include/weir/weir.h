@@ -301,7 +301,8 @@ typedef struct weir_file_options {
                              no step that has ended). Null: "step" */
   const char* step_dimension; /* the name of the dimension along which arrays grow; null: "step" */
   int64_t alignment_bytes;    /* arrays of at least this size begin at a multiple of it, where the
-                                 format leaves a choice: stripes, blocks of locks. 0: anywhere */
+                                 format leaves a choice: stripes, blocks of locks. 1: anywhere; 0:
+                                 multiples of up to 2 MiB, for a sixteenth of their size in holes */
   uint64_t reserved[7];
 } weir_file_options;
 

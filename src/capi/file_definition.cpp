@@ -46,7 +46,7 @@ Outcome read_file_options(const char* path, const weir_file_options& options, we
     return bad_argument(
         fmt::format("options.alignment_bytes is {}: give 0 or more", options.alignment_bytes));
   }
-  file.description.alignment = options.alignment_bytes > 0 ? options.alignment_bytes : 1;
+  file.description.alignment = options.alignment_bytes;
   return {};
 }
 

@@ -38,7 +38,8 @@ module weir_files
     ! 'operation' (when each write does too), 'none' (when the system gets to it). Default: 'step'
     character(len=:), allocatable :: durability
     character(len=:), allocatable :: step_dimension  ! its name; default: 'step'
-    integer(int64) :: alignment_bytes = 0            ! arrays of this size begin at a multiple of it
+    ! Arrays of this size begin at a multiple of it; 1: anywhere, 0: multiples of up to 2 MiB
+    integer(int64) :: alignment_bytes = 0
   end type
 
   ! All components alike.

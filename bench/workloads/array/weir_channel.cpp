@@ -151,7 +151,6 @@ class WeirChannel final : public Channel {
     weir_file_options options = {};
     options.format = format_.c_str();
     options.durability = request.durability == storage::Durability::none ? "none" : "step";
-    options.alignment_bytes = 4096;
     weir_define_options defined = {};
     if (request.options.chunk) defined.chunks = request.options.chunk->begin();
     if (!request.options.codec.empty()) defined.codec = request.options.codec.c_str();

@@ -326,7 +326,8 @@ class Session:
         """Begins a file of a standard format, which its first step lays out. Local.
 
         `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``, ``"cdf1"`` or ``"zarr"``; without it, as the
-        path ends. `durability` says when what was written outlives a crash of the system.
+        path ends. `durability` says when what was written outlives a crash of the system. Arrays of
+        at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1 is anywhere.
         """
         return step_file.create(
             self,

@@ -203,14 +203,25 @@ Status check_able(const FileDescription& file, const FormatAbilities& able,
 
 }  // namespace
 
+std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes) {
+  if (asked > 0) return bytes >= asked ? asked : 1;
+  constexpr std::int64_t page = 4096;
+  constexpr std::int64_t largest_block = 2 << 20;  // of Linux's page cache
+  constexpr std::int64_t least_share = 16;
+  std::int64_t alignment = largest_block;
+  while (alignment > bytes / least_share) alignment /= 2;
+  return alignment >= page ? alignment : 1;
+}
+
 Status check_description(const FileDescription& file, const FormatAbilities& abilities,
                          std::string_view format) {
   if (file.arrays.size() > most_arrays || file.groups.size() > most_arrays) {
     return invalid_argument(
         fmt::format("{} arrays in one file: give at most {}", file.arrays.size(), most_arrays));
   }
-  if (file.alignment < 1) {
-    return invalid_argument(fmt::format("alignment {}: give at least 1", file.alignment));
+  if (file.alignment < 0) {
+    return invalid_argument(
+        fmt::format("alignment {}: give at least 1, or 0 to leave it open", file.alignment));
   }
   std::set<std::string> names;
   for (const ArrayDescription& one : file.arrays) {

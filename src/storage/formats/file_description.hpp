@@ -68,10 +68,16 @@ struct FileDescription {
   // Those with attributes or without arrays; the others follow from the arrays' names.
   std::vector<GroupDescription> groups = {};
   // Arrays of at least this many bytes begin at a multiple of it, where the format leaves a choice:
-  // stripes, blocks of locks.
-  std::int64_t alignment = 1;
+  // stripes, blocks of locks. 1: anywhere; 0: as alignment_of() has it.
+  std::int64_t alignment = 0;
 };
 // NOLINTEND(readability-redundant-member-init)
+
+// What places for so many bytes are multiples of: 1 where anything will do. With nothing asked for,
+// large blocks of the system's page cache lie as those of a file of bytes alone do, for at most a
+// sixteenth of the length in holes: a block cannot begin in the middle of a larger one, and out of
+// small ones transfers take up to twice as long.
+[[nodiscard]] std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes);
 
 // What a format can express.
 struct FormatAbilities {

@@ -80,13 +80,26 @@ TEST(FileDescription, RefusesWhatCannotBe) {
       [](auto& file) {
         file.groups.push_back({"", {}});
       },
-      [](auto& file) { file.alignment = 0; },
+      [](auto& file) { file.alignment = -1; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     FileDescription file = good();
     changes[i](file);
     EXPECT_FALSE(check_description(file, everything, "any").ok()) << i;
   }
+}
+
+TEST(FileDescription, LargeArraysLieAtLargeBlocks) {
+  constexpr std::int64_t mebibyte = 1 << 20;
+  EXPECT_EQ(alignment_of(0, 100), 1);
+  EXPECT_EQ(alignment_of(0, (64 << 10) - 1), 1);
+  EXPECT_EQ(alignment_of(0, 64 << 10), 4096);
+  EXPECT_EQ(alignment_of(0, 16 * mebibyte + 5), mebibyte);
+  EXPECT_EQ(alignment_of(0, 32 * mebibyte), 2 * mebibyte);
+  EXPECT_EQ(alignment_of(0, INT64_MAX), 2 * mebibyte);
+  EXPECT_EQ(alignment_of(1, 32 * mebibyte), 1);
+  EXPECT_EQ(alignment_of(100, 100), 100);
+  EXPECT_EQ(alignment_of(100, 99), 1);
 }
 
 TEST(FileDescription, RefusesWhatTheFormatLacks) {

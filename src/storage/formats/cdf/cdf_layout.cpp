@@ -142,9 +142,9 @@ class HeaderMaker {
         const auto bytes = header_.data_bytes(one);
         if (!bytes || *bytes > most_bytes(header_.version)) return too_large(one);
         // Records lie between each other, so that only the first of them can be aligned.
-        const bool aligns = *bytes >= file_.alignment && (!records || first);
-        if (next)
-          next = checked_round_up(*next, aligns ? std::max<std::int64_t>(4, file_.alignment) : 4);
+        const std::int64_t alignment =
+            records && !first ? 1 : alignment_of(file_.alignment, *bytes);
+        if (next) next = checked_round_up(*next, std::max<std::int64_t>(4, alignment));
         if (!next || *next > most_offset(header_.version)) return too_large(one);
         one.begin = *next;
         next = checked_add(*next, *bytes);

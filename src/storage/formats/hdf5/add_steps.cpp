@@ -25,16 +25,16 @@ namespace {
 constexpr std::int64_t marker_bytes = 8;
 
 std::int64_t kept_alignment(hid_t file) {
-  std::int64_t alignment = 1;
+  std::int64_t alignment = 0;
   const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
   if (H5Aexists(root.id(), hdf5_alignment_attribute) <= 0) return alignment;
   const Hdf5Handle attribute(H5Aopen(root.id(), hdf5_alignment_attribute, H5P_DEFAULT));
   const Hdf5Handle space(H5Aget_space(attribute.id()));
   if (H5Sget_simple_extent_npoints(space.id()) != 1 ||
       H5Aread(attribute.id(), H5T_NATIVE_INT64, &alignment) < 0) {
-    return 1;
+    return 0;
   }
-  return std::max<std::int64_t>(1, alignment);
+  return std::max<std::int64_t>(0, alignment);
 }
 
 struct Growing {
@@ -238,7 +238,7 @@ Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& p
 }
 
 Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path) {
-  if (alignment <= 1) return {};
+  if (alignment == 0) return {};
   const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
   return write_hdf5_attributes(
       root.id(), {{hdf5_alignment_attribute, std::vector<std::int64_t>{alignment}}}, path);

@@ -10,6 +10,8 @@
 #include <new>
 #include <utility>
 
+#include "storage/formats/file_description.hpp"
+
 #if H5_VERSION_GE(1, 14, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -233,8 +235,7 @@ std::int64_t Hdf5Writing::allocate_data(std::int64_t bytes) {
     given_.allocated = true;
     return given_.offset;
   }
-  const std::int64_t place =
-      round_up(end_, alignment_ > 1 && bytes >= alignment_ ? alignment_ : granule);
+  const std::int64_t place = round_up(end_, std::max(granule, alignment_of(alignment_, bytes)));
   if (place < 0 || bytes > INT64_MAX - place) return -1;
   end_ = place + bytes;
   return place;

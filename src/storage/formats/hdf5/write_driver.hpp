@@ -2,8 +2,8 @@
 //
 // It keeps metadata in pages of their own, and every block of up to a page inside one: a write of
 // it is whole or not at all when the process is killed. The headers of arrays that grow share
-// pages, so that a commit is one such write for about fifteen arrays. Arrays of at least
-// `alignment` bytes get multiples of that.
+// pages, so that a commit is one such write for about fifteen arrays. Arrays lie as alignment_of()
+// has it.
 //
 // And it can catch all writes in memory: the library then believes that it changed the file, which
 // is as it was, and what it would have written is a value.
