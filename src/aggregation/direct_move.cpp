@@ -4,18 +4,22 @@
 #include <utility>
 
 #include "aggregation/piece_transfer.hpp"
+#include "array/byte_swap.hpp"
 #include "common/clock.hpp"
 #include "plan/meeting_blocks.hpp"
 #include "plan/piece_extents.hpp"
-#include "storage/codecs/byte_swap.hpp"
 
 namespace weir::aggregation {
 namespace {
 
 constexpr std::size_t most_slices = 1024;  // of one system call
 constexpr std::int64_t most_bytes_with_holes = 4 << 20;
-// A multiple of every number's size.
-constexpr std::int64_t swapped_at_once = 256 << 10;
+// Swapped and then moved at a time, multiples of every number's size. Reading, as much as a
+// second-level cache holds; writing, more, as small writes into large blocks of the page cache are
+// slow (ext4 looks at each of their sectors).
+constexpr std::int64_t read_at_once = 256 << 10;
+constexpr std::int64_t written_at_once = 1 << 20;
+static_assert(widest_cold_hole <= read_at_once);  // holes are read whole
 
 }  // namespace
 
@@ -109,15 +113,10 @@ Status DirectMove::flush_into_files() {
   storage::FileTraffic traffic;
   const std::int64_t began = monotonic_ns();
   Status status;
-  if (!context_.writing()) {
+  if (swapped > 1) {
+    status = context_.writing() ? write_swapped(swapped, traffic) : read_swapped(swapped, traffic);
+  } else if (!context_.writing()) {
     status = files.read(file, slices_, part_->base + batch_offset_, traffic);
-    for (const storage::Slice& slice : slices_) {
-      if (!status.ok() || swapped == 1) break;
-      if (slice.data == hole_.data()) continue;
-      storage::copy_swapped(slice.data, slice.data, slice.bytes, swapped);
-    }
-  } else if (swapped > 1) {
-    status = write_swapped(swapped, traffic);
   } else {
     status = files.write(file, slices_, part_->base + batch_offset_, traffic);
   }
@@ -129,8 +128,41 @@ Status DirectMove::flush_into_files() {
   return status;
 }
 
+Status DirectMove::read_swapped(std::int64_t swapped, storage::FileTraffic& traffic) {
+  std::int64_t offset = part_->base + batch_offset_;
+  std::vector<storage::Slice> together;
+  std::int64_t held = 0;
+  storage::StoredFiles& files = part_->file->files();
+  const std::int64_t file = part_->stored_file(file_);
+  const std::int64_t at_once = files.cold(file) ? INT64_MAX : read_at_once;
+  const auto read = [&]() -> Status {
+    Status got = files.read(file, together, offset, traffic);
+    for (const storage::Slice& slice : together) {
+      if (!got.ok()) break;
+      if (slice.data == hole_.data()) continue;
+      array::copy_swapped(slice.data, slice.data, slice.bytes, swapped);
+    }
+    offset += held;
+    held = 0;
+    together.clear();
+    return got;
+  };
+  for (const storage::Slice& slice : slices_) {
+    for (std::int64_t done = 0; done < slice.bytes;) {
+      const std::int64_t bytes = std::min(slice.bytes - done, at_once);  // a hole's all
+      if (held > 0 && bytes > at_once - held) {
+        if (Status got = read(); !got.ok()) return got;
+      }
+      together.push_back({slice.data + done, bytes});
+      done += bytes;
+      held += bytes;
+    }
+  }
+  return held > 0 ? read() : Status();
+}
+
 Status DirectMove::write_swapped(std::int64_t swapped, storage::FileTraffic& traffic) {
-  swapped_data_.resize(static_cast<std::size_t>(swapped_at_once));
+  swapped_data_.resize(static_cast<std::size_t>(written_at_once));
   std::int64_t offset = part_->base + batch_offset_;
   std::int64_t held = 0;
   const auto write = [&]() -> Status {
@@ -144,11 +176,11 @@ Status DirectMove::write_swapped(std::int64_t swapped, storage::FileTraffic& tra
   };
   for (const storage::Slice& slice : slices_) {
     for (std::int64_t done = 0; done < slice.bytes;) {
-      const std::int64_t bytes = std::min(slice.bytes - done, swapped_at_once - held);
-      storage::copy_swapped(slice.data + done, swapped_data_.data() + held, bytes, swapped);
+      const std::int64_t bytes = std::min(slice.bytes - done, written_at_once - held);
+      array::copy_swapped(slice.data + done, swapped_data_.data() + held, bytes, swapped);
       done += bytes;
       held += bytes;
-      if (held < swapped_at_once) continue;
+      if (held < written_at_once) continue;
       if (Status written = write(); !written.ok()) return written;
     }
   }

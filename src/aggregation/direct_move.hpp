@@ -30,7 +30,9 @@ class DirectMove final : public Move {
   [[nodiscard]] bool joins(std::int64_t offset);
   void flush();
   Status flush_into_files();
-  // Numbers of the other byte order, a part at a time: the caller's memory is not changed.
+  // Numbers of the other byte order, a part at a time: reading, so that they are swapped while a
+  // cache has them; writing, in memory of this, as the caller's is not changed.
+  Status read_swapped(std::int64_t swapped, storage::FileTraffic& traffic);
   Status write_swapped(std::int64_t swapped, storage::FileTraffic& traffic);
 
   MoveContext context_;

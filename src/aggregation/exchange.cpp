@@ -90,7 +90,7 @@ std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
   using Target = array::StridedCopy::Target;
   const auto copy = [&](Target target) {
     return copy_memory_and_buffer(*context_.plan, piece, context_.rank, memory_of(piece), buffer,
-                                  target);
+                                  target, swapped_in(piece));
   };
   if (!context_.writing()) {
     return copy(context_.figures.bytes_asked >= cached_bytes ? Target::streamed : Target::cached);
@@ -165,7 +165,7 @@ bool Exchange::end_parcels() {
     if (!context_.writing()) {
       const std::int64_t began = monotonic_ns();
       copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, memory_of(parcel.piece),
-                              parcel.data.data());
+                              parcel.data.data(), swapped_in(parcel.piece));
       context_.figures.gather_ns += monotonic_ns() - began;
     }
     parcel.busy = false;
@@ -193,7 +193,7 @@ void Exchange::start_parcel(Parcel& parcel, const plan::PieceId& id) {
   }
   const std::int64_t began = monotonic_ns();
   copy_memory_and_message(plan, parcel.piece, context_.rank, memory_of(parcel.piece),
-                          parcel.data.data());
+                          parcel.data.data(), swapped_in(parcel.piece));
   context_.figures.gather_ns += monotonic_ns() - began;
   MPI_Isend(parcel.data.data(), count, MPI_BYTE, peer, message_tag, context_.communicator,
             &parcel.request);

@@ -69,6 +69,9 @@ class Exchange final : public Move {
   [[nodiscard]] std::span<const MemoryPiece> memory_of(const plan::Piece& piece) const {
     return context_.part_of(piece).part->pieces;
   }
+  [[nodiscard]] std::int64_t swapped_in(const plan::Piece& piece) const {
+    return context_.part_of(piece).file->swapped_together();
+  }
 
   MoveContext context_;
   bool asked_;  // server-directed

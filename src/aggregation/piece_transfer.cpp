@@ -6,16 +6,14 @@
 #include <cstring>
 #include <utility>
 
+#include "array/byte_swap.hpp"
 #include "common/clock.hpp"
-#include "storage/codecs/byte_swap.hpp"
 
 namespace weir::aggregation {
 namespace {
 
 constexpr std::size_t most_ranges = 1024;  // of a batch
 constexpr std::size_t most_window_bytes = 4 << 20;
-// Swapped and moved at a time: half of a small second-level cache.
-constexpr std::int64_t swapped_at_once = 128 << 10;
 
 }  // namespace
 
@@ -47,7 +45,9 @@ Error no_place(const OpenArray& array) {
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
                            std::byte* buffer) {
   part_ = &context_.part_of(piece);
-  swapped_ = part_->file->swapped_together();
+  fill_ = part_->file->origin().fill;
+  array::copy_swapped(fill_.data(), fill_.data(), static_cast<std::int64_t>(fill_.size()),
+                      part_->file->swapped_together());
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
   std::int64_t gap = plan::widest_gap(*context_.plan, piece.id.array, context_.rates);
@@ -76,20 +76,13 @@ bool PieceTransfer::is_full() const {
   return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
 }
 
-void PieceTransfer::swap(std::byte* data, std::int64_t bytes) const {
-  if (swapped_ > 1) storage::copy_swapped(data, data, bytes, swapped_);
-}
-
-Result<bool> PieceTransfer::is_stored(const plan::FileExtent& extent, std::byte* buffer) {
+Result<bool> PieceTransfer::is_stored(const plan::FileExtent& extent) {
   bool stored = extent.file != plan::no_file;
   if (!stored && context_.writing()) return no_place(*part_->file);
   if (stored && !context_.writing()) {
     const auto there = part_->file->files().is_there(part_->stored_file(extent.file));
     if (!there) return there.error();
     stored = there.value();
-  }
-  if (!stored) {
-    fill_with(buffer + extent.buffer_offset, extent.bytes, part_->file->origin().fill);
   }
   return stored;
 }
@@ -101,38 +94,24 @@ void PieceTransfer::add_range(std::int64_t file, std::int64_t offset, std::byte*
 
 Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
   // All of a window is in one file.
-  const auto stored = is_stored(window.extents.front(), buffer);
+  const auto stored = is_stored(window.extents.front());
   if (!stored) return stored.error();
   if (!stored.value()) {
     for (const plan::FileExtent& extent : window.extents) {
-      fill_with(buffer + extent.buffer_offset, extent.bytes, part_->file->origin().fill);
+      fill_with(buffer + extent.buffer_offset, extent.bytes, fill_);
     }
     return {};
   }
-  if (window.extents.size() == 1) return add_extent(window.extents.front(), buffer);
+  if (window.extents.size() == 1) {
+    const plan::FileExtent& extent = window.extents.front();
+    add_range(extent.file, extent.offset, buffer + extent.buffer_offset, extent.bytes);
+    return {};
+  }
   const auto bytes = static_cast<std::size_t>(window.bytes());
   windows_.push_back({window, window_bytes_});
   window_bytes_ += bytes;
   // Ranges that were made before point elsewhere: only end_batch() makes those of windows.
   if (window_data_.size() < window_bytes_) window_data_.resize(window_bytes_);
-  return {};
-}
-
-Status PieceTransfer::add_extent(const plan::FileExtent& extent, std::byte* buffer) {
-  std::byte* const data = buffer + extent.buffer_offset;
-  const bool in_parts = swapped_ > 1 && extent.bytes > swapped_at_once &&
-                        !part_->file->files().gains_from_batches(context_.writing());
-  if (!in_parts) {
-    if (context_.writing()) swap(data, extent.bytes);
-    add_range(extent.file, extent.offset, data, extent.bytes);
-    return {};
-  }
-  for (std::int64_t done = 0; done < extent.bytes; done += swapped_at_once) {
-    const std::int64_t bytes = std::min(swapped_at_once, extent.bytes - done);
-    if (context_.writing()) swap(data + done, bytes);
-    add_range(extent.file, extent.offset + done, data + done, bytes);
-    if (Status moved = end_batch(buffer); !moved.ok()) return moved;
-  }
   return {};
 }
 
@@ -151,22 +130,15 @@ Status PieceTransfer::end_batch(std::byte* buffer) {
   const std::span<const storage::StoredRange> all(stored_);
   Status status =
       context_.writing() ? files.read(all.subspan(extents), traffic_) : files.read(all, traffic_);
-  if (!context_.writing()) {
-    for (std::size_t i = 0; status.ok() && i < extents; ++i) {
-      swap(ranges_[i].slice.data, ranges_[i].slice.bytes);
-    }
-  }
   for (const Window& window : windows_) {
     if (!status.ok()) break;
     for (const plan::FileExtent& extent : window.extents.extents) {
       std::byte* const in_window =
           window_data_.data() + window.data + (extent.offset - window.extents.offset());
       std::byte* const in_buffer = buffer + extent.buffer_offset;
-      if (context_.writing()) {
-        storage::copy_swapped(in_buffer, in_window, extent.bytes, swapped_);
-      } else {
-        storage::copy_swapped(in_window, in_buffer, extent.bytes, swapped_);
-      }
+      const bool writing = context_.writing();
+      std::memcpy(writing ? in_window : in_buffer, writing ? in_buffer : in_window,
+                  static_cast<std::size_t>(extent.bytes));
     }
   }
   if (status.ok() && context_.writing()) status = files.write(all, traffic_);

@@ -2,11 +2,10 @@
 // ones through windows (plan/file_windows.hpp). As many ranges go to the engine together as it
 // moves side by side.
 //
-//     write   buffer ─swap─► (window: read, changed) ─► file
-//     read    buffer ◄─swap─ (window: taken out)     ◄─ file        no file: the fill value
+//     write   buffer ─► (window: read, changed) ─► file
+//     read    buffer ◄─ (window: taken out)     ◄─ file        no file: the fill value
 //
-// Numbers of the other byte order are swapped in the buffer, a part at a time, so that they are
-// still in the cache when the system copies them or just were.
+// A buffer holds numbers in the byte order of the file (aggregation/share_copy.hpp).
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,8 @@ class PieceTransfer {
  public:
   // `context` outlives this.
   explicit PieceTransfer(const MoveContext& context) : context_(context) {}
-  // Writes or reads the extents, which are of `piece`; adds to the context's figures. Writing
-  // leaves the buffer changed.
+  // Writes or reads the extents, which are of `piece`; adds to the context's figures. Writing only
+  // reads the buffer.
   Status move(const plan::Piece& piece, plan::PieceExtents extents, std::byte* buffer);
 
  private:
@@ -37,17 +36,15 @@ class PieceTransfer {
 
   // Windows and extents of a batch are moved together.
   Status add(plan::FileWindow& window, std::byte* buffer);
-  Status add_extent(const plan::FileExtent& extent, std::byte* buffer);
   void add_range(std::int64_t file, std::int64_t offset, std::byte* data, std::int64_t bytes);
   Status end_batch(std::byte* buffer);
   // Whether the extent is in a file; if not, read it is the fill value.
-  Result<bool> is_stored(const plan::FileExtent& extent, std::byte* buffer);
-  void swap(std::byte* data, std::int64_t bytes) const;
+  Result<bool> is_stored(const plan::FileExtent& extent);
   [[nodiscard]] bool is_full() const;
 
   const MoveContext& context_;
   const RequestedPart* part_ = nullptr;  // of the piece
-  std::int64_t swapped_ = 1;
+  std::vector<std::byte> fill_;          // its array's, as the file would have it
   // The batch.
   struct Range {
     std::int64_t file = 0;

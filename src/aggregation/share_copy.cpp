@@ -39,29 +39,33 @@ std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece, st
 
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const MemoryPiece> memory,
-                                    std::byte* buffer, array::StridedCopy::Target target) {
+                                    std::byte* buffer, array::StridedCopy::Target target,
+                                    std::int64_t swapped) {
   const bool to_buffer = writing(plan);
   return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab& slab) {
     const MemoryPiece& own = memory[static_cast<std::size_t>(block.part)];
     if (to_buffer) {
-      plan::memory_to_buffer(block, own.layout, slab).run(own.data, buffer, target);
+      plan::memory_to_buffer(block, own.layout, slab).run(own.data, buffer, target, swapped);
     } else {
-      plan::buffer_to_memory(block, own.layout, slab).run(buffer, own.data, target);
+      plan::buffer_to_memory(block, own.layout, slab).run(buffer, own.data, target, swapped);
     }
   });
 }
 
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::span<const MemoryPiece> memory,
-                                     std::byte* message) {
+                                     std::byte* message, std::int64_t swapped) {
+  using Target = array::StridedCopy::Target;
   const bool to_message = writing(plan);
   const array::Order order = order_of(plan, piece);
   return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab&) {
     const MemoryPiece& own = memory[static_cast<std::size_t>(block.part)];
     if (to_message) {
-      plan::memory_to_message(block, own.layout, order).run(own.data, message);
+      plan::memory_to_message(block, own.layout, order)
+          .run(own.data, message, Target::cached, swapped);
     } else {
-      plan::message_to_memory(block, own.layout, order).run(message, own.data);
+      plan::message_to_memory(block, own.layout, order)
+          .run(message, own.data, Target::cached, swapped);
     }
   });
 }

@@ -5,7 +5,9 @@
 //     memory ──► message ──► buffer    between nodes
 //
 // Reading, from right to left; the plan's request tells which. plan/meeting_blocks.hpp has what a
-// message looks like. Each returns how many bytes were copied.
+// message looks like. Messages and buffers hold numbers as the file does: their bytes are reversed,
+// `swapped` together (OpenArray::swapped_together()), where they leave the memory or arrive there.
+// Each function returns how many bytes were copied.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +28,11 @@ namespace weir::aggregation {
 // is written to is stored, the buffer or the memory.
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const MemoryPiece> memory,
-                                    std::byte* buffer, array::StridedCopy::Target target);
+                                    std::byte* buffer, array::StridedCopy::Target target,
+                                    std::int64_t swapped);
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::span<const MemoryPiece> memory,
-                                     std::byte* message);
+                                     std::byte* message, std::int64_t swapped);
 std::int64_t copy_message_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::byte* message, std::byte* buffer);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "array/byte_swap.hpp"
 #include "array/copy_kernels.hpp"
 
 namespace weir::array {
@@ -14,16 +15,31 @@ namespace {
 // runs as lie in one cache line of doubles, a few times, so that both sides' lines stay in L1.
 constexpr std::int64_t tile_side = 16;
 
+// How runs are moved.
+struct Way {
+  bool streamed = false;
+  std::int64_t number_bytes = 1;  // what is reversed together
+};
+
+void move_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size,
+               const Way& way) {
+  if (way.number_bytes == 1) {
+    (way.streamed ? stream_runs : copy_runs)(from, to, level, size);
+  } else {
+    (way.streamed ? stream_swapped_runs : swap_runs)(from, to, level, size, way.number_bytes);
+  }
+}
+
 // Two levels of runs, the inner one narrow on the writing side, the outer one on the reading side.
 void copy_tiled(const std::byte* from, std::byte* to, const CopyLevel& outer,
-                const CopyLevel& inner, std::size_t size) {
+                const CopyLevel& inner, std::size_t size, const Way& way) {
   for (std::int64_t i = 0; i < outer.count; i += tile_side) {
     const std::int64_t outer_count = std::min(tile_side, outer.count - i);
     for (std::int64_t j = 0; j < inner.count; j += tile_side) {
       const CopyLevel row{std::min(tile_side, inner.count - j), inner.from_stride, inner.to_stride};
       for (std::int64_t k = i; k < i + outer_count; ++k) {
-        copy_runs(from + k * outer.from_stride + j * inner.from_stride,
-                  to + k * outer.to_stride + j * inner.to_stride, row, size);
+        move_runs(from + k * outer.from_stride + j * inner.from_stride,
+                  to + k * outer.to_stride + j * inner.to_stride, row, size, way);
       }
     }
   }
@@ -98,15 +114,18 @@ StridedCopy StridedCopy::between(const UniformRegion& from_region, const Layout&
   return copy;
 }
 
-void StridedCopy::run(const std::byte* from, std::byte* to, Target target) const {
+void StridedCopy::run(const std::byte* from, std::byte* to, Target target,
+                      std::int64_t number_bytes) const {
   if (bytes == 0) return;
+  assert(bytes % number_bytes == 0);
   const auto size = static_cast<std::size_t>(bytes);
   from += from_offset;
   to += to_offset;
   CopyLevels ordered = levels;
   if (ordered.empty()) ordered.push_back({1, 0, 0});
   const bool tiled = bring_narrow_reading_inwards(ordered);
-  const bool streamed = target == Target::streamed && !tiled && can_stream(ordered, to, size);
+  const Way way{target == Target::streamed && !tiled && can_stream(ordered, to, size),
+                number_bytes};
   const CopyLevel& inner = ordered.back();
   const int outer = std::max(0, ordered.size() - 2);
   const CopyLevel second = outer < ordered.size() - 1 ? ordered[outer] : CopyLevel{1, 0, 0};
@@ -114,11 +133,10 @@ void StridedCopy::run(const std::byte* from, std::byte* to, Target target) const
   for (int level = 0; level < outer; ++level) counts.push_back(ordered[level].count);
   for (Odometer<max_levels> place(counts); place.valid();) {
     if (tiled) {
-      copy_tiled(from, to, second, inner, size);
+      copy_tiled(from, to, second, inner, size, way);
     } else {
       for (std::int64_t k = 0; k < second.count; ++k) {
-        (streamed ? stream_runs : copy_runs)(from + k * second.from_stride,
-                                             to + k * second.to_stride, inner, size);
+        move_runs(from + k * second.from_stride, to + k * second.to_stride, inner, size, way);
       }
     }
     const int changed = place.advance();
@@ -130,7 +148,7 @@ void StridedCopy::run(const std::byte* from, std::byte* to, Target target) const
       to -= ordered[level].to_stride * (ordered[level].count - 1);
     }
   }
-  if (streamed) end_streaming();
+  if (way.streamed) end_streaming();
 }
 
 std::int64_t StridedCopy::runs() const {

@@ -37,8 +37,11 @@ struct StridedCopy {
   // What becomes of the target's bytes: looked at soon, or first of all written to memory, as what
   // is larger than a cache. The latter go there past the caches where that is faster.
   enum class Target : std::uint8_t { cached, streamed };
-  // Buffers that `from` and `to` bytes are counted from; they do not overlap where copied.
-  void run(const std::byte* from, std::byte* to, Target target = Target::cached) const;
+  // Buffers that `from` and `to` bytes are counted from; they do not overlap where copied. The
+  // bytes of each number of `number_bytes` (1, 2, 4 or 8) arrive in reverse order: for 1 as they
+  // are, otherwise in the other byte order. It divides `bytes`.
+  void run(const std::byte* from, std::byte* to, Target target = Target::cached,
+           std::int64_t number_bytes = 1) const;
   [[nodiscard]] std::int64_t runs() const;
 };
 

@@ -38,14 +38,22 @@ TEST(StridedCopy, RunsAreAsLongAsBothSidesAreContiguous) {
   EXPECT_EQ(copy.levels[0], (CopyLevel{3, 160, 80}));
 }
 
-// Runs of many lengths, at aligned and odd places, moved both ways; nothing beside them changes.
-TEST(StridedCopy, RunsOfEveryLengthArriveWhole) {
+void copy_reversed(const std::byte* from, std::byte* to, std::int64_t bytes, std::int64_t number) {
+  for (std::int64_t at = 0; at < bytes; at += number) {
+    std::reverse_copy(from + at, from + at + number, to + at);
+  }
+}
+
+// Runs of many lengths, at aligned and odd places, moved both ways, in either byte order of
+// numbers; nothing beside them changes.
+void check_runs(std::int64_t number) {
   Random random(91);
   const Bytes source = random_bytes(random, 1 << 17);
   const Bytes before = random_bytes(random, 1 << 17);
   for (const auto target : {StridedCopy::Target::cached, StridedCopy::Target::streamed}) {
     for (const std::int64_t bytes :
          {1, 7, 8, 63, 64, 65, 72, 127, 128, 136, 192, 200, 255, 256, 264, 512, 1000, 1001, 2048}) {
+      if (bytes % number != 0) continue;
       for (const std::int64_t gap : {0, 1, 8, 64}) {
         for (const std::int64_t start : {0, 3, 8}) {
           StridedCopy copy;
@@ -56,17 +64,24 @@ TEST(StridedCopy, RunsOfEveryLengthArriveWhole) {
           copy.levels.push_back({7, 2 * bytes + 3, bytes + gap});
           Bytes expected = before;
           for (std::int64_t run = 0; run < 21; ++run) {
-            std::memcpy(expected.data() + start + run * (bytes + gap),
-                        source.data() + 5 + run * (2 * bytes + 3), static_cast<std::size_t>(bytes));
+            copy_reversed(source.data() + 5 + run * (2 * bytes + 3),
+                          expected.data() + start + run * (bytes + gap), bytes, number);
           }
           Bytes written = before;
-          copy.run(source.data(), written.data(), target);
+          copy.run(source.data(), written.data(), target, number);
           ASSERT_EQ(std::memcmp(written.data(), expected.data(), expected.size()), 0)
-              << bytes << " bytes, " << gap << " between, from " << start;
+              << bytes << " bytes, " << gap << " between, from " << start << ", numbers of "
+              << number;
         }
       }
     }
   }
+}
+
+TEST(StridedCopy, RunsOfEveryLengthArriveWhole) { check_runs(1); }
+
+TEST(StridedCopy, RunsOfEveryLengthArriveSwapped) {
+  for (const std::int64_t number : {2, 4, 8}) check_runs(number);
 }
 
 TEST(StridedCopy, TransposesBetweenOrders) {
@@ -86,6 +101,13 @@ TEST(StridedCopy, TransposesBetweenOrders) {
                     0);
         }
       }
+      const UniformRegion whole = uniform_box({{0, 0}, {rows, columns}});
+      Bytes swapped(source.size());
+      StridedCopy::between(whole, from, whole, to)
+          .run(source.data(), swapped.data(), StridedCopy::Target::cached, 8);
+      Bytes expected(source.size());
+      copy_reversed(target.data(), expected.data(), rows * columns * 8, 8);
+      ASSERT_EQ(swapped, expected);
     }
   }
 }

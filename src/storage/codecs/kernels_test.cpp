@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/codecs/byte_swap.hpp"
+#include "array/byte_swap.hpp"
 #include "storage/codecs/crc32c.hpp"
 
 namespace weir::storage {
@@ -36,10 +36,10 @@ TEST(ByteSwap, ReversesEachNumberAtEveryLengthAndOffset) {
       }
       auto copied = std::vector<std::byte>(from.size());
       std::copy_n(from.begin(), 3, copied.begin());
-      copy_swapped(from.data() + 3, copied.data() + 3, number * numbers, number);
+      array::copy_swapped(from.data() + 3, copied.data() + 3, number * numbers, number);
       EXPECT_EQ(copied, expected) << number << " " << numbers;
       auto in_place = from;
-      copy_swapped(in_place.data() + 3, in_place.data() + 3, number * numbers, number);
+      array::copy_swapped(in_place.data() + 3, in_place.data() + 3, number * numbers, number);
       EXPECT_EQ(in_place, expected) << number << " " << numbers;
     }
   }

@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "storage/codecs/byte_swap.hpp"
+#include "array/byte_swap.hpp"
 #include "storage/engines/slices.hpp"
 
 namespace weir::storage {
@@ -162,14 +162,14 @@ Status EncodedArray::read(std::int64_t chunk, std::span<std::byte> elements, boo
     if (error.offset < 0) error.offset = place->offset;
     return status;
   }
-  copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
-               swapped_together_);
+  array::copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
+                      swapped_together_);
   return {};
 }
 
 Result<EncodedChunk> EncodedArray::encode(std::span<std::byte> elements) {
-  copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
-               swapped_together_);
+  array::copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
+                      swapped_together_);
   return coder_.encode(elements);
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/codecs/byte_swap.hpp"
+#include "array/byte_swap.hpp"
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/serial/chunk_sections.hpp"
@@ -113,7 +113,7 @@ class SpanReader {
   void swap(const array::StridedCopy& copy) {
     if (swapped_together_ == 1) return;
     for_each_target_run(copy, [&](std::int64_t offset, std::int64_t bytes) {
-      copy_swapped(data_ + offset, data_ + offset, bytes, swapped_together_);
+      array::copy_swapped(data_ + offset, data_ + offset, bytes, swapped_together_);
     });
   }
 

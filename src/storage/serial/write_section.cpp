@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "storage/codecs/byte_swap.hpp"
+#include "array/byte_swap.hpp"
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/serial/chunk_sections.hpp"
@@ -33,7 +33,7 @@ class SpanWriter {
       buffer_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(capacity_));
     }
     span.copy.run(data_, buffer_.get());
-    copy_swapped(buffer_.get(), buffer_.get(), span.bytes(), swapped_together_);
+    array::copy_swapped(buffer_.get(), buffer_.get(), span.bytes(), swapped_together_);
     return write(span, buffer_.get());
   }
 
