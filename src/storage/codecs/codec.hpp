@@ -35,8 +35,8 @@ struct DeflateCodec {
 };
 
 struct ZstdCodec {
-  int level = 1;  // -7 to 22; 0 is the library's own choice
-  bool checksum = false;
+  int level = 1;         // -7 to 22; 0 is the library's own choice
+  bool checksum = true;  // of the decoded bytes, in zstd's own frame (32 bits of XXH64)
   friend bool operator==(const ZstdCodec&, const ZstdCodec&) = default;
 };
 
