@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -33,6 +36,18 @@ def write_by_h5py(path: Path) -> dict[str, np.ndarray]:
         }  # fmt: skip
 
 
+def write_filtered_by_h5py(path: Path) -> dict[str, np.ndarray]:
+    """What filtered_by_h5py.py writes, but for what is not exact and what Weir does not read."""
+    program = Path(__file__).parent / "filtered_by_h5py.py"
+    # netCDF4 sets it, to filters that h5py's HDF5 then takes for hdf5plugin's.
+    own = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
+    subprocess.run([sys.executable, program, path], env=own, timeout=60, check=True)
+    sparse = np.full((20, 20), -7, "int32")
+    sparse[4:8, 5:10] = 1
+    exact = dict.fromkeys(("gzip", "shuffled", "summed", "zstd", "blosc"), VALUES)
+    return exact | {"grows": numbers((3, 7, 10), "int16", 2), "sparse": sparse}
+
+
 def write_by_netcdf4(path: Path, kind: str) -> dict[str, np.ndarray]:
     with netCDF4.Dataset(path, "w", format=kind) as file:
         for name, extent in (("time", None), ("y", 7), ("x", 10)):
@@ -47,6 +62,28 @@ def write_by_netcdf4(path: Path, kind: str) -> dict[str, np.ndarray]:
         "grows": STEPS,
         "odd": STEPS[:, 0, :].astype("int8"),
     }
+
+
+def write_compressed_by_zarr(path: Path) -> dict[str, np.ndarray]:
+    codecs = zarr.codecs
+    kinds = {
+        "zstd": codecs.ZstdCodec(level=3, checksum=True),
+        "gzip": codecs.GzipCodec(level=2),
+        "blosc": codecs.BloscCodec(cname="lz4", clevel=5, shuffle=codecs.BloscShuffle.bitshuffle),
+        "summed": (codecs.ZstdCodec(), codecs.Crc32cCodec()),
+    }
+    group = zarr.create_group(path, zarr_format=3)
+    for name, compressors in kinds.items():
+        for suffix, shards in (("", None), ("_sharded", (6, 8))):
+            array = group.create_array(
+                name + suffix, shape=(7, 10), dtype="f8", chunks=(3, 4), shards=shards,
+                compressors=compressors,
+            )  # fmt: skip
+            array[...] = VALUES
+    grows = group.create_array("grows", shape=(3, 7, 10), dtype="i2", chunks=(1, 4, 10))
+    grows[...] = STEPS
+    values = {name + suffix: VALUES for name in kinds for suffix in ("", "_sharded")}
+    return values | {"grows": STEPS}
 
 
 def write_by_zarr(path: Path) -> dict[str, np.ndarray]:
@@ -72,6 +109,8 @@ def test_files_of_others_are_read_under_any_distribution(tmp_path: Path) -> None
     for kind in ("NETCDF4", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
         written[f"{kind}.nc"] = write_by_netcdf4(tmp_path / f"{kind}.nc", kind)
     written["theirs.zarr"] = write_by_zarr(tmp_path / "theirs.zarr")
+    written["filtered.h5"] = write_filtered_by_h5py(tmp_path / "filtered.h5")
+    written["compressed.zarr"] = write_compressed_by_zarr(tmp_path / "compressed.zarr")
     for name, values in written.items():
         np.savez(tmp_path / f"{name}.npz", **values)
     shown = run_on_ranks(3, "read", tmp_path)
