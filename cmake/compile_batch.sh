@@ -49,6 +49,8 @@ compile_files() {
     parts+=("$part.o")
     return
   fi
+  # What failed is compiled once more in parts: seconds that a better name would have saved.
+  printf 'compile_batch: divided at %s\n' "$(grep -m 1 -E '(error|sorry)' <<<"$said")" >&2
   # Where the compiler stopped stands a file that does not go with those before it.
   at=$(($# / 2))
   said=$(grep -m 1 -E '(error|sorry)' <<<"$said")

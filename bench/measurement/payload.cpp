@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
 // Words compared at one go; a difference costs at most this many words looked at singly.
-constexpr std::size_t block_words = 16 * payload_page_words;
+constexpr std::size_t verified_block_words = 16 * payload_page_words;
 
 // A pattern under an unknown key explains its first word by construction; only words at this many
 // further source positions that follow it make it believable.
@@ -75,7 +75,7 @@ class Examination {
   // The first wrong word from `at` on, or the number of words when there is none.
   [[nodiscard]] std::size_t next_wrong(std::size_t at) const {
     while (at < words_.size()) {
-      const std::size_t end = std::min(words_.size(), at + block_words);
+      const std::size_t end = std::min(words_.size(), at + verified_block_words);
       if (pattern_.differs(position(at), words_.subspan(at, end - at))) {
         while (!wrong(at)) ++at;
         return at;

@@ -95,7 +95,7 @@ std::string unique_stem(const Job& job, const std::string& directory) {
   return fmt::format("{}/weir-calibrate-{}-{:08x}-", directory, id[0], id[1]);
 }
 
-int complain(const Error& error) {
+int print_failure(const Error& error) {
   fmt::print(stderr, "weir-bench: {}\n", error.text());
   return exit_usage;
 }
@@ -125,7 +125,7 @@ int run_in_job(const Job& job, const Request& request) {
   const Status agreed = agree_on(job, status, &failed_rank);
   if (!agreed) {
     // Rank 0's own error: what the user asked for is wrong, whatever the rank.
-    if (job.rank == 0) complain(status.error());
+    if (job.rank == 0) print_failure(status.error());
     return exit_usage;
   }
 
@@ -162,7 +162,7 @@ int run_in_job(const Job& job, const Request& request) {
   if (job.rank == 0) {
     std::error_code error;
     std::filesystem::remove(unfinished, error);
-    if (error) return complain(system_failure("rmdir", unfinished, -1, error.value()));
+    if (error) return print_failure(system_failure("rmdir", unfinished, -1, error.value()));
   }
   return 0;
 }
@@ -186,7 +186,7 @@ int run_calibrate(const std::vector<std::string>& arguments) {
     const auto request =
         resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
     if (!request) {
-      if (rank == 0) complain(request.error());
+      if (rank == 0) print_failure(request.error());
     } else {
       const Job job = Job::create(request.value().deadline_seconds);
       status = run_in_job(job, request.value());

@@ -15,6 +15,7 @@
 #include "measurement/node_memory.hpp"
 #include "measurement/result.hpp"
 #include "measurement/run_folder.hpp"
+#include "measurement/workload_job.hpp"
 #include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
 #include "workloads/madbench/full/full_work.hpp"
@@ -36,13 +37,6 @@ constexpr Program madbench_program = {
 constexpr Program madcap_program = {
     "madcap", "weir-bench madcap",
     "MADCAP: the spectrum of a simulated map by Newton-Raphson iteration, out of core.", true};
-
-// A wrong request is wrong on every rank alike: the line names none.
-int complain(Error error) {
-  error.rank = -1;
-  fmt::print(stderr, "weir-bench: {}\n", error.text());
-  return exit_usage;
-}
 
 // The settings as one configuration has them: of a list, its own value.
 ordered_json own_parameters(const Settings& settings, const Variant& variant) {

@@ -109,7 +109,7 @@ Result<Request> request_of(const Settings& settings) {
   return request;
 }
 
-int complain(const Error& error) {
+int print_failure(const Error& error) {
   fmt::print(stderr, "weir-bench: {}\n", error.text());
   return exit_usage;
 }
@@ -239,7 +239,7 @@ int run_in_job(const Job& job, const Request& request) {
   const Status agreed = agree_on(job, status, &failed_rank);
   if (!agreed) {
     // Rank 0's own error: what the user asked for is wrong, whatever the rank.
-    if (job.rank == 0) complain(status.error());
+    if (job.rank == 0) print_failure(status.error());
     return exit_usage;
   }
 
@@ -261,7 +261,7 @@ int run_in_job(const Job& job, const Request& request) {
   if (job.rank == 0) {
     std::error_code error;
     std::filesystem::remove_all(unfinished, error);
-    if (error) return complain(system_failure("rmdir", unfinished, -1, error.value()));
+    if (error) return print_failure(system_failure("rmdir", unfinished, -1, error.value()));
   }
   return 0;
 }
@@ -285,7 +285,7 @@ int run_probe(const std::vector<std::string>& arguments) {
     const auto request =
         resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
     if (!request) {
-      if (rank == 0) complain(request.error());
+      if (rank == 0) print_failure(request.error());
     } else {
       const Job job = Job::create(request.value().deadline_seconds);
       status = run_in_job(job, request.value());

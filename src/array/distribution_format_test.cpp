@@ -12,7 +12,7 @@ namespace {
 
 using Format = DistributionFormat;
 
-std::vector<std::int64_t> indices_of(const IndexBlocks& blocks) {
+std::vector<std::int64_t> indices_at_positions(const IndexBlocks& blocks) {
   std::vector<std::int64_t> indices;
   indices.reserve(static_cast<std::size_t>(blocks.size()));
   for (std::int64_t position = 0; position < blocks.size(); ++position) {
@@ -23,7 +23,8 @@ std::vector<std::int64_t> indices_of(const IndexBlocks& blocks) {
 
 std::vector<std::int64_t> part(const Format& format, std::int64_t extent, std::int64_t processes,
                                std::int64_t coordinate) {
-  return indices_of(DealtDimension::create(format, extent, processes).value().part(coordinate));
+  return indices_at_positions(
+      DealtDimension::create(format, extent, processes).value().part(coordinate));
 }
 
 using Numbers = std::vector<std::int64_t>;
@@ -116,7 +117,8 @@ TEST(DistributionFormat, HoldersAreTheOwnersOfTheIndices) {
     const auto dealt = DealtDimension::create(format, extent, processes).value();
     const IndexBlocks indices = random.blocks(extent).clipped(0, extent);
     Numbers expected;
-    for (const std::int64_t index : indices_of(indices)) expected.push_back(dealt.owner(index));
+    for (const std::int64_t index : indices_at_positions(indices))
+      expected.push_back(dealt.owner(index));
     std::sort(expected.begin(), expected.end());
     expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
     Numbers found = dealt.holders(indices);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t extent = 70;
 
-std::vector<std::int64_t> indices_of(const IndexBlocks& blocks) {
+std::vector<std::int64_t> indices_of_blocks(const IndexBlocks& blocks) {
   std::vector<std::int64_t> indices;
   for (std::int64_t number = 0; number < blocks.blocks(); ++number) {
     const Interval block = blocks.block(number);
@@ -66,7 +66,7 @@ TEST(NumberTheory, DoesNotOverflowNearTheGreatestNumbers) {
 TEST(IndexBlocks, HoldTheIndicesOfTheDefinition) {
   // Blocks of 3 at 2, 12, 22, …, cut to [4, 30).
   const IndexBlocks blocks = IndexBlocks::periodic(2, 3, 10, 100).clipped(4, 30);
-  EXPECT_EQ(indices_of(blocks), (std::vector<std::int64_t>{4, 12, 13, 14, 22, 23, 24}));
+  EXPECT_EQ(indices_of_blocks(blocks), (std::vector<std::int64_t>{4, 12, 13, 14, 22, 23, 24}));
   EXPECT_EQ(blocks.lower(), 4);
   EXPECT_EQ(blocks.upper(), 25);
   EXPECT_EQ(blocks.size(), 7);
@@ -90,7 +90,7 @@ TEST(IndexBlocks, ClosedFormsEqualEnumeration) {
   Random random(1);
   for (int round = 0; round < rounds(20000); ++round) {
     const IndexBlocks blocks = random.blocks(extent);
-    const std::vector<std::int64_t> indices = indices_of(blocks);
+    const std::vector<std::int64_t> indices = indices_of_blocks(blocks);
     ASSERT_TRUE(std::is_sorted(indices.begin(), indices.end()));
     ASSERT_EQ(blocks.size(), static_cast<std::int64_t>(indices.size()));
     ASSERT_EQ(blocks.empty(), indices.empty());
@@ -117,10 +117,10 @@ TEST(IndexBlocks, ClippingKeepsExactlyWhatIsInside) {
     const std::int64_t lower = random.between(-3, extent + 3);
     const std::int64_t upper = random.between(-3, extent + 3);
     std::vector<std::int64_t> expected;
-    for (const std::int64_t x : indices_of(blocks)) {
+    for (const std::int64_t x : indices_of_blocks(blocks)) {
       if (x >= lower && x < upper) expected.push_back(x);
     }
-    ASSERT_EQ(indices_of(blocks.clipped(lower, upper)), expected) << "round " << round;
+    ASSERT_EQ(indices_of_blocks(blocks.clipped(lower, upper)), expected) << "round " << round;
   }
 }
 
@@ -136,7 +136,7 @@ TEST(IndexBlocks, UniformPiecesAreTheSameIndices) {
         }
       }
     }
-    ASSERT_EQ(indices, indices_of(blocks)) << "round " << round;
+    ASSERT_EQ(indices, indices_of_blocks(blocks)) << "round " << round;
   }
 }
 
@@ -149,7 +149,7 @@ TEST(CommonBlocks, AreTheIndicesOfBoth) {
     const IndexBlocks a = random.blocks(length);
     const IndexBlocks b = random.blocks(length);
     std::vector<std::int64_t> expected;
-    for (const std::int64_t x : indices_of(a)) {
+    for (const std::int64_t x : indices_of_blocks(a)) {
       if (b.contains(x)) expected.push_back(x);
     }
     std::vector<std::int64_t> found;
@@ -162,7 +162,7 @@ TEST(CommonBlocks, AreTheIndicesOfBoth) {
         const Interval block = common.block(number);
         ASSERT_EQ(a.position(block.upper) - a.position(block.lower), block.size());
       }
-      const auto some = indices_of(common);
+      const auto some = indices_of_blocks(common);
       found.insert(found.end(), some.begin(), some.end());
     }
     if (!std::is_sorted(found.begin(), found.end())) {

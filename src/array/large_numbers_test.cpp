@@ -11,11 +11,11 @@
 #include "array/linear_range.hpp"
 #include "array/region.hpp"
 #include "array/runs.hpp"
+#include "array/test_extents.hpp"
 
 namespace weir::array {
 namespace {
 
-constexpr std::int64_t tebi = std::int64_t{1} << 40;
 constexpr std::int64_t million_ranks = 1048576;
 
 // 2^40 x 2^14 x 2^8 elements over 2^20 ranks: 64 x 128 x 128.

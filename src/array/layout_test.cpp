@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "array/odometer.hpp"
+#include "array/test_extents.hpp"
 #include "array/test_random.hpp"
 
 namespace weir::array {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-
-constexpr std::int64_t tebi = std::int64_t{1} << 40;
 
 TEST(Layout, PacksInEitherOrder) {
   const Layout rows = Layout::packed({3, 4, 5}, 8, Order::row_major).value();

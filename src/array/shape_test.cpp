@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "array/element_type.hpp"
+#include "array/test_extents.hpp"
 
 namespace weir::array {
 namespace {
-
-constexpr std::int64_t tebi = std::int64_t{1} << 40;
 
 TEST(ElementType, NamesAndSizesAreNumPys) {
   EXPECT_EQ(ElementType(ElementKind::float16).bytes(), 2);

@@ -79,7 +79,7 @@ Outcome read_directories(const weir_array_options& options, RawArray& array) {
   return {};
 }
 
-struct Definition {
+struct ArrayDefinition {
   const char* path;
   std::int32_t dimensions;
   const std::int64_t* extents;
@@ -87,7 +87,7 @@ struct Definition {
   const weir_array_options* options;
 };
 
-Outcome read_definition(const weir_session& session, const Definition& given,
+Outcome read_definition(const weir_session& session, const ArrayDefinition& given,
                         std::optional<RawArray>& array) {
   if (given.path == nullptr || *given.path == '\0') {
     return bad_argument(given.path == nullptr ? "path is null" : "path is empty");
@@ -116,7 +116,7 @@ Outcome read_definition(const weir_session& session, const Definition& given,
   return outcome;
 }
 
-std::string options_text(const weir_session& session, const Definition& given) {
+std::string options_text(const weir_session& session, const ArrayDefinition& given) {
   if (given.options == nullptr) return "none";
   const weir_array_options& options = *given.options;
   std::string natural = "none";
@@ -156,7 +156,7 @@ Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::ArrayFi
   return {};
 }
 
-Outcome create(weir_session& session, const Definition& given, weir_array** result) {
+Outcome create(weir_session& session, const ArrayDefinition& given, weir_array** result) {
   std::optional<RawArray> array;
   auto prepared = result == nullptr ? bad_argument("array is null") : outcome_without_throwing([&] {
     return read_definition(session, given, array);

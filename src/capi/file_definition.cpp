@@ -109,7 +109,7 @@ Outcome read_names(const weir_file& file, const weir_define_options& options, in
   return {};
 }
 
-struct Definition {
+struct FileArrayDefinition {
   const char* name;
   std::int32_t dimensions;
   const std::int64_t* extents;
@@ -117,7 +117,7 @@ struct Definition {
   const weir_define_options* options;
 };
 
-Outcome define(weir_file& file, const Definition& given, weir_array** result) {
+Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** result) {
   weir_session& session = *file.session;
   if (file.open != nullptr) {
     return bad_argument(

@@ -8,7 +8,7 @@ namespace weir::test {
 namespace {
 
 constexpr std::array<const char*, 4> engines = {"posix", "io_uring", "direct-io", "mpi-io"};
-constexpr std::array<const char*, 2> strategies = {"direct", "two-phase"};
+constexpr std::array<const char*, 2> engine_strategies = {"direct", "two-phase"};
 
 class Engines : public OnRanks {
  protected:
@@ -44,7 +44,7 @@ TEST_F(Engines, ReadWhatOthersWrote) {
   for (std::size_t i = 0; i < engines.size(); ++i) {
     if (is_there(engines.at(i))) there.push_back(i);
   }
-  for (const char* const strategy : strategies) {
+  for (const char* const strategy : engine_strategies) {
     for (std::size_t i = 0; i < there.size(); ++i) {
       const std::string format = (i + (strategy[0] == 'd' ? 1 : 0)) % 2 == 0 ? "cdf5" : "hdf5";
       SCOPED_TRACE(format + " by " + engines.at(there[i]) + ", " + strategy);

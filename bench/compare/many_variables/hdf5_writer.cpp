@@ -13,7 +13,7 @@ hid_t opened(hid_t id, const char* what) {
   if (id < 0) give_up(what, "HDF5 failed");
   return id;
 }
-void done(herr_t status, const char* what) {
+void hdf5_done(herr_t status, const char* what) {
   if (status < 0) give_up(what, "HDF5 failed");
 }
 
@@ -32,8 +32,8 @@ class Hdf5Writer final : public Writer {
     const hsize_t whole = part_ * static_cast<hsize_t>(ranks_);
     const hid_t space = opened(H5Screate_simple(1, &whole, nullptr), "H5Screate_simple");
     const hid_t made = opened(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate");
-    done(H5Pset_alloc_time(made, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
-    done(H5Pset_fill_time(made, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
+    hdf5_done(H5Pset_alloc_time(made, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+    hdf5_done(H5Pset_fill_time(made, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
     for (int number = 0; number < variables.count; ++number) {
       datasets_.push_back(
           opened(H5Dcreate2(file_, name_of_variable(number).c_str(), H5T_NATIVE_DOUBLE, space,
@@ -46,16 +46,16 @@ class Hdf5Writer final : public Writer {
 
   void write(const std::vector<double>& values) override {
     transfer([&](hid_t dataset, std::size_t number, hid_t memory, hid_t space, hid_t collective) {
-      done(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, collective,
-                    values.data() + number * part_),
-           "H5Dwrite");
+      hdf5_done(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, collective,
+                         values.data() + number * part_),
+                "H5Dwrite");
     });
   }
 
   void close() override {
-    for (const hid_t dataset : datasets_) done(H5Dclose(dataset), "H5Dclose");
+    for (const hid_t dataset : datasets_) hdf5_done(H5Dclose(dataset), "H5Dclose");
     datasets_.clear();
-    done(H5Fclose(file_), "H5Fclose");
+    hdf5_done(H5Fclose(file_), "H5Fclose");
   }
 
   std::vector<double> read(const std::string& path, const Variables& variables) override {
@@ -69,9 +69,9 @@ class Hdf5Writer final : public Writer {
     }
     std::vector<double> values(static_cast<std::size_t>(variables.count) * part_);
     transfer([&](hid_t dataset, std::size_t number, hid_t memory, hid_t space, hid_t collective) {
-      done(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, collective,
-                   values.data() + number * part_),
-           "H5Dread");
+      hdf5_done(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, collective,
+                        values.data() + number * part_),
+                "H5Dread");
     });
     close();
     return values;
@@ -80,7 +80,7 @@ class Hdf5Writer final : public Writer {
  private:
   [[nodiscard]] hid_t file_access() const {
     const hid_t access = opened(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate");
-    done(H5Pset_fapl_mpio(access, communicator_, MPI_INFO_NULL), "H5Pset_fapl_mpio");
+    hdf5_done(H5Pset_fapl_mpio(access, communicator_, MPI_INFO_NULL), "H5Pset_fapl_mpio");
     return access;
   }
   template <typename Move>
@@ -89,10 +89,10 @@ class Hdf5Writer final : public Writer {
     const hsize_t start = part_ * static_cast<hsize_t>(rank_);
     const hid_t memory = opened(H5Screate_simple(1, &part_, nullptr), "H5Screate_simple");
     const hid_t space = opened(H5Screate_simple(1, &whole, nullptr), "H5Screate_simple");
-    done(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &part_, nullptr),
-         "H5Sselect_hyperslab");
+    hdf5_done(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &part_, nullptr),
+              "H5Sselect_hyperslab");
     const hid_t collective = opened(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-    done(H5Pset_dxpl_mpio(collective, H5FD_MPIO_COLLECTIVE), "H5Pset_dxpl_mpio");
+    hdf5_done(H5Pset_dxpl_mpio(collective, H5FD_MPIO_COLLECTIVE), "H5Pset_dxpl_mpio");
     for (std::size_t number = 0; number < datasets_.size(); ++number) {
       move(datasets_[number], number, memory, space, collective);
     }

@@ -6,7 +6,7 @@
 namespace weir::compare {
 namespace {
 
-void done(int status, const char* what) {
+void pnetcdf_done(int status, const char* what) {
   if (status != NC_NOERR) give_up(what, ncmpi_strerror(status));
 }
 
@@ -18,47 +18,49 @@ class PnetcdfWriter final : public Writer {
   }
 
   void create(const std::string& path, const Variables& variables) override {
-    done(ncmpi_create(communicator_, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL,
-                      &file_),
-         "ncmpi_create");
+    pnetcdf_done(ncmpi_create(communicator_, path.c_str(), NC_CLOBBER | NC_64BIT_DATA,
+                              MPI_INFO_NULL, &file_),
+                 "ncmpi_create");
     part_ = variables.elements_per_rank;
     int dimension = 0;
-    done(ncmpi_def_dim(file_, "x", part_ * ranks_, &dimension), "ncmpi_def_dim");
+    pnetcdf_done(ncmpi_def_dim(file_, "x", part_ * ranks_, &dimension), "ncmpi_def_dim");
     ids_.resize(static_cast<std::size_t>(variables.count));
     for (int number = 0; number < variables.count; ++number) {
-      done(ncmpi_def_var(file_, name_of_variable(number).c_str(), NC_DOUBLE, 1, &dimension,
-                         &ids_[static_cast<std::size_t>(number)]),
-           "ncmpi_def_var");
+      pnetcdf_done(ncmpi_def_var(file_, name_of_variable(number).c_str(), NC_DOUBLE, 1, &dimension,
+                                 &ids_[static_cast<std::size_t>(number)]),
+                   "ncmpi_def_var");
     }
-    done(ncmpi_enddef(file_), "ncmpi_enddef");
+    pnetcdf_done(ncmpi_enddef(file_), "ncmpi_enddef");
   }
 
   void write(const std::vector<double>& values) override {
     const MPI_Offset start = part_ * rank_;
     for (std::size_t number = 0; number < ids_.size(); ++number) {
-      done(
+      pnetcdf_done(
           ncmpi_iput_vara_double(file_, ids_[number], &start, &part_,
                                  values.data() + number * static_cast<std::size_t>(part_), nullptr),
           "ncmpi_iput_vara");
     }
-    done(ncmpi_wait_all(file_, NC_PUT_REQ_ALL, nullptr, nullptr), "ncmpi_wait_all");
+    pnetcdf_done(ncmpi_wait_all(file_, NC_PUT_REQ_ALL, nullptr, nullptr), "ncmpi_wait_all");
   }
 
-  void close() override { done(ncmpi_close(file_), "ncmpi_close"); }
+  void close() override { pnetcdf_done(ncmpi_close(file_), "ncmpi_close"); }
 
   std::vector<double> read(const std::string& path, const Variables& variables) override {
-    done(ncmpi_open(communicator_, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file_), "ncmpi_open");
+    pnetcdf_done(ncmpi_open(communicator_, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file_),
+                 "ncmpi_open");
     part_ = variables.elements_per_rank;
     const MPI_Offset start = part_ * rank_;
     std::vector<double> values(static_cast<std::size_t>(variables.count * part_));
     for (int number = 0; number < variables.count; ++number) {
       int id = 0;
-      done(ncmpi_inq_varid(file_, name_of_variable(number).c_str(), &id), "ncmpi_inq_varid");
-      done(ncmpi_iget_vara_double(file_, id, &start, &part_, values.data() + number * part_,
-                                  nullptr),
-           "ncmpi_iget_vara");
+      pnetcdf_done(ncmpi_inq_varid(file_, name_of_variable(number).c_str(), &id),
+                   "ncmpi_inq_varid");
+      pnetcdf_done(ncmpi_iget_vara_double(file_, id, &start, &part_, values.data() + number * part_,
+                                          nullptr),
+                   "ncmpi_iget_vara");
     }
-    done(ncmpi_wait_all(file_, NC_GET_REQ_ALL, nullptr, nullptr), "ncmpi_wait_all");
+    pnetcdf_done(ncmpi_wait_all(file_, NC_GET_REQ_ALL, nullptr, nullptr), "ncmpi_wait_all");
     close();
     return values;
   }

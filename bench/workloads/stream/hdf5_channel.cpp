@@ -13,7 +13,7 @@ namespace weir::bench::stream {
 namespace {
 
 constexpr const char* dataset_name = "stream";
-constexpr std::int64_t word_bytes = 8;
+constexpr std::int64_t element_bytes = 8;
 
 // The innermost reason on HDF5's error stack.
 herr_t keep_description(unsigned /*level*/, const H5E_error2_t* entry, void* text) {
@@ -100,7 +100,9 @@ class Hdf5Channel final : public Channel {
   }
 
  private:
-  static hsize_t words_of(std::int64_t bytes) { return static_cast<hsize_t>(bytes / word_bytes); }
+  static hsize_t words_of(std::int64_t bytes) {
+    return static_cast<hsize_t>(bytes / element_bytes);
+  }
 
   Status open_dataset(const ChannelRequest& request) {
     const hsize_t words = words_of(request.layout.file_bytes());

@@ -15,7 +15,7 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::int64_t file_bytes = 1 << 20;
+constexpr std::int64_t cold_file_bytes = 1 << 20;
 
 std::byte value_at(std::int64_t offset) {
   return static_cast<std::byte>(offset * 7 + offset / 251);
@@ -25,9 +25,9 @@ class ColdReadingOfFile : public ::testing::Test {
  protected:
   void SetUp() override {
     std::vector<std::byte> all;
-    all.reserve(file_bytes);
-    for (std::int64_t at = 0; at < file_bytes; ++at) all.push_back(value_at(at));
-    const Slice slice{all.data(), file_bytes};
+    all.reserve(cold_file_bytes);
+    for (std::int64_t at = 0; at < cold_file_bytes; ++at) all.push_back(value_at(at));
+    const Slice slice{all.data(), cold_file_bytes};
     std::int64_t calls = 0;
     ASSERT_TRUE(write_slices(file_, {&slice, 1}, 0, calls).ok());
     ASSERT_EQ(::fsync(file_.descriptor()), 0);
@@ -46,7 +46,7 @@ class ColdReadingOfFile : public ::testing::Test {
     const Slice slice{data.data(), bytes};
     std::int64_t read = 0;
     ASSERT_TRUE(reading_.read(file_, {&slice, 1}, offset, read, calls_).ok());
-    ASSERT_EQ(read, std::min(bytes, file_bytes - offset));
+    ASSERT_EQ(read, std::min(bytes, cold_file_bytes - offset));
     for (std::int64_t i = 0; i < read; ++i) {
       ASSERT_EQ(data[static_cast<std::size_t>(i)], value_at(offset + i)) << "at " << offset + i;
     }
@@ -72,7 +72,7 @@ TEST_F(ColdReadingOfFile, WhatIsNotIsSeenAndReadAllTheSame) {
   EXPECT_EQ(reading_.cold(), seen);
   expect_read(512 << 10, 64 << 10);
   expect_read(700001, 3);
-  expect_read(file_bytes - 10, 5000);
+  expect_read(cold_file_bytes - 10, 5000);
 }
 
 TEST_F(ColdReadingOfFile, HalfInMemoryIsReadWhole) {

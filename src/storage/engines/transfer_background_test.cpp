@@ -101,9 +101,9 @@ class WithheldMemory {
   std::string refusal_;
 };
 
-enum class Engine { uring, thread };
+enum class BackgroundKind { uring, thread };
 
-class TransferInFlightTest : public testing::TestWithParam<Engine> {
+class TransferInFlightTest : public testing::TestWithParam<BackgroundKind> {
  protected:
   static constexpr std::int64_t pages = 4;
 
@@ -113,7 +113,7 @@ class TransferInFlightTest : public testing::TestWithParam<Engine> {
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     file_ = std::make_unique<File>(std::move(opened).value());
     const std::int64_t page_bytes = memory_.bytes() / pages;
-    if (GetParam() == Engine::thread) {
+    if (GetParam() == BackgroundKind::thread) {
       transfer_ = make_thread_transfer(*file_, page_bytes);
       return;
     }
@@ -231,8 +231,9 @@ TEST_P(TransferInFlightTest, EndingATransferInFlightWaitsForTheBuffer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, TransferInFlightTest,
-                         testing::Values(Engine::uring, Engine::thread), [](const auto& engine) {
-                           return engine.param == Engine::uring ? "io_uring" : "thread";
+                         testing::Values(BackgroundKind::uring, BackgroundKind::thread),
+                         [](const auto& engine) {
+                           return engine.param == BackgroundKind::uring ? "io_uring" : "thread";
                          });
 
 }  // namespace

@@ -72,16 +72,16 @@ std::vector<std::byte> part(const std::vector<std::byte>& bytes, std::int64_t of
   return {bytes.begin() + offset, bytes.begin() + offset + count};
 }
 
-enum class Engine { posix, uring, thread };
+enum class TransferKind { posix, uring, thread };
 
-class TransferTest : public testing::TestWithParam<Engine> {
+class TransferTest : public testing::TestWithParam<TransferKind> {
  protected:
   void SetUp() override {
     // As weir-bench does: a write beyond the file size limit is to fail, not to end the program.
     before_ = std::signal(SIGXFSZ, SIG_IGN);
     File file = open({.write = true, .create = true});
     const auto uring = make_uring_transfer(file);
-    if (GetParam() == Engine::uring && !uring.ok()) {
+    if (GetParam() == TransferKind::uring && !uring.ok()) {
       ASSERT_EQ(uring.error().code, ErrorCode::unsupported);
       GTEST_SKIP() << uring.error().text();
     }
@@ -89,8 +89,8 @@ class TransferTest : public testing::TestWithParam<Engine> {
   void TearDown() override { std::signal(SIGXFSZ, before_); }
 
   static std::unique_ptr<Transfer> make(const File& file, std::int64_t bytes_per_call = tiny_call) {
-    if (GetParam() == Engine::posix) return make_posix_transfer(file, bytes_per_call);
-    if (GetParam() == Engine::thread) return make_thread_transfer(file, bytes_per_call);
+    if (GetParam() == TransferKind::posix) return make_posix_transfer(file, bytes_per_call);
+    if (GetParam() == TransferKind::thread) return make_thread_transfer(file, bytes_per_call);
     return make_uring_transfer(file, bytes_per_call).value();
   }
 
@@ -407,9 +407,9 @@ TEST_P(TransferTest, DirectIoMovesAlignedBlocksAndMeetsTheEnd) {
 TEST_P(TransferTest, TheDefaultSplitMovesTheSame) {
   const File file = open({.read = true, .write = true});
   std::unique_ptr<Transfer> transfer;
-  if (GetParam() == Engine::posix) transfer = make_posix_transfer(file);
-  if (GetParam() == Engine::thread) transfer = make_thread_transfer(file);
-  if (GetParam() == Engine::uring) transfer = make_uring_transfer(file).value();
+  if (GetParam() == TransferKind::posix) transfer = make_posix_transfer(file);
+  if (GetParam() == TransferKind::thread) transfer = make_thread_transfer(file);
+  if (GetParam() == TransferKind::uring) transfer = make_uring_transfer(file).value();
   std::vector<std::byte> data = pattern(3'000'001, 17);
   std::vector<std::byte> buffer(data.size());
   EXPECT_TRUE(run(*transfer, write_of(data, 5)).ok());
@@ -417,9 +417,9 @@ TEST_P(TransferTest, TheDefaultSplitMovesTheSame) {
   EXPECT_TRUE(buffer == data);
 }
 
-std::string name_of(Engine engine) {
-  if (engine == Engine::posix) return "posix";
-  return engine == Engine::uring ? "io_uring" : "thread";
+std::string name_of(TransferKind engine) {
+  if (engine == TransferKind::posix) return "posix";
+  return engine == TransferKind::uring ? "io_uring" : "thread";
 }
 
 TEST_P(TransferTest, SaysWhatMovesTheBytes) {
@@ -428,7 +428,8 @@ TEST_P(TransferTest, SaysWhatMovesTheBytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, TransferTest,
-                         testing::Values(Engine::posix, Engine::uring, Engine::thread),
+                         testing::Values(TransferKind::posix, TransferKind::uring,
+                                         TransferKind::thread),
                          [](const auto& engine) { return name_of(engine.param); });
 
 TEST(BackgroundTransferTest, PrefersIoUringWhereItIsToBeHad) {

@@ -9,17 +9,14 @@
 #include <iterator>
 
 #include "storage/formats/cdf/header.hpp"
+#include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
 namespace {
 
-array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
-  return array::Shape::create(extents).value();
-}
-
-FileDescription example() {
+FileDescription cdf_example() {
   return {.arrays = {{.name = "t",
                       .shape = shape_of({2}),
                       .type = array::ElementKind::int16,
@@ -57,24 +54,24 @@ TEST(CdfFormat, OpensAgainAsDescribed) {
   for (const int version : {1, 2, 5}) {
     TestFolder folder;
     const std::string path = folder.path("a.nc");
-    const auto map = make_file(*cdf_format(version), example(), path);
+    const auto map = make_file(*cdf_format(version), cdf_example(), path);
     ASSERT_TRUE(map.ok()) << map.error().text();
     const auto opened = cdf_format(5)->open(path);
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     EXPECT_TRUE(opened.value().refused.empty());
     ASSERT_EQ(opened.value().arrays.size(), 4U);
     for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(opened.value().arrays[i].description, example().arrays[i]);
+      EXPECT_EQ(opened.value().arrays[i].description, cdf_example().arrays[i]);
       EXPECT_EQ(opened.value().arrays[i].map, map.value().arrays[i].map);
     }
-    EXPECT_EQ(opened.value().groups, example().groups);
+    EXPECT_EQ(opened.value().groups, cdf_example().groups);
     EXPECT_EQ(bytes_of_file(path)[3], static_cast<std::byte>(version));
   }
 }
 
 TEST(CdfFormat, RecordsOfVariablesLieBetweenEachOther) {
   TestFolder folder;
-  const auto map = make_file(*cdf_format(5), example(), folder.path("a.nc"));
+  const auto map = make_file(*cdf_format(5), cdf_example(), folder.path("a.nc"));
   ASSERT_TRUE(map.ok());
   const RecordExtents& t = *map.value().find("t")->map.records();
   const RecordExtents& u = *map.value().find("u")->map.records();
@@ -145,7 +142,7 @@ TEST(CdfFormat, RefusesWhatTheVersionCannotHold) {
 TEST(CdfFormat, StepsAreSeenWhenCommitted) {
   TestFolder folder;
   const std::string path = folder.path("a.nc");
-  ASSERT_TRUE(make_file(*cdf_format(5), example(), path).ok());
+  ASSERT_TRUE(make_file(*cdf_format(5), cdf_example(), path).ok());
   const auto room = cdf_format(5)->make_room(path, 4);
   ASSERT_TRUE(room.ok()) << room.error().text();
   for (const StoredArray& one : room.value().map.arrays) write_array(one.map, 9);
@@ -160,7 +157,7 @@ TEST(CdfFormat, StepsAreSeenWhenCommitted) {
 TEST(CdfFormat, CountsTheRecordsOfAWriterThatDidNot) {
   TestFolder folder;
   const std::string path = folder.path("a.nc");
-  ASSERT_TRUE(make_file(*cdf_format(5), example(), path).ok());
+  ASSERT_TRUE(make_file(*cdf_format(5), cdf_example(), path).ok());
   auto bytes = bytes_of_file(path);
   for (std::size_t i = 4; i < 12; ++i) bytes[i] = std::byte{0xff};
   write_bytes(path, bytes);
@@ -189,7 +186,7 @@ TEST(CdfFormat, DamagedFilesAreErrorsOrLieInside) {
   for (const int version : {2, 5}) {
     TestFolder folder;
     const std::string path = folder.path("a.nc");
-    ASSERT_TRUE(make_file(*cdf_format(version), example(), path).ok());
+    ASSERT_TRUE(make_file(*cdf_format(version), cdf_example(), path).ok());
     const auto good = bytes_of_file(path);
     const auto size = static_cast<std::int64_t>(good.size());
     const int file = ::open(path.c_str(), O_WRONLY);

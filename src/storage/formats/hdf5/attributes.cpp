@@ -9,7 +9,7 @@
 namespace weir::storage {
 namespace {
 
-constexpr hsize_t most_attributes = 1024;
+constexpr hsize_t most_attributes_read = 1024;
 constexpr hsize_t most_bytes = 65536;
 
 Status write_one(hid_t object, const Attribute& attribute, const std::string& path) {
@@ -115,7 +115,7 @@ Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attribu
 
 std::vector<Attribute> read_hdf5_attributes(hid_t object) {
   std::vector<Attribute> attributes;
-  for (hsize_t number = 0; number < most_attributes; ++number) {
+  for (hsize_t number = 0; number < most_attributes_read; ++number) {
     const Hdf5Handle attribute(
         H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, number, H5P_DEFAULT, H5P_DEFAULT));
     if (!attribute.ok()) break;

@@ -9,17 +9,14 @@
 #include <iterator>
 #include <numeric>
 
+#include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
 namespace {
 
-array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
-  return array::Shape::create(extents).value();
-}
-
-FileDescription example() {
+FileDescription hdf5_example() {
   return {.arrays = {{.name = "fields/u",
                       .shape = shape_of({6, 10}),
                       .dimension_names = {"y", "x"},
@@ -53,7 +50,7 @@ std::vector<T> read_with_library(const std::string& path, const char* name, hid_
 TEST(Hdf5Format, TheLibraryReadsWhatWasWrittenThroughTheMap) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");
-  const auto map = make_file(*hdf5_format(), example(), path);
+  const auto map = make_file(*hdf5_format(), hdf5_example(), path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   ASSERT_EQ(map.value().arrays.size(), 3U);
   std::int64_t seed = 0;
@@ -152,11 +149,11 @@ TEST(Hdf5Format, ChunksOfArraysThatGrowAreWhereTheLibrarySays) {
 TEST(Hdf5Format, OpensAgainAsDescribed) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");
-  ASSERT_TRUE(make_file(*hdf5_format(), example(), path).ok());
+  ASSERT_TRUE(make_file(*hdf5_format(), hdf5_example(), path).ok());
   const auto opened = hdf5_format()->open(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
   EXPECT_TRUE(opened.value().refused.empty());
-  for (const ArrayDescription& one : example().arrays) {
+  for (const ArrayDescription& one : hdf5_example().arrays) {
     const auto found = opened.value().get(one.name);
     ASSERT_TRUE(found.ok()) << found.error().text();
     ArrayDescription described = found.value()->description;
@@ -170,7 +167,7 @@ TEST(Hdf5Format, OpensAgainAsDescribed) {
     described.attributes = one.attributes;
     EXPECT_EQ(described, one);
   }
-  EXPECT_EQ(opened.value().groups, example().groups);
+  EXPECT_EQ(opened.value().groups, hdf5_example().groups);
 }
 
 TEST(Hdf5Format, StepsAreAdded) {
@@ -408,7 +405,7 @@ void write_bytes(const std::string& path, const std::vector<char>& bytes) {
 TEST(Hdf5Format, DamagedFilesAreErrorsOrLieInside) {
   TestFolder folder;
   const std::string good = folder.path("good.h5");
-  ASSERT_TRUE(make_file(*hdf5_format(), example(), good).ok());
+  ASSERT_TRUE(make_file(*hdf5_format(), hdf5_example(), good).ok());
   const std::vector<char> bytes = bytes_of_file(good);
   const std::string path = folder.path("bad.h5");
   const auto check = [&](std::size_t size) {
@@ -444,12 +441,12 @@ TEST(Hdf5Format, DamagedFilesAreErrorsOrLieInside) {
     EXPECT_FALSE(hdf5_format()->open(path).ok());
   }
   EXPECT_FALSE(hdf5_format()->open(folder.path("none.h5")).ok());
-  EXPECT_FALSE(make_file(*hdf5_format(), example(), folder.path("none/a.h5")).ok());
+  EXPECT_FALSE(make_file(*hdf5_format(), hdf5_example(), folder.path("none/a.h5")).ok());
 }
 
 TEST(Hdf5Format, ADimensionMayNotHaveTheNameOfAnotherArray) {
   TestFolder folder;
-  FileDescription file = example();
+  FileDescription file = hdf5_example();
   file.arrays[1].shape = shape_of({10, 2});
   file.arrays[1].dimension_names.clear();
   EXPECT_FALSE(make_file(*hdf5_format(), file, folder.path("a.h5")).ok());

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "storage/codecs/crc32c.hpp"
+#include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/formats/zarr/document.hpp"
 #include "storage/formats/zarr/fill_value.hpp"
@@ -19,11 +20,7 @@ namespace {
 
 using array::ElementKind;
 
-array::Shape shape_of(std::initializer_list<std::int64_t> extents) {
-  return array::Shape::create(extents).value();
-}
-
-FileDescription example() {
+FileDescription zarr_example() {
   const float fill = -2.5F;
   std::vector<std::byte> fill_bytes(sizeof(fill));
   std::memcpy(fill_bytes.data(), &fill, sizeof(fill));
@@ -66,7 +63,7 @@ TEST(Crc32c, OfTheStandard) {
 TEST(ZarrFormat, OpensAgainAsDescribed) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  const auto map = make_file(*zarr_format(), example(), path);
+  const auto map = make_file(*zarr_format(), zarr_example(), path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   for (const bool consolidated : {true, false}) {
     if (!consolidated) {
@@ -77,11 +74,11 @@ TEST(ZarrFormat, OpensAgainAsDescribed) {
     const auto opened = zarr_format()->open(path);
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     EXPECT_TRUE(opened.value().refused.empty());
-    EXPECT_EQ(opened.value().groups, example().groups);
+    EXPECT_EQ(opened.value().groups, zarr_example().groups);
     for (std::size_t i = 0; i < 3; ++i) {
-      const auto found = opened.value().get(example().arrays[i].name);
+      const auto found = opened.value().get(zarr_example().arrays[i].name);
       ASSERT_TRUE(found.ok()) << found.error().text();
-      EXPECT_EQ(found.value()->description, example().arrays[i]);
+      EXPECT_EQ(found.value()->description, zarr_example().arrays[i]);
       EXPECT_EQ(found.value()->map, map.value().arrays[i].map);
     }
   }
@@ -90,7 +87,7 @@ TEST(ZarrFormat, OpensAgainAsDescribed) {
 TEST(ZarrFormat, ChunksAreFilesOfFullLengthAndShardsHaveAnIndex) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  const auto map = make_file(*zarr_format(), example(), path);
+  const auto map = make_file(*zarr_format(), zarr_example(), path);
   ASSERT_TRUE(map.ok()) << map.error().text();
   for (const StoredArray& one : map.value().arrays) write_array(one.map, 3);
   const auto opened = zarr_format()->open(path);
@@ -289,7 +286,7 @@ TEST(ZarrFormat, NamesCannotLeaveTheFolder) {
 TEST(ZarrFormat, DamagedDocumentsAreErrorsOrReasons) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
-  ASSERT_TRUE(make_file(*zarr_format(), example(), path).ok());
+  ASSERT_TRUE(make_file(*zarr_format(), zarr_example(), path).ok());
   const std::string good = text_of(path + "/zarr.json");
   // In place: a file that is emptied and written again is flushed by some file systems.
   std::fstream file(path + "/zarr.json", std::ios::binary | std::ios::in | std::ios::out);
@@ -311,7 +308,7 @@ TEST(ZarrFormat, DamagedDocumentsAreErrorsOrReasons) {
   }
   EXPECT_FALSE(zarr_format()->open(folder.path("none")).ok());
   // What is there is not replaced: it may be anything.
-  EXPECT_FALSE(make_file(*zarr_format(), example(), path).ok());
+  EXPECT_FALSE(make_file(*zarr_format(), zarr_example(), path).ok());
 }
 
 TEST(FillValue, GoesThroughJsonUnchanged) {
