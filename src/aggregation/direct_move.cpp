@@ -37,7 +37,7 @@ bool DirectMove::step() {
 }
 
 void DirectMove::move_piece(const plan::Piece& piece) {
-  part_ = &context_.part_of(piece);
+  part_ = &context_.part_of(piece.id.array);
   plan::MeetingBlocks blocks(*context_.plan, piece, context_.rank);
   for (plan::MeetingBlock block; status_.ok() && blocks.next(block);) {
     const plan::Slab& slab = piece.slabs[block.slab];

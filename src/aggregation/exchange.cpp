@@ -88,9 +88,16 @@ bool Exchange::step_on_node() {
 
 std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
   using Target = array::StridedCopy::Target;
+  if (context_.plan->bundle(piece.id.array) != nullptr) {
+    const auto layout_of = [&](int array, std::int64_t part) -> const array::Layout& {
+      return context_.part_of(array).part->pieces[static_cast<std::size_t>(part)].layout;
+    };
+    return copy_bundle(context_.bundles->copies(piece, layout_of), context_.writing(),
+                       context_.parts, buffer);
+  }
   const auto copy = [&](Target target) {
-    return copy_memory_and_buffer(*context_.plan, piece, context_.rank, memory_of(piece), buffer,
-                                  target, swapped_in(piece));
+    return copy_memory_and_buffer(*context_.plan, piece, context_.rank, context_.parts, buffer,
+                                  target);
   };
   if (!context_.writing()) {
     return copy(context_.figures.bytes_asked >= cached_bytes ? Target::streamed : Target::cached);
@@ -164,8 +171,8 @@ bool Exchange::end_parcels() {
     if (ended == 0) continue;
     if (!context_.writing()) {
       const std::int64_t began = monotonic_ns();
-      copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, memory_of(parcel.piece),
-                              parcel.data.data(), swapped_in(parcel.piece));
+      copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts,
+                              parcel.data.data());
       context_.figures.gather_ns += monotonic_ns() - began;
     }
     parcel.busy = false;
@@ -192,8 +199,7 @@ void Exchange::start_parcel(Parcel& parcel, const plan::PieceId& id) {
     return;
   }
   const std::int64_t began = monotonic_ns();
-  copy_memory_and_message(plan, parcel.piece, context_.rank, memory_of(parcel.piece),
-                          parcel.data.data(), swapped_in(parcel.piece));
+  copy_memory_and_message(plan, parcel.piece, context_.rank, context_.parts, parcel.data.data());
   context_.figures.gather_ns += monotonic_ns() - began;
   MPI_Isend(parcel.data.data(), count, MPI_BYTE, peer, message_tag, context_.communicator,
             &parcel.request);

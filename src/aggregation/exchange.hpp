@@ -66,12 +66,6 @@ class Exchange final : public Move {
   bool next_between_nodes(plan::PieceId& id);
   bool end_parcels();
   void start_parcel(Parcel& parcel, const plan::PieceId& id);
-  [[nodiscard]] std::span<const MemoryPiece> memory_of(const plan::Piece& piece) const {
-    return context_.part_of(piece).part->pieces;
-  }
-  [[nodiscard]] std::int64_t swapped_in(const plan::Piece& piece) const {
-    return context_.part_of(piece).file->swapped_together();
-  }
 
   MoveContext context_;
   bool asked_;  // server-directed

@@ -61,7 +61,8 @@ bool Gathering::expects_messages() const {
 
 void Gathering::find_contributors(Buffer& buffer) {
   const plan::Plan& plan = *context_.plan;
-  buffer.whole = plan.holds_everything(buffer.piece.id.array);
+  buffer.whole = plan.holds_everything(buffer.piece.id);
+  buffer.in_bundle = plan.bundle(buffer.piece.id.array) != nullptr;
   buffer.contributors.clear();
   buffer.messages.clear();
   buffer.from_node = 0;
@@ -69,7 +70,8 @@ void Gathering::find_contributors(Buffer& buffer) {
     buffer.from_node = buffer.piece.bytes;
     return;
   }
-  buffer.contributors = plan.contributors(buffer.piece);
+  buffer.contributors = buffer.in_bundle ? context_.bundles->contributors(buffer.piece)
+                                         : plan.contributors(buffer.piece);
   std::int64_t message_bytes = 0;
   for (const plan::Contributor& one : buffer.contributors) {
     if (context_.group.is_on_node(one.rank)) {
@@ -151,6 +153,9 @@ void Gathering::transfer(std::int64_t number, const Buffer& buffer) {
 }
 
 Status Gathering::move(const Buffer& buffer, std::byte* data) {
+  if (buffer.in_bundle) {
+    return transfer_.move(buffer.piece, context_.bundles->extents(buffer.piece), data);
+  }
   return transfer_.move(buffer.piece,
                         buffer.whole
                             ? plan::PieceExtents(buffer.piece)

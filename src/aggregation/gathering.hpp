@@ -53,6 +53,7 @@ class Gathering {
     bool busy = false;
     plan::Piece piece;
     bool whole = false;  // no holes: contributors do not matter
+    bool in_bundle = false;
     std::vector<plan::Contributor> contributors;
     std::int64_t from_node = 0;  // bytes
     std::vector<Message> messages;

@@ -11,6 +11,7 @@
 #include "aggregation/requested_part.hpp"
 #include "aggregation/store_choice.hpp"
 #include "common/status.hpp"
+#include "plan/kept_bundles.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -23,8 +24,9 @@ inline constexpr std::int64_t widest_cold_hole = 128 << 10;
 struct MoveContext {
   MPI_Comm communicator = MPI_COMM_NULL;
   const NodeGroup& group;
-  std::shared_ptr<const plan::Plan> plan;  // of this rank's group
-  std::vector<RequestedPart> parts;        // the plan's arrays
+  std::shared_ptr<const plan::Plan> plan;      // of this rank's group
+  std::shared_ptr<plan::KeptBundles> bundles;  // this rank's
+  std::vector<RequestedPart> parts;            // the plan's arrays
   std::int64_t rank = 0;
   std::int64_t request = 0;  // its number, from 1 on
   std::int64_t buffers = 2;  // of each aggregator
@@ -36,8 +38,8 @@ struct MoveContext {
   std::int64_t turns_per_step = 1;
 
   [[nodiscard]] bool writing() const { return plan->request().direction == plan::Direction::write; }
-  [[nodiscard]] const RequestedPart& part_of(const plan::Piece& piece) const {
-    return parts[static_cast<std::size_t>(piece.id.array)];
+  [[nodiscard]] const RequestedPart& part_of(int array) const {
+    return parts[static_cast<std::size_t>(array)];
   }
   // When an aggregator's piece takes its turn: ascending, with gaps.
   [[nodiscard]] std::int64_t turn_of(const plan::PieceId& id) const;

@@ -44,10 +44,9 @@ Error no_place(const OpenArray& array) {
 
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
                            std::byte* buffer) {
-  part_ = &context_.part_of(piece);
-  fill_ = part_->file->origin().fill;
-  array::copy_swapped(fill_.data(), fill_.data(), static_cast<std::int64_t>(fill_.size()),
-                      part_->file->swapped_together());
+  const bool in_bundle = context_.plan->bundle(piece.id.array) != nullptr;
+  std::size_t slab = 0;
+  begin_part(piece.slabs[slab].array);
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
   std::int64_t gap = plan::widest_gap(*context_.plan, piece.id.array, context_.rates);
@@ -56,7 +55,14 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   Status status;
   plan::FileWindow window;
   while (status.ok() && windows.next(window)) {
-    status = add(window, buffer);
+    // They come in the order of slabs, of which those of one file have one place for all.
+    const std::int64_t file = window.extents.front().file;
+    if (in_bundle && piece.slabs[slab].file != file) {
+      status = end_batch(buffer);
+      while (piece.slabs[slab].file != file) ++slab;
+      begin_part(piece.slabs[slab].array);
+    }
+    if (status.ok()) status = add(window, buffer);
     if (status.ok() && is_full()) status = end_batch(buffer);
   }
   if (status.ok()) status = end_batch(buffer);
@@ -74,6 +80,13 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
 bool PieceTransfer::is_full() const {
   if (!part_->file->files().gains_from_batches(context_.writing())) return true;
   return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
+}
+
+void PieceTransfer::begin_part(int array) {
+  part_ = &context_.part_of(array);
+  fill_ = part_->file->origin().fill;
+  array::copy_swapped(fill_.data(), fill_.data(), static_cast<std::int64_t>(fill_.size()),
+                      part_->file->swapped_together());
 }
 
 Result<bool> PieceTransfer::is_stored(const plan::FileExtent& extent) {

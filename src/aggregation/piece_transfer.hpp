@@ -41,9 +41,11 @@ class PieceTransfer {
   // Whether the extent is in a file; if not, read it is the fill value.
   Result<bool> is_stored(const plan::FileExtent& extent);
   [[nodiscard]] bool is_full() const;
+  // What follows is of this array, or of others in the same file.
+  void begin_part(int array);
 
   const MoveContext& context_;
-  const RequestedPart* part_ = nullptr;  // of the piece
+  const RequestedPart* part_ = nullptr;  // of the piece, in bundles one in the same file
   std::vector<std::byte> fill_;          // its array's, as the file would have it
   // The batch.
   struct Range {

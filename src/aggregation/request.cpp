@@ -132,7 +132,7 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
   return {};
 }
 
-Result<std::shared_ptr<const plan::Plan>> CollectiveRequest::planned() {
+Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
   const std::int64_t hits = state_.planner->cache().hits();
   const auto planned = plan_request(*state_.planner, state_.settings, checked_, direction_);
   if (!planned) return planned.error();
@@ -144,7 +144,8 @@ Result<std::shared_ptr<const plan::Plan>> CollectiveRequest::planned() {
       figures_.strategy == plan::Strategy::direct
           ? state_.ranks
           : plan.aggregators() * plan::Plan::groups(plan.topology(), figures_.strategy);
-  return planned.value()->plan;
+  figures_.bytes_asked = planned.value()->bytes;
+  return planned;
 }
 
 void CollectiveRequest::start_moving() {
@@ -161,20 +162,11 @@ void CollectiveRequest::start_moving() {
     end(plan.error());
     return;
   }
-  for (std::size_t array = 0; array < checked_.size(); ++array) {
-    const array::Region asked(checked_[array].part->section);
-    for (std::int64_t number = 0;
-         number < plan.value()->parts(static_cast<int>(array), state_.rank); ++number) {
-      figures_.bytes_asked +=
-          array::common_elements(plan.value()->part(static_cast<int>(array), state_.rank, number),
-                                 asked) *
-          checked_[array].file->type().bytes();
-    }
-  }
   for (const RequestedPart& one : checked_) one.file->use_engine(figures_.engine);
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
-                      .plan = plan.value(),
+                      .plan = plan.value()->plan,
+                      .bundles = plan.value()->bundles,
                       .parts = checked_,
                       .rank = state_.rank,
                       .request = number_,

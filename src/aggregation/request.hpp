@@ -38,7 +38,7 @@ class CollectiveRequest final : public Request {
   bool advance();
   void start_moving();
   [[nodiscard]] Status moved_durably();
-  Result<std::shared_ptr<const plan::Plan>> planned();
+  Result<std::shared_ptr<const plan::Planned>> planned();
   [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
   void end(const Status& outcome);
   [[nodiscard]] Status check_part(std::size_t number);

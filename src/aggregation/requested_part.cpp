@@ -13,9 +13,47 @@
 namespace weir::aggregation {
 namespace {
 
+// The dense arrays of one file. They have one base for all, so that a plan may move them together;
+// where all are small, and so are moved together, it is the first one's place: the plan then serves
+// every step, however far apart steps are.
+struct InFile {
+  std::int64_t base = 0;   // the least
+  std::int64_t place = 0;  // the least, of a first byte
+  std::int64_t arrays = 0;
+  bool all_small = true;
+};
+
+void give_bases(std::vector<RequestedPart>& parts, plan::Request& request,
+                std::int64_t buffer_bytes) {
+  std::map<std::int64_t, InFile> in_files;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const plan::ArrayRequest& one = request.arrays[i];
+    if (one.image.dense() == nullptr) continue;
+    const std::int64_t base = parts[i].base;
+    const std::int64_t place = base + one.image.dense()->offset();
+    InFile& found =
+        in_files.emplace(one.first_file, InFile{.base = base, .place = place}).first->second;
+    found.base = std::min(found.base, base);
+    found.place = std::min(found.place, place);
+    found.all_small = found.all_small && plan::is_small(one, one.section, buffer_bytes);
+    ++found.arrays;
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    plan::ArrayRequest& one = request.arrays[i];
+    const plan::FileImage* const dense = one.image.dense();
+    if (dense == nullptr) continue;
+    const InFile& file = in_files.at(one.first_file);
+    const std::int64_t base = file.arrays > 1 && file.all_small ? file.place : file.base;
+    if (base == parts[i].base) continue;
+    one.image = dense->at(parts[i].base + dense->offset() - base);
+    parts[i].base = base;
+  }
+}
+
 Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direction direction,
-                                  std::int64_t alignment) {
+                                  std::int64_t alignment, std::int64_t buffer_bytes) {
   plan::Request request{direction, {}};
+  request.arrays.reserve(parts.size());
   std::int64_t files = 0;
   // Arrays of one file, and an array that occurs again, have the same files.
   std::map<std::string, std::int64_t> first_files;
@@ -32,9 +70,10 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direc
     if (is_new) files += image.value().image.files();
     one.file_shift = first_stored - known->second;
     one.base = image.value().base;
-    request.arrays.push_back(
-        {std::move(image).value().image, *one.part->memory, one.part->section, known->second});
+    request.arrays.push_back({std::move(image).value().image, *one.part->memory, one.part->section,
+                              known->second, one.file->encoded() == nullptr});
   }
+  give_bases(parts, request, buffer_bytes);
   return request;
 }
 
@@ -116,7 +155,8 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
       overrides.alignment.value_or(plan::alignment_for(*overrides.targets));
   // Whole turns of the stripes, so that each aggregator keeps its targets from step to step.
   const auto turn = checked_multiply(alignment, overrides.targets->count);
-  const auto request = request_for(parts, direction, turn.value_or(alignment));
+  const auto request =
+      request_for(parts, direction, turn.value_or(alignment), settings.buffer_bytes);
   if (!request) return request.error();
   const bool encoded = std::any_of(parts.begin(), parts.end(), [](const RequestedPart& one) {
     return one.file->encoded() != nullptr;

@@ -1,5 +1,6 @@
 #include "aggregation/share_copy.hpp"
 
+#include "array/byte_swap.hpp"
 #include "plan/meeting_blocks.hpp"
 
 namespace weir::aggregation {
@@ -7,8 +8,18 @@ namespace {
 
 bool writing(const plan::Plan& plan) { return plan.request().direction == plan::Direction::write; }
 
-array::Order order_of(const plan::Plan& plan, const plan::Piece& piece) {
-  return plan.request().arrays[static_cast<std::size_t>(piece.id.array)].image.order();
+array::Order order_of(const plan::Plan& plan, const plan::Slab& slab) {
+  return plan.request().arrays[static_cast<std::size_t>(slab.array)].image.order();
+}
+
+std::int64_t swapped_in(std::span<const RequestedPart> parts, int array) {
+  return parts[static_cast<std::size_t>(array)].file->swapped_together();
+}
+
+const MemoryPiece& memory_of(std::span<const RequestedPart> parts, const plan::MeetingBlock& block,
+                             const plan::Slab& slab) {
+  return parts[static_cast<std::size_t>(slab.array)]
+      .part->pieces[static_cast<std::size_t>(block.part)];
 }
 
 template <typename Copy>
@@ -38,12 +49,12 @@ std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece, st
 }
 
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
-                                    std::int64_t rank, std::span<const MemoryPiece> memory,
-                                    std::byte* buffer, array::StridedCopy::Target target,
-                                    std::int64_t swapped) {
+                                    std::int64_t rank, std::span<const RequestedPart> parts,
+                                    std::byte* buffer, array::StridedCopy::Target target) {
   const bool to_buffer = writing(plan);
   return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab& slab) {
-    const MemoryPiece& own = memory[static_cast<std::size_t>(block.part)];
+    const MemoryPiece& own = memory_of(parts, block, slab);
+    const std::int64_t swapped = swapped_in(parts, slab.array);
     if (to_buffer) {
       plan::memory_to_buffer(block, own.layout, slab).run(own.data, buffer, target, swapped);
     } else {
@@ -52,14 +63,36 @@ std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& p
   });
 }
 
+std::int64_t copy_bundle(const plan::KeptBundles::Copies& copies, bool to_buffer,
+                         std::span<const RequestedPart> parts, std::byte* buffer) {
+  const auto memory = [&](const auto& one) {
+    return parts[static_cast<std::size_t>(one.array)]
+        .part->pieces[static_cast<std::size_t>(one.part)]
+        .data;
+  };
+  for (const plan::KeptBundles::Run& one : copies.runs) {
+    std::byte* const own = memory(one) + one.in_memory;
+    std::byte* const shared = buffer + one.in_buffer;
+    array::copy_swapped(to_buffer ? own : shared, to_buffer ? shared : own, one.bytes,
+                        swapped_in(parts, one.array));
+  }
+  for (const plan::KeptBundles::Other& one : copies.others) {
+    std::byte* const own = memory(one);
+    one.copy.run(to_buffer ? own : buffer, to_buffer ? buffer : own,
+                 array::StridedCopy::Target::cached, swapped_in(parts, one.array));
+  }
+  return copies.bytes;
+}
+
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
-                                     std::int64_t rank, std::span<const MemoryPiece> memory,
-                                     std::byte* message, std::int64_t swapped) {
+                                     std::int64_t rank, std::span<const RequestedPart> parts,
+                                     std::byte* message) {
   using Target = array::StridedCopy::Target;
   const bool to_message = writing(plan);
-  const array::Order order = order_of(plan, piece);
-  return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab&) {
-    const MemoryPiece& own = memory[static_cast<std::size_t>(block.part)];
+  return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab& slab) {
+    const array::Order order = order_of(plan, slab);
+    const MemoryPiece& own = memory_of(parts, block, slab);
+    const std::int64_t swapped = swapped_in(parts, slab.array);
     if (to_message) {
       plan::memory_to_message(block, own.layout, order)
           .run(own.data, message, Target::cached, swapped);
@@ -73,8 +106,8 @@ std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& 
 std::int64_t copy_message_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::byte* message, std::byte* buffer) {
   const bool to_buffer = writing(plan);
-  const array::Order order = order_of(plan, piece);
   return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab& slab) {
+    const array::Order order = order_of(plan, slab);
     if (to_buffer) {
       plan::message_to_buffer(block, slab, order).run(message, buffer);
     } else {

@@ -14,8 +14,9 @@
 #include <cstdint>
 #include <span>
 
-#include "aggregation/collective.hpp"
+#include "aggregation/requested_part.hpp"
 #include "array/copy.hpp"
+#include "plan/kept_bundles.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -24,15 +25,17 @@ namespace weir::aggregation {
 [[nodiscard]] std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece,
                                           std::int64_t rank);
 
-// `memory` is that of `rank` for the piece's array: one for each of its parts. `target`: how what
-// is written to is stored, the buffer or the memory.
+// `parts` are those of `rank`, in the order of the plan's arrays. `target`: how what is written to
+// is stored, the buffer or the memory.
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
-                                    std::int64_t rank, std::span<const MemoryPiece> memory,
-                                    std::byte* buffer, array::StridedCopy::Target target,
-                                    std::int64_t swapped);
+                                    std::int64_t rank, std::span<const RequestedPart> parts,
+                                    std::byte* buffer, array::StridedCopy::Target target);
+// The same of a bundle's piece.
+std::int64_t copy_bundle(const plan::KeptBundles::Copies& copies, bool to_buffer,
+                         std::span<const RequestedPart> parts, std::byte* buffer);
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
-                                     std::int64_t rank, std::span<const MemoryPiece> memory,
-                                     std::byte* message, std::int64_t swapped);
+                                     std::int64_t rank, std::span<const RequestedPart> parts,
+                                     std::byte* message);
 std::int64_t copy_message_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::byte* message, std::byte* buffer);
 

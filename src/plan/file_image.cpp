@@ -19,6 +19,11 @@ Result<FileImage> FileImage::create(const array::Shape& shape, const array::Elem
   return FileImage(shape, layout.value(), order, offset);
 }
 
+FileImage FileImage::at(std::int64_t offset) const {
+  const auto layout = array::Layout::packed(shape_.extents(), element_bytes(), order_, offset);
+  return {shape_, layout.value(), order_, offset};
+}
+
 std::int64_t FileImage::element_from(std::int64_t byte) const {
   if (byte <= offset_) return 0;
   return std::min(shape_.elements(), array::divide_up(byte - offset_, element_bytes()));

@@ -25,7 +25,7 @@ bool is_alone_in_its_files(const Request& request, int array) {
 std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates) {
   const bool writing = plan.request().direction == Direction::write;
   if (writing && (Plan::groups(plan.topology(), plan.parameters().strategy) > 1 ||
-                  !is_alone_in_its_files(plan.request(), array))) {
+                  plan.bundle(array) != nullptr || !is_alone_in_its_files(plan.request(), array))) {
     return -1;
   }
   // Bytes that cost as much as a call. Those of a hole are read before they are written.

@@ -6,7 +6,8 @@
 //   - one group of aggregators writes the file. Each piece lies in a unit of the file that is its
 //     aggregator's alone, a window between two extents of the piece, and an aggregator moves one
 //     piece at a time;
-//   - no other array of the request is in the same file, as it would have units of its own.
+//   - no other array of the request is in the same file, as it would have units of its own. (Of
+//     bundles this is not asked.)
 // The next request begins when this one has ended on all ranks.
 #pragma once
 

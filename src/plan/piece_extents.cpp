@@ -44,10 +44,13 @@ PieceExtents::PieceExtents(const Piece& piece) {
 PieceExtents::PieceExtents(const Plan& plan, const Piece& piece,
                            const std::vector<Contributor>& contributors) {
   // Holders of a regular distribution are disjoint, so their bytes tell whether there are holes.
-  const auto array = static_cast<std::size_t>(piece.id.array);
+  const bool disjoint = std::all_of(piece.slabs.begin(), piece.slabs.end(), [&](const Slab& slab) {
+    const auto array = static_cast<std::size_t>(slab.array);
+    return plan.request().arrays[array].memory->regular() != nullptr;
+  });
   std::int64_t held = 0;
   for (const Contributor& one : contributors) held += one.bytes;
-  if (held == piece.bytes && plan.request().arrays[array].memory->regular() != nullptr) {
+  if (held == piece.bytes && disjoint) {
     *this = PieceExtents(piece);
     return;
   }
@@ -91,6 +94,10 @@ bool PieceExtents::next_run(FileExtent& run) {
 }
 
 bool PieceExtents::next(FileExtent& extent) {
+  if (next_known_ < known_.size()) {
+    extent = known_[next_known_++];
+    return true;
+  }
   FileExtent run;
   while (next_run(run)) {
     if (!has_waiting_) {

@@ -1,6 +1,7 @@
 // The extents of the file that a piece goes to or comes from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -46,6 +47,8 @@ class PieceExtents {
   explicit PieceExtents(const Piece& piece);
   // What `contributors`, those of the piece, hold.
   PieceExtents(const Plan& plan, const Piece& piece, const std::vector<Contributor>& contributors);
+  // Those that another one gave.
+  explicit PieceExtents(std::vector<FileExtent> known) : known_(std::move(known)) {}
   // False when there is none left.
   bool next(FileExtent& extent);
 
@@ -70,6 +73,8 @@ class PieceExtents {
   // The offset of each source's next run, and its number: the least comes first.
   using Next = std::pair<std::int64_t, std::size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> order_;
+  std::vector<FileExtent> known_;
+  std::size_t next_known_ = 0;
   FileExtent waiting_;  // the next extent, as far as known
   bool has_waiting_ = false;
 };

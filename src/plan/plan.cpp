@@ -75,25 +75,89 @@ Result<std::shared_ptr<const Plan>> Plan::create(Request request,
       new Plan(std::move(request), parameters, std::move(placement).value(), group));
   const bool direct = parameters.strategy == Strategy::direct;
   plan->aggregators_ = direct ? 0 : plan->placement_.aggregators_in(group);
-  Parameters used = parameters;
+  plan->make_schedules();
+  return std::shared_ptr<const Plan>(plan);
+}
+
+void Plan::make_schedules() {
+  const bool direct = parameters_.strategy == Strategy::direct;
+  Parameters used = parameters_;
   if (direct) {
     // One unit of everything, or one per chunk: nothing is buffered, nothing shared out.
     used.buffer_bytes = unlimited;
     used.dealing = DomainDealing::contiguous;
   }
-  const std::int64_t holders = std::max<std::int64_t>(1, plan->aggregators_);
+  const std::int64_t holders = std::max<std::int64_t>(1, aggregators_);
+  std::vector<array::Section> asked;
+  asked.reserve(request_.arrays.size());
+  for (const ArrayRequest& one : request_.arrays) {
+    asked.push_back(direct || all_ranks() ? one.section : held_by_group(one));
+  }
+  make_bundles(asked, holders);
+  // The bundle that an array is in, and the one that has its name.
+  const std::size_t arrays = request_.arrays.size();
+  std::vector<int> inside(arrays, -1);
+  for (std::size_t number = 0; number < bundles_.size(); ++number) {
+    for (const int array : bundles_[number].arrays) {
+      inside[static_cast<std::size_t>(array)] = static_cast<int>(number);
+    }
+  }
   std::int64_t steps = 0;
   std::int64_t small = 0;
-  for (const ArrayRequest& one : plan->request_.arrays) {
-    const bool cut_to_group = !direct && !plan->all_ranks();
-    Units units(one.image, cut_to_group ? plan->held_by_group(one) : one.section, holders, used);
-    const bool takes_turns = one.image.dense() != nullptr && units.count() < holders;
-    const std::int64_t rotation = takes_turns ? small % holders : 0;
-    if (takes_turns) small += units.count();
-    plan->schedules_.push_back({units, steps, rotation});
-    steps += plan->schedules_.back().units.steps();
+  std::int64_t dealt = 0;  // bundles
+  bool goes_on = false;    // the array before was a bundle, too
+  schedules_.reserve(arrays);
+  for (std::size_t number = 0; number < arrays; ++number) {
+    const ArrayRequest& one = request_.arrays[number];
+    if (inside[number] < 0) {
+      Units units(one.image, asked[number], holders, used);
+      const bool takes_turns = one.image.dense() != nullptr && units.count() < holders;
+      const std::int64_t rotation = takes_turns ? small % holders : 0;
+      if (takes_turns) small += units.count();
+      schedules_.push_back({units, steps, rotation});
+      steps += schedules_.back().units.steps();
+      goes_on = false;
+      continue;
+    }
+    const bool first = bundles_[static_cast<std::size_t>(inside[number])].piece.id.array ==
+                       static_cast<int>(number);
+    array::Section nothing = asked[number];
+    nothing.count[0] = 0;
+    schedules_.push_back({Units(one.image, nothing, holders, used), steps, 0});
+    if (!first) continue;
+    // Each aggregator one, before the next step.
+    if (!goes_on || dealt % holders == 0) ++steps;
+    goes_on = true;
+    PieceId& id = bundles_[static_cast<std::size_t>(inside[number])].piece.id;
+    id.step = steps - 1;
+    id.aggregator = dealt++ % holders;
+    schedules_.back().bundle = inside[number];
   }
-  return std::shared_ptr<const Plan>(plan);
+}
+
+// What is asked for in each is one piece.
+void Plan::make_bundles(const std::vector<array::Section>& asked, std::int64_t holders) {
+  Parameters whole = parameters_;
+  whole.buffer_bytes = unlimited;
+  whole.dealing = DomainDealing::contiguous;
+  for (Bundle& arrays : bundles_of(request_, asked, holders, parameters_)) {
+    PlannedBundle bundle;
+    bundle.held = true;
+    std::vector<Slab> slabs;
+    slabs.reserve(arrays.size());
+    for (const int array : arrays) {
+      const auto number = static_cast<std::size_t>(array);
+      const Units units(request_.arrays[number].image, asked[number], 1, whole);
+      for (const Units::Content& content : units.contents(0)) {
+        add_slab(array, units, content, bundle.piece.bytes, slabs);
+      }
+      bundle.held = bundle.held && holds_everything(array);
+    }
+    bundle.piece.slabs = SlabList(std::move(slabs));
+    bundle.piece.id.array = *std::min_element(arrays.begin(), arrays.end());
+    bundle.arrays = std::move(arrays);
+    bundles_.push_back(std::move(bundle));
+  }
 }
 
 std::int64_t Plan::groups(const topology::Topology& topology, Strategy strategy) {
@@ -152,24 +216,33 @@ std::optional<std::int64_t> Plan::unit_at(std::int64_t aggregator, int array,
   return schedule.units.unit_at((aggregator - schedule.rotation + holders) % holders, step);
 }
 
+void Plan::add_slab(int array, const Units& units, const Units::Content& content,
+                    std::int64_t& bytes, std::vector<Slab>& slabs) const {
+  const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(array)];
+  std::int64_t file = 0;
+  const array::Layout in_file = units.layout(content, file);
+  const array::Layout in_buffer =
+      array::Layout::packed(content.section.count, request.image.element_bytes(),
+                            request.image.order(), bytes)
+          .value();
+  if (file != no_file) file += request.first_file;
+  slabs.push_back({array, content.section, file, in_file, in_buffer});
+  bytes += slabs.back().bytes();
+}
+
 Piece Plan::piece(const PieceId& id) const {
+  const Schedule& schedule = schedules_[static_cast<std::size_t>(id.array)];
+  if (schedule.bundle >= 0) return bundles_[static_cast<std::size_t>(schedule.bundle)].piece;
   Piece piece{id, {}, 0};
   const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(id.array)];
-  const Units& units = this->units(id.array);
+  const Units& units = schedule.units;
   // The part is elements [first, last) of the unit's, `before` of which are in earlier contents.
   const std::int64_t first = id.part * units.elements_per_part();
   const std::int64_t last = first + units.elements_per_part();
   std::int64_t before = 0;
+  std::vector<Slab> slabs;
   const auto add = [&](const Units::Content& content) {
-    std::int64_t file = 0;
-    const array::Layout in_file = units.layout(content, file);
-    const array::Layout in_buffer =
-        array::Layout::packed(content.section.count, request.image.element_bytes(),
-                              request.image.order(), piece.bytes)
-            .value();
-    if (file != no_file) file += request.first_file;
-    piece.slabs.push_back({id.array, content.section, file, in_file, in_buffer});
-    piece.bytes += piece.slabs.back().bytes();
+    add_slab(id.array, units, content, piece.bytes, slabs);
   };
   for (const Units::Content& content : units.contents(id.unit)) {
     const std::int64_t elements = content.section.elements();
@@ -184,12 +257,23 @@ Piece Plan::piece(const PieceId& id) const {
     }
     before += elements;
   }
+  piece.slabs = SlabList(std::move(slabs));
   return piece;
+}
+
+const Bundle* Plan::bundle(int array) const {
+  const int number = schedules_[static_cast<std::size_t>(array)].bundle;
+  return number < 0 ? nullptr : &bundles_[static_cast<std::size_t>(number)].arrays;
 }
 
 bool Plan::holds_everything(int array) const {
   return all_ranks() &&
          request_.arrays[static_cast<std::size_t>(array)].memory->regular() != nullptr;
+}
+
+bool Plan::holds_everything(const PieceId& id) const {
+  const int bundle = schedules_[static_cast<std::size_t>(id.array)].bundle;
+  return bundle < 0 ? holds_everything(id.array) : bundles_[static_cast<std::size_t>(bundle)].held;
 }
 
 std::int64_t Plan::most_parts() const {

@@ -31,6 +31,7 @@
 
 #include "array/region.hpp"
 #include "common/status.hpp"
+#include "plan/bundles.hpp"
 #include "plan/parameters.hpp"
 #include "plan/request.hpp"
 #include "plan/slab.hpp"
@@ -78,9 +79,11 @@ class Plan {
   [[nodiscard]] Piece piece(const PieceId& id) const;
   // The ranks of the group that hold elements of a piece, ascending, and how many bytes each.
   [[nodiscard]] std::vector<Contributor> contributors(const Piece& piece) const;
-  // Whether the group certainly holds all that is asked for of an array: its pieces then have no
-  // holes, and no need to ask for their contributors.
-  [[nodiscard]] bool holds_everything(int array) const;
+  // Whether the group certainly holds all that is asked for in a piece: it then has no holes, and
+  // no need to ask for its contributors.
+  [[nodiscard]] bool holds_everything(const PieceId& id) const;
+  // The bundle that has the name of this array; null when there is none.
+  [[nodiscard]] const Bundle* bundle(int array) const;
   // Units of no array have more parts than this.
   [[nodiscard]] std::int64_t most_parts() const;
   // What `rank` holds of an array, as in Distribution: pieces of its part. None for ranks that the
@@ -101,12 +104,23 @@ class Plan {
     Units units;
     std::int64_t first_step = 0;
     std::int64_t rotation = 0;  // added to the units' aggregators, so that small arrays take turns
+    int bundle = -1;            // number of the bundle that has this array's name
+  };
+  struct PlannedBundle {
+    Bundle arrays;
+    Piece piece;
+    bool held = false;  // by the group, everything
   };
 
   Plan(Request request, const Parameters& parameters, topology::AggregatorPlacement placement,
        std::int64_t group);
   [[nodiscard]] bool all_ranks() const { return placement_.groups() == 1; }
   [[nodiscard]] array::Section held_by_group(const ArrayRequest& request) const;
+  [[nodiscard]] bool holds_everything(int array) const;
+  void make_schedules();
+  void make_bundles(const std::vector<array::Section>& asked, std::int64_t holders);
+  void add_slab(int array, const Units& units, const Units::Content& content, std::int64_t& bytes,
+                std::vector<Slab>& slabs) const;
   // What a rank holds of the slabs of a piece, added to `found`.
   void add_contributions(const Slab& slab, std::vector<Contributor>& found) const;
 
@@ -115,7 +129,8 @@ class Plan {
   topology::AggregatorPlacement placement_;
   std::int64_t group_;
   std::int64_t aggregators_ = 0;
-  std::vector<Schedule> schedules_;  // per array
+  std::vector<Schedule> schedules_;  // per array; those in bundles have no units of their own
+  std::vector<PlannedBundle> bundles_;
 };
 
 }  // namespace weir::plan

@@ -306,6 +306,41 @@ TEST(Plan, RefusesWhatCannotBe) {
   EXPECT_FALSE(Plan::create(good, four, parameters).ok());
 }
 
+TEST(Plan, SmallArraysShareBuffersAndCalls) {
+  const auto shape = array::Shape::create({512}).value();
+  const auto dealt = array::RegularDistribution::create(
+                         shape, std::vector{array::DistributionFormat::block_of()}, {{4}})
+                         .value();
+  Request request{Direction::write, {}};
+  for (std::int64_t number = 0; number < 1000; ++number) {
+    const auto image = FileImage::create(shape, array::ElementKind::int64, array::Order::row_major,
+                                         100 + number * 4096)
+                           .value();
+    request.arrays.push_back({image, {dealt}, array::Section::of(shape.box()), 0});
+  }
+  const auto plan = Plan::create(request, topology::Topology::single_node(4).value(),
+                                 {Strategy::two_phase, 2, 1 << 20, 4096})
+                        .value();
+  for (std::int64_t aggregator = 0; aggregator < 2; ++aggregator) {
+    AggregatorPieces pieces(plan, aggregator);
+    int count = 0;
+    for (Piece piece; pieces.next(piece); ++count) {
+      EXPECT_GT(piece.bytes, 900 << 10);
+      PieceExtents extents(piece);
+      FileExtent extent;
+      ASSERT_TRUE(extents.next(extent));
+      EXPECT_EQ(extent.bytes, piece.bytes);
+      EXPECT_FALSE(extents.next(extent));
+    }
+    EXPECT_EQ(count, 2);
+  }
+  // Rank 3 meets each of the four once, the aggregators in turn.
+  RankPieces mine(plan, 3);
+  std::vector<std::int64_t> aggregators;
+  for (PieceId id; mine.next(id);) aggregators.push_back(id.aggregator);
+  EXPECT_EQ(aggregators, (std::vector<std::int64_t>{0, 1, 0, 1}));
+}
+
 TEST(Plan, DomainsAreAlignedAndBalanced) {
   const auto shape = array::Shape::create({64, 1 << 17}).value();  // 64 MiB
   const auto dealt =

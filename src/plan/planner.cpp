@@ -59,6 +59,20 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   return fingerprint.value();
 }
 
+// Of the elements asked for, those that a rank holds.
+std::int64_t bytes_of(const Plan& plan, std::int64_t rank) {
+  std::int64_t bytes = 0;
+  for (int array = 0; array < static_cast<int>(plan.request().arrays.size()); ++array) {
+    const ArrayRequest& one = plan.request().arrays[static_cast<std::size_t>(array)];
+    const array::Region asked(one.section);
+    for (std::int64_t number = 0; number < plan.parts(array, rank); ++number) {
+      bytes +=
+          array::common_elements(plan.part(array, rank, number), asked) * one.image.element_bytes();
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Overrides& overrides) {
@@ -106,8 +120,10 @@ Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
   auto plan = Plan::create(request, topology_, parameters,
                            Plan::group_of(topology_, parameters.strategy, rank_));
   if (!plan) return plan.error();
-  const auto planned =
-      std::make_shared<const Planned>(Planned{std::move(choice).value(), std::move(plan).value()});
+  auto bundles = std::make_shared<KeptBundles>(plan.value(), rank_);
+  const std::int64_t bytes = bytes_of(*plan.value(), rank_);
+  const auto planned = std::make_shared<const Planned>(
+      Planned{std::move(choice).value(), std::move(plan).value(), std::move(bundles), bytes});
   cache_.insert(request, overrides, planned);
   return planned;
 }

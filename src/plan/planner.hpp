@@ -10,13 +10,16 @@
 
 #include "common/status.hpp"
 #include "plan/choice.hpp"
+#include "plan/kept_bundles.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::plan {
 
 struct Planned {
   Choice choice;
-  std::shared_ptr<const Plan> plan;  // of the rank's group
+  std::shared_ptr<const Plan> plan;      // of the rank's group
+  std::shared_ptr<KeptBundles> bundles;  // the rank's
+  std::int64_t bytes = 0;                // of the rank's memory, that are asked for
 };
 
 // Plans by what they were made for: looked up by fingerprint, compared in full. Keeps at most

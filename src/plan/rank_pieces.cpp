@@ -28,6 +28,7 @@ AggregatorPieces::AggregatorPieces(std::shared_ptr<const Plan> plan, std::int64_
 
 bool AggregatorPieces::find_unit() {
   const Units& units = plan_->units(array_);
+  if (units.count() == 0) return false;
   const array::Region asked(units.asked());
   while (const auto own = plan_->unit_at(aggregator_, array_, step_)) {
     // Units are in the order of steps, so the next one asked for, whose ever it is, tells how many
@@ -50,8 +51,14 @@ bool AggregatorPieces::find_unit() {
 bool AggregatorPieces::next(Piece& piece) {
   while (next_.part >= parts_) {
     if (array_ >= arrays(*plan_)) return false;
+    if (!bundle_taken_ && plan_->bundle(array_) != nullptr) {
+      bundle_taken_ = true;
+      piece = plan_->piece({0, 0, array_, 0, 0});
+      if (piece.id.aggregator == aggregator_) return true;
+    }
     if (!find_unit()) {
       ++array_;
+      bundle_taken_ = false;
       step_ = 0;
       parts_ = 0;
       next_ = {};
@@ -66,10 +73,26 @@ bool AggregatorPieces::next(Piece& piece) {
 RankPieces::RankPieces(std::shared_ptr<const Plan> plan, std::int64_t rank)
     : plan_(std::move(plan)), rank_(rank) {}
 
+bool RankPieces::meets(const Bundle& bundle) const {
+  return std::any_of(bundle.begin(), bundle.end(), [&](int array) {
+    const array::Region asked(request_of(*plan_, array).section);
+    for (std::int64_t number = 0; number < plan_->parts(array, rank_); ++number) {
+      if (array::meet(plan_->part(array, rank_, number), asked)) return true;
+    }
+    return false;
+  });
+}
+
 void RankPieces::begin_array() {
   const Units& units = plan_->units(array_);
   regions_.clear();
-  if (units.count() == 0) return;
+  if (units.count() == 0) {
+    const Bundle* const bundle = plan_->bundle(array_);
+    if (bundle != nullptr && meets(*bundle)) {
+      found_.push_back(plan_->piece({0, 0, array_, 0, 0}).id);
+    }
+    return;
+  }
   const array::Box around = units.asked().bounding_box();
   all_asked_for_ = around.extent == units.asked().count;
   for (std::int64_t number = 0; number < plan_->parts(array_, rank_); ++number) {
@@ -94,7 +117,7 @@ bool RankPieces::next(PieceId& id) {
         return false;
       }
       begin_array();
-      continue;
+      continue;  // with what it found
     }
     const PieceId first = cursors_.top().id;
     const Units& units = plan_->units(array_);

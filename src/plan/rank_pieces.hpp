@@ -29,8 +29,9 @@ class AggregatorPieces {
   std::shared_ptr<const Plan> plan_;
   std::int64_t aggregator_;
   int array_ = 0;
-  std::int64_t step_ = 0;   // of the array: of the next unit to look at
-  PieceId next_;            // of the next part
+  std::int64_t step_ = 0;  // of the array: of the next unit to look at
+  PieceId next_;           // of the next part
+  bool bundle_taken_ = false;
   std::int64_t parts_ = 0;  // of the current unit
 };
 
@@ -57,6 +58,8 @@ class RankPieces {
   };
 
   void begin_array();
+  // Whether the rank has elements of the bundle.
+  [[nodiscard]] bool meets(const Bundle& bundle) const;
   // Puts into found_ the parts of a unit that any of the regions meets.
   void find_parts(const PieceId& first, const std::vector<std::size_t>& regions);
 

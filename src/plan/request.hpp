@@ -40,6 +40,8 @@ struct ArrayRequest {
   array::Section section;     // the elements asked for
   // The number of the image's file 0 in the caller's list of files.
   std::int64_t first_file = 0;
+  // Whether it may go through buffers together with other arrays (bundles.hpp).
+  bool in_bundles = true;
 
   [[nodiscard]] const array::Shape& shape() const { return image.shape(); }
 

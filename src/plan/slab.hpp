@@ -12,7 +12,10 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "array/layout.hpp"
@@ -35,15 +38,32 @@ struct Slab {
   }
 };
 
+// Slabs that copies share.
+class SlabList {
+ public:
+  SlabList() = default;
+  explicit SlabList(std::vector<Slab> slabs)
+      : slabs_(std::make_shared<const std::vector<Slab>>(std::move(slabs))) {}
+
+  [[nodiscard]] std::size_t size() const { return slabs_ == nullptr ? 0 : slabs_->size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] const Slab& operator[](std::size_t number) const { return (*slabs_)[number]; }
+  [[nodiscard]] const Slab* begin() const { return slabs_ == nullptr ? nullptr : slabs_->data(); }
+  [[nodiscard]] const Slab* end() const { return begin() + size(); }
+
+ private:
+  std::shared_ptr<const std::vector<Slab>> slabs_;
+};
+
 // Names a piece; all ranks number alike. Pieces of one aggregator are worked on in ascending order
 // of (array, unit, part), which for each array is the order of the disk; `step` ascends with it and
 // tells which pieces of different aggregators are worked on at about the same time.
 struct PieceId {
   std::int64_t step = 0;
   std::int64_t aggregator = 0;  // 0 <= aggregator < Plan::aggregators()
-  int array = 0;
-  std::int64_t unit = 0;  // of the array's file or chunks
-  std::int64_t part = 0;  // of the unit, where it does not fit into a buffer
+  int array = 0;                // of a bundle the first one
+  std::int64_t unit = 0;        // of the array's file or chunks
+  std::int64_t part = 0;        // of the unit, where it does not fit into a buffer
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison's 0 for a pointer
   friend auto operator<=>(const PieceId&, const PieceId&) = default;
@@ -51,8 +71,8 @@ struct PieceId {
 
 struct Piece {
   PieceId id;
-  std::vector<Slab> slabs;  // in the order of the buffer and of the file
-  std::int64_t bytes = 0;   // of the buffer: at most Parameters::buffer_bytes, but under direct
+  SlabList slabs;          // in the order of the buffer and of the file
+  std::int64_t bytes = 0;  // of the buffer: at most Parameters::buffer_bytes, but under direct
 };
 
 }  // namespace weir::plan

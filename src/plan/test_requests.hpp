@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <vector>
@@ -101,6 +102,17 @@ class RandomRequests : public array::Random {
       made.arrays.push_back({in_files, distribution(shape),
                              chance(50) ? section(shape) : array::Section::of(shape.box()), files});
       files += in_files.files();
+    }
+    // Several in one file, as the variables of a step are.
+    std::int64_t offset = between(0, 20);
+    for (std::int64_t arrays = chance(20) ? between(2, 9) : 0; arrays > 0; --arrays) {
+      const array::Shape shape = this->shape();
+      const Image in_file =
+          FileImage::create(shape, array::ElementKind::int64, order(), offset).value();
+      offset += shape.elements() * 8 + between(0, 1) * between(1, 30);
+      made.arrays.insert(made.arrays.begin() + between(0, std::ssize(made.arrays)),
+                         {in_file, distribution(shape),
+                          chance(30) ? section(shape) : array::Section::of(shape.box()), files});
     }
     return made;
   }

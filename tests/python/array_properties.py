@@ -13,6 +13,7 @@ import itertools
 import random
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -199,12 +200,12 @@ def one_case(folder: Path, seed: int, number: int) -> None:
             np.testing.assert_array_equal(stored, expected)
 
 
-def main() -> None:
+def main(case: Callable[[Path, int, int], None]) -> None:
     folder, seed, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     for number in range(first, first + cases):
         try:
-            one_case(folder, seed, number)
+            case(folder, seed, number)
         except BaseException:
             sys.stderr.write(f"case {number} of seed {seed}, rank {COMM.rank} of {COMM.size}:\n")
             traceback.print_exc()
@@ -215,4 +216,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(one_case)

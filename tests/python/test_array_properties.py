@@ -10,12 +10,21 @@ import pytest
 from test_arrays import pytestmark as needs_library
 from test_arrays import run_on_ranks
 
-PROGRAM = Path(__file__).parent / "array_properties.py"
+PROGRAMS = Path(__file__).parent
 
 pytestmark = needs_library
 
 
-@pytest.mark.parametrize(("ranks", "seed"), [(3, 1), (4, 2)])
-def test_random_requests_give_what_numpy_gives(ranks: int, seed: int, tmp_path: Path) -> None:
-    command = [sys.executable, str(PROGRAM), str(tmp_path), str(seed), "30"]
-    assert f"30 cases of seed {seed} passed" in run_on_ranks(ranks, command, tmp_path)
+@pytest.mark.parametrize(
+    ("program", "ranks", "seed", "cases"),
+    [
+        ("array_properties.py", 3, 1, 30),
+        ("array_properties.py", 4, 2, 30),
+        ("many_arrays.py", 3, 3, 12),
+    ],
+)
+def test_random_requests_give_what_numpy_gives(
+    program: str, ranks: int, seed: int, cases: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, str(PROGRAMS / program), str(tmp_path), str(seed), str(cases)]
+    assert f"{cases} cases of seed {seed} passed" in run_on_ranks(ranks, command, tmp_path)
