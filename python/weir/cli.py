@@ -19,6 +19,7 @@ from weir.commands.platform import platform_app
 from weir.commands.platform_fit import fit_command
 from weir.commands.report import report_command
 from weir.commands.results import results_app
+from weir.commands.run import THRESHOLDS_TEXT, run_command
 from weir.commands.terminal import warn
 from weir.results.errors import ResultError
 
@@ -38,6 +39,7 @@ app.command("campaign")(campaign_command)
 app.command("report")(report_command)
 app.command("check")(check_command)
 app.command("convert")(convert_command)
+app.command("run", epilog=THRESHOLDS_TEXT)(run_command)
 app.add_typer(results_app, name="results")
 platform_app.command("fit")(fit_command)
 app.add_typer(platform_app, name="platform")

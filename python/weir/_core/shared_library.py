@@ -1,4 +1,4 @@
-"""Finding, loading and declaring a shared library of Weir's."""
+"""Finding, loading and declaring the shared libraries of Weir."""
 
 from __future__ import annotations
 
@@ -44,6 +44,21 @@ def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
     message = (
         f"{name} could not be loaded ({'; '.join(reasons)}): install Weir with its library, or set "
         f"{path_variable} to the library's path"
+    )
+    raise LibraryError(message)
+
+
+def find(name: str, path_variable: str) -> Path:
+    """Where the library `name` is, for another program to load; found as by load().
+
+    Raises LibraryError.
+    """
+    for path in map(Path, _candidates(name, path_variable)):
+        if path.is_file():
+            return path.resolve()
+    message = (
+        f"{name} is not there: install Weir with its library, or set {path_variable} to the "
+        "library's path"
     )
     raise LibraryError(message)
 

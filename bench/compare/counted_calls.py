@@ -1,0 +1,70 @@
+"""What a call costs that `weir run --advise` counts, against the same call uncounted.
+
+usage: counted_calls.py [--directory D] [--pairs N]
+
+A loop of calls on one file (counted_calls.c), with the counting library and without it in turn. The
+cost of a call is the difference; what is asked for is under 1 us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from interleaved import compare
+
+from weir._core.shared_library import find
+from weir.advise.observe import FOLDER_VARIABLE, LIBRARY, PATH_VARIABLE
+
+CALLS = 200_000
+MOST_NS = 1000
+
+
+def nanoseconds(program: Path, folder: Path, environment: dict[str, str]) -> dict[str, float]:
+    """Of one call, by kind."""
+    shown = subprocess.run(
+        [program, folder, str(CALLS)],
+        env=os.environ | environment, capture_output=True, text=True, timeout=120, check=True,
+    ).stdout  # fmt: skip
+    return {name: float(value) for name, value in map(str.split, shown.splitlines())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--directory", default="/dev/shm", help="where the file is")
+    parser.add_argument("--pairs", type=int, default=9)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=asked.directory) as name:
+        folder = Path(name)
+        program = folder / "loop"
+        source = Path(__file__).with_suffix(".c")
+        subprocess.run(["cc", "-O2", "-o", program, source], check=True, timeout=60)
+        records = folder / "records"
+        records.mkdir()
+        counted = {"LD_PRELOAD": str(find(LIBRARY, PATH_VARIABLE)), FOLDER_VARIABLE: str(records)}
+        results = compare(
+            "ns",
+            partial(nanoseconds, program, folder, counted),
+            partial(nanoseconds, program, folder, {}),
+            asked.pairs,
+        )
+        print("ns of a call      counted     plain  difference [least, most]")
+        for one in results:
+            more = [a - b for a, b in zip(one.first, one.second, strict=True)]
+            # A pair is two calls.
+            calls = 2 if "+" in one.name else 1
+            verdict = "reached" if statistics.median(more) / calls < MOST_NS else "missed"
+            print(
+                f"{one.name:<12} {statistics.median(one.first):>12.0f} "
+                f"{statistics.median(one.second):>9.0f} {statistics.median(more):>11.0f} "
+                f"[{min(more):.0f}, {max(more):.0f}]  under {MOST_NS} ns a call: {verdict}"
+            )
+
+
+if __name__ == "__main__":
+    main()

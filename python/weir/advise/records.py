@@ -1,0 +1,121 @@
+"""What each process of an observed program left: a text file (src/adapters/calls/record.hpp)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FIRST_LINE = "weir-calls 1"
+
+
+class RecordError(Exception):
+    """A record that cannot be read: which file, which line, why."""
+
+
+@dataclass
+class FileRecord:
+    """What one process did with one file."""
+
+    path: str
+    made: bool
+    """Opened so that it is made when it is missing, or made in another way."""
+    wrote: bool
+    """Opened for writing."""
+    bytes_read: int
+    bytes_written: int
+    """By read, write and their kin; not through stdio."""
+    first: float
+    last: float
+    """Seconds since the process began; of opening, looking at and so on."""
+    counts: dict[str, int]
+    """By operation: open, close, stat …"""
+
+
+@dataclass
+class ProcessRecord:
+    """What one process did."""
+
+    process: int
+    rank: int | None
+    ranks: int | None
+    host: str
+    program: str
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """In metadata operations; of read and write it is not known."""
+    files: list[FileRecord] = field(default_factory=list)
+    folders: dict[str, int] = field(default_factory=dict)
+    """How many names were made in a folder."""
+    left_out: int = 0
+    """Operations on files that have no line."""
+    duration: float | None = None
+    """Seconds; None when the process was killed, so that the counts are not known."""
+
+
+def read_records(folder: Path) -> list[ProcessRecord]:
+    """All records in the folder."""
+    return [
+        parse(path.read_text(errors="replace"), path) for path in sorted(folder.glob("*.calls"))
+    ]
+
+
+def parse(text: str, path: Path) -> ProcessRecord:
+    """One record. Raises RecordError."""
+    lines = text.split("\n")
+    if lines[0] != FIRST_LINE or len(lines) < 2 or not lines[1].startswith("process\t"):
+        message = f"{path}: is no record of a process's calls"
+        raise RecordError(message)
+    number = 2
+    try:
+        words = lines[1].split("\t")
+        record = ProcessRecord(
+            process=int(words[1]),
+            rank=int(words[2]) if int(words[2]) >= 0 else None,
+            ranks=int(words[3]) if int(words[3]) > 0 else None,
+            host=words[4],
+            program=_path(words[6]),
+        )
+        for line in lines[2:]:
+            number += 1
+            _take_line(record, line.split("\t"))
+    except (ValueError, IndexError) as error:
+        message = f"{path}, line {number}: {error}"
+        raise RecordError(message) from error
+    return record
+
+
+def _take_line(record: ProcessRecord, words: list[str]) -> None:
+    match words[0]:
+        case "total":
+            record.counts[words[1]] = int(words[2])
+            record.seconds[words[1]] = int(words[3]) / 1e9
+        case "file":
+            record.files.append(
+                FileRecord(
+                    path=_path(words[8]),
+                    made=words[1] == "1",
+                    wrote=words[2] == "1",
+                    bytes_read=int(words[3]),
+                    bytes_written=int(words[4]),
+                    first=int(words[5]) / 1e9,
+                    last=int(words[6]) / 1e9,
+                    counts={
+                        name: int(count)
+                        for name, count in (one.split("=") for one in words[7].split(",") if one)
+                    },
+                )
+            )
+        case "folder":
+            record.folders[_path(words[2])] = int(words[1])
+        case "left-out":
+            record.left_out = int(words[1])
+        case "end":
+            record.duration = int(words[1]) / 1e9
+
+
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def _path(text: str) -> str:
+    return _ESCAPED.sub(lambda found: {"t": "\t", "n": "\n"}.get(found[1], found[1]), text)

@@ -1,0 +1,108 @@
+// libc's functions on open files: what is looked at and made durable, and the bytes that move.
+//
+// A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "adapters/calls/counted.hpp"
+
+using weir::calls::counted;
+using weir::calls::counted_moving;
+using weir::calls::Operation;
+
+extern "C" {
+
+int fstat(int descriptor, struct stat* found) noexcept {
+  WEIR_REAL(fstat);
+  return counted(Operation::stat, descriptor, [&] { return real(descriptor, found); });
+}
+
+int fstat64(int descriptor, struct stat64* found) noexcept {
+  WEIR_REAL(fstat64);
+  return counted(Operation::stat, descriptor, [&] { return real(descriptor, found); });
+}
+
+int __fxstat(int version, int descriptor, struct stat* found);
+int __fxstat(int version, int descriptor, struct stat* found) {
+  WEIR_REAL(__fxstat);
+  return counted(Operation::stat, descriptor, [&] { return real(version, descriptor, found); });
+}
+
+int __fxstat64(int version, int descriptor, struct stat64* found);
+int __fxstat64(int version, int descriptor, struct stat64* found) {
+  WEIR_REAL(__fxstat64);
+  return counted(Operation::stat, descriptor, [&] { return real(version, descriptor, found); });
+}
+
+int ftruncate(int descriptor, off_t bytes) noexcept {
+  WEIR_REAL(ftruncate);
+  return counted(Operation::truncate, descriptor, [&] { return real(descriptor, bytes); });
+}
+
+int ftruncate64(int descriptor, off64_t bytes) noexcept {
+  WEIR_REAL(ftruncate64);
+  return counted(Operation::truncate, descriptor, [&] { return real(descriptor, bytes); });
+}
+
+int fchmod(int descriptor, mode_t mode) noexcept {
+  WEIR_REAL(fchmod);
+  return counted(Operation::change_mode, descriptor, [&] { return real(descriptor, mode); });
+}
+
+int futimens(int descriptor, const struct timespec times[2]) noexcept {
+  WEIR_REAL(futimens);
+  return counted(Operation::change_times, descriptor, [&] { return real(descriptor, times); });
+}
+
+int fsync(int descriptor) {
+  WEIR_REAL(fsync);
+  return counted(Operation::sync, descriptor, [&] { return real(descriptor); });
+}
+
+int fdatasync(int descriptor) {
+  WEIR_REAL(fdatasync);
+  return counted(Operation::sync, descriptor, [&] { return real(descriptor); });
+}
+
+ssize_t read(int descriptor, void* bytes, size_t size) {
+  WEIR_REAL(read);
+  return counted_moving(Operation::read, descriptor, [&] { return real(descriptor, bytes, size); });
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  WEIR_REAL(write);
+  return counted_moving(Operation::write, descriptor,
+                        [&] { return real(descriptor, bytes, size); });
+}
+
+// The others: `name(descriptor, what, how_much, offset)`.
+#define WEIR_MOVE(name, operation, bytes_type, size_type, offset_type)                 \
+  ssize_t name(int descriptor, bytes_type bytes, size_type size, offset_type offset) { \
+    WEIR_REAL(name);                                                                   \
+    return counted_moving(Operation::operation, descriptor,                            \
+                          [&] { return real(descriptor, bytes, size, offset); });      \
+  }
+
+WEIR_MOVE(pread, read, void*, size_t, off_t)
+WEIR_MOVE(pread64, read, void*, size_t, off64_t)
+WEIR_MOVE(pwrite, write, const void*, size_t, off_t)
+WEIR_MOVE(pwrite64, write, const void*, size_t, off64_t)
+WEIR_MOVE(preadv, read, const struct iovec*, int, off_t)
+WEIR_MOVE(preadv64, read, const struct iovec*, int, off64_t)
+WEIR_MOVE(pwritev, write, const struct iovec*, int, off_t)
+WEIR_MOVE(pwritev64, write, const struct iovec*, int, off64_t)
+
+ssize_t readv(int descriptor, const struct iovec* parts, int count) {
+  WEIR_REAL(readv);
+  return counted_moving(Operation::read, descriptor,
+                        [&] { return real(descriptor, parts, count); });
+}
+
+ssize_t writev(int descriptor, const struct iovec* parts, int count) {
+  WEIR_REAL(writev);
+  return counted_moving(Operation::write, descriptor,
+                        [&] { return real(descriptor, parts, count); });
+}
+
+}  // extern "C"

@@ -1,0 +1,92 @@
+// Around a call of libc: what it was, on which file, how long it took.
+#pragma once
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "adapters/calls/absolute_path.hpp"
+#include "adapters/calls/call_counts.hpp"
+
+// libc's own function of that name, whatever wraps it; looked up once.
+#define WEIR_REAL(name) \
+  static auto* const real = reinterpret_cast<decltype(&::name)>(::dlsym(RTLD_NEXT, #name))
+
+namespace weir::calls {
+
+// False once it is known that nobody wants this process's counts.
+inline constinit std::atomic<bool> counting{true};
+
+inline std::int64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// What is done with the file's counts after the call: `finish(file, result)`, errno kept.
+template <typename Call, typename Finish>
+auto counted_and_finished(Operation operation, int folder, const char* path, const Call& call,
+                          const Finish& finish) {
+  if (!counting.load(std::memory_order_relaxed)) return call();
+  const AbsolutePath absolute(folder, path);
+  if (!CallCounts::counts(absolute.view())) return call();
+  FileCounts* const file = call_counts().file(absolute.view());
+  const std::int64_t start = now_ns();
+  const auto result = call();
+  const int error = errno;
+  call_counts().add(operation, file, start, now_ns());
+  finish(file, absolute.view(), result);
+  errno = error;
+  return result;
+}
+
+template <typename Call>
+auto counted(Operation operation, int folder, const char* path, const Call& call) {
+  return counted_and_finished(operation, folder, path, call,
+                              [](FileCounts*, std::string_view, auto) {});
+}
+
+template <typename Call>
+auto counted(Operation operation, const char* path, const Call& call) {
+  return counted(operation, AT_FDCWD, path, call);
+}
+
+// Of calls that make something at the path when they return 0.
+template <typename Call>
+auto counted_making(Operation operation, int folder, const char* path, const Call& call) {
+  return counted_and_finished(operation, folder, path, call,
+                              [](FileCounts* file, std::string_view absolute, int result) {
+                                if (result == 0) call_counts().made(file, absolute);
+                              });
+}
+
+// Of calls with a descriptor.
+template <typename Call>
+auto counted(Operation operation, int descriptor, const Call& call) {
+  FileCounts* const file = call_counts().of_descriptor(descriptor);
+  if (file == nullptr || !counting.load(std::memory_order_relaxed)) return call();
+  const std::int64_t start = now_ns();
+  const auto result = call();
+  const int error = errno;
+  call_counts().add(operation, file, start, now_ns());
+  errno = error;
+  return result;
+}
+
+// Of calls that return how many bytes they moved.
+template <typename Call>
+auto counted_moving(Operation operation, int descriptor, const Call& call) {
+  const auto result = call();
+  if (counting.load(std::memory_order_relaxed)) {
+    call_counts().add_bytes(operation, call_counts().of_descriptor(descriptor), result);
+  }
+  return result;
+}
+
+}  // namespace weir::calls

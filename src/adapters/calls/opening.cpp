@@ -1,0 +1,221 @@
+// libc's functions that open and close files and folders.
+//
+// A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
+#include <dirent.h>
+#include <stdarg.h>  // NOLINT(modernize-deprecated-headers): the functions are C's
+#include <stdio.h>   // NOLINT(modernize-deprecated-headers): fopen64, fileno
+#include <unistd.h>
+
+#include <cstring>
+
+#include "adapters/calls/counted.hpp"
+
+namespace weir::calls {
+namespace {
+
+bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+
+void note_opened(FileCounts* file, std::string_view path, int descriptor, bool writes, bool makes) {
+  if (descriptor < 0) return;
+  call_counts().set_descriptor(descriptor, file);
+  if (file != nullptr && writes) file->written.store(true, std::memory_order_relaxed);
+  if (makes) call_counts().made(file, path);
+}
+
+template <typename Call>
+int counted_open(int folder, const char* path, int flags, const Call& call) {
+  return counted_and_finished(Operation::open, folder, path, call,
+                              [&](FileCounts* file, std::string_view absolute, int descriptor) {
+                                note_opened(file, absolute, descriptor,
+                                            (flags & O_ACCMODE) != O_RDONLY,
+                                            (flags & O_CREAT) != 0);
+                              });
+}
+
+template <typename Call>
+FILE* counted_fopen(const char* path, const char* mode, const Call& call) {
+  const bool writes = mode != nullptr && std::strpbrk(mode, "wa+") != nullptr;
+  const bool makes = mode != nullptr && (*mode == 'w' || *mode == 'a');
+  return counted_and_finished(Operation::open, AT_FDCWD, path, call,
+                              [&](FileCounts* file, std::string_view absolute, FILE* stream) {
+                                if (stream == nullptr) return;
+                                note_opened(file, absolute, ::fileno(stream), writes, makes);
+                              });
+}
+
+void forget_descriptors(unsigned first, unsigned last) {
+  for (unsigned one = first; one <= last && one < 65536; ++one) {
+    call_counts().set_descriptor(static_cast<int>(one), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace weir::calls
+
+using weir::calls::call_counts;
+using weir::calls::counted;
+using weir::calls::counted_fopen;
+using weir::calls::counted_open;
+using weir::calls::FileCounts;
+using weir::calls::needs_mode;
+using weir::calls::Operation;
+
+// The mode is there only where the flags want it.
+#define WEIR_MODE(flags)              \
+  mode_t mode = 0;                    \
+  if (needs_mode(flags)) {            \
+    va_list arguments;                \
+    va_start(arguments, flags);       \
+    mode = va_arg(arguments, mode_t); \
+    va_end(arguments);                \
+  }
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  WEIR_REAL(open);
+  WEIR_MODE(flags)
+  return counted_open(AT_FDCWD, path, flags, [&] { return real(path, flags, mode); });
+}
+
+int open64(const char* path, int flags, ...) {
+  WEIR_REAL(open64);
+  WEIR_MODE(flags)
+  return counted_open(AT_FDCWD, path, flags, [&] { return real(path, flags, mode); });
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+  WEIR_REAL(openat);
+  WEIR_MODE(flags)
+  return counted_open(folder, path, flags, [&] { return real(folder, path, flags, mode); });
+}
+
+int openat64(int folder, const char* path, int flags, ...) {
+  WEIR_REAL(openat64);
+  WEIR_MODE(flags)
+  return counted_open(folder, path, flags, [&] { return real(folder, path, flags, mode); });
+}
+
+// What programs call that were compiled with _FORTIFY_SOURCE.
+int __open_2(const char* path, int flags);
+int __open_2(const char* path, int flags) {
+  WEIR_REAL(__open_2);
+  return counted_open(AT_FDCWD, path, flags, [&] { return real(path, flags); });
+}
+
+int __open64_2(const char* path, int flags);
+int __open64_2(const char* path, int flags) {
+  WEIR_REAL(__open64_2);
+  return counted_open(AT_FDCWD, path, flags, [&] { return real(path, flags); });
+}
+
+int __openat_2(int folder, const char* path, int flags);
+int __openat_2(int folder, const char* path, int flags) {
+  WEIR_REAL(__openat_2);
+  return counted_open(folder, path, flags, [&] { return real(folder, path, flags); });
+}
+
+int __openat64_2(int folder, const char* path, int flags);
+int __openat64_2(int folder, const char* path, int flags) {
+  WEIR_REAL(__openat64_2);
+  return counted_open(folder, path, flags, [&] { return real(folder, path, flags); });
+}
+
+int creat(const char* path, mode_t mode) {
+  WEIR_REAL(creat);
+  return counted_open(AT_FDCWD, path, O_CREAT | O_WRONLY, [&] { return real(path, mode); });
+}
+
+int creat64(const char* path, mode_t mode) {
+  WEIR_REAL(creat64);
+  return counted_open(AT_FDCWD, path, O_CREAT | O_WRONLY, [&] { return real(path, mode); });
+}
+
+FILE* fopen(const char* path, const char* mode) {
+  WEIR_REAL(fopen);
+  return counted_fopen(path, mode, [&] { return real(path, mode); });
+}
+
+FILE* fopen64(const char* path, const char* mode) {
+  WEIR_REAL(fopen64);
+  return counted_fopen(path, mode, [&] { return real(path, mode); });
+}
+
+int close(int descriptor) {
+  WEIR_REAL(close);
+  FileCounts* const file = call_counts().of_descriptor(descriptor);
+  if (file == nullptr) return real(descriptor);
+  // Before: the kernel may give the number to another thread as soon as it is free.
+  const auto close_it = [&] {
+    call_counts().set_descriptor(descriptor, nullptr);
+    return real(descriptor);
+  };
+  return counted(Operation::close, descriptor, close_it);
+}
+
+int fclose(FILE* stream) {
+  WEIR_REAL(fclose);
+  const int descriptor = ::fileno(stream);
+  const auto close_it = [&] {
+    call_counts().set_descriptor(descriptor, nullptr);
+    return real(stream);
+  };
+  return counted(Operation::close, descriptor, close_it);
+}
+
+int close_range(unsigned first, unsigned last, int flags) noexcept {
+  WEIR_REAL(close_range);
+  const int result = real(first, last, flags);
+  if (result == 0 && flags == 0) weir::calls::forget_descriptors(first, last);
+  return result;
+}
+
+void closefrom(int first) noexcept {
+  WEIR_REAL(closefrom);
+  real(first);
+  if (first >= 0) weir::calls::forget_descriptors(static_cast<unsigned>(first), 65535);
+}
+
+int dup(int descriptor) noexcept {
+  WEIR_REAL(dup);
+  const int copy = real(descriptor);
+  if (copy >= 0) call_counts().set_descriptor(copy, call_counts().of_descriptor(descriptor));
+  return copy;
+}
+
+int dup2(int descriptor, int copy) noexcept {
+  WEIR_REAL(dup2);
+  const int result = real(descriptor, copy);
+  if (result >= 0) call_counts().set_descriptor(result, call_counts().of_descriptor(descriptor));
+  return result;
+}
+
+int dup3(int descriptor, int copy, int flags) noexcept {
+  WEIR_REAL(dup3);
+  const int result = real(descriptor, copy, flags);
+  if (result >= 0) call_counts().set_descriptor(result, call_counts().of_descriptor(descriptor));
+  return result;
+}
+
+DIR* opendir(const char* path) {
+  WEIR_REAL(opendir);
+  return counted(Operation::open_folder, path, [&] { return real(path); });
+}
+
+DIR* fdopendir(int descriptor) {
+  WEIR_REAL(fdopendir);
+  return counted(Operation::open_folder, descriptor, [&] { return real(descriptor); });
+}
+
+// These let a folder's descriptor go without close().
+int closedir(DIR* folder) {
+  WEIR_REAL(closedir);
+  const int descriptor = ::dirfd(folder);
+  const auto close_it = [&] {
+    call_counts().set_descriptor(descriptor, nullptr);
+    return real(folder);
+  };
+  return counted(Operation::close, descriptor, close_it);
+}
+
+}  // extern "C"

@@ -1,0 +1,43 @@
+// What a program asks a file system for, as far as it is counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weir::calls {
+
+enum class Operation : std::uint8_t {
+  open,
+  close,
+  stat,
+  access,
+  read_link,
+  make_folder,
+  remove_folder,
+  remove_file,
+  rename,
+  link,
+  change_mode,
+  change_times,
+  truncate,
+  sync,
+  attribute,
+  open_folder,
+  read,
+  write,
+};
+
+inline constexpr std::size_t operations = 18;
+
+// As records name them, in the order of the enumeration.
+inline constexpr std::array<std::string_view, operations> operation_names = {
+    "open", "close", "stat",  "access",   "readlink", "mkdir", "rmdir",   "unlink", "rename",
+    "link", "chmod", "utime", "truncate", "sync",     "xattr", "opendir", "read",   "write"};
+
+[[nodiscard]] constexpr bool moves_bytes(Operation operation) {
+  return operation == Operation::read || operation == Operation::write;
+}
+
+}  // namespace weir::calls

@@ -1,0 +1,229 @@
+"""weir run --advise: what is counted of unchanged programs, and what is said of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weir.advise.records import RecordError, parse
+from weir.advise.rules import THRESHOLDS, advice_on
+from weir.advise.use import FileUse, Use, merge, ranks_text
+
+BEGIN = "weir-calls 1\nprocess\t7\t{rank}\t4\tnode\t0\t/bin/solver\n"
+
+
+def record(rank: int, *lines: str, end: str = "end\t2000000000\n") -> str:
+    return BEGIN.format(rank=rank) + "".join(line + "\n" for line in lines) + end
+
+
+def used(*records: str) -> Use:
+    return merge([parse(text, Path("a.calls")) for text in records])
+
+
+def kinds(use: Use, **limits: int) -> list[str]:
+    named = {name.replace("_", "-"): value for name, value in limits.items()}
+    return [one.kind for one in advice_on(use, named)]
+
+
+def file_line(path: str, counts: str, *, wrote: int = 0, seconds: float = 1.5) -> str:
+    return f"file\t0\t{wrote}\t0\t0\t0\t{int(seconds * 1e9)}\t{counts}\t{path}"
+
+
+def test_records_of_ranks_are_merged() -> None:
+    one = record(
+        0, "total\topen\t2\t500000", file_line("/d/a\\tb\\\\", "open=2,stat=1"), "folder\t3\t/d"
+    )
+    lines = [file_line("/d/a\\tb\\\\", "open=1"), "folder\t4\t/d", "left-out\t9\t2"]
+    other = record(3, "total\topen\t1\t700000", *lines)
+    launcher = record(-1, "total\topen\t100\t1")
+    use = used(one, other, launcher)
+    assert use.has_ranks
+    assert (use.ranks, use.ranks_told, use.killed, use.left_out) == (2, 4, 0, 9)
+    assert use.counts == {"open": {0: 2, 3: 1}}
+    assert use.seconds == {0: 0.0005, 3: 0.0007}
+    assert use.folders == {"/d": 7}
+    (file,) = use.files
+    assert file.path == "/d/a\tb\\"
+    assert file.ranks_with(1, "open") == [0, 3]
+    assert file.count("open", "stat") == 4
+
+
+def test_what_a_killed_process_did_is_not_known() -> None:
+    use = used(record(0, "total\topen\t2\t5"), record(1, end=""))
+    assert (use.ranks, use.killed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "weir-calls 2\n", "weir-calls 1\n", record(0, "file\t1"), record(0, "total\topen\ta\t1"),
+     record(0, file_line("/a", "open")), "weir-calls 1\nprocess\t1\n"],
+)  # fmt: skip
+def test_damaged_records_are_refused_by_name(text: str) -> None:
+    with pytest.raises(RecordError, match=r"a\.calls"):
+        parse(text, Path("a.calls"))
+
+
+def test_each_kind_is_found_from_its_threshold_on() -> None:
+    def of(line: str, ranks: int = 1) -> Use:
+        return used(*(record(rank, line) for rank in range(ranks)))
+
+    shared = file_line("/d/f", "open=1")
+    assert kinds(of(shared, 16)) == ["the same file on many ranks"]
+    assert kinds(of(shared, 15)) == []
+    assert kinds(of(file_line("/d/f", "open=20,read=60"))) == ["opened and closed in a loop"]
+    assert kinds(of(file_line("/d/f", "open=19,read=60"))) == []
+    assert kinds(of(file_line("/d/f", "open=20,write=40", wrote=1))) == ["opened for each write"]
+    assert kinds(of(file_line("/d/f", "open=20,write=41", wrote=1))) == [
+        "opened and closed in a loop"
+    ]
+    assert kinds(of(file_line("/d/f", "stat=50"))) == ["a file is polled"]
+    assert kinds(of(file_line("/d/f", "stat=50", wrote=1))) == []
+    assert kinds(of(file_line("/d/f", "stat=49"))) == []
+    assert kinds(of(file_line("/d/f", "stat=999", seconds=0.9))) == []  # a program that starts
+    assert kinds(of(file_line("/d/f", "stat=1000", seconds=0.9))) == ["a file is polled"]
+    assert kinds(of("total\tstat\t1000\t5")) == ["many stat calls"]
+    assert kinds(of("total\tstat\t999\t5")) == []
+    assert kinds(of("folder\t500\t/d", 2)) == ["many files in one folder"]
+    assert kinds(of("folder\t499\t/d", 2)) == []
+    assert kinds(of("total\topen\t1\t200000000")) == ["much time in metadata operations"]
+    assert kinds(of("total\topen\t1\t199000000")) == []
+    assert kinds(of(shared, 2), ranks_opening_one_file=2) == ["the same file on many ranks"]
+    assert {one.name for one in THRESHOLDS} >= {"looks", "small-files"}
+
+
+def test_small_files_are_those_that_are_small_now(tmp_path: Path) -> None:
+    for i in range(6):
+        (tmp_path / f"f{i}").write_bytes(bytes(10 if i else 100))
+    lines = [f"file\t1\t1\t0\t0\t0\t1\topen=1\t{tmp_path}/f{i}" for i in range(7)]
+    use = used(record(0, *lines))
+    (advice,) = advice_on(use, {"small-files": 5, "small-file-bytes": 11})
+    assert advice.what.startswith("5 files of less than 11 bytes were made, 5 of them in")
+    assert advice_on(use, {"small-files": 6, "small-file-bytes": 11}) == []
+
+
+def test_of_many_files_the_worst_are_named() -> None:
+    lines = [file_line(f"/d/f{i}", f"open={20 + i}") for i in range(9)]
+    shown = [one.what for one in advice_on(used(record(0, *lines)))]
+    assert len(shown) == 3
+    assert shown[0] == "/d/f8: 28 opens by rank 0"
+    assert shown[2].endswith("(and 6 files more)")
+
+
+def test_ranks_in_words() -> None:
+    assert ranks_text([0, 1, 2, 7]) == "0 to 2, 7"
+    assert ranks_text(range(0, 40, 2)) == "0, 2, 4, 6, 8 …"
+    assert FileUse("/f").ranks_with(1, "open") == []
+
+
+PROGRAM = """
+import os, sys
+rank = int(os.environ["PMI_RANK"])
+os.makedirs("made", exist_ok=True)
+os.chdir("made")
+for i in range(5):
+    with open(f"{rank}.{i}", "w") as file:
+        file.write("x")
+for i in range(30):
+    log = os.open(f"../log{rank}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(log, b"line")
+    os.close(log)
+folder = os.open("..", os.O_RDONLY)
+os.stat("log0", dir_fd=folder)
+os.rename(f"{rank}.0", f"{rank}.new")
+if os.fork() == 0:
+    os.access("child of one", os.F_OK)
+    os._exit(0)
+os.wait()
+os.execv("/bin/sh", ["sh", "-c", ": > by_the_shell; exit 3"])
+"""
+
+
+@pytest.fixture(scope="module")
+def observed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Two processes that a launcher would call ranks, one after the other."""
+    folder = tmp_path_factory.mktemp("observed")
+    (folder / "program.py").write_text(PROGRAM)
+    run = f"PMI_SIZE=2 PMI_RANK=%d {sys.executable} -S program.py"
+    shown = subprocess.run(
+        [sys.executable, "-m", "weir.cli", "run", "--advise", "--records", "records",
+         "--threshold", "files-in-one-folder=14", "--", "sh", "-c", f"{run % 0}; {run % 1}"],
+        cwd=folder, env=dict(os.environ), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    return folder, shown
+
+
+def test_a_program_is_observed_and_advised(
+    observed: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, shown = observed
+    assert shown.returncode == 3, shown.stderr  # the command's own
+    assert shown.stdout == ""
+    assert "weir: 2 ranks, " in shown.stderr
+    assert f"weir:   {folder}/log0: 30 opens by rank 0\n" in shown.stderr
+    assert f"weir:   {folder}/log1: 30 opens by rank 1\n" in shown.stderr
+    # Of each rank five files, one name more by renaming, and one by the shell.
+    assert f"weir:   {folder}/made: 14 names were made in it\n" in shown.stderr
+
+
+def test_what_was_counted_is_what_was_done(
+    observed: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, _ = observed
+    records = [parse(path.read_text(), path) for path in (folder / "records").iterdir()]
+    assert all(one.duration is not None for one in records)
+    use = merge(records)
+    files = {file.path: file for file in use.files}
+    log = files[f"{folder}/log1"].ranks[1]
+    assert (log.count("open"), log.count("write"), log.count("close")) == (30, 30, 30)
+    assert log.wrote
+    assert files[f"{folder}/log1"].bytes_written == 120
+    assert files[f"{folder}/made/0.new"].ranks[0].count("rename") == 1
+    assert files[f"{folder}/log0"].ranks[1].count("stat") == 1  # relative to an open folder
+    # By the child once, and not by its parent too.
+    assert files[f"{folder}/made/child of one"].ranks[0].counts == {"access": 1}
+    assert files[f"{folder}/made/by_the_shell"].ranks_with(1, "open") == [0, 1]
+    assert not any(path.startswith(("/proc/", "/dev/")) for path in files)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--", "true"], "give --advise"),
+        (["--advise", "--threshold", "looks", "--", "true"], "--threshold looks: give NAME=N"),
+        (["--advise", "--", "/no/such/program"], "/no/such/program cannot be run: No such file"),
+        (["--advise", "--records", "here", "--", "true"], "here has records of another run"),
+    ],
+)
+def test_what_is_refused_is_told_in_one_line(words: list[str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/a.calls").touch()
+    shown = subprocess.run(
+        [sys.executable, "-m", "weir.cli", "run", *words],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert shown.returncode in (1, 2)
+    assert told in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+def test_a_program_without_libc_of_its_own_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "still.c"
+    source.write_text("int main(void) { return 0; }\n")
+    built = subprocess.run(
+        ["cc", "-static", "-o", tmp_path / "still", source], capture_output=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    if built.returncode != 0:
+        pytest.skip("there is no static libc")
+    shown = subprocess.run(
+        [sys.executable, "-m", "weir.cli", "run", "--advise", "--", tmp_path / "still"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "left no record: is it linked statically?" in shown.stderr
+    assert shown.returncode == 1
