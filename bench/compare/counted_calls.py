@@ -1,6 +1,6 @@
 """What a call costs that `weir run --advise` counts, against the same call uncounted.
 
-usage: counted_calls.py [--directory D] [--pairs N]
+usage: counted_calls.py [--directory D] [--pairs N] [--weir-bench PROGRAM]
 
 A loop of calls on one file (counted_calls.c), with the counting library and without it in turn. The
 cost of a call is the difference; what is asked for is under 1 us.
@@ -8,7 +8,6 @@ cost of a call is the difference; what is asked for is under 1 us.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from interleaved import compare
+from programs import arguments
 
 from weir._core.shared_library import find
 from weir.advise.observe import FOLDER_VARIABLE, LIBRARY, PATH_VARIABLE
@@ -35,15 +35,12 @@ def nanoseconds(program: Path, folder: Path, environment: dict[str, str]) -> dic
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--directory", default="/dev/shm", help="where the file is")
-    parser.add_argument("--pairs", type=int, default=9)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.directory) as name:
         folder = Path(name)
-        program = folder / "loop"
-        source = Path(__file__).with_suffix(".c")
-        subprocess.run(["cc", "-O2", "-o", program, source], check=True, timeout=60)
+        program = asked.weir_bench.with_name("counted_calls")
         records = folder / "records"
         records.mkdir()
         counted = {"LD_PRELOAD": str(find(LIBRARY, PATH_VARIABLE)), FOLDER_VARIABLE: str(records)}
