@@ -7,7 +7,9 @@ As array_blocks.py: float64 dealt BLOCK,BLOCK,BLOCK, so that each rank's rows in
 to 4 KiB; written over a file that is there, in the page cache, nothing made durable on any side;
 every element that is read is verified. Weir's formats are held against its raw arrays and against
 the format's own library, round by round. `restart` is reading by another grid of ranks than the one
-that wrote: columns of planes in place of blocks.
+that wrote, as another number of ranks has it (what a file costs to read does not depend on who
+wrote it): once blocks in 3-D again, with rows of other lengths, and once whole planes, which every
+rank has in one piece. Of those the raw array, too, is read at R, so no library can be overtaken.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from programs import arguments
 OF_RAW = 0.95
 OWN_LIBRARY = {"weir-hdf5": ("hdf5", 3.0), "weir-cdf5": ("pnetcdf", 2.0)}
 """The format's own library, and the goal over it."""
-RESTART_GRIDS = {4: (4, 1, 1), 8: (8, 1, 1), 16: (16, 1, 1)}
+RESTART_GRIDS = {
+    "restart": {4: (1, 2, 2), 8: (1, 2, 4), 16: (2, 2, 4)},
+    "restart by planes": {4: (4, 1, 1), 8: (8, 1, 1), 16: (16, 1, 1)},
+}
 
 
 def judged(rates: Rates) -> list[str]:
@@ -54,8 +59,9 @@ def main() -> None:
         for row_bytes in (int(word) for word in given.rows.split(",")):
             extents = "x".join(str(n) for n in shape(ranks, row_bytes, given.mebibytes))
             grid = "x".join(str(n) for n in GRIDS[ranks])
-            restart = "x".join(str(n) for n in RESTART_GRIDS[ranks])
-            kinds = [("", [])] if given.no_restart else [("", []), (", restart", [restart])]
+            kinds: list[tuple[str, list[str]]] = [("", [])]
+            for name, grids in () if given.no_restart else RESTART_GRIDS.items():
+                kinds.append((f", {name}", ["x".join(str(n) for n in grids[ranks])]))
             for kind, other_grid in kinds:
                 job = Job(
                     weir_bench=given.weir_bench,

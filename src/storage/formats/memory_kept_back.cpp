@@ -1,0 +1,81 @@
+#include "storage/formats/memory_kept_back.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace weir::storage {
+namespace {
+
+constexpr std::uintptr_t least_bytes = 1 << 20;
+
+struct Mapping {
+  std::uintptr_t from = 0;
+  std::uintptr_t to = 0;
+  std::string permissions;
+  bool anonymous = false;
+
+  [[nodiscard]] bool has(const void* address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return from <= at && at < to;
+  }
+};
+
+// A line of /proc/self/maps: "from-to permissions offset device inode name".
+std::optional<Mapping> mapping_of(const std::string& line) {
+  std::istringstream words(line);
+  Mapping one;
+  char dash = 0;
+  std::string offset;
+  std::string device;
+  std::string inode;
+  std::string name;
+  words >> std::hex >> one.from >> dash >> one.to >> one.permissions >> offset >> device >> inode;
+  if (!words || dash != '-') return std::nullopt;
+  words >> name;
+  one.anonymous = inode == "0" && name.empty();
+  return one;
+}
+
+// Between unusable pages lie stacks of threads, and arenas of glibc before such.
+bool is_closed(const Mapping& one) { return one.permissions.starts_with("---"); }
+
+}  // namespace
+
+MemoryKeptBack::MemoryKeptBack() {
+  std::ifstream file("/proc/self/maps");
+  Mapping before;
+  std::optional<Mapping> block;  // the mapping before, if it can be kept back
+  const int on_stack = 0;
+  const auto keep = [&](const Mapping& next) {
+    if (!block) return;
+    if (is_closed(next) && next.from == block->to) return;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel told it as a number
+    blocks_.push_back({reinterpret_cast<void*>(block->from), block->to - block->from});
+  };
+  for (std::string line; std::getline(file, line);) {
+    const auto one = mapping_of(line);
+    if (!one) break;
+    keep(*one);
+    block.reset();
+    const bool behind_closed = is_closed(before) && before.to == one->from;
+    if (one->anonymous && one->permissions == "rw-p" && one->to - one->from >= least_bytes &&
+        !behind_closed && !one->has(&on_stack) && !one->has(&errno)) {
+      block = one;
+    }
+    before = *one;
+  }
+  keep({});
+  for (const Block& one : blocks_) ::madvise(one.address, one.bytes, MADV_DONTFORK);
+}
+
+MemoryKeptBack::~MemoryKeptBack() {
+  for (const Block& one : blocks_) ::madvise(one.address, one.bytes, MADV_DOFORK);
+}
+
+}  // namespace weir::storage
