@@ -56,14 +56,14 @@ const char* weir_files_version(void);
  * until the next one that fails; "" before the first. */
 const char* weir_files_last_error(void);
 
-/* The formats that this build writes, separated by blanks: "hdf5 cdf5 cdf2 cdf1 zarr". */
+/* The formats that this build writes, separated by blanks: "hdf5 cdf5 cdf2 cdf1 zarr raw". */
 const char* weir_files_formats(void);
 
 /* ---- Opening ---- */
 
 /* Opens a file of any format for reading; its content says which one it is. `path` is that of the
- * file, of a Zarr folder, or of a raw array (with or without the .json of its document). Nothing
- * stays open of it but data files, from the first read on. On failure *file is null. */
+ * file, of a Zarr folder, or of a raw file or array (with or without the .json of its document).
+ * Nothing stays open of it but data files, from the first read on. On failure *file is null. */
 int weir_files_open(const char* path, weir_files** file);
 
 /* Closes the file; *file becomes null. A null handle is nothing to close. What was being made and

@@ -293,8 +293,9 @@ typedef struct weir_file weir_file;
 
 /* All fields alike. */
 typedef struct weir_file_options {
-  const char* format;     /* "hdf5", "cdf5", "cdf2", "cdf1" (NetCDF's classic formats) or "zarr" (a
-                             folder). Null: as the path ends: .h5, .hdf5, .he5; .nc (cdf5); .zarr */
+  const char* format;     /* "hdf5", "cdf5", "cdf2", "cdf1" (NetCDF's classic formats), "zarr" (a
+                             folder) or "raw" (elements, and the document PATH.json). Null: as the
+                             path ends: .h5, .hdf5, .he5; .nc (cdf5); .zarr; .raw */
   const char* durability; /* when what was written outlives a crash of the system: "step" (when
                              weir_file_step_end returns), "operation" (when each write does too),
                              "none" (when the system gets to it; a crash of the program alone loses

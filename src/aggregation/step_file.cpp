@@ -126,11 +126,11 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
   if (Status agreed = agree_on(state, {}, call); !agreed.ok()) return agreed.error();
   auto found = nothing_yet();
-  std::string format;
+  std::string named;  // the format, and the file's own path
   if (state.rank == 0) {
     auto opened = storage::open_any(path);
     if (opened) {
-      format = opened.value().format;
+      named = fmt::format("{} {}", opened.value().format, opened.value().path);
       found = std::move(opened.value().map);
     } else {
       found = opened.error();
@@ -138,12 +138,14 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   }
   auto map = told_by_rank_0(state, call, found, path);
   if (!map) return map.error();
-  if (Status shared = share(state, format, "the file's format"); !shared.ok()) {
+  if (Status shared = share(state, named, "the file's format"); !shared.ok()) {
     return shared.error();
   }
-  std::unique_ptr<StepFile> file(new StepFile(path, format, settings, writable));
+  const auto space = named.find(' ');
+  std::unique_ptr<StepFile> file(
+      new StepFile(named.substr(space + 1), named.substr(0, space), settings, writable));
   file->map_ = std::move(map).value();
-  if (Status opened = file->open_arrays(state, path); !opened.ok()) return opened.error();
+  if (Status opened = file->open_arrays(state, file->path_); !opened.ok()) return opened.error();
   const auto steps = file->map_.steps();
   file->steps_ = steps.value_or(1);
   file->leave_step();

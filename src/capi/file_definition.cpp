@@ -18,8 +18,13 @@ namespace weir::capi {
 namespace {
 
 std::string format_by_ending(std::string_view path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> endings = {
-      {{".h5", "hdf5"}, {".hdf5", "hdf5"}, {".he5", "hdf5"}, {".nc", "cdf5"}, {".zarr", "zarr"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> endings = {
+      {{".h5", "hdf5"},
+       {".hdf5", "hdf5"},
+       {".he5", "hdf5"},
+       {".nc", "cdf5"},
+       {".zarr", "zarr"},
+       {".raw", "raw"}}};
   while (path.ends_with('/')) path.remove_suffix(1);
   for (const auto& [ending, format] : endings) {
     if (path.ends_with(ending)) return std::string(format);
@@ -33,9 +38,10 @@ Outcome read_file_options(const char* path, const weir_file_options& options, we
   if (!outcome.ok()) return outcome;
   file.settings.format = options.format != nullptr ? options.format : format_by_ending(path);
   if (file.settings.format.empty()) {
-    return bad_argument(fmt::format(
-        "options.format is null and {} ends in none of .h5, .hdf5, .he5, .nc, .zarr: give a format",
-        quoted(path)));
+    return bad_argument(
+        fmt::format("options.format is null and {} ends in none of .h5, .hdf5, .he5, .nc, .zarr, "
+                    ".raw: give a format",
+                    quoted(path)));
   }
   const auto format = storage::find_format(file.settings.format);
   if (!format) return outcome_of(format.error(), "options.format");

@@ -203,6 +203,14 @@ Status check_place(weir_files** file) {
   return {};
 }
 
+// Of a commit that failed half-way: readers see the file, whose data have their temporary name.
+bool is_seen_unrenamed(const std::string& path) {
+  const auto opened = weir::storage::open_any(path);
+  if (!opened || opened.value().map.arrays.empty()) return false;
+  return opened.value().map.arrays.front().map.files.path(0) ==
+         weir::storage::incomplete_path(path);
+}
+
 Status check_being_made(const weir_files& file) {
   if (file.unpublished) return {};
   return weir::invalid_argument("only a file that is being made, and not committed, is written to");
@@ -383,7 +391,7 @@ int weir_files_commit(weir_files* file) {
     }
     Status committed =
         weir::storage::commit(file->path, *file->unpublished, weir::storage::StepDurability::step);
-    if (committed.ok()) file->unpublished.reset();
+    if (committed.ok() || is_seen_unrenamed(file->path)) file->unpublished.reset();
     return committed;
   });
 }

@@ -31,8 +31,8 @@ module weir_files
 
   ! All components alike; not allocated, or 0, stands for the default.
   type, public :: weir_file_options
-    ! 'hdf5', 'cdf5', 'cdf2', 'cdf1' or 'zarr'; without it as the path ends: .h5, .hdf5, .he5; .nc
-    ! (cdf5); .zarr
+    ! 'hdf5', 'cdf5', 'cdf2', 'cdf1', 'zarr' or 'raw'; without it as the path ends: .h5, .hdf5,
+    ! .he5; .nc (cdf5); .zarr; .raw
     character(len=:), allocatable :: format
     ! When what was written outlives a crash of the system: 'step' (when weir_file_step_end returns),
     ! 'operation' (when each write does too), 'none' (when the system gets to it). Default: 'step'

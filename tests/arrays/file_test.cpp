@@ -9,7 +9,7 @@
 namespace weir::test {
 namespace {
 
-constexpr std::array<const char*, 5> formats = {"hdf5", "cdf5", "cdf2", "cdf1", "zarr"};
+constexpr std::array<const char*, 6> formats = {"hdf5", "cdf5", "cdf2", "cdf1", "zarr", "raw"};
 constexpr std::array<const char*, 4> strategies = {"direct", "node", "two-phase",
                                                    "server-directed"};
 
@@ -69,7 +69,7 @@ class Files : public OnRanks {
     return made;
   }
   [[nodiscard]] static bool has_chunks(const std::string& format) {
-    return format == "hdf5" || format == "zarr";
+    return format == "hdf5" || format == "zarr" || format == "raw";
   }
 };
 
@@ -251,7 +251,7 @@ TEST_F(Files, StepsAreAddedToAFileThatIsThere) {
 TEST_F(Files, AnOldFileStaysUntilTheFirstStepHasEnded) {
   Session session(MPI_COMM_WORLD);
   const auto rows = session.distribution(plane, "BLOCK, *");
-  for (const std::string format : {"hdf5", "cdf5"}) {
+  for (const std::string format : {"hdf5", "cdf5", "raw"}) {
     SCOPED_TRACE(format);
     for (const int round : {0, 1}) {
       File file = session.create_file(file_of(format), as(format.c_str()));

@@ -31,7 +31,7 @@ import weir
 from weir.check import check
 
 WRITER = BUILD / "tests" / "failure" / "killed_writer"
-SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "cdf2": "nc", "cdf1": "nc", "zarr": "zarr"}
+SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "cdf2": "nc", "cdf1": "nc", "zarr": "zarr", "raw": "raw"}
 START_SECONDS = 60
 ENDING_SECONDS = 30
 LONGEST_RUN_SECONDS = 0.3

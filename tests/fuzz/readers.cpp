@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "storage/formats/cdf/cdf_layout.hpp"
 #include "storage/formats/cdf/header.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/formats/zarr/document.hpp"
 #include "storage/formats/zarr/shards.hpp"
@@ -170,6 +172,27 @@ Complaint read_raw(Input bytes, const std::string& /*folder*/) {
   return std::nullopt;
 }
 
+// A document of several arrays, and data that are as long as it says, up to what is sparse.
+Complaint read_raw_file(Input bytes, const std::string& folder) {
+  const std::string path = folder + "/raw";
+  const auto parsed = storage::parse_raw_file(as_text(bytes), "document");
+  if (parsed) {
+    const auto again = storage::parse_raw_file(storage::raw_file_json(parsed.value()), "again");
+    if (!again || again.value().arrays != parsed.value().arrays) {
+      return "what was read is written as something else";
+    }
+    constexpr std::int64_t most_data_bytes = std::int64_t{1} << 40;
+    const std::int64_t data_bytes = parsed.value().data_bytes();
+    put_file(path, {});
+    if (data_bytes <= most_data_bytes) {
+      std::filesystem::resize_file(path, static_cast<std::uintmax_t>(data_bytes));
+    }
+    if (auto complaint = check_map(parsed.value().map(path), data_bytes, false)) return complaint;
+  }
+  put_file(path + ".json", bytes);
+  return open_and_check("raw", path);
+}
+
 Complaint read_zarr(Input bytes, const std::string& folder) {
   put_file(folder + "/zarr.json", bytes);
   return open_and_check("zarr", folder);
@@ -239,6 +262,7 @@ constexpr std::array readers{
     Reader{"codec", read_codec, codec_seeds},
     Reader{"hdf5", read_hdf5, hdf5_seeds},
     Reader{"raw", read_raw, raw_seeds},
+    Reader{"raw_file", read_raw_file, raw_file_seeds},
     Reader{"words", read_words, words_seeds},
     Reader{"zarr", read_zarr, zarr_seeds},
     Reader{"zarr_array", read_zarr_array, zarr_array_seeds},

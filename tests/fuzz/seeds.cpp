@@ -118,6 +118,10 @@ std::vector<Bytes> raw_seeds(const std::string& /*folder*/) {
   return {bytes_of_text(raw_array_json(contiguous)), bytes_of_text(raw_array_json(chunked))};
 }
 
+std::vector<Bytes> raw_file_seeds(const std::string& folder) {
+  return {content(example_file("raw", folder) + ".json")};
+}
+
 std::vector<Bytes> words_seeds(const std::string& /*folder*/) {
   std::vector<Bytes> seeds;
   for (const auto words : codec_pipelines()) seeds.push_back(bytes_of_text(std::string(words)));

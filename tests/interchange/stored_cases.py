@@ -10,8 +10,10 @@ import numpy as np
 
 from weir._core.files import FileHandle
 
-FORMATS = ("hdf5", "cdf5", "cdf2", "cdf1", "zarr")
-SUFFIXES = {"hdf5": "h5", "cdf5": "nc5", "cdf2": "nc2", "cdf1": "nc1", "zarr": "zarr"}
+FORMATS = ("hdf5", "cdf5", "cdf2", "cdf1", "zarr", "raw")
+SUFFIXES = {
+    "hdf5": "h5", "cdf5": "nc5", "cdf2": "nc2", "cdf1": "nc1", "zarr": "zarr", "raw": "raw",
+}  # fmt: skip
 CLASSIC = ("cdf5", "cdf2", "cdf1")
 TITLE = "Über den Strömungen"
 """The file's attribute: text that is not ASCII."""
@@ -24,6 +26,7 @@ TYPES = {
     "zarr": "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
     "complex64 complex128 bool",
 }
+TYPES["raw"] = TYPES["zarr"]
 
 
 @dataclass

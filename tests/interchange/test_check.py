@@ -43,6 +43,15 @@ def test_names_what_was_not_finished(weir_files: dict[str, Path], tmp_path: Path
         report = check(path)
         assert len(report.findings) == 1
         assert report.file_format is None
+    path = tmp_path / "raw"
+    shutil.copy(weir_files["raw"], path)
+    for beside in (".json", ".json.new"):
+        shutil.copy(f"{weir_files['raw']}.json", f"{path}{beside}")
+    (finding,) = check(path).findings
+    assert "raw.json.new" in finding
+    with path.open("ab") as file:
+        file.write(bytes(4096))
+    assert "4096 bytes behind" in check(path).findings[1]
     folder = tmp_path / "zarr"
     shutil.copytree(weir_files["zarr"], folder)
     shutil.copy(folder / "zarr.json", folder / "zarr.json.new")

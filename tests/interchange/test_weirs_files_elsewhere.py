@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -142,7 +143,23 @@ def test_dask_reads_zarr(files: dict[str, Path]) -> None:
             np.testing.assert_array_equal(lazy.compute(), case.values, case.name)
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+def test_numpy_reads_raw_by_its_document(files: dict[str, Path]) -> None:
+    path = files["raw"]
+    document = json.loads(Path(f"{path}.json").read_text())
+    told = {one["name"]: one for one in document["arrays"]}
+    for case in cases_in(path, "raw"):
+        one = told[case.name]
+        assert one["type"] == case.values.dtype.name
+        assert one["dimension_names"] == list(case.dimensions)
+        assert_attributes(one.get("attributes", {}), case)
+        if "chunk_shape" in one or one.get("grows"):
+            continue
+        order = "F" if one["order"] == "column-major" else "C"
+        mapped = np.memmap(path, case.values.dtype, "r", one["offset"], tuple(one["shape"]), order)
+        np.testing.assert_array_equal(mapped, case.values, case.name)
+
+
+@pytest.mark.parametrize("file_format", [name for name in FORMATS if name != "raw"])
 def test_xarray_finds_the_same_by_its_own_engine_and_by_weirs(
     file_format: str, files: dict[str, Path]
 ) -> None:

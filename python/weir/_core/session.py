@@ -325,9 +325,10 @@ class Session:
     ) -> step_file.File:
         """Begins a file of a standard format, which its first step lays out. Local.
 
-        `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``, ``"cdf1"`` or ``"zarr"``; without it, as the
-        path ends. `durability` says when what was written outlives a crash of the system. Arrays of
-        at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1 is anywhere.
+        `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``, ``"cdf1"``, ``"zarr"`` or ``"raw"``; without
+        it, as the path ends. `durability` says when what was written outlives a crash of the
+        system. Arrays of at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1
+        is anywhere.
         """
         return step_file.create(
             self,

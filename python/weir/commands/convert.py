@@ -21,7 +21,7 @@ def convert_command(
     target: Annotated[Path, typer.Argument(help="the file to make")],
     file_format: Annotated[
         str | None,
-        typer.Option("--format", help="hdf5, cdf5, cdf2, cdf1, zarr [by the target's suffix]"),
+        typer.Option("--format", help="hdf5, cdf5, cdf2, cdf1, zarr, raw [by the target's suffix]"),
     ] = None,
     chunks: Annotated[
         list[str] | None,

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 SUFFIXES = {
     ".h5": "hdf5", ".hdf5": "hdf5", ".nc4": "hdf5", ".nc": "cdf5", ".nc5": "cdf5", ".zarr": "zarr",
+    ".raw": "raw",
 }  # fmt: skip
-CHUNKED = {"hdf5", "zarr"}
-GROUPED = {"hdf5", "zarr"}
+CHUNKED = {"hdf5", "zarr", "raw"}
+GROUPED = {"hdf5", "zarr", "raw"}
+COLUMN_MAJOR = {"zarr", "raw"}
 CHUNK_BYTES = 16 << 20
 """Of chunks that are chosen here, because the format or the codec wants some: at most."""
 
@@ -133,8 +135,10 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "name": array.name,
         "shape": list(array.shape),
         "type": type_name(array.dtype),
-        # Formats without column-major chunks would turn the array around.
-        "order": "column-major" if array.order == "F" and file_format == "zarr" else "row-major",
+        # Others would turn the array around.
+        "order": (
+            "column-major" if array.order == "F" and file_format in COLUMN_MAJOR else "row-major"
+        ),
         "grows": array.grows,
         "chunks": chunks and list(chunks),
         "shards": list(shards) if shards and file_format == "zarr" else None,

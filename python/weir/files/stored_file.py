@@ -21,8 +21,9 @@ def open(path: PathLike) -> StoredFile:  # noqa: A001 (weir.open, as gzip.open)
     """Opens a file of arrays for reading, without MPI.
 
     `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr v3 folder,
-    or a raw array (with or without the ``.json`` of its document), by whichever program it was
-    written; its content says which. Names, shapes, types, attributes are read, elements are not.
+    or a raw file or array (with or without the ``.json`` of its document), by whichever program it
+    was written; its content says which. Names, shapes, types, attributes are read, elements are
+    not.
 
     Raises StorageError when there is no such file or it is damaged, UnsupportedError when it is of
     no known format.
@@ -114,6 +115,8 @@ class StoredFile(StoredGroup):
         path = self.path
         if self.format == "zarr" and (path / "zarr.json").exists():
             path /= "zarr.json"
+        if self.format == "raw" and (document := Path(f"{path}.json")).exists():
+            path = document
         about = path.stat()
         return str(self.path.absolute()), about.st_mtime_ns, about.st_size
 

@@ -7,6 +7,7 @@
 
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/raw_array.hpp"
 #include "storage/serial/open_any.hpp"
 
 namespace weir::storage {
@@ -30,19 +31,27 @@ Result<std::vector<std::string>> find_unfinished(const std::string& path) {
   std::vector<std::string> findings;
   std::error_code failed;
   const std::string temporary = incomplete_path(path);
-  if (std::filesystem::exists(temporary, failed)) {
+  const bool begun = std::filesystem::exists(temporary, failed);
+  const auto tell_of_begun = [&] {
     findings.push_back(
-        fmt::format("{} is a file whose making did not come to its end, or is being "
-                    "made now",
+        fmt::format("{} is a file whose making did not come to its end, or is being made now",
                     printable(temporary)));
-    if (!std::filesystem::exists(path, failed)) return findings;
+  };
+  const bool there =
+      std::filesystem::exists(path, failed) || std::filesystem::exists(sidecar_path(path), failed);
+  if (begun && !there) {
+    tell_of_begun();
+    return findings;
   }
   const auto opened = open_any(path);
   if (!opened) return opened.error();
+  const auto& arrays = opened.value().map.arrays;
+  // The data of a raw file that is there have this name until they are renamed.
+  if (begun && (arrays.empty() || arrays.front().map.files.path(0) != temporary)) tell_of_begun();
   add_arrays_ahead(opened.value().map, findings);
   const auto format = find_format(opened.value().format);
-  if (!format) return findings;  // raw arrays have no steps
-  auto left = format.value()->unfinished(path);
+  if (!format) return format.error();
+  auto left = format.value()->unfinished(opened.value().path);
   if (!left) return left.error();
   for (std::string& line : left.value()) findings.push_back(std::move(line));
   return findings;

@@ -8,6 +8,7 @@
 #include "storage/formats/cdf/cdf_format.hpp"
 #include "storage/formats/hdf5/hdf5_format.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/raw/raw_format.hpp"
 #include "storage/formats/zarr/zarr_format.hpp"
 
 namespace weir::storage {
@@ -72,8 +73,8 @@ Result<HeaderUpdate> Format::enter_chunks(const std::string& path, const Room& r
 std::span<const Format* const> all_formats() {
   static const std::vector<const Format*> formats = [] {
     std::vector<const Format*> built;
-    for (const Format* const one :
-         {hdf5_format(), cdf_format(5), cdf_format(2), cdf_format(1), zarr_format()}) {
+    for (const Format* const one : {hdf5_format(), cdf_format(5), cdf_format(2), cdf_format(1),
+                                    zarr_format(), raw_format()}) {
       if (one != nullptr) built.push_back(one);
     }
     return built;

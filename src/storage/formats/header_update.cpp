@@ -50,27 +50,11 @@ class Commit {
   }
 
   Status apply(const DocumentReplacement& change) {
-    const std::string name = below(change.name);
-    const std::string fresh = name + ".new";
-    auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
-    if (!file) return file.error();
-    std::string text = change.text;
-    const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                      static_cast<std::int64_t>(text.size())};
-    std::int64_t calls = 0;
-    if (!text.empty()) {
-      Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-      if (!written.ok()) return written;
-    }
-    if (durability_ != StepDurability::none && ::fsync(file.value().descriptor()) != 0) {
-      return system_failure("fsync", fresh, -1, errno);
-    }
-    if (Status closed = file.value().close(); !closed.ok()) return closed;
-    if (::rename(fresh.c_str(), name.c_str()) != 0) {
-      return system_failure("rename", name, -1, errno);
-    }
-    folders_.insert(folder_of(name));
-    return {};
+    return replace(below(change.name), change.text);
+  }
+
+  Status apply(const SidecarReplacement& change) {
+    return replace(committed_path(path_ + change.suffix), change.text);
   }
 
   Status apply(const FileEnd& change) {
@@ -102,6 +86,28 @@ class Commit {
   }
 
  private:
+  Status replace(const std::string& name, std::string text) {
+    const std::string fresh = name + new_document_suffix;
+    auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
+    if (!file) return file.error();
+    const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                      static_cast<std::int64_t>(text.size())};
+    std::int64_t calls = 0;
+    if (!text.empty()) {
+      Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+      if (!written.ok()) return written;
+    }
+    if (durability_ != StepDurability::none && ::fsync(file.value().descriptor()) != 0) {
+      return system_failure("fsync", fresh, -1, errno);
+    }
+    if (Status closed = file.value().close(); !closed.ok()) return closed;
+    if (::rename(fresh.c_str(), name.c_str()) != 0) {
+      return system_failure("rename", name, -1, errno);
+    }
+    folders_.insert(folder_of(name));
+    return {};
+  }
+
   Status open_file() {
     if (file_) return {};
     auto file = File::open(place_, {.read = true, .write = true});

@@ -39,6 +39,14 @@ struct DocumentReplacement {
   friend bool operator==(const DocumentReplacement&, const DocumentReplacement&) = default;
 };
 
+// The document that lies beside the file, under its committed name and this suffix, likewise.
+struct SidecarReplacement {
+  std::string suffix;
+  std::string text;
+
+  friend bool operator==(const SidecarReplacement&, const SidecarReplacement&) = default;
+};
+
 // The file ends here: what lies behind goes.
 struct FileEnd {
   std::int64_t bytes = 0;
@@ -56,8 +64,8 @@ struct Publication {
   friend bool operator==(const Publication&, const Publication&) = default;
 };
 
-using HeaderChange =
-    std::variant<HeaderWrite, DocumentReplacement, FileEnd, DurabilityPoint, Publication>;
+using HeaderChange = std::variant<HeaderWrite, DocumentReplacement, SidecarReplacement, FileEnd,
+                                  DurabilityPoint, Publication>;
 
 struct HeaderUpdate {
   // Files and folders below the file's path, "" for itself, that were made without being durable,
@@ -70,6 +78,9 @@ struct HeaderUpdate {
 
 // The update that gives a new file its name.
 [[nodiscard]] HeaderUpdate publication_of(std::vector<std::string> made);
+
+// What a document is called while it is written, before it is renamed into place.
+inline constexpr const char* new_document_suffix = ".new";
 
 // Applies the update to the file at `path`. By one rank, when the step's bytes are written, and
 // durable where that is asked for. Readers see the step from here on.

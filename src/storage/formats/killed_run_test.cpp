@@ -16,7 +16,7 @@
 
 #include "storage/check/unfinished.hpp"
 #include "storage/formats/format.hpp"
-#include "storage/formats/test_transfer.hpp"
+#include "storage/formats/test_steps.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -27,13 +27,15 @@ using array::ElementKind;
 constexpr std::int64_t steps_of_a_file = 30;
 constexpr std::chrono::microseconds longest_run{40000};
 
-FileDescription growing(const FormatAbilities& able) {
+FileDescription growing(const StepsOfFormat& written) {
+  const FormatAbilities able = written.format->abilities();
   FileDescription file;
   for (const char* name : {"a", "b", "c"}) {
     ArrayDescription one{.name = name,
                          .shape = array::Shape::create({1, 40}).value(),
                          .type = name[0] == 'a' ? ElementKind::int32 : ElementKind::float64,
                          .grows = true};
+    one.codecs = written.pipeline();
     if (able.chunks && name[0] == 'b') one.chunk_extents = array::Indices{1, 16};
     if (able.shards && name[0] == 'c') {
       one.chunk_extents = array::Indices{1, 16};
@@ -45,10 +47,8 @@ FileDescription growing(const FormatAbilities& able) {
 }
 
 // What the child does until it is killed: adds steps, and tells each when its commit has returned.
-[[noreturn]] void add_steps(const Format& format, const std::string& path, int told) {
-  const auto write = [](const FileMap& map) {
-    for (const StoredArray& one : map.arrays) write_array(one.map, 1);
-  };
+[[noreturn]] void add_steps(const StepsOfFormat& written, const std::string& path, int told) {
+  const Format& format = *written.format;
   const auto end = [&](const Room& room, std::int64_t steps) {
     if (!commit(path, room.update, StepDurability::none).ok()) ::_exit(3);
     if (::write(told, &steps, sizeof(steps)) != sizeof(steps)) ::_exit(4);
@@ -59,15 +59,15 @@ FileDescription growing(const FormatAbilities& able) {
     if (!opened || !opened.value().steps()) ::_exit(5);
     steps = *opened.value().steps();
   } else {
-    const auto room = format.lay_out(growing(format.abilities()), path);
+    auto room = format.lay_out(growing(written), path);
     if (!room) ::_exit(6);
-    write(room.value().map);
+    if (!write_steps(format, path, room.value(), 0).ok()) ::_exit(8);
     end(room.value(), ++steps);
   }
   while (true) {
-    const auto room = format.make_room(path, ++steps);
+    auto room = format.make_room(path, ++steps);
     if (!room) ::_exit(7);
-    write(room.value().map);
+    if (!write_steps(format, path, room.value(), steps - 1).ok()) ::_exit(9);
     end(room.value(), steps);
   }
 }
@@ -78,13 +78,14 @@ struct Ended {
   std::int64_t steps = 0;  // the last one that was told; 0: none
 };
 
-Ended run_and_kill(const Format& format, const std::string& path, std::chrono::microseconds after) {
+Ended run_and_kill(const StepsOfFormat& written, const std::string& path,
+                   std::chrono::microseconds after) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe(ends.data()), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    add_steps(format, path, ends[1]);
+    add_steps(written, path, ends[1]);
   }
   ::close(ends[1]);
   std::this_thread::sleep_for(after);
@@ -98,10 +99,10 @@ Ended run_and_kill(const Format& format, const std::string& path, std::chrono::m
   return ended;
 }
 
-class KilledRun : public testing::TestWithParam<const Format*> {};
+class KilledRun : public testing::TestWithParam<StepsOfFormat> {};
 
 TEST_P(KilledRun, LeavesEveryCommittedStep) {
-  const Format& format = *GetParam();
+  const Format& format = *GetParam().format;
   TestFolder folder;
   const std::string path = folder.path("file");
   // One thread runs.
@@ -115,7 +116,7 @@ TEST_P(KilledRun, LeavesEveryCommittedStep) {
   int ahead = 0;
   for (int kill = 0; kill < kills; ++kill) {
     SCOPED_TRACE("kill " + std::to_string(kill) + " after step " + std::to_string(committed));
-    const Ended ended = run_and_kill(format, path, std::chrono::microseconds(moment(random)));
+    const Ended ended = run_and_kill(GetParam(), path, std::chrono::microseconds(moment(random)));
     ASSERT_TRUE(ended.killed) << "it ended by itself with " << WEXITSTATUS(ended.status);
     if (ended.steps > committed) {
       all_committed += ended.steps - committed;
@@ -135,14 +136,16 @@ TEST_P(KilledRun, LeavesEveryCommittedStep) {
     for (const StoredArray& one : opened.value().arrays) {
       ASSERT_LE(one.map.shape.extent(0), steps + 1);
       ahead += one.map.shape.extent(0) > steps ? 1 : 0;
-      ASSERT_EQ(wrong_elements(one.map, 1), 0) << one.description.name;
+      ASSERT_EQ(wrong_in_steps(one), 0) << one.description.name;
     }
     const auto left = find_unfinished(path);
     ASSERT_TRUE(left.ok()) << left.error().text();
     named += left.value().empty() ? 0 : 1;
     committed = steps;
     if (committed >= steps_of_a_file) {
-      std::filesystem::remove_all(path);
+      for (const char* beside : {"", ".json", ".json.new"}) {
+        std::filesystem::remove_all(path + beside);
+      }
       committed = 0;
     }
   }
@@ -150,18 +153,12 @@ TEST_P(KilledRun, LeavesEveryCommittedStep) {
     std::printf(
         "%s: %d kills, %ld steps committed, none lost; %d times a step was unfinished, "
         "arrays ahead %d\n",
-        std::string(format.name()).c_str(), kills, static_cast<long>(all_committed), named, ahead);
+        GetParam().name().c_str(), kills, static_cast<long>(all_committed), named, ahead);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, KilledRun, testing::ValuesIn([] {
-                           std::vector<const Format*> growing;
-                           for (const Format* const one : all_formats()) {
-                             if (one->abilities().growing) growing.push_back(one);
-                           }
-                           return growing;
-                         }()),
-                         [](const auto& one) { return std::string(one.param->name()); });
+INSTANTIATE_TEST_SUITE_P(Formats, KilledRun, testing::ValuesIn(formats_with_steps()),
+                         [](const auto& one) { return one.param.name(); });
 
 }  // namespace
 }  // namespace weir::storage

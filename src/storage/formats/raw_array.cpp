@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "common/checked.hpp"
+#include "storage/formats/file_description.hpp"
+#include "storage/formats/raw/document_reader.hpp"
 
 namespace weir::storage {
 namespace {
@@ -30,107 +30,6 @@ constexpr std::array<std::pair<FileLayout, const char*>, 3> layouts = {
 
 std::vector<std::int64_t> list_of(const array::Indices& indices) {
   return {indices.begin(), indices.end()};
-}
-
-// Reads the members of one document; the first thing found wrong stays its error.
-class Reader {
- public:
-  Reader(const Json& document, const std::string& source) : document_(document), source_(source) {}
-
-  [[nodiscard]] Error error(const std::string& what) const {
-    Error error = invalid_argument(what);
-    error.code = ErrorCode::corrupt;
-    error.file = source_;
-    return error;
-  }
-  void refuse(const std::string& what) {
-    if (status_.ok()) status_ = error(what);
-  }
-  [[nodiscard]] const Status& status() const { return status_; }
-
-  std::string text(const char* name) {
-    const Json* const value = member(name);
-    if (value == nullptr) return {};
-    if (!value->is_string()) {
-      refuse(fmt::format("\"{}\" is no text", name));
-      return {};
-    }
-    return value->get<std::string>();
-  }
-  std::int64_t whole(const char* name) {
-    const Json* const value = member(name);
-    return value == nullptr ? 0 : whole_of(*value, name);
-  }
-  array::Indices list(const Json& value, const char* name) {
-    array::Indices numbers;
-    if (!value.is_array()) {
-      refuse(fmt::format("\"{}\" is no list of numbers", name));
-    } else if (value.size() > array::max_dimensions) {
-      refuse(fmt::format("\"{}\" has {} numbers; arrays have at most {} dimensions", name,
-                         value.size(), array::max_dimensions));
-    } else {
-      for (const Json& one : value) numbers.push_back(whole_of(one, name));
-    }
-    return numbers;
-  }
-  // Sixteen digits, as no program's numbers lose any of them.
-  std::uint64_t hexadecimal(const char* name) {
-    const std::string digits = text(name);
-    std::uint64_t number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [rest, problem] = std::from_chars(digits.data(), end, number, 16);
-    if (problem != std::errc() || rest != end || digits.size() != 16) {
-      refuse(fmt::format("\"{}\" is no number of 16 hexadecimal digits", name));
-    }
-    return number;
-  }
-  std::vector<std::string> texts(const Json& value, const char* name) {
-    std::vector<std::string> texts;
-    if (!value.is_array() || value.empty() || value.size() > std::size_t{most_directories}) {
-      refuse(fmt::format("\"{}\" is no list of 1 to {} texts", name, most_directories));
-      return texts;
-    }
-    for (const Json& one : value) {
-      if (one.is_string()) {
-        texts.push_back(one.get<std::string>());
-      } else {
-        refuse(fmt::format("\"{}\" holds what is no text", name));
-      }
-    }
-    return texts;
-  }
-  const Json* member(const char* name) {
-    const auto found = document_.find(name);
-    if (found != document_.end()) return &*found;
-    refuse(fmt::format("\"{}\" is missing", name));
-    return nullptr;
-  }
-
- private:
-  std::int64_t whole_of(const Json& value, const char* name) {
-    const bool fits =
-        value.is_number_integer() &&
-        (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
-        value.get<std::int64_t>() >= 0;
-    if (!fits) {
-      refuse(fmt::format("\"{}\" holds what is no whole number from 0 to 2^63 - 1", name));
-      return 0;
-    }
-    return value.get<std::int64_t>();
-  }
-
-  const Json& document_;
-  const std::string& source_;
-  Status status_;
-};
-
-// One line, without control characters, so that a document cannot forge a terminal's output.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  constexpr std::size_t most = 512;
-  if (text.size() > most) text.resize(most);
-  return text;
 }
 
 // As JSON spells it; what is no UTF-8 is replaced.
@@ -229,12 +128,12 @@ std::string raw_array_json(const RawArray& array) {
 Result<RawArray> parse_raw_array(std::string_view text, const std::string& source) {
   const Json nothing = Json::object();
   if (text.size() > most_document_bytes) {
-    return Reader(nothing, source).error("is too long for the description of an array");
+    return DocumentReader(nothing, source).error("is too long for the description of an array");
   }
   const Json document = Json::parse(text, nullptr, false);
-  Reader reader(document, source);
+  DocumentReader reader(document, source);
   if (document.is_discarded() || !document.is_object()) {
-    return Reader(nothing, source).error("is no JSON document of one object");
+    return DocumentReader(nothing, source).error("is no JSON document of one object");
   }
   const std::string format = reader.text("format");
   if (reader.status().ok() && format != "weir-raw") {
@@ -287,7 +186,7 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
   if (document.contains("turn")) turn = reader.hexadecimal("turn");
   std::vector<std::string> directories;
   if (const auto found = document.find("directories"); found != document.end()) {
-    directories = reader.texts(*found, "directories");
+    directories = reader.texts(*found, "directories", most_directories);
   }
   if (!reader.status().ok()) return reader.status().error();
 

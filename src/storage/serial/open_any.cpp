@@ -12,7 +12,6 @@
 
 #include "storage/engines/file.hpp"
 #include "storage/formats/raw_array.hpp"
-#include "storage/formats/raw_files.hpp"
 
 namespace weir::storage {
 namespace {
@@ -55,12 +54,12 @@ bool is_there(const std::string& path) {
   return ::stat(path.c_str(), &information) == 0;
 }
 
-std::string without_document_suffix(const std::string& path) {
+// Of a raw file or array that was named by its data or by its document; empty where it is none.
+std::string path_of_raw(const std::string& path) {
+  if (is_there(sidecar_path(path))) return path;
   constexpr std::string_view suffix = ".json";
-  if (path.size() > suffix.size() && path.ends_with(suffix)) {
-    return path.substr(0, path.size() - suffix.size());
-  }
-  return path;
+  const bool may_be_document = path.size() > suffix.size() && path.ends_with(suffix);
+  return may_be_document && is_there(path) ? path.substr(0, path.size() - suffix.size()) : "";
 }
 
 Error unsupported(const std::string& path, std::string what) {
@@ -70,32 +69,11 @@ Error unsupported(const std::string& path, std::string what) {
   return error;
 }
 
-Result<FileMap> raw_file_map(const std::string& path) {
-  auto raw = open_raw_files(path);
-  if (!raw) return raw.error();
-  const RawArray& array = raw.value();
-  const auto name_at = path.find_last_of('/');
-  StoredArray stored{{.name = path.substr(name_at == std::string::npos ? 0 : name_at + 1),
-                      .shape = array.shape,
-                      .type = array.type,
-                      .order = array.order,
-                      .chunk_extents = array.chunk_extents},
-                     extent_map_of(array, path)};
-  FileMap map;
-  map.arrays.push_back(std::move(stored));
-  return map;
-}
-
 }  // namespace
 
 Result<OpenedFile> open_any(const std::string& path) {
-  const std::string raw_path = without_document_suffix(path);
-  if (is_there(sidecar_path(raw_path))) {
-    auto map = raw_file_map(raw_path);
-    if (!map) return map.error();
-    return OpenedFile{"raw", std::move(map).value()};
-  }
-  const auto name = format_by_content(path);
+  const std::string own = path_of_raw(path);
+  const auto name = own.empty() ? format_by_content(path) : std::string_view("raw");
   if (!name) return name.error();
   if (name.value().empty()) {
     return unsupported(path,
@@ -104,9 +82,10 @@ Result<OpenedFile> open_any(const std::string& path) {
   }
   const auto format = find_format(name.value());
   if (!format) return format.error();
-  auto map = format.value()->open(path);
+  const std::string& file = own.empty() ? path : own;
+  auto map = format.value()->open(file);
   if (!map) return map.error();
-  return OpenedFile{name.value(), std::move(map).value()};
+  return OpenedFile{name.value(), file, std::move(map).value()};
 }
 
 }  // namespace weir::storage

@@ -11,6 +11,7 @@ namespace weir::storage {
 
 struct OpenedFile {
   std::string_view format;  // "hdf5", "cdf5", "cdf2", "cdf1", "zarr", "raw"
+  std::string path;         // without the .json of a raw file's document
   FileMap map;
 };
 

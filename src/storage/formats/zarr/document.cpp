@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "storage/formats/attribute_json.hpp"
+#include "storage/formats/element_json.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
-#include "storage/formats/zarr/fill_value.hpp"
 
 namespace weir::storage {
 namespace {
@@ -26,21 +26,6 @@ Json list_of(const array::Indices& indices) {
 
 Json named(const char* name, Json configuration) {
   return {{"name", name}, {"configuration", std::move(configuration)}};
-}
-
-Json attributes_json(const std::vector<Attribute>& attributes) {
-  Json all = Json::object();
-  for (const Attribute& one : attributes) {
-    if (const auto* text = std::get_if<std::string>(&one.value)) {
-      all[one.name] = *text;
-    } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&one.value)) {
-      all[one.name] = whole->size() == 1 ? Json(whole->front()) : Json(*whole);
-    } else {
-      const auto& real = std::get<std::vector<double>>(one.value);
-      all[one.name] = real.size() == 1 ? Json(real.front()) : Json(real);
-    }
-  }
-  return all;
 }
 
 Json chunk_codecs(const ArrayDescription& array) {
@@ -227,22 +212,6 @@ std::vector<std::string> dimension_names(const Json& document, int dimensions) {
   return names;
 }
 
-std::optional<Attribute::Value> attribute_value(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  const Json list = value.is_array() ? value : Json::array({value});
-  std::vector<std::int64_t> whole;
-  std::vector<double> real;
-  for (const Json& one : list) {
-    if (!one.is_number()) return std::nullopt;
-    real.push_back(one.get<double>());
-    const bool large = one.is_number_unsigned() &&
-                       one.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
-    if (one.is_number_integer() && !large) whole.push_back(one.get<std::int64_t>());
-  }
-  if (whole.size() == real.size()) return whole;
-  return real;
-}
-
 }  // namespace
 
 Json zarr_array_document(const ArrayDescription& array) {
@@ -336,21 +305,14 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
 std::vector<Attribute> zarr_attributes(const Json& document) {
   std::vector<Attribute> attributes;
   const Json* const all = Reader::member(document, "attributes");
-  if (all == nullptr || !all->is_object()) return attributes;
-  for (const auto& [name, value] : all->items()) {
-    if (name == grows_attribute) continue;
-    if (auto shown = attribute_value(value)) attributes.push_back({name, *std::move(shown)});
-  }
+  if (all != nullptr) attributes = parse_attributes(*all);
+  std::erase_if(attributes, [](const Attribute& one) { return one.name == grows_attribute; });
   return attributes;
 }
 
 Status check_zarr_attributes(const std::vector<Attribute>& attributes) {
   for (const Attribute& one : attributes) {
-    const auto* const real = std::get_if<std::vector<double>>(&one.value);
-    const bool finite =
-        real == nullptr ||
-        std::all_of(real->begin(), real->end(), [](double value) { return std::isfinite(value); });
-    if (!finite || one.name == grows_attribute) {
+    if (!has_json_form(one) || one.name == grows_attribute) {
       return invalid_argument(
           fmt::format("attribute \"{}\" has a number that is not finite, which JSON does not know, "
                       "or is Weir's own",

@@ -9,13 +9,13 @@
 
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/header_update.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
 namespace {
 
 constexpr const char* document_name = "zarr.json";
-constexpr const char* new_suffix = ".new";  // that of header_update.cpp
 // A parser should not be made to read gigabytes; consolidated documents are one of all nodes.
 constexpr std::size_t most_root_bytes = std::size_t{1} << 26;
 constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
@@ -114,7 +114,7 @@ std::string zarr_folder(const std::string& path, const std::string& name) {
 
 Status write_zarr_text(const std::string& folder, const std::string& text) {
   const std::string name = folder + document_name;
-  const std::string fresh = name + new_suffix;
+  const std::string fresh = name + new_document_suffix;
   if (Status written = write_text(fresh, text); !written.ok()) return written;
   if (::rename(fresh.c_str(), name.c_str()) != 0) return system_failure("rename", name, -1, errno);
   return {};
@@ -138,12 +138,13 @@ std::string zarr_root_text(const ZarrDocuments& documents) {
 }
 
 Status announce_zarr_step(const std::string& path, const std::string& root_text) {
-  return write_text(zarr_folder(path, "") + document_name + new_suffix, root_text);
+  return write_text(zarr_folder(path, "") + document_name + new_document_suffix, root_text);
 }
 
 bool zarr_step_announced(const std::string& path) {
   std::error_code failed;
-  return std::filesystem::exists(zarr_folder(path, "") + document_name + new_suffix, failed);
+  return std::filesystem::exists(zarr_folder(path, "") + document_name + new_document_suffix,
+                                 failed);
 }
 
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }

@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "storage/codecs/crc32c.hpp"
+#include "storage/formats/element_json.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/formats/zarr/document.hpp"
-#include "storage/formats/zarr/fill_value.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {

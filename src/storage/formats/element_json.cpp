@@ -1,4 +1,4 @@
-#include "storage/formats/zarr/fill_value.hpp"
+#include "storage/formats/element_json.hpp"
 
 #include <fmt/format.h>
 

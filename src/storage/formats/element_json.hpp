@@ -1,5 +1,5 @@
-// One element as JSON has it in a Zarr document: numbers, true and false, [real, imaginary], "NaN",
-// "Infinity", "-Infinity", and for other floats their bits as "0x...".
+// One element as JSON has it in documents of Zarr and raw files: numbers, true and false, [real,
+// imaginary], "NaN", "Infinity", "-Infinity", and for other floats their bits as "0x...".
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,18 @@
+// Attributes as JSON has them in documents of Zarr and raw files: text, numbers, lists of numbers.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "storage/formats/file_description.hpp"
+
+namespace weir::storage {
+
+// False of numbers that are not finite, which JSON does not know.
+[[nodiscard]] bool has_json_form(const Attribute& attribute);
+// An object; all have a form.
+[[nodiscard]] nlohmann::ordered_json attributes_json(const std::vector<Attribute>& attributes);
+// Those of text and numbers; whatever else is there is left out.
+[[nodiscard]] std::vector<Attribute> parse_attributes(const nlohmann::ordered_json& attributes);
+
+}  // namespace weir::storage

@@ -1,0 +1,216 @@
+#include "storage/formats/raw/raw_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/formats/attribute_json.hpp"
+#include "storage/formats/element_json.hpp"
+#include "storage/formats/raw/document_reader.hpp"
+
+namespace weir::storage {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t version = 3;
+// Of one object; a member is looked for among all before it.
+constexpr std::size_t most_members = 2048;
+
+Json list_of(const array::Indices& indices) {
+  return std::vector<std::int64_t>(indices.begin(), indices.end());
+}
+
+// Nothing for what is no JSON, or has objects of too many members.
+std::optional<Json> parsed(std::string_view text) {
+  std::vector<std::size_t> members;
+  bool too_many = false;
+  const Json::parser_callback_t count = [&](int /*depth*/, Json::parse_event_t event, Json&) {
+    if (event == Json::parse_event_t::object_start) members.push_back(0);
+    if (event == Json::parse_event_t::object_end && !members.empty()) members.pop_back();
+    if (event == Json::parse_event_t::key && !members.empty()) {
+      too_many = too_many || ++members.back() > most_members;
+    }
+    return !too_many;
+  };
+  Json document = Json::parse(text, count, false);
+  if (too_many || document.is_discarded()) return std::nullopt;
+  return document;
+}
+
+Json array_json(const RawFileArray& array) {
+  const ArrayDescription& about = array.description;
+  Json one;
+  one["name"] = about.name;
+  one["shape"] = list_of(about.shape.extents());
+  one["type"] = about.type.name();
+  one["order"] = about.order == array::Order::row_major ? "row-major" : "column-major";
+  one["byte_order"] = "little";
+  one["offset"] = array.offset;
+  if (about.grows) one["grows"] = true;
+  if (about.chunk_extents) one["chunk_shape"] = list_of(*about.chunk_extents);
+  if (!about.fill.empty()) one["fill_value"] = fill_value_json(about.type, about.fill);
+  if (!about.dimension_names.empty()) one["dimension_names"] = about.dimension_names;
+  if (!about.attributes.empty()) one["attributes"] = attributes_json(about.attributes);
+  return one;
+}
+
+// A list, empty where there is none.
+const Json& list_in(const Json& from, const char* name, DocumentReader& reader) {
+  static const Json nothing = Json::array();
+  const auto found = from.find(name);
+  if (found == from.end()) return nothing;
+  if (found->is_array()) return *found;
+  reader.refuse(fmt::format("\"{}\" is no list", name));
+  return nothing;
+}
+
+std::vector<Attribute> attributes_in(const Json& from) {
+  const auto found = from.find("attributes");
+  return found == from.end() ? std::vector<Attribute>() : parse_attributes(*found);
+}
+
+Result<RawFileArray> parse_array(const Json& one, const std::string& source) {
+  DocumentReader reader(one, source);
+  const std::string name = reader.text("name");
+  const Json* const shape_list = reader.member("shape");
+  const auto extents = shape_list != nullptr ? reader.list(*shape_list, "shape") : array::Indices();
+  const std::string type_name = reader.text("type");
+  const std::string order = reader.text("order");
+  if (order != "row-major" && order != "column-major") {
+    reader.refuse(fmt::format("\"order\" is \"{}\", not \"row-major\" or \"column-major\"",
+                              printable(order)));
+  }
+  if (const std::string bytes = reader.text("byte_order"); bytes != "little") {
+    reader.refuse(
+        fmt::format("\"byte_order\" is \"{}\"; only \"little\" is read", printable(bytes)));
+  }
+  const std::int64_t offset = reader.whole("offset");
+  std::optional<array::Indices> chunks;
+  if (const auto found = one.find("chunk_shape"); found != one.end()) {
+    chunks = reader.list(*found, "chunk_shape");
+  }
+  bool grows = false;
+  if (const auto found = one.find("grows"); found != one.end()) {
+    if (!found->is_boolean()) reader.refuse("\"grows\" is neither true nor false");
+    grows = found->is_boolean() && found->get<bool>();
+  }
+  std::vector<std::string> names;
+  if (const auto found = one.find("dimension_names"); found != one.end()) {
+    names = reader.texts(*found, "dimension_names", array::max_dimensions);
+  }
+  if (!reader.status().ok()) return reader.status().error();
+
+  const auto shape = array::Shape::create(extents);
+  if (!shape) return reader.error("\"shape\": " + shape.error().message);
+  const auto type = array::ElementType::parse(type_name);
+  if (!type) return reader.error("\"type\": " + printable(type.error().message));
+  RawFileArray array{
+      {.name = name,
+       .shape = shape.value(),
+       .type = type.value(),
+       .order = order == "row-major" ? array::Order::row_major : array::Order::column_major,
+       .grows = grows,
+       .chunk_extents = chunks,
+       .dimension_names = std::move(names),
+       .attributes = attributes_in(one)},
+      offset};
+  if (const auto found = one.find("fill_value"); found != one.end()) {
+    auto element = parse_fill_value(type.value(), *found);
+    if (!element) return reader.error("\"fill_value\" is no element of its type");
+    array.description.fill = *std::move(element);
+  }
+  return array;
+}
+
+Status check_head(DocumentReader& reader) {
+  const std::string format = reader.text("format");
+  if (reader.status().ok() && format != "weir-raw") {
+    reader.refuse(fmt::format("is of format \"{}\", not \"weir-raw\"", printable(format)));
+  }
+  const std::int64_t found = reader.whole("version");
+  if (reader.status().ok() && found != version) {
+    reader.refuse(
+        fmt::format("is of version {}; this Weir reads versions 1 to {}", found, version));
+  }
+  return reader.status();
+}
+
+}  // namespace
+
+std::string raw_file_json(const RawFile& file) {
+  Json document;
+  document["format"] = "weir-raw";
+  document["version"] = version;
+  if (file.renaming) document["data"] = "incomplete";
+  if (file.steps()) {
+    document["records"] = {{"offset", file.records.offset},
+                           {"bytes", file.records.bytes},
+                           {"steps", file.records.steps}};
+  }
+  document["arrays"] = Json::array();
+  for (const RawFileArray& one : file.arrays) document["arrays"].push_back(array_json(one));
+  for (const GroupDescription& one : file.groups) {
+    document["groups"].push_back(
+        {{"name", one.name}, {"attributes", attributes_json(one.attributes)}});
+  }
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool is_raw_file_json(std::string_view text) {
+  const auto document = parsed(text);
+  if (!document || !document->is_object()) return false;
+  const auto found = document->find("version");
+  return found != document->end() && found->is_number_integer() && *found == version;
+}
+
+Result<RawFile> parse_raw_file(std::string_view text, const std::string& source) {
+  const Json nothing = Json::object();
+  const auto refusal = [&](const std::string& what) -> Error {
+    return DocumentReader(nothing, source).error(what);
+  };
+  if (text.size() > most_raw_file_document_bytes) {
+    return refusal("is too long for the description of a file");
+  }
+  const auto found = parsed(text);
+  if (!found || !found->is_object()) return refusal("is no JSON document of one object");
+  const Json& document = *found;
+  DocumentReader reader(document, source);
+  if (Status head = check_head(reader); !head.ok()) return head.error();
+
+  RawFile file;
+  if (const auto data = document.find("data"); data != document.end()) {
+    file.renaming = *data == "incomplete";
+    if (!file.renaming) reader.refuse("\"data\" is not \"incomplete\"");
+  }
+  if (const auto records = document.find("records"); records != document.end()) {
+    DocumentReader inside(*records, source);
+    if (!records->is_object()) return refusal("\"records\" is no object");
+    file.records = {inside.whole("offset"), inside.whole("bytes"), inside.whole("steps")};
+    if (!inside.status().ok()) return inside.status().error();
+  }
+  for (const Json& one : list_in(document, "arrays", reader)) {
+    if (!one.is_object()) return refusal("\"arrays\" holds what is no object");
+    auto array = parse_array(one, source);
+    if (!array) return array.error();
+    file.arrays.push_back(std::move(array).value());
+  }
+  for (const Json& one : list_in(document, "groups", reader)) {
+    if (!one.is_object()) return refusal("\"groups\" holds what is no object");
+    DocumentReader inside(one, source);
+    file.groups.push_back({inside.text("name"), attributes_in(one)});
+    if (!inside.status().ok()) return inside.status().error();
+  }
+  if (!reader.status().ok()) return reader.status().error();
+  if (const Status possible = file.check(); !possible.ok()) {
+    return refusal(possible.error().message);
+  }
+  return file;
+}
+
+}  // namespace weir::storage

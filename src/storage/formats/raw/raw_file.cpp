@@ -1,0 +1,285 @@
+#include "storage/formats/raw/raw_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "array/number_theory.hpp"
+#include "common/checked.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::divide_up;
+
+constexpr std::int64_t page = 4096;
+constexpr std::int64_t least_alignment = 64;
+constexpr std::int64_t most_steps_in_record = std::int64_t{1} << 20;
+// Places of chunks that are not at equal distances are a table with an entry for each record.
+constexpr std::int64_t most_records_in_table = std::int64_t{1} << 18;
+
+std::int64_t steps_of(const ArrayDescription& one) { return one.shape.extent(0); }
+
+// Along dimension 0, of an array that grows; of a dense one all steps of a record.
+std::int64_t steps_per_chunk(const ArrayDescription& one, std::int64_t steps_in_record) {
+  return one.chunk_extents ? (*one.chunk_extents)[0] : steps_in_record;
+}
+
+// One chunk for each record where an array that grows is dense.
+array::Indices stored_chunk(const ArrayDescription& one, std::int64_t steps_in_record) {
+  array::Indices extents = one.shape.extents();
+  for (int d = 0; d < extents.size(); ++d) {
+    extents[d] = std::max<std::int64_t>(1, extents[d]);
+    if (one.chunk_extents) extents[d] = std::min(extents[d], (*one.chunk_extents)[d]);
+  }
+  extents[0] = steps_per_chunk(one, steps_in_record);
+  return extents;
+}
+
+// Of the chunks that begin at the same step.
+std::int64_t chunks_in_row(const ArrayDescription& one, const array::Indices& chunk) {
+  std::int64_t chunks = 1;
+  for (int d = 1; d < chunk.size(); ++d) chunks *= divide_up(one.shape.extent(d), chunk[d]);
+  return chunks;
+}
+
+// Nothing on overflow.
+std::optional<std::int64_t> bytes_in_record(const ArrayDescription& one,
+                                            std::int64_t steps_in_record) {
+  const array::Indices chunk = stored_chunk(one, steps_in_record);
+  const auto slot = bytes_of(chunk, one.type);
+  if (!slot) return slot;
+  const auto row = checked_multiply(*slot, chunks_in_row(one, chunk));
+  return row ? checked_multiply(*row, steps_in_record / steps_per_chunk(one, steps_in_record))
+             : row;
+}
+
+std::optional<std::int64_t> fixed_bytes(const ArrayDescription& one) {
+  if (!one.chunk_extents) return one.shape.elements() * one.type.bytes();
+  const auto grid = array::ChunkGrid::create(one.shape, *one.chunk_extents);
+  if (!grid) return std::nullopt;
+  const auto slot = bytes_of(grid.value().chunk_extents(), one.type);
+  return slot ? checked_multiply(*slot, grid.value().chunks()) : slot;
+}
+
+Error too_long(const std::string& name) {
+  return invalid_argument(
+      fmt::format("array \"{}\" ends beyond 2^63 bytes in a raw file", printable(name)));
+}
+
+ExtentMap map_of_fixed(const RawFileArray& one, ExtentMap map) {
+  if (!one.description.chunk_extents) {
+    map.extents = DenseExtents{one.offset};
+    return map;
+  }
+  const auto grid = array::ChunkGrid::create(map.shape, *one.description.chunk_extents).value();
+  const std::int64_t slot = bytes_of(grid.chunk_extents(), map.type).value();
+  map.extents = ChunkExtents{grid, std::nullopt, SlotsInTurn{1, one.offset, slot}};
+  return map;
+}
+
+// Where chunks lie in records: in closed form where no gap is between those of two records.
+ExtentMap map_of_chunks(const RawFileArray& one, const RawRecords& records, ExtentMap map) {
+  const array::Indices stored = stored_chunk(one.description, records.steps);
+  const auto grid = array::ChunkGrid::create(map.shape, stored).value();
+  const std::int64_t slot = bytes_of(stored, map.type).value();
+  const std::int64_t first = records.offset + one.offset;
+  const std::int64_t chunks =
+      records.steps / stored[0] * chunks_in_row(one.description, stored);  // in a record
+  ChunkExtents extents{grid, stored, SlotsInTurn{1, first, slot}};
+  if (chunks * slot != records.bytes && grid.chunks() > chunks) {
+    std::vector<ChunkTable::Run> runs;
+    runs.reserve(static_cast<std::size_t>(divide_up(grid.chunks(), chunks)));
+    for (std::int64_t from = 0; from < grid.chunks(); from += chunks) {
+      const std::int64_t offset = first + from / chunks * records.bytes;
+      runs.push_back({from, std::min(chunks, grid.chunks() - from), {0, offset}, slot});
+    }
+    extents.places = ChunkTable::of(std::move(runs));
+  }
+  map.extents = std::move(extents);
+  return map;
+}
+
+std::optional<std::int64_t> common_multiple(std::int64_t a, std::int64_t b) {
+  return checked_multiply(a / std::gcd(a, b), b);
+}
+
+// What an array of so many bytes begins at a multiple of.
+std::optional<std::int64_t> unit_of(std::int64_t bytes, std::int64_t asked) {
+  return common_multiple(bytes >= page ? page : least_alignment, alignment_of(asked, bytes));
+}
+
+// Puts an array behind those that end at `end`; `unit` becomes a multiple of the array's.
+Status put(RawFileArray& one, const std::optional<std::int64_t>& bytes, std::int64_t alignment,
+           std::int64_t& end, std::int64_t& unit) {
+  const auto own = bytes ? unit_of(*bytes, alignment) : bytes;
+  const auto common = own ? common_multiple(unit, *own) : own;
+  const auto place = own ? checked_round_up(end, *own) : own;
+  const auto behind = place ? checked_add(*place, *bytes) : place;
+  if (!behind || !common) return too_long(one.description.name);
+  one.offset = *place;
+  end = *behind;
+  unit = *common;
+  return {};
+}
+
+}  // namespace
+
+const FormatAbilities& raw_abilities() {
+  static const FormatAbilities abilities{.several_arrays = true,
+                                         .groups = true,
+                                         .attributes = true,
+                                         .dimension_names = true,
+                                         .dense = true,
+                                         .chunks = true,
+                                         .growing = true,
+                                         .column_major_chunks = true,
+                                         .fill = true};
+  return abilities;
+}
+
+std::optional<std::int64_t> RawFile::steps() const {
+  for (const RawFileArray& one : arrays) {
+    if (one.description.grows) return steps_of(one.description);
+  }
+  return std::nullopt;
+}
+
+Status RawFile::set_steps(std::int64_t steps) {
+  for (RawFileArray& one : arrays) {
+    if (!one.description.grows) continue;
+    array::Indices extents = one.description.shape.extents();
+    extents[0] = steps;
+    const auto shape = array::Shape::create(extents);
+    if (!shape) return shape.error();
+    one.description.shape = shape.value();
+  }
+  return check();
+}
+
+std::int64_t RawFile::data_bytes() const {
+  std::int64_t end = 0;
+  for (const RawFileArray& one : arrays) {
+    if (one.description.grows) continue;
+    end = std::max(end, one.offset + fixed_bytes(one.description).value());
+  }
+  const std::int64_t all = steps().value_or(0);
+  if (all == 0) return end;
+  return std::max(end, records.offset + divide_up(all, records.steps) * records.bytes);
+}
+
+Status RawFile::check() const {
+  FileDescription described;
+  described.groups = groups;
+  for (const RawFileArray& one : arrays) described.arrays.push_back(one.description);
+  if (Status fine = check_description(described, raw_abilities(), "raw"); !fine.ok()) return fine;
+  const bool possible = records.offset >= 0 && records.bytes >= 0 && records.steps >= 1 &&
+                        records.steps <= most_steps_in_record;
+  if (!possible) return invalid_argument("its records are none");
+  const std::int64_t all = steps().value_or(0);
+  const std::int64_t count = divide_up(all, records.steps);
+  const auto bytes = checked_multiply(count, records.bytes);
+  if (!bytes || !checked_add(*bytes, records.offset)) return too_long("of records");
+  for (const RawFileArray& one : arrays) {
+    const ArrayDescription& about = one.description;
+    if (one.offset < 0) return invalid_argument("an offset is negative");
+    const auto own = about.grows ? bytes_in_record(about, records.steps) : fixed_bytes(about);
+    const auto end = own ? checked_add(*own, one.offset) : own;
+    if (!end) return too_long(about.name);
+    if (!about.grows) continue;
+    const std::int64_t chunk = steps_per_chunk(about, records.steps);
+    if (steps_of(about) != all || records.steps % chunk != 0 || *end > records.bytes) {
+      return invalid_argument(fmt::format(
+          "array \"{}\" does not lie in records of {} steps and {} bytes, or has other steps",
+          printable(about.name), records.steps, records.bytes));
+    }
+    const bool by_table = (about.chunk_extents || records.steps > 1) && *own != records.bytes;
+    if (by_table && count > most_records_in_table) {
+      return invalid_argument(fmt::format("array \"{}\" has chunks in over {} records",
+                                          printable(about.name), most_records_in_table));
+    }
+  }
+  return {};
+}
+
+FileMap RawFile::map(const std::string& data) const {
+  FileMap made;
+  made.groups = groups;
+  for (const RawFileArray& one : arrays) {
+    const ArrayDescription& about = one.description;
+    ExtentMap map{.shape = about.shape,
+                  .type = about.type,
+                  .order = about.order,
+                  .files = DataFiles::one(data),
+                  .extents = RecordExtents{records.offset + one.offset, records.bytes}};
+    if (!about.grows) {
+      map = map_of_fixed(one, std::move(map));
+    } else if (about.chunk_extents || records.steps > 1) {
+      map = map_of_chunks(one, records, std::move(map));
+    }
+    made.arrays.push_back({about, std::move(map)});
+  }
+  return made;
+}
+
+Result<RawFile> place_raw_arrays(const FileDescription& file) {
+  RawFile placed;
+  placed.groups = file.groups;
+  std::int64_t end = 0;
+  std::int64_t unit = 1;
+  for (const ArrayDescription& one : file.arrays) {
+    placed.arrays.push_back({one, 0});
+    if (!one.grows) {
+      Status put_there = put(placed.arrays.back(), fixed_bytes(one), file.alignment, end, unit);
+      if (!put_there.ok()) return put_there.error();
+    } else if (one.chunk_extents) {
+      const std::int64_t chunk = (*one.chunk_extents)[0];
+      const auto together = common_multiple(placed.records.steps, chunk);
+      if (!together || *together > most_steps_in_record) {
+        return invalid_argument(
+            fmt::format("array \"{}\": with its chunks of {} steps a record of a raw file would "
+                        "have over {} steps; give chunks of fewer",
+                        one.name, chunk, most_steps_in_record));
+      }
+      placed.records.steps = *together;
+    }
+  }
+  std::int64_t record_end = 0;
+  unit = 1;  // of all arrays in a record, so that each begins at its own in every record
+  for (RawFileArray& one : placed.arrays) {
+    if (!one.description.grows) continue;
+    const auto bytes = bytes_in_record(one.description, placed.records.steps);
+    Status put_there = put(one, bytes, file.alignment, record_end, unit);
+    if (!put_there.ok()) return put_there.error();
+  }
+  const auto first = checked_round_up(end, unit);
+  const auto bytes = checked_round_up(record_end, unit);
+  if (!first || !bytes) return too_long("of records");
+  placed.records.offset = *first;
+  placed.records.bytes = *bytes;
+  if (Status fine = placed.check(); !fine.ok()) return fine.error();
+  return placed;
+}
+
+std::vector<RawRange> unused_in_last_record(const RawFile& file) {
+  std::vector<RawRange> ranges;
+  const std::int64_t together = file.records.steps;
+  const std::int64_t steps = file.steps().value_or(0);
+  if (steps % together == 0) return ranges;
+  const std::int64_t record = file.records.offset + steps / together * file.records.bytes;
+  for (const RawFileArray& one : file.arrays) {
+    if (!one.description.grows) continue;
+    const std::int64_t all = bytes_in_record(one.description, together).value();
+    // Of an array in chunks those of which no step is in the file.
+    const std::int64_t unit =
+        one.description.chunk_extents ? steps_per_chunk(one.description, together) : 1;
+    const std::int64_t used = divide_up(steps % together, unit) * unit;
+    const std::int64_t used_bytes = all / together * used;
+    ranges.push_back({record + one.offset + used_bytes, all - used_bytes});
+  }
+  return ranges;
+}
+
+}  // namespace weir::storage

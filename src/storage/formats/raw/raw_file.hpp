@@ -1,0 +1,70 @@
+// A raw file of several arrays: where they lie in the one data file PATH, which has the elements in
+// native (little-endian) form and nothing else.
+//
+// Arrays that do not grow come first, dense or, chunked, chunk c in slot c, packed in its own
+// extents, in a slot with room for a whole chunk. Behind them are records of equal length, each
+// with a few steps (one, unless chunks reach over several) of every array that grows: of each array
+// these steps, dense or as whole chunks in row-major order of the grid. So a file grows at its end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "storage/formats/file_description.hpp"
+#include "storage/formats/format.hpp"
+
+namespace weir::storage {
+
+struct RawFileArray {
+  ArrayDescription description;
+  std::int64_t offset = 0;  // in the file; of one that grows, in each record
+
+  friend bool operator==(const RawFileArray&, const RawFileArray&) = default;
+};
+
+struct RawRecords {
+  std::int64_t offset = 0;  // of the first
+  std::int64_t bytes = 0;   // of one
+  std::int64_t steps = 1;   // in one
+
+  friend bool operator==(const RawRecords&, const RawRecords&) = default;
+};
+
+struct RawFile {
+  std::vector<RawFileArray> arrays;
+  std::vector<GroupDescription> groups = {};  // NOLINT(readability-redundant-member-init)
+  RawRecords records;
+  // The data file still has its temporary name, if there is one of that name: of a new file the
+  // document is renamed into place first, and then the data.
+  bool renaming = false;
+
+  // Nothing where no array grows.
+  [[nodiscard]] std::optional<std::int64_t> steps() const;
+  // Of every array that grows.
+  [[nodiscard]] Status set_steps(std::int64_t steps);
+  // What the data file has to hold. The file is one that check() finds well.
+  [[nodiscard]] std::int64_t data_bytes() const;
+  // Fails on what cannot be: arrays that no format has, other numbers of steps, places that
+  // overlap the records' ends or end beyond 2^63 - 1 bytes.
+  [[nodiscard]] Status check() const;
+  // The data are in the file `data`.
+  [[nodiscard]] FileMap map(const std::string& data) const;
+};
+
+[[nodiscard]] const FormatAbilities& raw_abilities();
+
+// Finds places for all arrays, large ones at multiples of pages and of the file's alignment.
+[[nodiscard]] Result<RawFile> place_raw_arrays(const FileDescription& file);
+
+// Steps of an array that begin in the last record and are not in the file: where their own bytes
+// lie, for whoever clears what a killed run left there.
+struct RawRange {
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+[[nodiscard]] std::vector<RawRange> unused_in_last_record(const RawFile& file);
+
+}  // namespace weir::storage

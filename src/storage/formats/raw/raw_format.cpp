@@ -1,0 +1,292 @@
+// The document is the header: who reads it sees the steps it tells of, and it is replaced whole, by
+// renaming. So a step is committed by one renaming, and so is a new file: its document is renamed
+// into place first, telling that the data still have their temporary name, then the data, then the
+// document is written again without that. Whoever opens the file meanwhile finds the data under
+// either name, and the next run that changes it makes up for what was left.
+#include "storage/formats/raw/raw_format.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
+#include "storage/formats/attribute_json.hpp"
+#include "storage/formats/incomplete.hpp"
+#include "storage/formats/raw/raw_document.hpp"
+#include "storage/formats/raw/raw_file.hpp"
+#include "storage/formats/raw_files.hpp"
+#include "storage/text_file.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr const char* suffix = ".json";  // that of sidecar_path()
+
+Error corrupt(const std::string& file, std::string what) {
+  Error error = invalid_argument(std::move(what));
+  error.code = ErrorCode::corrupt;
+  error.file = file;
+  return error;
+}
+
+bool is_there(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(path, failed);
+}
+
+Result<std::int64_t> length_of(const std::string& path) {
+  struct stat information {};
+  if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
+  if (!S_ISREG(information.st_mode)) {
+    return corrupt(path, "is no file, as the document of a raw file tells");
+  }
+  return std::int64_t{information.st_size};
+}
+
+Status set_length(const File& file, std::int64_t bytes) {
+  if (::ftruncate(file.descriptor(), bytes) == 0) return {};
+  return system_failure("ftruncate", file.path(), bytes, errno);
+}
+
+Status write_zeros(const File& file, const RawRange& range) {
+  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(piece, range.bytes)));
+  for (std::int64_t done = 0; done < range.bytes; done += piece) {
+    const Slice slice{zeros.data(), std::min(piece, range.bytes - done)};
+    std::int64_t calls = 0;
+    Status written = write_slices(file, {&slice, 1}, range.offset + done, calls);
+    if (!written.ok()) return written;
+  }
+  return {};
+}
+
+// The text of the document; of a longer one than any document has, too much to be parsed.
+Result<std::string> read_document(const std::string& path) {
+  return read_text_file(sidecar_path(path), most_raw_file_document_bytes);
+}
+
+// Documents of single arrays are short.
+bool is_of_one_array(const std::string& text) {
+  return text.size() <= most_document_bytes && !is_raw_file_json(text);
+}
+
+std::string data_of(const RawFile& file, const std::string& path) {
+  const std::string temporary = incomplete_path(path);
+  return file.renaming && is_there(temporary) ? temporary : path;
+}
+
+// A raw array alone, as raw_files.hpp has it, is a file of that array.
+Result<FileMap> map_of_one_array(const std::string& path) {
+  const auto raw = open_raw_files(path);
+  if (!raw) return raw.error();
+  const RawArray& array = raw.value();
+  FileMap map;
+  map.arrays.push_back({{.name = std::filesystem::path(path).filename().string(),
+                         .shape = array.shape,
+                         .type = array.type,
+                         .order = array.order,
+                         .chunk_extents = array.chunk_extents},
+                        extent_map_of(array, path)});
+  return map;
+}
+
+Status check_for_raw(const FileDescription& file) {
+  const auto check = [](const std::vector<Attribute>& attributes) -> Status {
+    for (const Attribute& one : attributes) {
+      if (has_json_form(one)) continue;
+      return invalid_argument(fmt::format(
+          "attribute \"{}\" has a number that is not finite, which JSON does not know", one.name));
+    }
+    return {};
+  };
+  for (const ArrayDescription& one : file.arrays) {
+    if (Status fine = check(one.attributes); !fine.ok()) return fine;
+    if (one.type.kind() == array::ElementKind::record && !one.fill.empty()) {
+      return invalid_argument(fmt::format("array \"{}\": the format raw has no fill values of {}",
+                                          one.name, one.type.name()));
+    }
+  }
+  for (const GroupDescription& one : file.groups) {
+    if (Status fine = check(one.attributes); !fine.ok()) return fine;
+  }
+  return {};
+}
+
+// What a run that was killed while it gave a new file its name left to be done.
+Status finish_renaming(const std::string& path, RawFile& file) {
+  if (!file.renaming) return {};
+  const bool renamed = data_of(file, path) == path;
+  file.renaming = false;
+  HeaderUpdate update;
+  if (!renamed) update.changes.emplace_back(Publication{});
+  update.changes.emplace_back(SidecarReplacement{suffix, raw_file_json(file)});
+  return commit(path, update, StepDurability::none);
+}
+
+// Nothing is there that is not of a raw file, and no renaming is left half done.
+Status clear_for_raw(const std::string& path) {
+  const std::string document = sidecar_path(path);
+  if (is_there(document)) {
+    const auto text = read_document(path);
+    if (!text) return text.error();
+    auto file = parse_raw_file(text.value(), document);
+    if (file) {
+      Status finished = finish_renaming(path, file.value());
+      if (!finished.ok()) return finished;
+    } else if (!parse_raw_array(text.value(), document)) {
+      return corrupt(document,
+                     "this name is needed for a raw file's document, and is something else; remove "
+                     "it or give another name");
+    }
+  }
+  return clear_for_file(path);
+}
+
+class RawFormat final : public Format {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "raw"; }
+
+  [[nodiscard]] FormatAbilities abilities() const override { return raw_abilities(); }
+
+  Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
+    if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
+      return fine.error();
+    }
+    if (Status fine = check_for_raw(description); !fine.ok()) return fine.error();
+    auto file = place_raw_arrays(description);
+    if (!file) return file.error();
+    if (Status clear = clear_for_raw(path); !clear.ok()) return clear.error();
+    const std::string place = incomplete_path(path);
+    auto data = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
+    if (!data) return data.error();
+    Status made = set_length(data.value(), file.value().data_bytes());
+    if (made.ok()) made = data.value().close();
+    if (!made.ok()) return made.error();
+    Room room{file.value().map(place), {.made = {""}, .changes = {}}};
+    file.value().renaming = true;
+    room.update.changes.emplace_back(SidecarReplacement{suffix, raw_file_json(file.value())});
+    room.update.changes.emplace_back(Publication{});
+    file.value().renaming = false;
+    room.update.changes.emplace_back(SidecarReplacement{suffix, raw_file_json(file.value())});
+    return room;
+  }
+
+  Result<FileMap> open(const std::string& path) const override {
+    const auto text = read_document(path);
+    if (!text) return text.error();
+    if (is_of_one_array(text.value())) return map_of_one_array(path);
+    const auto file = parse_raw_file(text.value(), sidecar_path(path));
+    if (!file) return file.error();
+    const std::string data = data_of(file.value(), path);
+    const auto length = length_of(data);
+    if (!length) return length.error();
+    if (length.value() < file.value().data_bytes()) {
+      return corrupt(data, fmt::format("the file has {} bytes, its document tells of {}",
+                                       length.value(), file.value().data_bytes()));
+    }
+    return file.value().map(data);
+  }
+
+  Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
+    auto file = growing_file(path);
+    if (!file) return file.error();
+    if (Status finished = finish_renaming(path, file.value()); !finished.ok()) {
+      return finished.error();
+    }
+    const std::int64_t now = file.value().steps().value();
+    RawFile longer = file.value();
+    const Status possible = longer.set_steps(steps);
+    if (steps < now || !possible.ok()) {
+      Error error = invalid_argument(fmt::format("{} steps for a file that has {}{}{}", steps, now,
+                                                 possible.ok() ? "" : ": ",
+                                                 possible.ok() ? "" : possible.error().message));
+      error.file = path;
+      return error;
+    }
+    // Behind the last step lies what a killed run wrote. Cut off, it reads as zeros.
+    auto data = File::open(path, {.read = true, .write = true});
+    if (!data) return data.error();
+    Status done = set_length(data.value(), file.value().data_bytes());
+    for (const RawRange& range : unused_in_last_record(file.value())) {
+      if (done.ok()) done = write_zeros(data.value(), range);
+    }
+    if (done.ok()) done = set_length(data.value(), longer.data_bytes());
+    if (done.ok()) done = data.value().close();
+    std::string text = raw_file_json(longer);
+    if (done.ok()) done = announce(path, text);
+    if (!done.ok()) return done.error();
+    return Room{longer.map(path),
+                {.made = {""}, .changes = {SidecarReplacement{suffix, std::move(text)}}}};
+  }
+
+  Result<std::vector<std::string>> unfinished(const std::string& path) const override {
+    std::vector<std::string> lines;
+    const auto text = read_document(path);
+    if (!text) return text.error();
+    if (is_of_one_array(text.value())) return lines;
+    const auto file = parse_raw_file(text.value(), sidecar_path(path));
+    if (!file) return file.error();
+    const std::string data = data_of(file.value(), path);
+    if (file.value().renaming) {
+      lines.push_back(fmt::format("its document was not written for the last time: the data are {}",
+                                  printable(data)));
+    } else if (is_there(announced(path))) {
+      lines.push_back(
+          fmt::format("{} lies beside the document: a step that was not committed",
+                      printable(std::filesystem::path(announced(path)).filename().string())));
+    }
+    const auto length = length_of(data);
+    if (!length) return length.error();
+    const std::int64_t behind = length.value() - file.value().data_bytes();
+    if (behind > 0) {
+      lines.push_back(
+          fmt::format("{} bytes behind the last of {} steps: one that was not committed", behind,
+                      file.value().steps().value_or(0)));
+    }
+    return lines;
+  }
+
+ private:
+  static Result<RawFile> growing_file(const std::string& path) {
+    const auto text = read_document(path);
+    if (!text) return text.error();
+    Error none = invalid_argument("no array of this file grows");
+    none.file = path;
+    if (is_of_one_array(text.value())) return none;
+    auto file = parse_raw_file(text.value(), sidecar_path(path));
+    if (file && !file.value().steps()) return none;
+    return file;
+  }
+
+  // While a step is being written, the next document lies beside the one that readers see: so a
+  // killed run is seen where the step lies in a record that is there. The commit renames it.
+  static std::string announced(const std::string& path) {
+    return committed_path(sidecar_path(path)) + new_document_suffix;
+  }
+  static Status announce(const std::string& path, std::string text) {
+    auto file = File::open(announced(path),
+                           {.read = false, .write = true, .create = true, .truncate = true});
+    if (!file) return file.error();
+    const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                      static_cast<std::int64_t>(text.size())};
+    std::int64_t calls = 0;
+    Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+    return written.ok() ? file.value().close() : written;
+  }
+};
+
+}  // namespace
+
+const Format* raw_format() {
+  static const RawFormat format;
+  return &format;
+}
+
+}  // namespace weir::storage

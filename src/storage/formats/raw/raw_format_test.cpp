@@ -1,0 +1,162 @@
+// What only raw files have: their document and their places.
+#include "storage/formats/raw/raw_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "storage/formats/raw/raw_document.hpp"
+#include "storage/formats/raw_files.hpp"
+#include "storage/formats/test_description.hpp"
+#include "storage/formats/test_transfer.hpp"
+#include "storage/serial/open_any.hpp"
+#include "storage/test_folder.hpp"
+
+namespace weir::storage {
+namespace {
+
+using array::ElementKind;
+
+FileDescription everything() {
+  FileDescription file = all_it_can(raw_abilities());
+  file.groups = {{"", {{"title", "a run"}, {"origin", std::vector<double>{0.5, 1, -2}}}},
+                 {"group", {{"rank", std::vector<std::int64_t>{3}}}}};
+  file.arrays.push_back({.name = "filled",
+                         .shape = shape_of({1, 5}),
+                         .type = ElementKind::int16,
+                         .grows = true,
+                         .chunk_extents = array::Indices{1, 2},
+                         .dimension_names = {"time", "row"},
+                         .fill = {std::byte{7}, std::byte{1}}});
+  for (ArrayDescription& one : file.arrays) {
+    if (one.grows) one.shape = shape_of({1, one.shape.extent(1)});
+  }
+  return file;
+}
+
+void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST(RawFormat, ReadsItsDocumentsBack) {
+  const auto placed = place_raw_arrays(everything());
+  ASSERT_TRUE(placed.ok()) << placed.error().text();
+  const auto again = parse_raw_file(raw_file_json(placed.value()), "x.json");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again.value().arrays, placed.value().arrays);
+  EXPECT_EQ(again.value().groups, placed.value().groups);
+  EXPECT_EQ(again.value().records, placed.value().records);
+  EXPECT_FALSE(again.value().renaming);
+}
+
+TEST(RawFormat, PutsLargeArraysAtPagesAndAtTheAlignment) {
+  FileDescription file;
+  file.alignment = 10000;
+  for (const std::int64_t extent : {3, 600, 5000}) {
+    for (const bool grows : {false, true}) {
+      file.arrays.push_back({.name = (grows ? "g" : "f") + std::to_string(extent),
+                             .shape = shape_of({1, extent}),
+                             .type = ElementKind::float64,
+                             .grows = grows});
+    }
+  }
+  auto placed = place_raw_arrays(file);
+  ASSERT_TRUE(placed.ok()) << placed.error().text();
+  ASSERT_TRUE(placed.value().set_steps(3).ok());
+  const FileMap map = placed.value().map("x");
+  for (const StoredArray& one : map.arrays) {
+    const std::int64_t extent = one.map.shape.extent(1);
+    for (std::int64_t step = 0; step < one.map.shape.extent(0); ++step) {
+      const std::int64_t offset = one.map.place_of({step, 0})->offset;
+      EXPECT_EQ(offset % (extent == 3 ? 64 : 4096), 0) << one.description.name;
+      if (extent == 5000) {
+        EXPECT_EQ(offset % file.alignment, 0);
+      }
+    }
+  }
+  // A single array lies at the beginning, and its steps follow each other without gaps.
+  const auto alone = place_raw_arrays({.arrays = {{.name = "a",
+                                                   .shape = shape_of({2, 512}),
+                                                   .type = ElementKind::float64,
+                                                   .grows = true}}});
+  EXPECT_EQ(alone.value().data_bytes(), 2 * 4096);
+}
+
+TEST(RawFormat, RefusesDocumentsThatCannotBe) {
+  const auto refused = [](const std::string& from, const std::string& to) {
+    std::string text = raw_file_json(place_raw_arrays(everything()).value());
+    const auto at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    const auto parsed = parse_raw_file(text, "x.json");
+    ASSERT_FALSE(parsed.ok()) << to;
+    EXPECT_EQ(parsed.error().code, ErrorCode::corrupt);
+    EXPECT_EQ(parsed.error().text().find('\n'), std::string::npos);
+  };
+  refused("\"version\": 3", "\"version\": 4");
+  refused("\"steps\": 1", "\"steps\": 0");
+  refused("\"steps\": 1", "\"steps\": 4611686018427387904");
+  refused("\"bytes\": ", "\"bytes\": 1, \"b\": ");
+  refused("\"name\": \"filled\"", "\"name\": \"first\"");
+  refused("\"name\": \"filled\"", "\"name\": \"../first\"");
+  refused("\"grows\": true", "\"grows\": 1");
+  refused("\"offset\": 0", "\"offset\": 9223372036854775807");
+  refused("\"fill_value\": 263", "\"fill_value\": 70000");
+  refused("\"arrays\": [", "\"arrays\": [7, ");
+  std::string many = R"({"format": "weir-raw", "version": 3, "arrays": [{)";
+  for (int i = 0; i < 100000; ++i) many += "\"" + std::to_string(i) + "\": 0,";
+  EXPECT_FALSE(parse_raw_file(many + "\"a\": 0}]}", "x.json").ok());
+}
+
+TEST(RawFormat, RefusesDataThatAreTooShort) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  const auto opened = raw_format()->open(path);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
+}
+
+TEST(RawFormat, OpensRawArraysAloneAndByTheirDocument) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const RawArray array{shape_of({3, 4}), ElementKind::int32};
+  ASSERT_TRUE(create_raw_files(array, path).ok());
+  for (const std::string& name : {path, path + ".json"}) {
+    const auto opened = open_any(name);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    EXPECT_EQ(opened.value().format, "raw");
+    EXPECT_EQ(opened.value().path, path);
+    EXPECT_EQ(opened.value().map.arrays.at(0).map, extent_map_of(array, path));
+  }
+  EXPECT_FALSE(raw_format()->make_room(path, 2).ok());
+  EXPECT_TRUE(raw_format()->unfinished(path).value().empty());
+  // A file of several arrays may take its place.
+  EXPECT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  EXPECT_EQ(raw_format()->open(path).value().arrays.size(), everything().arrays.size());
+}
+
+TEST(RawFormat, ReplacesNoDocumentThatIsNotItsOwn) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  write_text(path + ".json", R"({"mine": true})");
+  EXPECT_FALSE(make_file(*raw_format(), everything(), path).ok());
+  EXPECT_EQ(std::filesystem::file_size(path + ".json"), 14U);
+}
+
+TEST(RawFormat, RefusesWhatItHasNoWordsFor) {
+  const TestFolder folder;
+  FileDescription file{.arrays = {{.name = "a", .shape = shape_of({2})}}};
+  file.arrays[0].attributes = {{"bad", std::vector<double>{1.0 / 0.0}}};
+  EXPECT_FALSE(make_file(*raw_format(), file, folder.path("a")).ok());
+  file.arrays[0].attributes = {};
+  file.arrays[0].type = array::ElementType::record(3).value();
+  EXPECT_TRUE(make_file(*raw_format(), file, folder.path("a")).ok());
+  file.arrays[0].fill = std::vector<std::byte>(3);
+  EXPECT_FALSE(make_file(*raw_format(), file, folder.path("a")).ok());
+}
+
+}  // namespace
+}  // namespace weir::storage
