@@ -312,6 +312,20 @@ TEST_P(Hdf5Codecs, EntersTheSameChunkTwice) {
   }
 }
 
+// They would be written again with each step, and not where nobody looks.
+TEST_P(Hdf5Codecs, AddsNoStepsWhereChunksHoldSeveral) {
+  ArrayDescription steps = description("steps", true);
+  steps.chunk_extents = Indices{4, 5};
+  const auto room = format().lay_out({.arrays = {steps}}, path());
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const Section row{.start = {0, 0}, .count = {1, 9}, .stride = {1, 1}};
+  write_and_commit(room.value(), 1, row, 0);
+  expect("steps", row, 0);
+  const auto refused = format().make_room(path(), 2);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("several steps"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Hdf5, Hdf5Codecs,
                          testing::Values("zstd", "shuffle,deflate,fletcher32", "blosc",
                                          "zfp:0.001,fletcher32"),

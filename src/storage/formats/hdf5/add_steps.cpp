@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -65,7 +66,14 @@ std::optional<std::string> cannot_grow_safely(hid_t dataset) {
     return "its chunks are in a tree, which a killed run could leave in pieces";
   }
   // Encoded chunks are entered in the index when they have a place, by whoever commits the step.
-  if (H5Pget_nfilters(creation.id()) > 0) return std::nullopt;
+  if (H5Pget_nfilters(creation.id()) > 0) {
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    const bool of_one_step =
+        H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data()) > 0 && chunk.front() == 1;
+    // The library puts what it writes again where it was, or where another chunk was.
+    if (!of_one_step) return "its compressed chunks hold several steps, and would be written again";
+    return std::nullopt;
+  }
   H5D_alloc_time_t allocated = H5D_ALLOC_TIME_ERROR;
   H5D_fill_time_t filled = H5D_FILL_TIME_ERROR;
   if (H5Pget_alloc_time(creation.id(), &allocated) < 0 || allocated != H5D_ALLOC_TIME_EARLY ||
