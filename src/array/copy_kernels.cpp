@@ -94,12 +94,12 @@ void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std
 
 namespace {
 
-constexpr std::uintptr_t word = sizeof(long long);
+constexpr std::uintptr_t native_word = sizeof(long long);
 
 void stream_words(const std::byte* from, std::byte* to, std::size_t size) {
-  for (std::size_t at = 0; at < size; at += word) {
+  for (std::size_t at = 0; at < size; at += native_word) {
     long long value = 0;
-    std::memcpy(&value, from + at, word);
+    std::memcpy(&value, from + at, native_word);
     _mm_stream_si64(reinterpret_cast<long long*>(to + at), value);
   }
 }
@@ -134,7 +134,7 @@ void stream_run(const std::byte* from, std::byte* to, std::size_t size) {
 
 bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t size) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
-  if ((address | size) % word != 0 || !runs_can_stream_by(level.to_stride)) return false;
+  if ((address | size) % native_word != 0 || !runs_can_stream_by(level.to_stride)) return false;
   // Lines that are written in part are what makes this slow.
   if (size >= 4 * line) return true;
   const auto stride = static_cast<std::uintptr_t>(level.to_stride);
@@ -143,7 +143,7 @@ bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t si
 }
 
 bool runs_can_stream_by(std::int64_t to_stride) {
-  return to_stride % static_cast<std::int64_t>(word) == 0;
+  return to_stride % static_cast<std::int64_t>(native_word) == 0;
 }
 
 void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
