@@ -1,0 +1,33 @@
+"""In which order files of tests are begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+LONG = (
+    "python/test_cli_bench.py",
+    "python/test_campaign_cli.py",
+    "measurement/test_madcap.py",
+    "python/test_packaging.py",
+    "measurement/test_full_mode.py",
+    "python/test_report_page.py",
+    "measurement/test_configurations.py",
+    "failure/test_lost_ranks.py",
+    "failure/test_stream.py",
+    "browser/test_report_in_browser.py",
+    "failure/test_storage_errors.py",
+    "python/test_campaign_real.py",
+    "python/test_cli_real.py",
+    "failure/test_probe.py",
+    "failure/test_refused_input.py",
+    "failure/test_array_library.py",
+)
+"""Those that take longest. With files side by side, the last should be short ones."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {TESTS / name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
