@@ -64,20 +64,26 @@ __attribute__((target("avx2"))) inline __m256i shuffled(const std::byte* from, _
   return _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)), order);
 }
 
-template <typename Word>
+// `fixed`: the size of a run where the compiler knows it, so that each is a few moves; 0: `size`.
+template <typename Word, std::size_t fixed>
 __attribute__((target("avx2"))) void swap_runs_by_vectors(const std::byte* from, std::byte* to,
                                                           const CopyLevel& level,
                                                           std::size_t size) {
+  const std::size_t bytes = fixed > 0 ? fixed : size;
   const __m256i order = _mm256_broadcastsi128_si256(shuffle_of<Word>());
   for (std::int64_t k = 0; k < level.count; ++k) {
     std::size_t at = 0;
-    for (; at + 2 * width <= size; at += 2 * width) {
+    for (; at + 2 * width <= bytes; at += 2 * width) {
       const __m256i a = shuffled(from + at, order);
       const __m256i b = shuffled(from + at + width, order);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at), a);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at + width), b);
     }
-    swap_words<Word>(from + at, to + at, size - at);
+    if (at + width <= bytes) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at), shuffled(from + at, order));
+      at += width;
+    }
+    swap_words<Word>(from + at, to + at, bytes - at);
     from += level.from_stride;
     to += level.to_stride;
   }
@@ -119,8 +125,11 @@ __attribute__((target("avx2"))) void stream_runs_by_vectors(const std::byte* fro
 template <typename Word>
 void swap_level(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
 #if defined(__x86_64__)
-  if (size >= 2 * width && has_wide_shuffles()) {
-    return swap_runs_by_vectors<Word>(from, to, level, size);
+  if (size >= width && has_wide_shuffles()) {
+    if (size == width) return swap_runs_by_vectors<Word, width>(from, to, level, size);
+    if (size == line) return swap_runs_by_vectors<Word, line>(from, to, level, size);
+    if (size == 2 * line) return swap_runs_by_vectors<Word, 2 * line>(from, to, level, size);
+    return swap_runs_by_vectors<Word, 0>(from, to, level, size);
   }
 #endif
   swap_runs_by_words<Word>(from, to, level, size);

@@ -51,8 +51,8 @@ void check_runs(std::int64_t number) {
   const Bytes source = random_bytes(random, 1 << 17);
   const Bytes before = random_bytes(random, 1 << 17);
   for (const auto target : {StridedCopy::Target::cached, StridedCopy::Target::streamed}) {
-    for (const std::int64_t bytes :
-         {1, 7, 8, 63, 64, 65, 72, 127, 128, 136, 192, 200, 255, 256, 264, 512, 1000, 1001, 2048}) {
+    for (const std::int64_t bytes : {1,   7,   8,   16,  32,  40,  63,  64,  65,   72,   127,
+                                     128, 136, 192, 200, 255, 256, 264, 512, 1000, 1001, 2048}) {
       if (bytes % number != 0) continue;
       for (const std::int64_t gap : {0, 1, 8, 64}) {
         for (const std::int64_t start : {0, 3, 8}) {
