@@ -54,9 +54,12 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
   // By the engine that was taken last; encoded chunks by one of their own.
-  void use_engine(plan::Engine engine) { engine_ = engine; }
+  void use_engine(plan::Engine engine, plan::Direction direction) {
+    engine_ = engine;
+    direction_ = direction;
+  }
   [[nodiscard]] storage::StoredFiles& files() {
-    if (decoded_files_) return *decoded_files_;
+    if (decoded(direction_)) return *decoded(direction_)->files;
     auto& files = engine_files_.at(static_cast<std::size_t>(engine_));
     if (!files) files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
     return *files;
@@ -104,16 +107,22 @@ class OpenArray final : public ArrayFile {
     }
   }
   [[nodiscard]] bool has_places() const { return static_cast<bool>(source_); }
+  // Whether requests that write have shards as chunks, so that each is one aggregator's.
+  [[nodiscard]] bool writes_by_shards() const { return by_shards_.has_value(); }
   [[nodiscard]] std::int64_t most_encoded_bytes() const {
-    return decoded_ ? decoded_->most_encoded_bytes() : 0;
+    return by_chunks_ ? by_chunks_->engine->most_encoded_bytes() : 0;
   }
   // Those that this rank wrote since the last call of this.
   [[nodiscard]] std::vector<storage::EncodedTable::Entry> take_written_chunks() {
-    if (!decoded_) return {};
-    return decoded_->take_written();
+    if (!by_chunks_) return {};
+    return by_chunks_->engine->take_written();
   }
   // After the last piece of a write, on every rank.
-  [[nodiscard]] Status end_writing() { return decoded_ ? decoded_->end() : Status(); }
+  [[nodiscard]] Status end_writing() {
+    Status shards = by_shards_ ? by_shards_->engine->end() : Status();
+    Status chunks = by_chunks_ ? by_chunks_->engine->end() : Status();
+    return shards.ok() ? chunks : shards;
+  }
   // Of an array that grows: which step requests move. Nothing: none, they are refused.
   void select_step(std::optional<std::int64_t> step) {
     step_ = step;
@@ -125,13 +134,16 @@ class OpenArray final : public ArrayFile {
   void refuse_writing(std::string why) { refusal_ = std::move(why); }
 
   // What requests move at the moment, for file domains of this alignment.
-  [[nodiscard]] Result<StepImage> image(std::int64_t alignment) {
+  [[nodiscard]] Result<StepImage> image(std::int64_t alignment, plan::Direction direction) {
     if (!decodable_.ok()) return decodable_.error();
-    if (!image_ || image_alignment_ != alignment) {
-      auto made = image_of(map_, origin_.grows ? step_ : std::nullopt, alignment);
+    if (!image_ || image_alignment_ != alignment || image_direction_ != direction) {
+      const auto& view = decoded(direction);
+      auto made =
+          image_of(view ? view->map : map_, origin_.grows ? step_ : std::nullopt, alignment);
       if (!made) return made;
       image_ = std::move(made).value();
       image_alignment_ = alignment;
+      image_direction_ = direction;
     }
     return *image_;
   }
@@ -149,7 +161,11 @@ class OpenArray final : public ArrayFile {
   template <typename Do>
   Status for_each_files(const Do& act) {
     Status first;
-    if (decoded_files_) first = act(*decoded_files_);
+    for (auto* const view : {&by_chunks_, &by_shards_}) {
+      if (!*view) continue;
+      Status done = act(*(*view)->files);
+      if (first.ok()) first = std::move(done);
+    }
     for (auto& files : engine_files_) {
       if (!files) continue;
       Status done = act(*files);
@@ -157,37 +173,60 @@ class OpenArray final : public ArrayFile {
     }
     return first;
   }
-  // Goes on with decoded chunks where they are encoded.
-  void decode() {
-    encoded_.reset();
-    decoded_.reset();
-    decoded_files_.reset();
-    decodable_ = {};
-    if (map_.encoded() == nullptr) return;
-    encoded_ = *map_.encoded();
-    encoded_files_ = map_.files;
-    auto view = storage::decoded_view(map_, origin_.path + ":" + origin_.name);
+  // Encoded chunks, decoded, as a file that there seems to be.
+  struct Decoded {
+    storage::ExtentMap map;
+    std::shared_ptr<storage::DecodedEngine> engine;
+    std::optional<storage::StoredFiles> files;
+  };
+  Result<Decoded> decoded_by(storage::EncodedBlocks blocks) const {
     auto engine = storage::DecodedEngine::create({{.name = origin_.name,
                                                    .shape = map_.shape,
                                                    .type = map_.type,
                                                    .order = map_.order,
                                                    .fill = origin_.fill},
                                                   map_},
-                                                 source_);
-    if (!view || !engine) {
-      decodable_ = view ? engine.error() : view.error();
+                                                 blocks, source_);
+    if (!engine) return engine.error();
+    Decoded decoded{engine.value()->slabs().view(origin_.path + ":" + origin_.name),
+                    std::move(engine).value(), std::nullopt};
+    decoded.files.emplace(decoded.map.files, origin_.writable,
+                          std::make_shared<storage::OpenFiles>(decoded.engine));
+    return decoded;
+  }
+  // Goes on with decoded chunks where they are encoded.
+  void decode() {
+    encoded_.reset();
+    by_chunks_.reset();
+    by_shards_.reset();
+    decodable_ = {};
+    if (map_.encoded() == nullptr) return;
+    encoded_ = *map_.encoded();
+    encoded_files_ = map_.files;
+    auto chunks = decoded_by(storage::EncodedBlocks::chunks);
+    if (!chunks) {
+      decodable_ = chunks.error();
       return;
     }
-    decoded_ = std::move(engine).value();
-    map_ = std::move(view).value();
-    decoded_files_.emplace(map_.files, origin_.writable,
-                           std::make_shared<storage::OpenFiles>(decoded_));
+    if (std::holds_alternative<storage::EncodedShards>(encoded_->places)) {
+      auto shards = decoded_by(storage::EncodedBlocks::shards);
+      const bool short_enough = shards && shards.value().engine->slabs().bytes() <=
+                                              storage::ChunkSlabs::most_shard_slab_bytes;
+      if (short_enough) by_shards_ = std::move(shards).value();
+    }
+    by_chunks_ = std::move(chunks).value();
+    map_ = by_chunks_->map;
+  }
+  // What requests in a direction move; nothing: the chunks are not encoded.
+  [[nodiscard]] std::optional<Decoded>& decoded(plan::Direction direction) {
+    return direction == plan::Direction::write && by_shards_ ? by_shards_ : by_chunks_;
   }
 
   ArrayOrigin origin_;
   storage::ExtentMap map_;
   std::shared_ptr<EngineSet> engines_;
   plan::Engine engine_ = plan::Engine::posix;
+  plan::Direction direction_ = plan::Direction::read;
   array::Shape shape_;
   std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of those that were used
   std::optional<std::int64_t> step_;
@@ -195,11 +234,12 @@ class OpenArray final : public ArrayFile {
   std::optional<storage::EncodedChunks> encoded_;
   storage::DataFiles encoded_files_ = storage::DataFiles::one("");  // where they really are
   storage::EncodedWriter::PlaceSource source_;
-  std::shared_ptr<storage::DecodedEngine> decoded_;
-  std::optional<storage::StoredFiles> decoded_files_;
+  std::optional<Decoded> by_chunks_;  // for reading; for writing, too, unless there are shards
+  std::optional<Decoded> by_shards_;
   Status decodable_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;
+  plan::Direction image_direction_ = plan::Direction::read;
   bool has_failed_ = false;
   bool closed_ = false;
 };

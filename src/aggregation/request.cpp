@@ -162,7 +162,7 @@ void CollectiveRequest::start_moving() {
     end(plan.error());
     return;
   }
-  for (const RequestedPart& one : checked_) one.file->use_engine(figures_.engine);
+  for (const RequestedPart& one : checked_) one.file->use_engine(figures_.engine, direction_);
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
                       .plan = plan.value()->plan,

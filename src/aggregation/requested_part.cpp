@@ -58,7 +58,7 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direc
   // Arrays of one file, and an array that occurs again, have the same files.
   std::map<std::string, std::int64_t> first_files;
   for (RequestedPart& one : parts) {
-    auto image = one.file->image(alignment);
+    auto image = one.file->image(alignment, direction);
     if (!image) {
       Error error = image.error();
       error.file = one.file->path();
@@ -92,17 +92,18 @@ topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
   return targets;
 }
 
-// An encoded chunk is written by one aggregator alone, one of all ranks or of the only node; shards
-// by one that has them all.
+// An encoded chunk, or a shard of them, is written by one aggregator alone, one of all ranks or of
+// the only node; shards too long for that by one that has them all.
 Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner,
                                                           const plan::Request& request,
                                                           plan::Overrides overrides,
                                                           const std::vector<RequestedPart>& parts) {
-  bool in_shards = false;
+  bool in_long_shards = false;
   for (const RequestedPart& one : parts) {
     if (one.file->encoded() == nullptr) continue;
     const auto& places = one.file->encoded()->places;
-    in_shards = in_shards || std::holds_alternative<storage::EncodedShards>(places);
+    in_long_shards = in_long_shards || (std::holds_alternative<storage::EncodedShards>(places) &&
+                                        !one.file->writes_by_shards());
     if (!one.file->has_chunk_table() || one.file->has_places()) continue;
     Error error = invalid_argument(
         fmt::format("array \"{}\": encoded chunks in one file get their places in a step: they are "
@@ -112,7 +113,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
     error.file = one.file->path();
     return error;
   }
-  if (in_shards) overrides.aggregators_per_node = 1;
+  if (in_long_shards) overrides.aggregators_per_node = 1;
   const bool wants_all = overrides.strategy == plan::Strategy::two_phase ||
                          overrides.strategy == plan::Strategy::server_directed;
   if (!wants_all) overrides.strategy = plan::Strategy::node_aggregation;
@@ -127,12 +128,13 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
   if (!planned) return planned;
   const bool alone =
       writers(*planned.value(), 1) == 1 &&
-      (!in_shards || writers(*planned.value(), planned.value()->plan->aggregators()) == 1);
+      (!in_long_shards || writers(*planned.value(), planned.value()->plan->aggregators()) == 1);
   if (alone) return planned;
   Error error = invalid_argument(
-      in_shards ? "encoded shards are written by one aggregator: give one node's"
-                : "encoded chunks are written by aggregators that gather from all ranks, and I/O "
-                  "groups keep these apart: give one group");
+      in_long_shards
+          ? "encoded shards of such long rows are written by one aggregator: give one node's"
+          : "encoded chunks are written by aggregators that gather from all ranks, and I/O "
+            "groups keep these apart: give one group");
   error.code = ErrorCode::unsupported;
   error.file = parts.front().file->path();
   return error;

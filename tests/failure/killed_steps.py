@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import random
 import shutil
@@ -31,7 +32,10 @@ import weir
 from weir.check import check
 
 WRITER = BUILD / "tests" / "failure" / "killed_writer"
-SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "cdf2": "nc", "cdf1": "nc", "zarr": "zarr", "raw": "raw"}
+SUFFIXES = {
+    "hdf5": "h5", "cdf5": "nc", "cdf2": "nc", "cdf1": "nc", "zarr": "zarr", "raw": "raw",
+    "hdf5-encoded": "h5", "zarr-encoded": "zarr",
+}  # fmt: skip
 START_SECONDS = 60
 ENDING_SECONDS = 30
 LONGEST_RUN_SECONDS = 0.3
@@ -121,7 +125,10 @@ def read_by_weir(path: Path) -> int:
 
 def read_by_others(path: Path, file_format: str) -> str | None:
     """Reads the file by its format's own library; the name of that, None where there is none."""
-    name = {"hdf5": "h5py", "zarr": "zarr"}.get(file_format, "netCDF4")
+    if file_format == "raw":
+        check_others({name: raw_steps(path, name) for name in SHAPES})
+        return "numpy"
+    name = {"hdf5": "h5py", "zarr": "zarr"}.get(file_format.partition("-")[0], "netCDF4")
     try:
         library = importlib.import_module(name)
     except ImportError:
@@ -137,6 +144,19 @@ def read_by_others(path: Path, file_format: str) -> str | None:
             file.set_auto_mask(False)
             check_others({one: file[one][...] for one in SHAPES})
     return name
+
+
+def raw_steps(path: Path, name: str) -> np.ndarray[Any, Any]:
+    """The array by the document alone, as docs/raw-format.md has it."""
+    document = json.loads(Path(f"{path}.json").read_text())
+    records = document["records"]
+    (one,) = (array for array in document["arrays"] if array["name"] == name)
+    assert records["steps"] == 1
+    data = path if path.exists() else Path(f"{path}.incomplete")
+    dtype = np.dtype(one["type"])
+    strides = (records["bytes"], *np.empty(one["shape"][1:], dtype).strides)
+    begin = records["offset"] + one["offset"]
+    return np.ndarray(one["shape"], dtype, np.memmap(data, mode="r"), begin, strides)
 
 
 def check_others(arrays: dict[str, np.ndarray[Any, Any]]) -> None:
@@ -174,6 +194,8 @@ def kill_runs(
         committed = found
         if committed > STEPS_OF_A_FILE:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+            for beside in (".json", ".json.new"):
+                Path(f"{path}{beside}").unlink(missing_ok=True)
             committed = 0
     return counts
 

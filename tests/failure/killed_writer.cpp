@@ -3,8 +3,9 @@
 //
 //     killed_writer PATH FORMAT LOG
 //
-// The log gets a line for each rank's process, "rank RANK PID", and one for each step that a rank
-// was told to have ended, "ended STEPS". A file that is there is opened to add steps.
+// FORMAT is hdf5, zarr and so on, or hdf5-encoded, zarr-encoded: with compressed chunks. The log
+// gets a line for each rank's process, "rank RANK PID", and one for each step that a rank was told
+// to have ended, "ended STEPS". A file that is there is opened to add steps.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -52,7 +53,9 @@ void append_line(const std::string& log, std::string line) {
   ::close(file);
 }
 
-void add_steps(const std::string& path, const std::string& format, const std::string& log) {
+void add_steps(const std::string& path, const std::string& kind, const std::string& log) {
+  const std::string format = kind.substr(0, kind.find('-'));
+  const bool encoded = format != kind;
   const Extents plane = {24, 30};
   const Extents small = {7, 5};
   const Extents line = {16};
@@ -63,14 +66,25 @@ void add_steps(const std::string& path, const std::string& format, const std::st
   weir_file_options as{};
   as.format = format.c_str();
   as.durability = "none";  // a crash of the program alone is what happens here
-  weir_define_options stepped{};
-  stepped.steps = 1;
+  const Extents plane_chunks = {12, 10};
+  const Extents plane_shards = {24, 20};
+  const Extents small_chunks = {4, 5};
+  weir_define_options planar{};
+  planar.steps = 1;
+  weir_define_options stepped = planar;
+  if (encoded) {
+    planar.codec = stepped.codec =
+        format == "hdf5" ? "shuffle,deflate:1,fletcher32" : "gzip:1,crc32c";
+    planar.chunks = plane_chunks.data();
+    stepped.chunks = small_chunks.data();
+    if (format == "zarr") planar.shards = plane_shards.data();
+  }
   const bool there = std::filesystem::exists(path);
   weir_file_open_options adding{};
   adding.durability = "none";
   MPI_Barrier(MPI_COMM_WORLD);
   auto file = there ? session.open_file(path, adding) : session.create_file(path, as);
-  auto density = there ? file.array("density") : file.define<double>("density", plane, stepped);
+  auto density = there ? file.array("density") : file.define<double>("density", plane, planar);
   auto count = there ? file.array("count") : file.define<std::int32_t>("count", small, stepped);
   auto mesh = there ? file.array("mesh") : file.define<double>("mesh", line);
   for (std::int64_t step = there ? file.steps() : 0;; ++step) {

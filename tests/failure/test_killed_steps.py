@@ -8,7 +8,7 @@ import pytest
 from killed_steps import kill_runs
 
 
-@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr-encoded", "raw"])
 def test_no_step_is_lost(file_format: str, tmp_path: Path) -> None:
     counts = kill_runs(tmp_path, file_format, 2, seed=3)
     assert counts["one rank killed"] + counts["all ranks killed"] == 2

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "common/checked.hpp"
+#include "array/copy.hpp"
 
 namespace weir::storage {
 namespace {
@@ -26,15 +26,15 @@ Status make_room(std::unique_ptr<std::byte[]>& bytes, std::int64_t count) {
   return error;
 }
 
-// Calls piece(chunk, from, data, bytes) for what a range has of each chunk.
+// Calls piece(slab, from, data, bytes) for what a range has of each slab.
 template <typename Piece>
-Status for_each_chunk(const FileRange& range, std::int64_t chunk_bytes, const Piece& piece) {
+Status for_each_slab(const FileRange& range, std::int64_t slab_bytes, const Piece& piece) {
   std::int64_t offset = range.offset;
   for (const Slice& slice : range.slices) {
     for (std::int64_t done = 0; done < slice.bytes;) {
-      const std::int64_t from = offset % chunk_bytes;
-      const std::int64_t bytes = std::min(slice.bytes - done, chunk_bytes - from);
-      Status status = piece(offset / chunk_bytes, from, slice.data + done, bytes);
+      const std::int64_t from = offset % slab_bytes;
+      const std::int64_t bytes = std::min(slice.bytes - done, slab_bytes - from);
+      Status status = piece(offset / slab_bytes, from, slice.data + done, bytes);
       if (!status.ok()) return status;
       done += bytes;
       offset += bytes;
@@ -45,24 +45,13 @@ Status for_each_chunk(const FileRange& range, std::int64_t chunk_bytes, const Pi
 
 }  // namespace
 
-Result<ExtentMap> decoded_view(const ExtentMap& map, const std::string& path) {
-  const EncodedChunks& chunks = *map.encoded();
-  const auto slot = bytes_of(chunks.stored_extents, map.type);
-  if (!slot || !checked_multiply(*slot, std::max<std::int64_t>(1, chunks.grid.chunks()))) {
-    return invalid_argument("its chunks do not fit into 63 bits");
-  }
-  ExtentMap view{.shape = map.shape,
-                 .type = map.type,
-                 .order = map.order,
-                 .files = DataFiles::one(path),
-                 .extents = {}};
-  view.extents = ChunkExtents{chunks.grid, chunks.stored_extents, SlotsInTurn{1, 0, *slot}};
-  return view;
-}
-
 Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(StoredArray array,
+                                                             EncodedBlocks blocks,
                                                              EncodedWriter::PlaceSource source) {
-  std::unique_ptr<DecodedEngine> engine(new DecodedEngine(std::move(array), std::move(source)));
+  auto slabs = ChunkSlabs::create(array.map, blocks);
+  if (!slabs) return slabs.error();
+  std::unique_ptr<DecodedEngine> engine(
+      new DecodedEngine(std::move(array), std::move(slabs).value(), std::move(source)));
   if (Status begun = engine->begin(); !begun.ok()) return begun.error();
   return engine;
 }
@@ -77,8 +66,7 @@ Status DecodedEngine::begin() {
   if (!encoded) return encoded.error();
   encoded_.emplace(std::move(encoded).value());
   writer_ = std::make_unique<EncodedWriter>(array_.map, writing_, false, source_);
-  chunk_bytes_ = encoded_->chunk_bytes();
-  chunk_ = -1;
+  slab_ = -1;
   written_.clear();
   return {};
 }
@@ -108,56 +96,105 @@ Result<std::unique_ptr<EngineFile>> DecodedEngine::open(const std::string& path,
   return error;
 }
 
-std::int64_t DecodedEngine::bytes_written() const {
-  std::int64_t bytes = 0;
-  for (const auto& [from, to] : written_) bytes += to - from;
-  return bytes;
+// Ranges that touch or overlap become one; most follow each other.
+void DecodedEngine::add_written(std::int64_t from, std::int64_t to) {
+  if (!written_.empty() && from <= written_.back().second && from >= written_.back().first) {
+    written_.back().second = std::max(written_.back().second, to);
+    return;
+  }
+  if (!written_.empty() && from < written_.back().first) {
+    std::erase_if(written_, [&](const auto& one) {
+      if (one.second < from || one.first > to) return false;
+      from = std::min(from, one.first);
+      to = std::max(to, one.second);
+      return true;
+    });
+  }
+  const auto behind =
+      std::upper_bound(written_.begin(), written_.end(), std::pair(from, to),
+                       [](const auto& one, const auto& other) { return one.first < other.first; });
+  written_.insert(behind, {from, to});
 }
 
-Status DecodedEngine::write_piece(std::int64_t chunk, std::int64_t from,
+Status DecodedEngine::write_piece(std::int64_t slab, std::int64_t from,
                                   std::span<const std::byte> bytes) {
-  if (chunk != chunk_ || written_.empty()) {
+  if (slab != slab_ || written_.empty()) {
     if (Status flushed = flush(); !flushed.ok()) return flushed;
-    if (Status room = make_room(elements_, chunk_bytes_); !room.ok()) return room;
-    chunk_ = chunk;
+    if (Status room = make_room(elements_, slabs_.bytes()); !room.ok()) return room;
+    slab_ = slab;
   }
   std::memcpy(elements_.get() + from, bytes.data(), bytes.size());
-  std::int64_t to = from + static_cast<std::int64_t>(bytes.size());
-  // Ranges that touch or overlap become one.
-  std::erase_if(written_, [&](const auto& one) {
-    if (one.second < from || one.first > to) return false;
-    from = std::min(from, one.first);
-    to = std::max(to, one.second);
-    return true;
-  });
-  written_.emplace_back(from, to);
-  return bytes_written() == chunk_bytes_ ? flush() : Status();
+  add_written(from, from + static_cast<std::int64_t>(bytes.size()));
+  const bool whole = written_.front() == std::pair(std::int64_t{0}, slabs_.bytes());
+  return whole ? flush() : Status();
 }
 
 Status DecodedEngine::flush() {
   if (written_.empty()) return {};
-  const auto size = static_cast<std::size_t>(chunk_bytes_);
-  const std::int64_t chunk = chunk_;
-  std::span<std::byte> elements(elements_.get(), size);
-  if (bytes_written() < chunk_bytes_) {
-    if (Status room = make_room(before_, chunk_bytes_); !room.ok()) return room;
-    // Parts of it may have been written before, into files that replaced others since.
-    const auto parts = written_;
+  const std::int64_t slab = std::exchange(slab_, -1);
+  std::vector<array::Box> boxes;
+  for (const auto& [from, to] : std::exchange(written_, {})) {
+    for (const array::Box& box : slabs_.boxes(from, to)) boxes.push_back(box);
+  }
+  struct Written {
+    ChunkSlabs::Member member;
+    bool whole = false;
+  };
+  std::vector<Written> chunks;
+  bool in_part = false;
+  for (const ChunkSlabs::Member& member : slabs_.members(slab)) {
+    std::int64_t elements = 0;
+    for (const array::Box& box : boxes) {
+      elements += array::intersect(box, member.inside).elements();
+    }
+    if (elements == 0) continue;
+    chunks.push_back({member, elements == member.inside.elements()});
+    in_part = in_part || !chunks.back().whole;
+  }
+  if (in_part) {
+    // The rest may have been written before, into files that replaced others since.
     Status fresh = writer_->finish();
     if (fresh.ok()) fresh = begin();
     if (!fresh.ok()) return fresh;
-    const std::span<std::byte> before(before_.get(), size);
-    bool there = false;
-    if (Status read = encoded_->read(chunk, before, there); !read.ok()) return read;
-    if (!there) encoded_->fill(before);
-    for (const auto& [from, to] : parts) {
-      std::memcpy(before.data() + from, elements.data() + from,
-                  static_cast<std::size_t>(to - from));
-    }
-    elements = before;
   }
-  chunk_ = -1;
-  written_.clear();
+  for (const Written& one : chunks) {
+    Status put = one.whole ? put_whole(one.member) : put_in_part(one.member, boxes);
+    if (!put.ok()) return put;
+  }
+  return {};
+}
+
+// A chunk of which the slab holds all that there is.
+Status DecodedEngine::put_whole(const ChunkSlabs::Member& member) {
+  const bool is_slab = slabs_.layout() == slabs_.chunk_layout();
+  const bool clipped = member.clipped(slabs_.chunk_layout().extents());
+  if (is_slab && !clipped) return put(member.chunk, slab_memory());
+  if (Status room = make_room(chunk_memory_, encoded_->chunk_bytes()); !room.ok()) return room;
+  if (clipped) encoded_->fill(chunk_memory());
+  array::copy_box(member.inside.extent, elements_.get(), slabs_.layout(), member.inside.lower,
+                  chunk_memory_.get(), slabs_.chunk_layout(), array::Indices(member.origin.size()));
+  return put(member.chunk, chunk_memory());
+}
+
+// The other elements of the chunk are as the file has them.
+Status DecodedEngine::put_in_part(const ChunkSlabs::Member& member,
+                                  std::span<const array::Box> boxes) {
+  if (Status room = make_room(chunk_memory_, encoded_->chunk_bytes()); !room.ok()) return room;
+  bool there = false;
+  if (Status read = encoded_->read(member.chunk, chunk_memory(), there); !read.ok()) return read;
+  if (!there) encoded_->fill(chunk_memory());
+  for (const array::Box& box : boxes) {
+    const array::Box part = array::intersect(box, member.inside);
+    if (part.empty()) continue;
+    array::Indices in_chunk = part.lower;
+    for (int d = 0; d < in_chunk.size(); ++d) in_chunk[d] -= member.origin[d];
+    array::copy_box(part.extent, elements_.get(), slabs_.layout(), part.lower, chunk_memory_.get(),
+                    slabs_.chunk_layout(), in_chunk);
+  }
+  return put(member.chunk, chunk_memory());
+}
+
+Status DecodedEngine::put(std::int64_t chunk, std::span<std::byte> elements) {
   const auto encoded = encoded_->encode(elements);
   if (!encoded) return encoded.error();
   ++traffic_.calls;
@@ -165,18 +202,29 @@ Status DecodedEngine::flush() {
   return writer_->put(chunk, encoded.value());
 }
 
-Status DecodedEngine::read_chunk(std::int64_t chunk) {
-  if (chunk == chunk_ && written_.empty()) return {};
+Status DecodedEngine::read_slab(std::int64_t slab) {
+  if (slab == slab_ && written_.empty()) return {};
   if (Status flushed = flush(); !flushed.ok()) return flushed;
-  if (Status room = make_room(elements_, chunk_bytes_); !room.ok()) return room;
-  const std::span<std::byte> elements(elements_.get(), static_cast<std::size_t>(chunk_bytes_));
-  chunk_ = -1;
-  bool there = false;
-  if (Status read = encoded_->read(chunk, elements, there); !read.ok()) return read;
-  if (!there) encoded_->fill(elements);
-  ++traffic_.calls;
-  traffic_.read += there ? chunk_bytes_ : 0;
-  chunk_ = chunk;
+  if (Status room = make_room(elements_, slabs_.bytes()); !room.ok()) return room;
+  const bool is_slab = slabs_.layout() == slabs_.chunk_layout();
+  if (Status room = is_slab ? Status() : make_room(chunk_memory_, encoded_->chunk_bytes());
+      !room.ok()) {
+    return room;
+  }
+  slab_ = -1;
+  for (const ChunkSlabs::Member& member : slabs_.members(slab)) {
+    const std::span<std::byte> elements = is_slab ? slab_memory() : chunk_memory();
+    bool there = false;
+    if (Status read = encoded_->read(member.chunk, elements, there); !read.ok()) return read;
+    if (!there) encoded_->fill(elements);
+    ++traffic_.calls;
+    traffic_.read += there ? encoded_->chunk_bytes() : 0;
+    if (is_slab) continue;
+    array::copy_box(member.inside.extent, elements.data(), slabs_.chunk_layout(),
+                    array::Indices(member.origin.size()), elements_.get(), slabs_.layout(),
+                    member.inside.lower);
+  }
+  slab_ = slab;
   return {};
 }
 
@@ -185,10 +233,10 @@ Status DecodedEngine::write(std::span<const FileRange> ranges, FileTraffic& traf
   Status status;
   for (const FileRange& range : ranges) {
     if (!status.ok()) break;
-    status = for_each_chunk(
-        range, chunk_bytes_,
-        [&](std::int64_t chunk, std::int64_t from, std::byte* data, std::int64_t bytes) {
-          return write_piece(chunk, from, {data, static_cast<std::size_t>(bytes)});
+    status = for_each_slab(
+        range, slabs_.bytes(),
+        [&](std::int64_t slab, std::int64_t from, std::byte* data, std::int64_t bytes) {
+          return write_piece(slab, from, {data, static_cast<std::size_t>(bytes)});
         });
   }
   traffic.calls += traffic_.calls;
@@ -201,10 +249,10 @@ Status DecodedEngine::read(std::span<const FileRange> ranges, FileTraffic& traff
   Status status;
   for (const FileRange& range : ranges) {
     if (!status.ok()) break;
-    status = for_each_chunk(
-        range, chunk_bytes_,
-        [&](std::int64_t chunk, std::int64_t from, std::byte* data, std::int64_t bytes) -> Status {
-          if (Status read = read_chunk(chunk); !read.ok()) return read;
+    status = for_each_slab(
+        range, slabs_.bytes(),
+        [&](std::int64_t slab, std::int64_t from, std::byte* data, std::int64_t bytes) -> Status {
+          if (Status read = read_slab(slab); !read.ok()) return read;
           std::memcpy(data, elements_.get() + from, static_cast<std::size_t>(bytes));
           return {};
         });
@@ -220,6 +268,10 @@ Status DecodedEngine::end() {
   Status status = flush();
   if (status.ok()) status = writer_->finish();
   Status begun = begin();
+  if (slabs_.layout() != slabs_.chunk_layout()) {  // long, and not needed before the next request
+    elements_.reset();
+    chunk_memory_.reset();
+  }
   return status.ok() ? begun : status;
 }
 

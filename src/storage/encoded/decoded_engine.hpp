@@ -1,12 +1,12 @@
 // An array in encoded chunks as if it were a file of plain ones, so that whoever moves pieces of
 // chunked files moves those of encoded ones too.
 //
-//     write   pieces ─► chunk in memory ─(whole, or another one begins, or end)─► encode ─► file
-//     read    pieces ◄─ chunk in memory ◄─ decode ◄─ file
+//     write   pieces ─► slab in memory ─(whole, or another one begins, or end)─► encode ─► file
+//     read    pieces ◄─ slab in memory ◄─ decode ◄─ file
 //
-// The file that there seems to be has chunk c of the stored extents in slot c, little-endian.
-// Pieces of a chunk come one after the other; one chunk at a time is in memory. A chunk of which
-// not all was written when the next one begins is decoded, changed and encoded again.
+// The file that there seems to be is ChunkSlabs::view(). Pieces of a slab come one after the other;
+// one slab at a time is in memory. A chunk of which not all was written when the next slab begins
+// is decoded, changed and encoded again.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/encoded/chunk_slabs.hpp"
 #include "storage/encoded/encoded_array.hpp"
 #include "storage/encoded/encoded_writer.hpp"
 #include "storage/engines/engine.hpp"
@@ -24,15 +25,11 @@
 
 namespace weir::storage {
 
-// The map of the file that there seems to be, of that path. Of another array nothing else may have
-// the path. The map is encoded.
-[[nodiscard]] Result<ExtentMap> decoded_view(const ExtentMap& map, const std::string& path);
-
 class DecodedEngine final : public Engine {
  public:
   // Fails as EncodedArray::create() does. `source`: where chunks go whose places are a table
   // (EncodedWriter); without it these are only read.
-  static Result<std::unique_ptr<DecodedEngine>> create(StoredArray array,
+  static Result<std::unique_ptr<DecodedEngine>> create(StoredArray array, EncodedBlocks blocks,
                                                        EncodedWriter::PlaceSource source = {});
 
   [[nodiscard]] std::string_view name() const override { return "decoded"; }
@@ -43,6 +40,7 @@ class DecodedEngine final : public Engine {
   Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override;
   Status sync(std::span<EngineFile* const> files) override;
 
+  [[nodiscard]] const ChunkSlabs& slabs() const { return slabs_; }
   // No chunk takes more.
   [[nodiscard]] std::int64_t most_encoded_bytes() const { return encoded_->most_encoded_bytes(); }
 
@@ -53,28 +51,38 @@ class DecodedEngine final : public Engine {
   [[nodiscard]] std::vector<EncodedTable::Entry> take_written();
 
  private:
-  DecodedEngine(StoredArray array, EncodedWriter::PlaceSource source)
-      : array_(std::move(array)), source_(std::move(source)) {}
+  DecodedEngine(StoredArray array, ChunkSlabs slabs, EncodedWriter::PlaceSource source)
+      : array_(std::move(array)), slabs_(std::move(slabs)), source_(std::move(source)) {}
   Status begin();
   void keep_written();
-  Status write_piece(std::int64_t chunk, std::int64_t from, std::span<const std::byte> bytes);
+  void add_written(std::int64_t from, std::int64_t to);
+  Status write_piece(std::int64_t slab, std::int64_t from, std::span<const std::byte> bytes);
   Status flush();
-  Status read_chunk(std::int64_t chunk);
-  [[nodiscard]] std::int64_t bytes_written() const;
+  Status put_whole(const ChunkSlabs::Member& member);
+  Status put_in_part(const ChunkSlabs::Member& member, std::span<const array::Box> boxes);
+  Status put(std::int64_t chunk, std::span<std::byte> elements);
+  Status read_slab(std::int64_t slab);
+  [[nodiscard]] std::span<std::byte> slab_memory() const {
+    return {elements_.get(), static_cast<std::size_t>(slabs_.bytes())};
+  }
+  [[nodiscard]] std::span<std::byte> chunk_memory() const {
+    return {chunk_memory_.get(), static_cast<std::size_t>(encoded_->chunk_bytes())};
+  }
 
   StoredArray array_;
+  ChunkSlabs slabs_;
   EncodedWriter::PlaceSource source_;
   std::vector<EncodedTable::Entry> entered_;
   std::unique_ptr<DataFileCache> reading_;
   DataFileCache writing_{DataFileCache::Use::writing};
   std::optional<EncodedArray> encoded_;
   std::unique_ptr<EncodedWriter> writer_;
-  std::int64_t chunk_bytes_ = 0;
-  // The chunk in memory: decoded for reading, or being written with what of it was.
+  // The slab in memory: decoded for reading, or being written with what of it was.
   std::unique_ptr<std::byte[]> elements_;
-  std::unique_ptr<std::byte[]> before_;  // what the file holds of a chunk that is written in part
-  std::int64_t chunk_ = -1;
-  std::vector<std::pair<std::int64_t, std::int64_t>> written_;  // from, to; empty: for reading
+  std::unique_ptr<std::byte[]> chunk_memory_;  // one chunk, where slabs have several
+  std::int64_t slab_ = -1;
+  // From, to; ascending and apart; empty: for reading.
+  std::vector<std::pair<std::int64_t, std::int64_t>> written_;
   FileTraffic traffic_;
 };
 
