@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <array>
@@ -273,8 +274,28 @@ Error FailureGuard::describe_signal(int signal) const {
   return error;
 }
 
+void FailureGuard::start_removal() {
+  const std::lock_guard lock(files_mutex_);
+  if (files_.job_folders.empty() || node_rank_ != 0) return;
+  std::string program = "rm";
+  std::string options = "-rf";
+  std::string end_of_options = "--";
+  std::vector<char*> arguments{program.data(), options.data(), end_of_options.data()};
+  for (std::string& folder : files_.job_folders) arguments.push_back(folder.data());
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes{};
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t process = 0;
+  // Where there is no such program, what remove_test_files() reaches in its second is removed.
+  static_cast<void>(posix_spawnp(&process, "rm", nullptr, &attributes, arguments.data(), environ));
+  posix_spawnattr_destroy(&attributes);
+}
+
 void FailureGuard::end_process(const std::string& status, const Error& error, int exit_status) {
+  ending_ = true;
   record(status, error, host_);
+  start_removal();
   if (Status removed = remove_test_files(); !removed) {
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }

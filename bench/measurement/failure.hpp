@@ -67,6 +67,8 @@ class FailureGuard {
   // `operation` must be a string literal, `file` must live until left().
   void entering(const char* operation, const std::string* file, std::int64_t offset);
   void left();
+  // True once the process is about to end: what goes on making files must make no more.
+  [[nodiscard]] bool ending() const { return ending_.load(std::memory_order_relaxed); }
 
   // Records the failure (see above) and prints its line. Call on one rank.
   void record(const std::string& status, const Error& error, const std::string& host);
@@ -78,6 +80,9 @@ class FailureGuard {
   void mark_unfinished(nlohmann::ordered_json failure) const;
   // Gives the process that claimed the failure time to finish its record, then looks after it.
   void finish_record_of_first() const;
+  // Starts a process of its own that removes the job's folders: a launcher gives its ranks a second
+  // to end, and there may be a million files.
+  void start_removal();
   [[noreturn]] void end_process(const std::string& status, const Error& error, int exit_status);
   [[nodiscard]] Error describe_signal(int signal) const;
   [[nodiscard]] bool has_lost_rank(int* lost) const;
@@ -94,6 +99,7 @@ class FailureGuard {
   std::mutex files_mutex_;
   TestFiles files_;
 
+  std::atomic<bool> ending_{false};
   std::atomic<std::int64_t> entered_ns_{0};  // 0: in no operation
   std::atomic<const char*> operation_{nullptr};
   std::atomic<const std::string*> file_{nullptr};
