@@ -10,6 +10,7 @@
 #include "workloads/array.hpp"
 #include "workloads/calibrate.hpp"
 #include "workloads/madbench.hpp"
+#include "workloads/metadata.hpp"
 #include "workloads/probe.hpp"
 #include "workloads/stream.hpp"
 
@@ -30,6 +31,9 @@ constexpr Workload workloads[] = {
      weir::bench::run_stream},
     {"array", "arrays and sections of them, by Weir, MPI-IO, HDF5, PnetCDF and plain rows",
      weir::bench::run_array},
+    {"metadata",
+     "mdtest's phases and what they lack: what creating, finding and removing files costs",
+     weir::bench::run_metadata},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",

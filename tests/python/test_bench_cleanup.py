@@ -46,6 +46,18 @@ def test_the_folder_of_test_files_may_be_named_alone(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_trees_of_the_workload_metadata_go_with_all_they_hold(tmp_path: Path) -> None:
+    outside = made(tmp_path / "precious" / "file")
+    folder = tmp_path / "weir-1"
+    made(folder / "weir-tree.3" / "d.1" / "file.0.0")
+    made(folder / "weir-trees" / "file")
+    (folder / "weir-tree.3" / "link").symlink_to(outside.parent)
+    (folder / "weir-tree.4").symlink_to(outside.parent)
+    assert remove_test_files(listed(tmp_path, folder)) == [folder / "weir-tree.3"]
+    assert outside.exists()
+    assert (folder / "weir-trees" / "file").exists()
+
+
 def test_files_in_a_listed_folder_of_another_name_stay(tmp_path: Path) -> None:
     file = made(tmp_path / "home" / "thesis.tex")
     assert remove_test_files(listed(tmp_path, tmp_path / "home", file)) == []

@@ -8,6 +8,7 @@ was made, tells which files to remove.
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from weir.results.seal import mark_unfinished_as_failed
 
 FILES_LIST = "files.json"
 OWN_PREFIX = "weir-"
+TREE_PREFIX = "weir-tree"
 
 
 def finish_broken_job(output: Path, cause: str) -> tuple[list[Path], list[Path]]:
@@ -34,7 +36,8 @@ def remove_test_files(list_file: Path) -> list[Path]:
     The list is ``{"directory": PATH}`` or ``[PATH, ...]``, with absolute paths.
 
     Only regular files are touched whose own name, or whose folder's name, begins with ``weir-``: a
-    damaged list must not remove anything else. Folders of that name go when they are empty then.
+    damaged list must not remove anything else. Folders of that name go when they are empty then;
+    those called ``weir-tree`` in them, of the workload metadata, with all that they hold.
     Without a list nothing is removed.
     """
     if not list_file.is_file():
@@ -47,6 +50,9 @@ def remove_test_files(list_file: Path) -> list[Path]:
         for file in sorted(path.iterdir()) if inside else [path]:
             if (_is_own(file) or _is_own(file.parent)) and _is_regular(file):
                 _remove(file)
+                removed.append(file)
+            elif inside and _is_tree(file):
+                shutil.rmtree(file)
                 removed.append(file)
     for folder in sorted(folders):
         if _is_own(folder) and folder.is_dir() and not any(folder.iterdir()):
@@ -70,6 +76,12 @@ def _listed(list_file: Path) -> list[Path]:
 
 def _is_own(path: Path) -> bool:
     return path.name.startswith(OWN_PREFIX)
+
+
+def _is_tree(path: Path) -> bool:
+    name = path.name
+    called = name == TREE_PREFIX or name.startswith(TREE_PREFIX + ".")
+    return called and path.is_dir() and not path.is_symlink()
 
 
 def _is_regular(path: Path) -> bool:

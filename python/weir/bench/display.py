@@ -15,7 +15,7 @@ from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.results.calibration import Calibration
 from weir.results.platform import Platform
-from weir.results.quantities import range_text, rate_text, seconds_text, size_text
+from weir.results.quantities import range_text, rate_text, seconds_text, significant, size_text
 from weir.results.schema import Expectation, ExpectedRate, Run, Stage, VerdictWord
 
 COLOURS: dict[VerdictWord, str] = {
@@ -173,6 +173,11 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             table.add_row(escape(run.label), "", "", "", "", f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
+        elif run.metadata:
+            for result in run.metadata:
+                headline = next(one for one in result.rates if one.headline)
+                per_second = f"{significant(headline.median_per_second)}/s"
+                table.add_row(escape(run.label), result.action, per_second, "", "", "")
         elif not run.rates:
             table.add_row(escape(run.label), "", "", "", "", "complete, no rate was measured")
         for rate in run.verdict.rates if run.verdict else []:

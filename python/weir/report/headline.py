@@ -109,12 +109,16 @@ def facts(source: Source) -> Markup:
     run = source.run
     warmups = len(run.repetitions) - len(measured(run))
     moved = sum(phase.bytes_total for phase in run.plan.phases)
+    operations = sum(planned.operations for planned in run.plan.metadata)
     parts = [
         element("span", run.workload),
         element("span", plural(run.plan.ranks, "rank")),
         element("span", plural(len(run.nodes), "node")) if run.nodes else None,
         element("span", plural(run.plan.files, "file")),
-        element("span", size(moved), " moved per repetition"),
+        element("span", size(moved), " moved per repetition") if run.plan.phases else None,
+        element("span", plural(operations, "operation"), " per repetition")
+        if run.plan.metadata
+        else None,
         element(
             "span",
             plural(len(measured(run)), "measured repetition"),

@@ -17,7 +17,7 @@ PhaseName = tuple[str, str]
 
 def render(run: Run) -> Markup | None:
     """One row per node; of very many nodes the slowest."""
-    if not run.nodes:
+    if not any(node.phases for node in run.nodes):
         return None
     names = list(dict.fromkeys((p.function, p.direction) for n in run.nodes for p in n.phases))
     slowest = slowest_nodes(run.nodes, names) if len(run.nodes) > 1 else {}

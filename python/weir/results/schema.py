@@ -24,6 +24,14 @@ of each rank's own rate. ``foreground``: bytes over the slowest rank's time bloc
 EAAR of Borrill et al., section 5.
 """
 
+OperationMetric = Literal["barrier", "slowest_rank", "sum_of_ranks"]
+"""How a rate of operations over many ranks is formed, for the workload metadata.
+
+``barrier``: operations over the longest time of a rank from the first barrier to the end of the
+last, as mdtest has it. ``slowest_rank``: the same without the last barrier. ``sum_of_ranks``: the
+sum of each rank's own rate.
+"""
+
 CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]
 VerdictWord = Literal["as expected", "below", "above", "no expectation"]
 
@@ -74,6 +82,13 @@ class PlannedPhase(Record):
     )
 
 
+class PlannedAction(Record):
+    """What one phase of the workload metadata will do."""
+
+    action: str
+    operations: Count = Field(description="over all ranks, one repetition")
+
+
 class PlannedTarget(Record):
     """The share of one directory, where the files lie in several."""
 
@@ -94,6 +109,9 @@ class Plan(Record):
     phases: list[PlannedPhase]
     targets: list[PlannedTarget] = Field(
         default_factory=list, description="empty where all files lie in one directory"
+    )
+    metadata: list[PlannedAction] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
     )
 
 
@@ -214,6 +232,21 @@ class FunctionTimes(Record):
     )
 
 
+class ActionPhase(Record):
+    """One action of the workload metadata in one repetition. Rates are operations per second."""
+
+    action: str
+    operations: Count
+    barrier_per_second: NonNegative
+    slowest_rank_per_second: NonNegative
+    sum_of_ranks_per_second: NonNegative
+    elapsed_seconds: Spread = Field(
+        description="from the first barrier to before the last, less what is not measured"
+    )
+    busy_seconds: Spread = Field(description="in the operations")
+    barrier_wait_seconds: Spread = Field(description="at the last barrier")
+
+
 class Repetition(Record):
     """One execution of the configuration. Warm-ups are kept, and left out of every rate."""
 
@@ -225,6 +258,9 @@ class Repetition(Record):
     order: int = Field(description="place in the randomised order of the whole job, from 0")
     phases: list[Phase]
     functions: list[FunctionTimes]
+    metadata: list[ActionPhase] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
+    )
 
 
 class Rate(Record):
@@ -267,11 +303,9 @@ class EffectiveRate(Record):
     nbin_multiple_bytes_per_second: float | None
 
 
-class Histogram(Record):
-    """Latencies of one phase over all ranks and measured repetitions, merged exactly."""
+class Latencies(Record):
+    """Latencies over all ranks and measured repetitions, merged exactly."""
 
-    function: str
-    direction: Direction
     count: Count
     min_ns: Count
     p50_ns: Count
@@ -283,6 +317,50 @@ class Histogram(Record):
     buckets: list[tuple[int, int, int]] = Field(
         description="(lower bound ns, upper bound ns exclusive, count), empty ones left out"
     )
+
+
+class Histogram(Latencies):
+    """Latencies of one phase."""
+
+    function: str
+    direction: Direction
+
+
+class OperationRate(Record):
+    """One rate of an action over the measured repetitions (warm-ups left out)."""
+
+    metric: OperationMetric
+    headline: bool
+    values_per_second: list[NonNegative]
+    median_per_second: NonNegative
+    low_per_second: NonNegative = Field(description="confidence interval of the median, lower end")
+    high_per_second: NonNegative
+    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
+    converged: bool = Field(description="95 % interval within the asked fraction of the median")
+
+
+class NodeActions(Record):
+    """One action on one node; the time is of its slowest rank."""
+
+    host: str
+    operations: Count
+    busy_seconds_max: NonNegative
+    median_per_second: NonNegative = Field(
+        description="operations over the time in them of the node's slowest rank"
+    )
+
+
+class ActionResult(Record):
+    """One action of the workload metadata over the measured repetitions."""
+
+    action: str
+    item: Literal["file", "directory", "entry"] = Field(
+        description="what an operation is done to; entry: of a directory that is read, whose "
+        "latencies are those of whole directories"
+    )
+    rates: list[OperationRate]
+    latencies: Latencies
+    nodes: list[NodeActions]
 
 
 class NodePhase(Record):
@@ -332,6 +410,9 @@ class Verification(Record):
     seed: str = Field(description="64-bit seed of the payload in hexadecimal")
     compressible_percent: int
     bytes_verified: Count
+    items_verified: Count | None = Field(
+        default=None, description="files and directories looked at, by the workload metadata"
+    )
     errors: list[PayloadError]
 
 
@@ -490,6 +571,9 @@ class Run(Record):
     )
     peaks: list[PeakShare] = Field(
         default_factory=list, description="of the workload array with --peak; empty otherwise"
+    )
+    metadata: list[ActionResult] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
     )
     histograms: list[Histogram]
     nodes: list[Node]

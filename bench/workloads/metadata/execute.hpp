@@ -1,0 +1,98 @@
+// One repetition of one configuration: every measured action a phase, with what it needs around it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/histogram.hpp"
+#include "measurement/job.hpp"
+#include "workloads/metadata/item_calls.hpp"
+#include "workloads/metadata/parameters.hpp"
+
+namespace weir::bench::metadata {
+
+// What one phase cost this rank.
+struct ActionRecord {
+  Action action = Action::create;
+  std::int64_t operations = 0;
+  std::int64_t elapsed_ns = 0;  // from leaving the first barrier to reaching the last, less pauses
+  std::int64_t wait_ns = 0;     // at the last
+  std::int64_t busy_ns = 0;     // in the operations
+  LatencyHistogram latencies;
+};
+
+struct RepetitionRecord {
+  std::vector<ActionRecord> phases;
+  std::int64_t items_verified = 0;
+};
+
+// A directory held open; closes it.
+class OpenDirectory {
+ public:
+  OpenDirectory() = default;
+  OpenDirectory(const OpenDirectory&) = delete;
+  OpenDirectory& operator=(const OpenDirectory&) = delete;
+  ~OpenDirectory();
+  Status open(const std::string& path);
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+class Executor {
+ public:
+  // `root`: the folder that the trees lie in, which exists. `seed`: of sizes, content and order.
+  Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
+           std::string root, std::uint64_t seed);
+
+  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
+  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where. Leaves nothing in
+  // `root` unless it is to be kept.
+  Result<RepetitionRecord> run(const Variant& variant);
+
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+
+ private:
+  struct Phase;
+
+  Status meet(Status mine, std::int64_t* wait_ns = nullptr);
+  // Measured or not: makes and checks the change of state.
+  Status carry_out(Action action, ActionRecord* record);
+  Status perform(Phase& phase);
+  Status on_tree(Phase& phase);
+  Status on_items(Phase& phase);
+  Status on_batches(Phase& phase);
+  Status on_listings(Phase& phase);
+  template <typename Call>
+  Status each_item(Phase& phase, Call&& call);
+  Status list_directory(Phase& phase, const std::string& path);
+  Status sync_phase();
+  [[nodiscard]] std::int64_t owner() const;
+  [[nodiscard]] Place place_of(const Phase& phase, const PathWriter& path) const;
+
+  const Job& job_;
+  FailureGuard& guard_;
+  const CoreSettings& core_;
+  const Options& options_;
+  NameRules names_;
+  std::uint64_t seed_;
+  std::int64_t shift_ = 0;
+  ItemCalls calls_;
+
+  // Of the repetition that runs.
+  const Variant* variant_ = nullptr;
+  std::unique_ptr<PathWriter> path_;
+  std::unique_ptr<PathWriter> second_path_;  // where an item goes to
+  TreeState state_;
+  std::int64_t step_ = 0;  // measured phases so far
+  std::int64_t items_verified_ = 0;
+  int failed_rank_ = none_failed;
+};
+
+}  // namespace weir::bench::metadata

@@ -1,0 +1,114 @@
+#include "workloads/metadata/mdtest_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "workloads/metadata/parameters.hpp"
+#include "workloads/metadata/table.hpp"
+
+namespace weir::bench::metadata {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words translated(Words words) {
+  words.insert(words.begin(), "--mdtest-compat");
+  auto result = translate_mdtest(words);
+  EXPECT_TRUE(result) << (result ? "" : result.error().message);
+  return result ? result.value() : Words{};
+}
+
+bool has(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string refusal(Words words) {
+  words.insert(words.begin(), "--mdtest-compat");
+  const auto result = translate_mdtest(words);
+  return result ? "" : result.error().message;
+}
+
+TEST(MdtestOptions, WithoutTheFlagNothingIsTouched) {
+  const Words words{"-n", "5", "--items", "3"};
+  EXPECT_EQ(translate_mdtest(words).value(), words);
+}
+
+TEST(MdtestOptions, ValuesAttachedOrApartAndBundledLetters) {
+  const Words words = translated({"-n", "100", "-z=2", "-b10", "-LuR42", "-i", "3", "-w", "3901"});
+  for (const char* word : {"--items=100", "--depth=2", "--branching=10", "--leaf-only",
+                           "--sharing=per-rank", "--order=random", "--seed=42", "--repetitions=3",
+                           "--max-repetitions=3", "--warmups=0", "--bytes=3901"}) {
+    EXPECT_TRUE(has(words, word)) << word;
+  }
+}
+
+TEST(MdtestOptions, WithoutPhasesAllAreDoneAndNothingIsKept) {
+  const Words words = translated({"-n", "1"});
+  EXPECT_TRUE(has(words,
+                  "--actions=tree-create,mkdir,directory-stat,rmdir,create,stat,read,unlink,"
+                  "tree-remove"));
+  EXPECT_FALSE(has(words, "--keep"));
+  EXPECT_FALSE(has(words, "--existing"));
+}
+
+TEST(MdtestOptions, PhasesOneByOneKeepAndFind) {
+  const Words create = translated({"-C", "-F", "-n", "1"});
+  EXPECT_TRUE(has(create, "--actions=tree-create,create"));
+  EXPECT_TRUE(has(create, "--keep"));
+  const Words stat = translated({"-T", "-D", "-n", "1"});
+  EXPECT_TRUE(has(stat, "--actions=directory-stat"));
+  EXPECT_TRUE(has(stat, "--keep") && has(stat, "--existing"));
+  const Words remove = translated({"-r", "-F", "-n", "1"});
+  EXPECT_TRUE(has(remove, "--actions=unlink,tree-remove"));
+  EXPECT_TRUE(has(remove, "--existing") && !has(remove, "--keep"));
+}
+
+TEST(MdtestOptions, WhatTheyBecomeIsUnderstood) {
+  const auto resolved = resolve_settings("", "", declarations(),
+                                         translated({"-n", "10", "-F", "-u", "-e", "4k", "-N", "2",
+                                                     "-Y", "-y", "-P", "--prefix", "x"}),
+                                         [](const std::string&) { return std::nullopt; });
+  ASSERT_TRUE(resolved) << resolved.error().message;
+  const auto options = options_of(resolved.value().settings);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options.value().read_bytes, 4096);
+  EXPECT_TRUE(options.value().mdtest_rates && options.value().mdtest_times);
+  EXPECT_TRUE(options.value().shift_given && options.value().sync_phases);
+  EXPECT_FALSE(options.value().directories);
+  EXPECT_EQ(options.value().prefix, "x");
+}
+
+TEST(MdtestOptions, WhatIsNotDoneIsRefusedByName) {
+  EXPECT_NE(refusal({"-W", "300"}).find("-W is not done"), std::string::npos);
+  EXPECT_NE(refusal({"-a", "HDFS"}).find("-a HDFS"), std::string::npos);
+  EXPECT_NE(refusal({"-d", "/a@/b"}).find("-d"), std::string::npos);
+  EXPECT_NE(refusal({"-j"}).find("no option -j"), std::string::npos);
+  EXPECT_NE(refusal({"-n"}).find("-n needs a value"), std::string::npos);
+  EXPECT_NE(refusal({"100"}).find("'100'"), std::string::npos);
+}
+
+TEST(MdtestTable, HasItsLinesAndFigures) {
+  const std::vector<TableRow> rows{{.action = Action::create,
+                                    .operations = 10,
+                                    .barrier_rates = {100, 300},
+                                    .barrier_seconds = {0.1, 0.05},
+                                    .slowest_rank_rates = {110, 310}}};
+  const std::string text = mdtest_table(
+      {.ranks = 2, .items = 10, .files = true, .directories = false}, rows, true, true);
+  EXPECT_NE(text.find("SUMMARY rate: (of 2 iterations)\n"
+                      "   Operation                      Max            Min           Mean        "
+                      "Std Dev\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("   File creation     :        300.000        100.000        200.000        "
+                      "100.000\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("SUMMARY time:"), std::string::npos);
+  EXPECT_NE(text.find("   Tree removal      :          0.000"), std::string::npos);
+  EXPECT_EQ(text.find("Directory creation"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir::bench::metadata

@@ -1,0 +1,272 @@
+#include "workloads/metadata/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "workloads/metadata/visit_order.hpp"
+
+namespace weir::bench::metadata {
+namespace {
+
+constexpr std::int64_t default_items = 1000;
+constexpr std::int64_t most_depth = 64;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t longest_allowed = 255;
+constexpr double exponential_limit = 16;  // times the mean
+
+Error refuse(const std::string& rule) { return invalid_argument("metadata: " + rule); }
+
+// What mdtest measures, on which kinds.
+constexpr Action mdtest_actions[] = {Action::tree_create, Action::mkdir,  Action::directory_stat,
+                                     Action::rmdir,       Action::create, Action::stat,
+                                     Action::read,        Action::unlink, Action::tree_remove};
+
+bool is_of_kind(Action action, const std::string& kind) {
+  const Subject subject = facts_of(action).subject;
+  if (kind == "files") return subject != Subject::directory;
+  if (kind == "directories") return subject == Subject::directory || subject == Subject::tree;
+  return true;
+}
+
+Status read_actions(const Settings& settings, Options* options) {
+  const std::string& text = settings.text("actions");
+  const std::string& kind = settings.text("kind");
+  std::set<Action> chosen;
+  std::stringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "mdtest") {
+      for (const Action action : mdtest_actions) {
+        if (is_of_kind(action, kind)) chosen.insert(action);
+      }
+    } else if (name == "all") {
+      for (const ActionFacts& facts : all_actions()) {
+        if (is_of_kind(facts.action, kind)) chosen.insert(facts.action);
+      }
+    } else if (const auto action = action_named(name)) {
+      chosen.insert(*action);
+      options->named.push_back(*action);
+    } else {
+      return refuse(fmt::format("--actions: there is no '{}'; --help lists them", name));
+    }
+  }
+  if (chosen.empty()) return refuse("--actions names nothing");
+  // The order of the enumeration is that of the phases.
+  options->actions.assign(chosen.begin(), chosen.end());
+  return {};
+}
+
+bool can_be(Action action, const TreeShape& shape) {
+  if (action == Action::rename_across) {
+    return shape.sharing != Sharing::one_file && shape.holders() > 1;
+  }
+  if (shape.sharing != Sharing::one_file) return true;
+  if (facts_of(action).subject == Subject::directory) return false;
+  return action != Action::rename && action != Action::link && action != Action::symlink &&
+         action != Action::readlink;
+}
+
+Result<std::int64_t> bounded(const Settings& settings, const char* name, std::int64_t least,
+                             std::int64_t most) {
+  if (!settings.has(name)) return std::int64_t{0};
+  const std::int64_t value = settings.integer(name);
+  if (value >= least && value <= most) return value;
+  return refuse(
+      fmt::format("--{} must lie between {} and {}; given: {}", name, least, most, value));
+}
+
+Result<TreeShape> shape_of(const Settings& settings, std::int64_t ranks) {
+  TreeShape shape;
+  shape.ranks = ranks;
+  shape.leaf_only = settings.flag("leaf-only");
+  constexpr std::int64_t most = 1'000'000'000'000;
+  struct Bound {
+    const char* name;
+    std::int64_t least;
+    std::int64_t most;
+    std::int64_t* value;
+  } bounds[] = {{"branching", 1, 1'000'000, &shape.branching},
+                {"depth", 0, most_depth, &shape.depth},
+                {"items", 1, most, &shape.items_per_rank},
+                {"total", 1, most, &shape.total},
+                {"items-per-directory", 1, most, &shape.items_per_directory}};
+  for (const Bound& bound : bounds) {
+    const auto value = bounded(settings, bound.name, bound.least, bound.most);
+    if (!value) return value.error();
+    *bound.value = value.value();
+  }
+  if (shape.items_per_rank > 0 && shape.total > 0) {
+    return refuse("--items and --total: give one of them, for weak or for strong scaling");
+  }
+  if (shape.items_per_rank == 0 && shape.total == 0 && shape.items_per_directory == 0) {
+    shape.items_per_rank = default_items;
+  }
+  return shape;
+}
+
+std::string size_text(const TreeShape& shape) {
+  std::string text = shape.total > 0 ? fmt::format("{} items in all", shape.total)
+                                     : fmt::format("{} items a rank", shape.items_per_rank);
+  if (shape.depth > 0) text += fmt::format(", depth {} of {}", shape.depth, shape.branching);
+  return text;
+}
+
+}  // namespace
+
+const char* name_of(Api api) { return api == Api::posix ? "POSIX" : "AT"; }
+
+const char* name_of(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::per_rank:
+      return "per-rank";
+    case Sharing::one_file:
+      return "one-file";
+    case Sharing::shared:
+      break;
+  }
+  return "shared";
+}
+
+std::int64_t Options::size_of(std::uint64_t seed, std::int64_t rank, std::int64_t item) const {
+  if (size_rule == SizeRule::constant || bytes == 0) return bytes;
+  const std::uint64_t word =
+      mixed(mixed(seed, static_cast<std::uint64_t>(rank)), static_cast<std::uint64_t>(item));
+  const double share = static_cast<double>(word >> 11U) * 0x1p-53;  // 0 ≤ share < 1
+  const auto mean = static_cast<double>(bytes);
+  if (size_rule == SizeRule::uniform) return static_cast<std::int64_t>(share * (2 * mean + 1));
+  const double drawn = -mean * std::log1p(-share);
+  return std::min(static_cast<std::int64_t>(drawn), largest_size());
+}
+
+std::int64_t Options::largest_size() const {
+  switch (size_rule) {
+    case SizeRule::uniform:
+      return 2 * bytes;
+    case SizeRule::exponential:
+      return static_cast<std::int64_t>(exponential_limit) * bytes;
+    case SizeRule::constant:
+      break;
+  }
+  return bytes;
+}
+
+Result<Options> options_of(const Settings& settings) {
+  Options options;
+  if (Status status = read_actions(settings, &options); !status) return status.error();
+  options.shift_given =
+      settings.values().find("rank-shift")->second.origin != SettingOrigin::default_value;
+  options.random_order = settings.text("order") == "random";
+  options.one_creator = settings.flag("one-creator");
+  const auto bytes = bounded(settings, "bytes", 0, most_bytes);
+  if (!bytes) return bytes.error();
+  options.bytes = bytes.value();
+  const std::string& rule = settings.text("sizes");
+  options.size_rule = rule == "uniform"       ? SizeRule::uniform
+                      : rule == "exponential" ? SizeRule::exponential
+                                              : SizeRule::constant;
+  if (settings.has("read-bytes")) options.read_bytes = settings.integer("read-bytes");
+  options.truncate_to = settings.integer("truncate-to");
+  options.delay_seconds = settings.real("delay");
+  options.sync_phases = settings.flag("sync-phases");
+  options.keep = settings.flag("keep");
+  options.existing = settings.flag("existing");
+  options.files = settings.text("kind") != "directories";
+  options.directories = settings.text("kind") != "files";
+  if (settings.has("prefix")) options.prefix = settings.text("prefix");
+  if (options.prefix.find('/') != std::string::npos || options.prefix.starts_with("d.") ||
+      options.prefix.find('\0') != std::string::npos) {
+    return refuse(
+        "--prefix must hold no '/' and not begin with 'd.', as the tree's directories do");
+  }
+  const auto length = bounded(settings, "name-length", 1, longest_allowed);
+  if (!length) return length.error();
+  options.name_length = length.value();
+  const std::string& table = settings.text("mdtest-table");
+  options.mdtest_rates = table == "rates" || table == "both";
+  options.mdtest_times = table == "times" || table == "both";
+  return options;
+}
+
+Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t ranks) {
+  const auto shape = shape_of(settings, ranks);
+  if (!shape) return shape.error();
+  std::vector<Variant> variants;
+  std::set<std::string> slugs;
+  for (const std::string& api : settings.list("api")) {
+    for (const std::string& sharing : settings.list("sharing")) {
+      Variant variant;
+      variant.api = api == "AT" ? Api::relative : Api::posix;
+      TreeShape own = shape.value();
+      own.sharing = sharing == "per-rank"   ? Sharing::per_rank
+                    : sharing == "one-file" ? Sharing::one_file
+                                            : Sharing::shared;
+      auto checked = checked_shape(own);
+      if (!checked) return checked.error();
+      variant.shape = checked.value();
+      variant.label = fmt::format("{} {} {}", api, sharing, size_text(variant.shape));
+      variant.slug = fmt::format("{}-{}", api == "AT" ? "at" : "posix", sharing);
+      if (!slugs.insert(variant.slug).second) {
+        return refuse(fmt::format("the configuration '{}' is asked for twice", variant.label));
+      }
+      variants.push_back(std::move(variant));
+    }
+  }
+  return variants;
+}
+
+std::vector<Action> actions_on(const Options& options, const TreeShape& shape) {
+  std::vector<Action> possible;
+  for (const Action action : options.actions) {
+    if (can_be(action, shape)) possible.push_back(action);
+  }
+  return possible;
+}
+
+Status check_combination(const Options& options, const CoreSettings& core,
+                         const std::vector<Variant>& variants) {
+  if (core.direct || core.drop_cache || core.compressible_percent != 0 ||
+      core.memory_hog_bytes != 0 || core.memory_hog_fraction != 0) {
+    return refuse(
+        "--direct, --drop-cache, --compressible and --memory-hog are of data; leave them out");
+  }
+  const bool once = core.repetitions.warmups == 0 && core.repetitions.maximum == 1;
+  if ((options.keep || options.existing) && (!once || variants.size() > 1)) {
+    return refuse(
+        "--keep and --existing take one configuration and one repetition: --warmups 0 "
+        "--repetitions 1 --max-repetitions 1");
+  }
+  if (options.existing && options.size_rule != SizeRule::constant && !core.seed_given) {
+    return refuse("--existing with drawn --sizes needs the --seed of the run that kept the files");
+  }
+  for (const Variant& variant : variants) {
+    const TreeShape& shape = variant.shape;
+    const NameRules rules{.prefix = options.prefix};
+    const std::int64_t longest = longest_name(rules, shape);
+    const std::int64_t allowed = options.name_length > 0 ? options.name_length : longest_allowed;
+    if (longest > allowed) {
+      return refuse(fmt::format(
+          "names of up to {} bytes are needed, {} are allowed; shorten --prefix or raise "
+          "--name-length (at most {})",
+          longest, allowed, longest_allowed));
+    }
+    if (shape.sharing == Sharing::one_file && options.size_rule != SizeRule::constant) {
+      return refuse("one file for all has one size: leave --sizes out");
+    }
+    for (const Action action : options.named) {
+      if (can_be(action, shape)) continue;
+      return refuse(fmt::format("{} cannot be done with --sharing {} in a tree of {} {}",
+                                facts_of(action).name, name_of(shape.sharing), shape.holders(),
+                                shape.holders() == 1 ? "directory" : "directories"));
+    }
+    if (actions_on(options, shape).empty()) {
+      return refuse(fmt::format("--sharing {} leaves nothing to measure", name_of(shape.sharing)));
+    }
+  }
+  return {};
+}
+
+}  // namespace weir::bench::metadata

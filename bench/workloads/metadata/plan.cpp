@@ -1,0 +1,69 @@
+#include "workloads/metadata/plan.hpp"
+
+#include <algorithm>
+
+#include "measurement/histogram.hpp"
+
+namespace weir::bench::metadata {
+namespace {
+
+constexpr std::int64_t transfer_bytes = std::int64_t{1} << 20U;  // of the two buffers of a rank
+constexpr std::int64_t path_bytes = std::int64_t{16} << 10U;     // of what is written of paths
+
+}  // namespace
+
+std::int64_t operations_of(Action action, const TreeShape& shape, const TreeState& before) {
+  const std::int64_t tree_directories = shape.trees() * shape.directories();
+  if (facts_of(action).subject == Subject::tree) return tree_directories;
+  if (facts_of(action).subject == Subject::listing) {
+    const std::int64_t items = shape.sharing == Sharing::one_file ? 1 : shape.all_items();
+    return (before.directories ? 2 : 1) * items + tree_directories - shape.trees();
+  }
+  if (shape.sharing == Sharing::one_file && action == Action::unlink) return 1;
+  return shape.all_items();
+}
+
+std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options) {
+  const auto histogram = static_cast<std::int64_t>(sizeof(LatencyHistogram));
+  const auto actions = static_cast<std::int64_t>(actions_on(options, variant.shape).size());
+  // A repetition's records and those of all repetitions.
+  return 2 * std::min(options.largest_size(), transfer_bytes) + path_bytes +
+         2 * histogram * actions;
+}
+
+std::int64_t disk_bytes(const Variant& variant, const Options& options) {
+  if (!options.files) return 0;
+  const std::int64_t files =
+      variant.shape.sharing == Sharing::one_file ? 1 : variant.shape.all_items();
+  return files * options.bytes;
+}
+
+nlohmann::ordered_json plan_json(const Variant& variant, const Options& options) {
+  const TreeShape& shape = variant.shape;
+  const std::int64_t memory = memory_bytes_per_rank(variant, options);
+  const auto actions = actions_on(options, shape);
+  const bool any_files = std::any_of(actions.begin(), actions.end(), [](Action action) {
+    const Subject subject = facts_of(action).subject;
+    return subject == Subject::file || subject == Subject::listing;
+  });
+  nlohmann::ordered_json plan;
+  plan["ranks"] = shape.ranks;
+  plan["files"] = !any_files ? 0 : shape.sharing == Sharing::one_file ? 1 : shape.all_items();
+  plan["memory_bytes_per_rank"] = memory;
+  plan["memory_bytes_total"] = memory * shape.ranks;
+  plan["disk_bytes_total"] = disk_bytes(variant, options);
+  plan["phases"] = nlohmann::ordered_json::array();
+  plan["metadata"] = nlohmann::ordered_json::array();
+  TreeState state{.tree = options.existing,
+                  .directories = options.existing && options.directories,
+                  .files = options.existing && options.files};
+  for (const Action action : actions) {
+    for (const Action first : preparation_for(action, state)) state = after(first, state);
+    plan["metadata"].push_back(
+        {{"action", facts_of(action).name}, {"operations", operations_of(action, shape, state)}});
+    state = after(action, state);
+  }
+  return plan;
+}
+
+}  // namespace weir::bench::metadata

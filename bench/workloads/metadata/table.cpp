@@ -1,0 +1,96 @@
+#include "workloads/metadata/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "measurement/repetition.hpp"
+
+namespace weir::bench::metadata {
+namespace {
+
+struct MdtestName {
+  Action action;
+  const char* name;
+  bool of_files;
+  bool of_directories;
+};
+// In mdtest's order.
+constexpr MdtestName mdtest_names[] = {
+    {Action::mkdir, "Directory creation", false, true},
+    {Action::directory_stat, "Directory stat", false, true},
+    {Action::rmdir, "Directory removal", false, true},
+    {Action::create, "File creation", true, false},
+    {Action::stat, "File stat", true, false},
+    {Action::read, "File read", true, false},
+    {Action::unlink, "File removal", true, false},
+    {Action::tree_create, "Tree creation", true, true},
+    {Action::tree_remove, "Tree removal", true, true},
+};
+
+std::string mdtest_line(const char* name, const std::vector<double>& values) {
+  double high = 0;
+  double low = 0;
+  double mean = 0;
+  double deviation = 0;
+  if (!values.empty()) {
+    high = *std::max_element(values.begin(), values.end());
+    low = *std::min_element(values.begin(), values.end());
+    const auto count = static_cast<double>(values.size());
+    mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    for (const double value : values) deviation += (value - mean) * (value - mean);
+    deviation = std::sqrt(deviation / count);
+  }
+  return fmt::format("   {:<18}: {:14.3f} {:14.3f} {:14.3f} {:14.3f}\n", name, high, low, mean,
+                     deviation);
+}
+
+std::string mdtest_part(const MdtestHead& head, const std::vector<TableRow>& rows, bool times) {
+  const std::size_t iterations = rows.empty() ? 0 : rows.front().barrier_rates.size();
+  std::string text =
+      fmt::format("SUMMARY {}: (of {} iterations)\n", times ? "time" : "rate", iterations);
+  text += "   Operation                      Max            Min           Mean        Std Dev\n";
+  text += "   ---------                      ---            ---           ----        -------\n";
+  for (const MdtestName& name : mdtest_names) {
+    if (!(name.of_files && head.files) && !(name.of_directories && head.directories)) continue;
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const TableRow& one) { return one.action == name.action; });
+    const std::vector<double> none;
+    text += mdtest_line(name.name, row == rows.end() ? none
+                                   : times           ? row->barrier_seconds
+                                                     : row->barrier_rates);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string weir_table(const std::string& label, const std::vector<TableRow>& rows) {
+  std::string text = fmt::format("{}\n{:<20}{:>12}{:>14}{:>26}{:>16}\n", label, "action",
+                                 "operations", "per second", "95 % of the median", "with barrier");
+  for (const TableRow& row : rows) {
+    if (row.slowest_rank_rates.empty()) continue;
+    const MedianInterval own = median_interval(row.slowest_rank_rates);
+    const MedianInterval barrier = median_interval(row.barrier_rates);
+    text += fmt::format("{:<20}{:>12}{:>14.1f}{:>26}{:>16.1f}\n", facts_of(row.action).name,
+                        row.operations, own.median,
+                        fmt::format("{:.1f} to {:.1f}", own.low, own.high), barrier.median);
+  }
+  return text;
+}
+
+std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& rows, bool rates,
+                         bool times) {
+  std::string text = fmt::format("-- started at {} --\n\n", head.began);
+  text += fmt::format("weir-bench metadata was launched with {} total task(s) on {} node(s)\n",
+                      head.ranks, head.nodes);
+  text += fmt::format("Command line used: {}\nPath: {}\n\n{} tasks, {} files/directories\n\n",
+                      head.command, head.path, head.ranks, head.items);
+  if (rates) text += mdtest_part(head, rows, false) + "\n";
+  if (times) text += mdtest_part(head, rows, true) + "\n";
+  return text + fmt::format("-- finished at {} --\n", head.finished);
+}
+
+}  // namespace weir::bench::metadata

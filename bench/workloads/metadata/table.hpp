@@ -1,0 +1,41 @@
+// What is printed at the end of a run: Weir's table, or mdtest's. On rank 0.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measurement/histogram.hpp"
+#include "workloads/metadata/action.hpp"
+
+namespace weir::bench::metadata {
+
+// One action's counted repetitions, over all ranks.
+struct TableRow {
+  Action action = Action::create;
+  std::int64_t operations = 0;             // of one repetition
+  std::vector<double> barrier_rates = {};  // operations per second, by repetition
+  std::vector<double> barrier_seconds = {};
+  std::vector<double> slowest_rank_rates = {};
+};
+
+// The table of one configuration.
+[[nodiscard]] std::string weir_table(const std::string& label, const std::vector<TableRow>& rows);
+
+// What mdtest says of a job besides its figures.
+struct MdtestHead {
+  std::string began = {};  // as mdtest writes times
+  std::string finished = {};
+  std::string path = {};
+  std::string command = {};
+  int ranks = 1;
+  int nodes = 1;
+  std::int64_t items = 0;  // files, or directories, of all ranks
+  bool files = true;
+  bool directories = true;
+};
+// mdtest's SUMMARY: largest, smallest, mean and deviation over the iterations, of rates or of
+// seconds or of both. Rates are mdtest's: over the time between the barriers.
+[[nodiscard]] std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& rows,
+                                       bool rates, bool times);
+
+}  // namespace weir::bench::metadata

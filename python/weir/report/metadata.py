@@ -1,0 +1,123 @@
+"""What each action of the workload metadata reached: rates, latencies, and the slowest rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from weir.report.chart import table
+from weir.report.markup import Child, Markup, element, join
+from weir.report.quantities import count, nanoseconds, percent_text, significant
+from weir.report.sources import Source, measured
+from weir.results.schema import ActionResult, OperationMetric, OperationRate, Run, Spread
+
+UNEVEN = 1.25
+"""From here on the slowest rank's time over the mean of all is said."""
+
+EXPLANATION = (
+    "Operations per second: over the time of the slowest rank, with the 95 % interval of the "
+    "median; and with the closing barrier, as mdtest has it. In short phases that barrier takes "
+    "longer than the operations."
+)
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """The rank whose time in a phase is furthest above the mean, of all measured repetitions."""
+
+    rank: int
+    host: str
+    over_mean: float
+
+
+def straggler_of(run: Run, action: str) -> Straggler | None:
+    """Nothing where the ranks' times are even, or there is one rank."""
+    spreads = [
+        phase.elapsed_seconds
+        for repetition in measured(run)
+        for phase in repetition.metadata
+        if phase.action == action and phase.elapsed_seconds.mean > 0
+    ]
+    if not spreads or run.plan.ranks == 1:
+        return None
+    over = median(_excess(spread) for spread in spreads)
+    if over < UNEVEN:
+        return None
+    worst = max(spreads, key=_excess)
+    return Straggler(worst.max_rank, worst.max_host, over)
+
+
+def _excess(spread: Spread) -> float:
+    return spread.max / spread.mean
+
+
+def rate_of(result: ActionResult, metric: OperationMetric) -> OperationRate | None:
+    return next((rate for rate in result.rates if rate.metric == metric), None)
+
+
+def render(source: Source) -> Markup | None:
+    """One row per action; nothing for other workloads."""
+    run = source.run
+    if not run.metadata:
+        return None
+    head = [
+        "Action",
+        "operations",
+        "per second",
+        "interval",
+        "with barrier",
+        "p50",
+        "p99",
+        "p99.9",
+        "longest",
+        "slowest rank",
+    ]
+    rows = [_row(run, result) for result in run.metadata]
+    said = EXPLANATION
+    if any(result.item == "entry" for result in run.metadata):
+        said += (
+            " An operation of readdir is an entry that was found, its latency that of a directory."
+        )
+    caption = "Rates and latencies of each action"
+    return join(element("p", said, class_="note"), table(head, rows, caption=caption))
+
+
+def _row(run: Run, result: ActionResult) -> list[Child]:
+    own = rate_of(result, "slowest_rank")
+    barrier = rate_of(result, "barrier")
+    latencies = result.latencies
+    straggler = straggler_of(run, result.action)
+    planned = {action.action: action.operations for action in run.plan.metadata}
+    return [
+        result.action,
+        count(planned.get(result.action, 0)),
+        _per_second(own),
+        _interval(own),
+        _per_second(barrier),
+        nanoseconds(latencies.p50_ns),
+        nanoseconds(latencies.p99_ns),
+        nanoseconds(latencies.p999_ns),
+        nanoseconds(latencies.max_ns),
+        _straggler(straggler),
+    ]
+
+
+def _per_second(rate: OperationRate | None) -> Child:
+    if rate is None:
+        return None
+    exact = f"{rate.median_per_second!r} per second"
+    text = significant(rate.median_per_second)
+    return element("data", text, value=repr(rate.median_per_second), title=exact)
+
+
+def _interval(rate: OperationRate | None) -> Child:
+    if rate is None:
+        return None
+    return f"{significant(rate.low_per_second)} to {significant(rate.high_per_second)}"
+
+
+def _straggler(straggler: Straggler | None) -> Child:
+    if straggler is None:
+        return "even"
+    more = percent_text(straggler.over_mean - 1)
+    return join(f"{more} over the mean, rank {straggler.rank} on ", element("bdi", straggler.host))

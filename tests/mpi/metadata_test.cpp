@@ -1,0 +1,312 @@
+// Every action on every shape of tree, shared or not, through both interfaces: the run checks
+// itself after every phase. Here, what it leaves is counted as `find` would, and what must fail is
+// made to.
+//
+//   metadata_test DIRECTORY      under an MPI launcher
+//
+// Exit status 0 when all agree.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/job.hpp"
+#include "workloads/metadata/execute.hpp"
+#include "workloads/metadata/parameters.hpp"
+#include "workloads/metadata/plan.hpp"
+
+namespace weir::bench::metadata {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr double deadline_seconds = 60;
+constexpr std::uint64_t seed = 11;
+constexpr std::int64_t items = 7;
+
+class Test {
+ public:
+  Test(const Job& job, FailureGuard& guard, std::string root)
+      : job_(job), guard_(guard), root_(std::move(root)) {
+    core_.deadline_seconds = deadline_seconds;
+    core_.durability = storage::Durability::none;
+    core_.rank_shift = 1;
+    for (const ActionFacts& facts : all_actions()) options_.actions.push_back(facts.action);
+    options_.shift_given = true;
+    options_.bytes = 500;
+    options_.truncate_to = 70;
+  }
+
+  void expect(bool holds, const std::string& what) {
+    if (holds) return;
+    ++failures_;
+    fmt::print(stderr, "WRONG on rank {}: {}\n", job_.rank, what);
+  }
+
+  [[nodiscard]] Variant variant(TreeShape shape, Api api = Api::posix) {
+    shape.ranks = job_.size;
+    if (shape.total == 0) shape.items_per_rank = items;
+    const auto checked = checked_shape(shape);
+    expect(checked.ok(), "the shape is refused");
+    return {.api = api, .shape = checked.value(), .label = "", .slug = ""};
+  }
+
+  Result<RepetitionRecord> run(const Variant& variant, const Options& options) {
+    Executor executor(job_, guard_, core_, options, root_, seed);
+    auto record = executor.run(variant);
+    MPI_Barrier(job_.world);
+    return record;
+  }
+
+  // Everything is done, and nothing is left.
+  void expect_right(const Variant& variant, const Options& options, const std::string& what) {
+    const auto record = run(variant, options);
+    expect(record.ok(), what + ": " + (record ? "" : record.error().text()));
+    expect(fs::is_empty(root_), what + ": something is left");
+    if (record) expect_counts(record.value(), variant, options, what);
+    clear();
+  }
+
+  // Fails on every rank, where it happens with `operation` on a path that ends in `end`.
+  void expect_failure(const Variant& variant, const Options& options, const std::string& operation,
+                      const std::string& end) {
+    const auto record = run(variant, options);
+    expect(!record.ok(), operation + " did not fail");
+    if (record) return;
+    const Error& error = record.error();
+    if (error.code == ErrorCode::peer) return;
+    expect(error.operation == operation && error.file.ends_with(end) && error.rank == job_.rank,
+           "wrong failure: " + error.text());
+    expect(error.text().find('\n') == std::string::npos, "more than a line: " + error.text());
+  }
+
+  void clear() {
+    MPI_Barrier(job_.world);
+    if (job_.rank == 0) {
+      for (const auto& entry : fs::directory_iterator(root_)) fs::remove_all(entry.path());
+    }
+    MPI_Barrier(job_.world);
+  }
+
+  [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] const Job& job() const { return job_; }
+  [[nodiscard]] FailureGuard& guard() { return guard_; }
+  [[nodiscard]] Options options() const { return options_; }
+  [[nodiscard]] CoreSettings& core() { return core_; }
+  [[nodiscard]] int failures() const { return failures_; }
+
+ private:
+  void expect_counts(const RepetitionRecord& record, const Variant& variant, const Options& options,
+                     const std::string& what) {
+    const auto actions = actions_on(options, variant.shape);
+    expect(record.phases.size() == actions.size(), what + ": phases");
+    std::vector<std::int64_t> mine;
+    for (const ActionRecord& phase : record.phases) {
+      mine.push_back(phase.operations);
+      expect(phase.elapsed_ns >= 0 && phase.busy_ns >= 0, what + ": times");
+      if (facts_of(phase.action).subject != Subject::listing) {
+        expect(phase.latencies.count() == static_cast<std::uint64_t>(phase.operations),
+               what + ": latencies");
+      }
+    }
+    std::vector<std::int64_t> all(mine.size());
+    MPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_SUM,
+                  job_.world);
+    const auto plan = plan_json(variant, options)["metadata"];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::int64_t expected = plan[i]["operations"];
+      expect(all[i] == expected, fmt::format("{}: {} did {} operations instead of {}", what,
+                                             facts_of(actions[i]).name, all[i], expected));
+    }
+  }
+
+  const Job& job_;
+  FailureGuard& guard_;
+  std::string root_;
+  CoreSettings core_;
+  Options options_;
+  int failures_ = 0;
+};
+
+void test_everything(Test& test) {
+  struct Case {
+    Sharing sharing;
+    Api api;
+    std::int64_t depth;
+    bool leaf_only;
+    bool random;
+    bool one_creator;
+    std::int64_t total;
+  };
+  constexpr Case cases[] = {
+      {Sharing::shared, Api::posix, 0, false, true, false, 0},
+      {Sharing::shared, Api::relative, 2, false, false, true, 0},
+      {Sharing::shared, Api::posix, 1, true, true, false, 9},
+      {Sharing::per_rank, Api::relative, 0, false, true, false, 9},
+      {Sharing::per_rank, Api::posix, 2, true, false, true, 0},
+      {Sharing::one_file, Api::posix, 0, false, false, false, 0},
+      {Sharing::one_file, Api::relative, 1, false, true, true, 0},
+  };
+  for (const Case& one : cases) {
+    Options options = test.options();
+    options.random_order = one.random;
+    options.one_creator = one.one_creator;
+    if (one.leaf_only) options.size_rule = SizeRule::exponential;
+    const Variant variant = test.variant({.branching = 2,
+                                          .depth = one.depth,
+                                          .leaf_only = one.leaf_only,
+                                          .sharing = one.sharing,
+                                          .total = one.total},
+                                         one.api);
+    test.expect_right(variant, options,
+                      fmt::format("{} {} depth {}{}", name_of(one.api), name_of(one.sharing),
+                                  one.depth, one.leaf_only ? " leaves" : ""));
+  }
+}
+
+// Each action alone makes what it needs and takes it away.
+void test_one_by_one(Test& test) {
+  const Variant variant = test.variant({.branching = 2, .depth = 1});
+  for (const ActionFacts& facts : all_actions()) {
+    Options options = test.options();
+    options.actions = {facts.action};
+    test.expect_right(variant, options, std::string(facts.name));
+  }
+}
+
+void test_long_and_foreign_names(Test& test) {
+  Options options = test.options();
+  options.prefix = "Ünï ☃\n-*?";
+  options.name_length = 255;
+  options.actions = {Action::mkdir, Action::directory_rename, Action::rename, Action::symlink,
+                     Action::readdir};
+  test.expect_right(test.variant({.branching = 3, .depth = 1}), options, "names of 255 bytes");
+}
+
+// What is kept is what `find` counts, and a later run finds it.
+void test_kept(Test& test) {
+  const Variant variant = test.variant({.branching = 3, .depth = 2, .sharing = Sharing::per_rank});
+  Options options = test.options();
+  options.actions = {Action::tree_create, Action::mkdir, Action::create};
+  options.keep = true;
+  const auto kept = test.run(variant, options);
+  test.expect(kept.ok(), "kept: " + (kept ? "" : kept.error().text()));
+  std::int64_t files = 0;
+  std::int64_t directories = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(test.root())) {
+    files += entry.is_regular_file() ? 1 : 0;
+    directories += entry.is_directory() ? 1 : 0;
+  }
+  test.expect(files == variant.shape.all_items(), fmt::format("find sees {} files", files));
+  test.expect(directories == variant.shape.all_items() + variant.shape.trees() * 13,
+              fmt::format("find sees {} directories", directories));
+  MPI_Barrier(test.job().world);
+
+  // The same tree cannot be made again.
+  options.actions = {Action::tree_create};
+  test.expect_failure(variant, options, "tree-create",
+                      fmt::format("/weir-tree.{}", test.job().rank));
+  options.existing = true;
+  options.actions = {Action::directory_stat, Action::rmdir, Action::read, Action::unlink,
+                     Action::tree_remove};
+  test.expect_right(variant, options, "what was kept");
+}
+
+void make_tree(Test& test, const Variant& variant) {
+  Options options = test.options();
+  options.actions = {Action::create};
+  options.keep = true;
+  test.expect(test.run(variant, options).ok(), "a tree of files");
+}
+
+// What is done to the tree behind the run's back is told by name.
+void test_disturbed(Test& test) {
+  const Variant variant = test.variant({.branching = 2, .depth = 1});
+  const int last = test.job().size - 1;
+  const std::string file = fmt::format("/file.{}.0", last);
+  const std::string path = test.root() + "/weir-tree" + file;
+  const auto disturb = [&](auto change) {
+    make_tree(test, variant);
+    if (test.job().rank == 0) change();
+    MPI_Barrier(test.job().world);
+  };
+  Options options = test.options();
+  options.existing = true;
+  options.keep = true;
+  options.directories = false;
+  options.actions = {Action::stat};
+  disturb([&] { fs::remove(path); });
+  test.expect_failure(variant, options, "stat", file);
+  test.clear();
+  disturb([&] { fs::resize_file(path, 3); });
+  test.expect_failure(variant, options, "stat", file);
+  test.clear();
+  disturb([&] { std::ofstream(test.root() + "/weir-tree/d.1/stranger") << "x"; });
+  test.expect_failure(variant, options, "stat", "/weir-tree/d.1/stranger");
+  test.clear();
+  options.actions = {Action::read};
+  disturb([&] { fs::resize_file(path, 3); });
+  test.expect_failure(variant, options, "read", file);
+  test.clear();
+}
+
+// Nothing can be made where nothing may be; root may everywhere but below what is no directory.
+void test_unwritable(Test& test) {
+  if (test.job().rank == 0) std::ofstream(test.root() + "/file") << "x";
+  MPI_Barrier(test.job().world);
+  Options options = test.options();
+  options.actions = {Action::create};
+  Executor executor(test.job(), test.guard(), test.core(), options, test.root() + "/file", seed);
+  const auto record = executor.run(test.variant({}));
+  test.expect(!record.ok() && executor.failed_rank() == 0, "a directory that is a file");
+  if (!record && test.job().rank == 0) {
+    test.expect(record.error().system_error == ENOTDIR, record.error().text());
+  }
+  test.clear();
+}
+
+// Returns how much was wrong on all ranks.
+int test_in(const std::string& parent) {
+  const Job job = Job::create(deadline_seconds);
+  const std::string root = fmt::format("{}/weir-metadata-test-{}", parent, job.size);
+  if (job.rank == 0) {
+    fs::remove_all(root);
+    fs::create_directories(root);
+  }
+  MPI_Barrier(job.world);
+  int mine = 0;
+  {
+    FailureGuard guard(job, root, {});
+    Test test(job, guard, root);
+    test_everything(test);
+    if (job.size == 2) test_one_by_one(test);
+    test_long_and_foreign_names(test);
+    test_kept(test);
+    test_disturbed(test);
+    test_unwritable(test);
+    mine = test.failures();
+  }
+  MPI_Barrier(job.world);
+  if (job.rank == 0) fs::remove_all(root);
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
+  if (job.rank == 0) fmt::print("{} ranks, {} wrong\n", job.size, all);
+  return all;
+}
+
+}  // namespace
+}  // namespace weir::bench::metadata
+
+int main(int argc, char** argv) {
+  weir::bench::prepare_signals();
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const int wrong = weir::bench::metadata::test_in(argc > 1 ? argv[1] : ".");
+  MPI_Finalize();
+  return wrong == 0 ? 0 : 1;
+}
