@@ -43,13 +43,16 @@ class CollectiveRequest final : public Request {
   void end(const Status& outcome);
   [[nodiscard]] Status check_part(std::size_t number);
   [[nodiscard]] Status check_memory(const ArrayPart& part) const;
-  [[nodiscard]] CallFingerprint fingerprint() const;
+  // Whether it asks for as much of an array as the part before, of memory that lies alike.
+  [[nodiscard]] bool is_like_before(std::size_t number) const;
+  [[nodiscard]] CallFingerprint make_fingerprint() const;
 
   CollectiveState& state_;
   std::vector<ArrayPart> parts_;
   plan::Direction direction_;
   std::int64_t number_ = 0;
   Step step_ = Step::agreeing;
+  CallFingerprint fingerprint_;
   std::vector<RequestedPart> checked_;
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<Move> move_;

@@ -34,8 +34,8 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
     end(submitted, broken_session());
     return;
   }
-  auto begun =
-      ranks_.begin(submitted.comparison, !submitted.prepared.ok(), digest_of(submitted.call));
+  if (!submitted.digest) submitted.digest = digest_of(submitted.call);
+  auto begun = ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest);
   if (!begun.ok()) {
     ranks_.mark_broken();
     end(submitted, std::move(begun));
@@ -82,7 +82,8 @@ void OperationQueue::compare(Operation& operation, bool may_wait) {
     if (failed != no_rank) {
       end(operation, ranks_.failure_of(failed, operation.prepared));
     } else if (!operation.comparison.all_the_same()) {
-      end(operation, ranks_.difference(digest_of(operation.call), operation.call));
+      if (operation.describe) operation.call = operation.describe();
+      end(operation, ranks_.difference(*operation.digest, operation.call));
     } else {
       begin(operation);
     }
@@ -108,6 +109,7 @@ void OperationQueue::end(Operation& operation, Outcome outcome) {
     operation.request = nullptr;
     operation.start = nullptr;
     operation.run = nullptr;
+    operation.describe = nullptr;
   }
 }
 

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "aggregation/collective.hpp"
@@ -25,8 +26,10 @@ namespace weir::capi {
 
 struct Operation {
   // Everything that must be alike on all ranks, as text: compared by its digest, shown when ranks
-  // differ.
+  // differ. Who has a digest of the same already may leave the text to be made then.
   std::string call;
+  std::optional<std::uint64_t> digest = std::nullopt;
+  std::function<std::string()> describe = nullptr;
   // What this rank found wrong with its own arguments.
   Outcome prepared;
   // What the call is for: waits, and gives the same outcome on every rank; or begins a request.

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "capi/extents_argument.hpp"
 #include "capi/memory_argument.hpp"
 #include "capi/session.hpp"
+#include "plan/fingerprint.hpp"
 
 namespace weir::capi {
 namespace {
@@ -22,7 +25,9 @@ using plan::Direction;
 struct Content {
   std::vector<aggregation::ArrayPart> parts;
   std::vector<std::vector<aggregation::MemoryPiece>> memory;
-  std::deque<plan::SharedDistribution> distributions;  // parts point to them
+  // Parts point to them; one for neighbours that have the same.
+  std::deque<plan::SharedDistribution> distributions;
+  const weir_distribution* last_distribution = nullptr;
 };
 
 struct Given {
@@ -78,9 +83,31 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
                                     transfer.array->text, shape.dimensions()));
   }
   part.file = transfer.array->file;
-  content.distributions.push_back(transfer.distribution->shared);
+  if (transfer.distribution != content.last_distribution) {
+    content.distributions.push_back(transfer.distribution->shared);
+    content.last_distribution = transfer.distribution;
+  }
   part.memory = &content.distributions.back();
   return read_section(transfer.section, shape, part.section);
+}
+
+// Whether a transfer's memory can be no other than that of one that was found well, but for where
+// it is.
+bool is_packed_alike(const weir_transfer& one, const weir_transfer& known) {
+  const auto plain = [](const weir_transfer& transfer) {
+    const weir_memory* const memory = transfer.memory;
+    return transfer.piece_data == nullptr && transfer.data_shape == nullptr &&
+           (memory == nullptr ||
+            (memory->ghost_lower == nullptr && memory->ghost_upper == nullptr &&
+             memory->strides == nullptr && memory->reserved_flags == 0 &&
+             check_reserved("", std::data(memory->reserved), std::size(memory->reserved)).ok()));
+  };
+  const auto order = [](const weir_transfer& transfer) {
+    return transfer.memory == nullptr ? std::int32_t{WEIR_ROW_MAJOR} : transfer.memory->order;
+  };
+  return one.distribution == known.distribution && one.array->type == known.array->type &&
+         one.data_bytes == known.data_bytes && plain(one) && plain(known) &&
+         order(one) == order(known);
 }
 
 Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
@@ -93,10 +120,18 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
                                     transfer.data_type, transfer.array->text,
                                     transfer.array->type_name));
   }
+  const weir_transfer* const before = content.memory.empty() ? nullptr : &transfer - 1;
   content.memory.emplace_back();
-  outcome = read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
-                        session.ranks.rank(), transfer.array->type, content.memory.back());
-  if (!outcome.ok()) return outcome;
+  const auto last = std::size(content.memory) - 1;
+  if (before != nullptr && is_packed_alike(transfer, *before) &&
+      content.memory[last - 1].size() == 1 && transfer.data != nullptr) {
+    const array::Layout& layout = content.memory[last - 1].front().layout;
+    content.memory[last].push_back({layout, static_cast<std::byte*>(transfer.data)});
+  } else {
+    outcome = read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
+                          session.ranks.rank(), transfer.array->type, content.memory.back());
+    if (!outcome.ok()) return outcome;
+  }
   part.pieces = content.memory.back();
   content.parts.push_back(part);
   return {};
@@ -120,6 +155,10 @@ Outcome read_each(const Given& given, Read read_one) {
 }
 
 Outcome read_transfers(const weir_session& session, const Given& given, Content& content) {
+  if (given.count > 0) {
+    content.parts.reserve(static_cast<std::size_t>(given.count));
+    content.memory.reserve(static_cast<std::size_t>(given.count));
+  }
   return read_each(given, [&](const weir_transfer& transfer) {
     return read_transfer(session, transfer, given.direction, content);
   });
@@ -137,6 +176,29 @@ std::string section_text(const weir_section* section, int dimensions) {
   return text;
 }
 
+// A number of what text_of() tells.
+std::uint64_t digest_of(const Given& given, const Content& content) {
+  const std::hash<std::string_view> digest;
+  plan::Fingerprint all;
+  const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
+  add(digest(given.call));
+  all.add(given.count);
+  for (std::size_t number = 0; number < content.parts.size(); ++number) {
+    const weir_transfer& transfer = given.transfers[number];
+    add(digest(transfer.array->text));
+    add(digest(transfer.distribution->text));
+    if (transfer.section == nullptr) {
+      all.add(0);
+      continue;
+    }
+    const array::Section& section = content.parts[number].section;
+    for (const array::Indices& along : {section.start, section.count, section.stride}) {
+      all.add(along);
+    }
+  }
+  return all.value();
+}
+
 // What must be alike on all ranks. Only transfers that were found well are looked into.
 std::string text_of(const Given& given, const Content& content) {
   std::string text = fmt::format("{}({} transfers", given.call, given.count);
@@ -150,12 +212,18 @@ std::string text_of(const Given& given, const Content& content) {
   return text + ")";
 }
 
-std::shared_ptr<Operation> submit(weir_session& session, const Given& given) {
+// `stays`: what was given is there until the operation has ended.
+std::shared_ptr<Operation> submit(weir_session& session, const Given& given, bool stays) {
   const auto operation = std::make_shared<Operation>();
   const auto content = std::make_shared<Content>();
   operation->prepared =
       outcome_without_throwing([&] { return read_transfers(session, given, *content); });
-  operation->call = text_of(given, *content);
+  operation->digest = digest_of(given, *content);
+  if (stays) {
+    operation->describe = [given, content] { return text_of(given, *content); };
+  } else {
+    operation->call = text_of(given, *content);
+  }
   operation->start = [&session, content, direction = given.direction] {
     session.has_figures = true;
     return direction == Direction::write ? session.collective->begin_write(content->parts)
@@ -172,7 +240,7 @@ int begin(weir_session* session, const Given& given, weir_request** request) {
     if (request == nullptr) return null_argument(given.call, "request");
     auto handle = std::make_unique<weir_request>();
     handle->session = session;
-    handle->operation = submit(*session, given);
+    handle->operation = submit(*session, given, false);
     *request = handle.get();
     session->requests.push_back(std::move(handle));
     return {};
@@ -182,7 +250,7 @@ int begin(weir_session* session, const Given& given, weir_request** request) {
 int transfer_now(weir_session* session, const Given& given) {
   return report_outcome_of([&]() -> Outcome {
     if (session == nullptr) return null_argument(given.call, "session");
-    return session->queue.complete(*submit(*session, given));
+    return session->queue.complete(*submit(*session, given, true));
   });
 }
 

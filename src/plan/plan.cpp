@@ -116,6 +116,8 @@ void Plan::make_schedules() {
       if (takes_turns) small += units.count();
       schedules_.push_back({units, steps, rotation});
       steps += schedules_.back().units.steps();
+      scheduled_.push_back(static_cast<int>(number));
+      most_parts_ = std::max(most_parts_, schedules_.back().units.most_parts());
       goes_on = false;
       continue;
     }
@@ -132,6 +134,7 @@ void Plan::make_schedules() {
     id.step = steps - 1;
     id.aggregator = dealt++ % holders;
     schedules_.back().bundle = inside[number];
+    scheduled_.push_back(static_cast<int>(number));
   }
 }
 
@@ -274,14 +277,6 @@ bool Plan::holds_everything(int array) const {
 bool Plan::holds_everything(const PieceId& id) const {
   const int bundle = schedules_[static_cast<std::size_t>(id.array)].bundle;
   return bundle < 0 ? holds_everything(id.array) : bundles_[static_cast<std::size_t>(bundle)].held;
-}
-
-std::int64_t Plan::most_parts() const {
-  std::int64_t most = 1;
-  for (const Schedule& schedule : schedules_) {
-    most = std::max(most, schedule.units.most_parts());
-  }
-  return most;
 }
 
 std::int64_t Plan::parts(int array, std::int64_t rank) const {

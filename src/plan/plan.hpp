@@ -85,7 +85,7 @@ class Plan {
   // The bundle that has the name of this array; null when there is none.
   [[nodiscard]] const Bundle* bundle(int array) const;
   // Units of no array have more parts than this.
-  [[nodiscard]] std::int64_t most_parts() const;
+  [[nodiscard]] std::int64_t most_parts() const { return most_parts_; }
   // What `rank` holds of an array, as in Distribution: pieces of its part. None for ranks that the
   // array is not distributed over.
   [[nodiscard]] std::int64_t parts(int array, std::int64_t rank) const;
@@ -96,6 +96,8 @@ class Plan {
     return schedules_[static_cast<std::size_t>(array)].units;
   }
   [[nodiscard]] PieceId id_of(int array, std::int64_t unit) const;
+  // The arrays that have units or the name of a bundle, ascending.
+  [[nodiscard]] const std::vector<int>& scheduled() const { return scheduled_; }
   [[nodiscard]] std::optional<std::int64_t> unit_at(std::int64_t aggregator, int array,
                                                     std::int64_t step) const;
 
@@ -130,7 +132,9 @@ class Plan {
   std::int64_t group_;
   std::int64_t aggregators_ = 0;
   std::vector<Schedule> schedules_;  // per array; those in bundles have no units of their own
+  std::vector<int> scheduled_;
   std::vector<PlannedBundle> bundles_;
+  std::int64_t most_parts_ = 1;
 };
 
 }  // namespace weir::plan

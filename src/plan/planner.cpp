@@ -7,6 +7,11 @@
 namespace weir::plan {
 namespace {
 
+// As many kinds of requests as a program makes in turn.
+constexpr int latest = 4;
+// Of all plans that are kept, if they are several: each takes some kilobytes.
+constexpr std::size_t most_arrays = 16 << 10;
+
 void add(Fingerprint& fingerprint, const Image& image) {
   fingerprint.add(image.shape().extents());
   fingerprint.add(static_cast<std::int64_t>(image.order()));
@@ -87,18 +92,34 @@ std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Ove
   return found->second->planned;
 }
 
+std::shared_ptr<const Planned> PlanCache::find_latest(
+    const Overrides& overrides, const std::function<bool(const Request&)>& is_asked_for) {
+  int looked_at = 0;
+  for (auto entry = entries_.begin(); entry != entries_.end() && looked_at < latest;
+       ++entry, ++looked_at) {
+    if (entry->overrides != overrides || !is_asked_for(entry->request)) continue;
+    ++hits_;
+    entries_.splice(entries_.begin(), entries_, entry);
+    return entries_.front().planned;
+  }
+  return nullptr;
+}
+
 void PlanCache::insert(const Request& request, const Overrides& overrides,
                        std::shared_ptr<const Planned> planned) {
   const std::uint64_t fingerprint = fingerprint_of(request, overrides);
   // Of two requests with the same fingerprint the newer one stays.
   if (const auto same = by_fingerprint_.find(fingerprint); same != by_fingerprint_.end()) {
+    arrays_ -= same->second->request.arrays.size();
     entries_.erase(same->second);
     by_fingerprint_.erase(same);
   }
   entries_.push_front({fingerprint, overrides, request, std::move(planned)});
   by_fingerprint_[fingerprint] = entries_.begin();
-  if (entries_.size() > capacity_) {
+  arrays_ += request.arrays.size();
+  while (entries_.size() > capacity_ || (entries_.size() > 1 && arrays_ > most_arrays)) {
     by_fingerprint_.erase(entries_.back().fingerprint);
+    arrays_ -= entries_.back().request.arrays.size();
     entries_.pop_back();
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <unordered_map>
@@ -23,8 +24,9 @@ struct Planned {
 };
 
 // Plans by what they were made for: looked up by fingerprint, compared in full. Keeps at most
-// `capacity` of them (at least 1), those used last. Plans are small whatever the size of arrays and
-// job, but for explicit boxes, which they share with the request.
+// `capacity` of them (at least 1), those used last; fewer when they are of thousands of arrays.
+// Plans are small whatever the size of arrays and job, but for explicit boxes, which they share
+// with the request.
 class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity > 0 ? capacity : 1) {}
@@ -32,6 +34,9 @@ class PlanCache {
   // Null when it is not there.
   [[nodiscard]] std::shared_ptr<const Planned> find(const Request& request,
                                                     const Overrides& overrides);
+  // The same by a question to the requests of the latest plans.
+  [[nodiscard]] std::shared_ptr<const Planned> find_latest(
+      const Overrides& overrides, const std::function<bool(const Request&)>& is_asked_for);
   void insert(const Request& request, const Overrides& overrides,
               std::shared_ptr<const Planned> planned);
 
@@ -50,6 +55,7 @@ class PlanCache {
   std::size_t capacity_;
   std::list<Entry> entries_;  // the one used last comes first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_fingerprint_;
+  std::size_t arrays_ = 0;  // of all entries
   std::int64_t hits_ = 0;
   std::int64_t misses_ = 0;
 };
@@ -64,6 +70,12 @@ class Planner {
   // choose() does.
   [[nodiscard]] Result<std::shared_ptr<const Planned>> plan(const Request& request,
                                                             const Overrides& overrides);
+  // A plan that was made lately for a request that is_asked_for() knows again, without that it has
+  // to be put together. Null when there is none.
+  [[nodiscard]] std::shared_ptr<const Planned> known(
+      const Overrides& overrides, const std::function<bool(const Request&)>& is_asked_for) {
+    return cache_.find_latest(overrides, is_asked_for);
+  }
   [[nodiscard]] const PlanCache& cache() const { return cache_; }
 
  private:

@@ -9,8 +9,6 @@
 namespace weir::plan {
 namespace {
 
-int arrays(const Plan& plan) { return static_cast<int>(plan.request().arrays.size()); }
-
 const ArrayRequest& request_of(const Plan& plan, int array) {
   return plan.request().arrays[static_cast<std::size_t>(array)];
 }
@@ -50,19 +48,19 @@ bool AggregatorPieces::find_unit() {
 
 bool AggregatorPieces::next(Piece& piece) {
   while (next_.part >= parts_) {
-    if (array_ >= arrays(*plan_)) return false;
+    if (place_ >= plan_->scheduled().size()) return false;
+    array_ = plan_->scheduled()[place_];
     if (!bundle_taken_ && plan_->bundle(array_) != nullptr) {
       bundle_taken_ = true;
       piece = plan_->piece({0, 0, array_, 0, 0});
       if (piece.id.aggregator == aggregator_) return true;
     }
     if (!find_unit()) {
-      ++array_;
+      ++place_;
       bundle_taken_ = false;
       step_ = 0;
       parts_ = 0;
       next_ = {};
-      if (array_ >= arrays(*plan_)) return false;
     }
   }
   piece = plan_->piece(next_);
@@ -112,10 +110,8 @@ bool RankPieces::next(PieceId& id) {
   std::vector<std::size_t> meeting;
   while (found_.empty()) {
     if (cursors_.empty()) {
-      if (++array_ >= arrays(*plan_)) {
-        --array_;
-        return false;
-      }
+      if (place_ >= plan_->scheduled().size()) return false;
+      array_ = plan_->scheduled()[place_++];
       begin_array();
       continue;  // with what it found
     }

@@ -2,6 +2,7 @@
 // contributes to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,7 @@ class AggregatorPieces {
 
   std::shared_ptr<const Plan> plan_;
   std::int64_t aggregator_;
+  std::size_t place_ = 0;  // among the arrays that are scheduled
   int array_ = 0;
   std::int64_t step_ = 0;  // of the array: of the next unit to look at
   PieceId next_;           // of the next part
@@ -65,7 +67,8 @@ class RankPieces {
 
   std::shared_ptr<const Plan> plan_;
   std::int64_t rank_;
-  int array_ = -1;
+  std::size_t place_ = 0;  // the next, among the arrays that are scheduled
+  int array_ = 0;
   std::vector<array::Region> regions_;  // the rank's part of the array, around what is asked for
   bool all_asked_for_ = false;          // that lies around it: no strides
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors_;

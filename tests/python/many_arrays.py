@@ -1,8 +1,8 @@
 """Random requests for many small arrays of a file with steps: many_arrays.py FOLDER SEED CASES.
 
 Each case draws a file's arrays of several types, most of them small and some with steps, and writes
-and reads some of them in each request, under a distribution and with a section for each. Otherwise
-as array_properties.py.
+and reads some of them in each request, under a distribution and with a section for each; often the
+same request again, as programs do from step to step. Otherwise as array_properties.py.
 """
 
 from __future__ import annotations
@@ -47,6 +47,15 @@ class Variable:
 
 
 @dataclass
+class Asked:
+    """What a request moves of one array."""
+
+    variable: Variable
+    held: Held
+    section: tuple[slice, ...]
+
+
+@dataclass
 class Case:
     """What is drawn alike on all ranks, by this rank alone, and the values."""
 
@@ -54,6 +63,7 @@ class Case:
     own: random.Random
     values: np.random.Generator
     variables: list[Variable]
+    latest: list[Asked] = field(default_factory=list)  # of this session
 
 
 def drawn_variables(draw: random.Random, types: list[str]) -> list[Variable]:
@@ -78,11 +88,23 @@ def write_whole(case: Case, session: weir.Session, file: weir.File, one: Variabl
     file[one.name].write(dealt, np.ascontiguousarray(mine[0]))
 
 
+def drawn_request(case: Case, session: weir.Session, some: list[Variable]) -> list[Asked]:
+    if not case.latest or case.draw.random() < 0.4:
+        case.latest = [
+            Asked(
+                one,
+                drawn_distribution(case.draw, session, one.shape),
+                drawn_section_or_all(case.draw, one.shape),
+            )
+            for one in some
+        ]
+    return case.latest
+
+
 def write_some(case: Case, session: weir.Session, file: weir.File, some: list[Variable]) -> None:
     transfers: list[Any] = []
-    for one in some:
-        held = drawn_distribution(case.draw, session, one.shape)
-        section = drawn_section_or_all(case.draw, one.shape)
+    for asked in drawn_request(case, session, some):
+        one, held, section = asked.variable, asked.held, asked.section
         fresh = drawn_values(case.values, one.shape, one.kind)
         memory = drawn_memory(case.own, parts(fresh, held))
         data = memory[0] if len(memory) == 1 else memory
@@ -98,9 +120,9 @@ def read_some(case: Case, session: weir.Session, file: weir.File, step: int) -> 
     transfers: list[Any] = []
     checks = []
     some = [one for one in case.variables if case.draw.random() < 0.8]
-    for one in some + case.draw.choices(case.variables, k=2):  # perhaps some twice
-        held = drawn_distribution(case.draw, session, one.shape)
-        section = drawn_section_or_all(case.draw, one.shape)
+    some += case.draw.choices(case.variables, k=2)  # perhaps some twice
+    for asked in drawn_request(case, session, some):
+        one, held, section = asked.variable, asked.held, asked.section
         before = drawn_values(case.values, one.shape, one.kind)
         memory = drawn_memory(case.own, parts(before, held))
         data = memory[0] if len(memory) == 1 else memory
@@ -124,7 +146,7 @@ def one_case(folder: Path, seed: int, number: int) -> None:
         drawn_variables(draw, TYPES_OF[form]),
     )
     path = str(folder / f"{seed}-{number}.{form}")
-    steps = draw.randint(1, 3)
+    steps = draw.randint(1, 4)
     settings = drawn_session(draw)
     with weir.Session(COMM, **settings) as session, session.create_file(path, format=form) as file:
         for one in case.variables:
@@ -134,12 +156,14 @@ def one_case(folder: Path, seed: int, number: int) -> None:
             chosen = [one for one in case.variables if step == 0 or one.has_steps]
             for one in chosen:
                 write_whole(case, session, file, one)
-            for _ in range(draw.randint(1, 2)):
+            if step == 1:
+                case.latest = []  # arrays without steps are written in the first one alone
+            for _ in range(draw.randint(1, 3)):
                 some = [one for one in chosen if draw.random() < 0.7]
-                if some:
-                    write_some(case, session, file, some)
+                write_some(case, session, file, some or chosen)
             file.end_step()
     settings = drawn_session(draw)
+    case.latest = []
     with weir.Session(COMM, **settings) as session, session.open_file(path) as file:
         for step in draw.sample(range(steps), steps):
             file.select_step(step)
