@@ -1,5 +1,9 @@
 #include "aggregation/call_fingerprint.hpp"
 
+#include <bit>
+#include <string>
+#include <variant>
+
 namespace weir::aggregation {
 
 const char* name_of(Argument argument) {
@@ -26,8 +30,58 @@ void CallFingerprint::add(Argument argument, std::string_view text) {
 }
 
 void CallFingerprint::add(const array::Section& section) {
-  for (const array::Indices& numbers : {section.start, section.count, section.stride}) {
-    of_kind_.at(static_cast<std::size_t>(Argument::sections)).add(numbers);
+  plan::Fingerprint& sections = of_kind_.at(static_cast<std::size_t>(Argument::sections));
+  sections.add(section.start);
+  sections.add(section.count);
+  sections.add(section.stride);
+}
+
+void CallFingerprint::add(const storage::FileDescription& file) {
+  const auto add_numbers = [&](const std::optional<array::Indices>& numbers) {
+    add(Argument::files, static_cast<std::uint64_t>(numbers ? numbers->size() : -1));
+    for (int d = 0; numbers && d < numbers->size(); ++d) {
+      add(Argument::files, static_cast<std::uint64_t>((*numbers)[d]));
+    }
+  };
+  for (const storage::ArrayDescription& one : file.arrays) {
+    add(Argument::files, one.name);
+    add_numbers(one.shape.extents());
+    add(Argument::files, one.type.name());
+    const bool column_major = one.order == array::Order::column_major;
+    add(Argument::files, std::uint64_t{column_major} << 1U | std::uint64_t{one.grows});
+    add_numbers(one.chunk_extents);
+    add_numbers(one.shard_extents);
+    add(Argument::files, std::uint64_t{one.dimension_names.size()});
+    for (const std::string& name : one.dimension_names) add(Argument::files, name);
+    add(Argument::files, one.fill.size());
+    for (const std::byte byte : one.fill)
+      add(Argument::files, std::to_integer<std::uint64_t>(byte));
+    if (!one.codecs.empty()) add(Argument::files, storage::pipeline_text(one.codecs));
+    add(one.attributes);
+  }
+  for (const storage::GroupDescription& one : file.groups) {
+    add(Argument::files, one.name);
+    add(one.attributes);
+  }
+  add(Argument::files, static_cast<std::uint64_t>(file.alignment));
+}
+
+void CallFingerprint::add(const std::vector<storage::Attribute>& attributes) {
+  add(Argument::files, attributes.size());
+  for (const storage::Attribute& one : attributes) {
+    add(Argument::files, one.name);
+    add(Argument::files, one.value.index());
+    if (const auto* text = std::get_if<std::string>(&one.value)) add(Argument::files, *text);
+    if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&one.value)) {
+      add(Argument::files, whole->size());
+      for (const std::int64_t number : *whole) {
+        add(Argument::files, static_cast<std::uint64_t>(number));
+      }
+    }
+    if (const auto* reals = std::get_if<std::vector<double>>(&one.value)) {
+      add(Argument::files, reals->size());
+      for (const double number : *reals) add(Argument::files, std::bit_cast<std::uint64_t>(number));
+    }
   }
 }
 

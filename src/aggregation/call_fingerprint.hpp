@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "array/section.hpp"
 #include "plan/fingerprint.hpp"
 #include "plan/request.hpp"
+#include "storage/formats/file_description.hpp"
 
 namespace weir::aggregation {
 
@@ -27,12 +29,16 @@ class CallFingerprint {
     add(Argument::distributions, distribution.fingerprint());
   }
   void add(const array::Section& section);
+  // What a file shall hold, as files.
+  void add(const storage::FileDescription& file);
   // In 62 bits, so that it may be negated.
   [[nodiscard]] std::int64_t of(std::size_t kind) const {
     return static_cast<std::int64_t>(of_kind_.at(kind).value() >> 2U);
   }
 
  private:
+  void add(const std::vector<storage::Attribute>& attributes);
+
   std::array<plan::Fingerprint, argument_kinds> of_kind_;
 };
 

@@ -82,17 +82,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = named(format.error(), path);
-  {
-    storage::FileMap described;
-    for (const auto& one : description.arrays) {
-      described.arrays.push_back({one, storage::ExtentMap{.shape = one.shape,
-                                                          .type = one.type,
-                                                          .files = storage::DataFiles::one(path),
-                                                          .extents = storage::DenseExtents{}}});
-    }
-    described.groups = description.groups;
-    call.add(Argument::files, storage::message_of(described));
-  }
+  call.add(description);
   if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed.error();
 
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
