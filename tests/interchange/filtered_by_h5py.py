@@ -18,6 +18,7 @@ EXACT = {
     "summed": {"fletcher32": True},
     "zstd": dict(hdf5plugin.Zstd(clevel=3)),
     "blosc": dict(hdf5plugin.Blosc(cname="lz4", clevel=5, shuffle=hdf5plugin.Blosc.SHUFFLE)),
+    "blosc2": dict(hdf5plugin.Blosc2(cname="zstd", clevel=5, filters=hdf5plugin.Blosc2.SHUFFLE)),
     "lzf": {"compression": "lzf"},
 }
 

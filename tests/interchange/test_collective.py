@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
@@ -12,6 +9,7 @@ import netCDF4
 import numpy as np
 import pytest
 import zarr
+from h5py_programs import run_h5py
 from ranks import run_on_ranks
 from stored_cases import numbers
 
@@ -38,10 +36,7 @@ def write_by_h5py(path: Path) -> dict[str, np.ndarray]:
 
 def write_filtered_by_h5py(path: Path) -> dict[str, np.ndarray]:
     """What filtered_by_h5py.py writes, but for what is not exact and what Weir does not read."""
-    program = Path(__file__).parent / "filtered_by_h5py.py"
-    # netCDF4 sets it, to filters that h5py's HDF5 then takes for hdf5plugin's.
-    own = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
-    subprocess.run([sys.executable, program, path], env=own, timeout=60, check=True)
+    run_h5py("filtered_by_h5py.py", path)
     sparse = np.full((20, 20), -7, "int32")
     sparse[4:8, 5:10] = 1
     exact = dict.fromkeys(("gzip", "shuffled", "summed", "zstd", "blosc"), VALUES)

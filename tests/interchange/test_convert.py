@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import zarr
+from h5py_programs import run_h5py
 from stored_cases import FORMATS, SUFFIXES, TITLE, cases
 
 import weir
@@ -133,7 +134,10 @@ def test_chunks_are_compressed(weir_files: dict[str, Path], tmp_path: Path) -> N
                 np.testing.assert_array_equal(found.arrays[name][1:], source.arrays[name][1:])
 
 
-@pytest.mark.parametrize("codec", ["zstd:1", "shuffle,deflate:4", "fletcher32"])
+@pytest.mark.parametrize(
+    "codec",
+    ["zstd:1", "shuffle,deflate:4", "fletcher32", "blosc:lz4:5:bit", "blosc2:zstd:5:byte"],
+)
 def test_chunks_of_hdf5_are_compressed(
     codec: str, weir_files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -141,15 +145,20 @@ def test_chunks_of_hdf5_are_compressed(
     names = ["density", "pressure", "chunked", "fields/velocity/u"]
     layout = Layout({"density": (3, 4)}, codec=codec)
     with weir.open(weir_files["hdf5"]) as source:
-        convert(source, target, layout=layout, arrays=names, workers=3, memory_bytes=500)
-        with weir.open(target) as found:
-            for name in names:
-                np.testing.assert_array_equal(found.arrays[name][...], source.arrays[name][...])
-                assert found.arrays[name].codecs == codec
-        if codec != "zstd:1":  # which h5py has no filter for by itself
-            with h5py.File(target) as file:
-                for name in names:
-                    np.testing.assert_array_equal(file[name][...], source.arrays[name][...])
+        try:
+            convert(source, target, layout=layout, arrays=names, workers=3, memory_bytes=500)
+        except weir.UnsupportedError as refusal:
+            if "no library for the codec blosc2" not in str(refusal):
+                raise
+            pytest.skip("Weir was built without Blosc 2")
+        values = {name: source.arrays[name][...] for name in names}
+    with weir.open(target) as found:
+        for name in names:
+            np.testing.assert_array_equal(found.arrays[name][...], values[name])
+            assert found.arrays[name].codecs == codec
+    expected = tmp_path / "expected.npz"
+    np.savez(expected, **{name.replace("/", "|"): values[name] for name in names})
+    assert run_h5py("read_by_h5py.py", target, expected) == "4 datasets are right\n"
 
 
 def test_arrays_that_cannot_be_read_are_not_left_out_in_silence(tmp_path: Path) -> None:

@@ -43,16 +43,22 @@ class Hdf5Handle {
 };
 
 // While one lives, the library prints nothing when a call fails, and other threads wait to have
-// one.
+// one. It loads no filters, which Weir does not need: those that another program's
+// HDF5_PLUGIN_PATH names may be linked with another HDF5, and making a dataset would fail in them.
 class Hdf5Silence {
  public:
   Hdf5Silence() : lock_(one_at_a_time()) {
     H5Eget_auto2(H5E_DEFAULT, &print_, &argument_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    H5PLget_loading_state(&plugins_);
+    H5PLset_loading_state(plugins_ & ~unsigned{H5PL_FILTER_PLUGIN});
   }
   Hdf5Silence(const Hdf5Silence&) = delete;
   Hdf5Silence& operator=(const Hdf5Silence&) = delete;
-  ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, print_, argument_); }
+  ~Hdf5Silence() {
+    H5PLset_loading_state(plugins_);
+    H5Eset_auto2(H5E_DEFAULT, print_, argument_);
+  }
 
  private:
   // A recursive one, as calls of the format make use of each other.
@@ -64,6 +70,7 @@ class Hdf5Silence {
   std::unique_lock<std::recursive_mutex> lock_;
   H5E_auto2_t print_ = nullptr;
   void* argument_ = nullptr;
+  unsigned plugins_ = 0;
 };
 
 // What the last call that failed says was the cause: "WHAT failed: the cause".
