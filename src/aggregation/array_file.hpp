@@ -91,18 +91,17 @@ class OpenArray final : public ArrayFile {
   // Encoded chunks: those that only a request that knows of them may write. map() is then that of a
   // file that there seems to be (storage/encoded/decoded_engine.hpp).
   [[nodiscard]] const storage::EncodedChunks* encoded() const {
-    return encoded_ ? &*encoded_ : nullptr;
+    return stored_ ? stored_->encoded() : nullptr;
   }
   // Whether encoded chunks are found by a table, which a commit changes.
   [[nodiscard]] bool has_chunk_table() const {
-    return encoded_ && std::holds_alternative<storage::EncodedTable>(encoded_->places);
+    return stored_ && std::holds_alternative<storage::EncodedTable>(stored_->encoded()->places);
   }
   // Where the chunks of such an array go; nothing: they are only read.
   void give_places(storage::EncodedWriter::PlaceSource source) {
     source_ = std::move(source);
-    if (encoded_) {
-      map_.extents = *encoded_;
-      map_.files = encoded_files_;
+    if (stored_) {
+      map_ = *std::exchange(stored_, std::nullopt);
       decode();
     }
   }
@@ -196,19 +195,18 @@ class OpenArray final : public ArrayFile {
   }
   // Goes on with decoded chunks where they are encoded.
   void decode() {
-    encoded_.reset();
+    stored_.reset();
     by_chunks_.reset();
     by_shards_.reset();
     decodable_ = {};
     if (map_.encoded() == nullptr) return;
-    encoded_ = *map_.encoded();
-    encoded_files_ = map_.files;
+    stored_ = map_;
     auto chunks = decoded_by(storage::EncodedBlocks::chunks);
     if (!chunks) {
       decodable_ = chunks.error();
       return;
     }
-    if (std::holds_alternative<storage::EncodedShards>(encoded_->places)) {
+    if (std::holds_alternative<storage::EncodedShards>(map_.encoded()->places)) {
       auto shards = decoded_by(storage::EncodedBlocks::shards);
       const bool short_enough = shards && shards.value().engine->slabs().bytes() <=
                                               storage::ChunkSlabs::most_shard_slab_bytes;
@@ -231,8 +229,7 @@ class OpenArray final : public ArrayFile {
   std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of those that were used
   std::optional<std::int64_t> step_;
   std::string refusal_;
-  std::optional<storage::EncodedChunks> encoded_;
-  storage::DataFiles encoded_files_ = storage::DataFiles::one("");  // where they really are
+  std::optional<storage::ExtentMap> stored_;  // of encoded chunks, as they really are
   storage::EncodedWriter::PlaceSource source_;
   std::optional<Decoded> by_chunks_;  // for reading; for writing, too, unless there are shards
   std::optional<Decoded> by_shards_;

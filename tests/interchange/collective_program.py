@@ -116,12 +116,25 @@ def check(session: weir.Session, array: Any, values: np.ndarray[Any, Any], turn:
     np.testing.assert_array_equal(memory, part, array.name)
 
 
+def extend(session: weir.Session, path: Path) -> None:
+    """Adds a step: the one that is there, and 100."""
+    with session.open_file(path) as file:
+        array = file["a"]
+        dealt = session.distribution(array.shape, "BLOCK, *")
+        values = np.empty(dealt.shape, array.dtype)
+        array.read(dealt, values)
+        with file.step():
+            array.write(dealt, values + 100)
+
+
 def main() -> None:
     what, folder = sys.argv[1], Path(sys.argv[2])
     with weir.Session(MPI.COMM_WORLD, deadline_seconds=60) as session:
         if what == "write":
             for name in FORMATS:
                 write(session, folder / f"file.{SUFFIXES[name]}", name)
+        elif what == "extend":
+            extend(session, folder / "growing.h5")
         else:
             for values in sorted(folder.glob("*.npz")):
                 read(session, values.with_suffix(""))

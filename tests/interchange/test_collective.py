@@ -111,3 +111,14 @@ def test_files_of_others_are_read_under_any_distribution(tmp_path: Path) -> None
     shown = run_on_ranks(3, "read", tmp_path)
     for name, values in written.items():
         assert f"{len(values)} arrays of {name}\n" in shown
+
+
+def test_steps_are_added_to_compressed_big_endian_chunks(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "growing.h5", "w", libver=("v110", "v110")) as file:
+        file.create_dataset(
+            "a", data=VALUES[np.newaxis].astype(">f8"), chunks=(1, *VALUES.shape),
+            maxshape=(None, *VALUES.shape), compression="gzip",
+        )  # fmt: skip
+    run_on_ranks(2, "extend", tmp_path)
+    with h5py.File(tmp_path / "growing.h5") as file:
+        np.testing.assert_array_equal(file["a"][...], [VALUES, VALUES + 100])

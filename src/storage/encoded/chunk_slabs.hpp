@@ -51,14 +51,14 @@ class ChunkSlabs {
   [[nodiscard]] std::vector<array::Box> boxes(std::int64_t from, std::int64_t to) const;
 
  private:
-  ChunkSlabs(const ExtentMap& map, array::ChunkGrid chunks, array::ChunkGrid blocks,
+  ChunkSlabs(const ExtentMap& map, const array::ChunkGrid& chunks, const array::ChunkGrid& blocks,
              const array::Shape& slab, const array::Layout& layout,
              const array::Layout& chunk_layout)
       : shape_(map.shape),
         type_(map.type),
         order_(map.order),
-        chunks_(std::move(chunks)),
-        blocks_(std::move(blocks)),
+        chunks_(chunks),
+        blocks_(blocks),
         slab_(slab),
         layout_(layout),
         chunk_layout_(chunk_layout) {}

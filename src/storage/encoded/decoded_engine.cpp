@@ -51,7 +51,7 @@ Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(StoredArray array,
   auto slabs = ChunkSlabs::create(array.map, blocks);
   if (!slabs) return slabs.error();
   std::unique_ptr<DecodedEngine> engine(
-      new DecodedEngine(std::move(array), std::move(slabs).value(), std::move(source)));
+      new DecodedEngine(std::move(array), slabs.value(), std::move(source)));
   if (Status begun = engine->begin(); !begun.ok()) return begun.error();
   return engine;
 }

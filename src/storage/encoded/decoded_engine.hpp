@@ -51,8 +51,8 @@ class DecodedEngine final : public Engine {
   [[nodiscard]] std::vector<EncodedTable::Entry> take_written();
 
  private:
-  DecodedEngine(StoredArray array, ChunkSlabs slabs, EncodedWriter::PlaceSource source)
-      : array_(std::move(array)), slabs_(std::move(slabs)), source_(std::move(source)) {}
+  DecodedEngine(StoredArray array, const ChunkSlabs& slabs, EncodedWriter::PlaceSource source)
+      : array_(std::move(array)), slabs_(slabs), source_(std::move(source)) {}
   Status begin();
   void keep_written();
   void add_written(std::int64_t from, std::int64_t to);
