@@ -161,7 +161,7 @@ class Message : public Side {
     this->number(kind);
     if constexpr (!packs)
       become<Variant>(variant, kind, std::make_index_sequence<kinds<Variant>>());
-    std::visit([this](auto& value) { pass(value); }, variant);
+    std::visit([&](auto& value) { this->pass(value); }, variant);
   }
   template <typename Variant>
   static constexpr std::size_t kinds = std::variant_size_v<std::remove_const_t<Variant>>;
@@ -239,8 +239,10 @@ class Message : public Side {
   }
   void pass_files(Seen<ExtentMap>& map) {
     DataFiles::Parts parts = map.files.parts();
-    pass(parts.prefix, parts.files, parts.numbered, parts.counts, parts.separator,
-         parts.bytes_when_made, parts.directories);
+    auto separator = static_cast<unsigned char>(parts.separator);
+    pass(parts.prefix, parts.files, parts.numbered, parts.counts, separator, parts.bytes_when_made,
+         parts.directories);
+    parts.separator = static_cast<char>(separator);
     if constexpr (!packs) map.files = DataFiles::of(std::move(parts));
   }
   void pass_extents(Seen<DenseExtents>& dense, const array::Shape& /*all*/) { pass(dense.offset); }
