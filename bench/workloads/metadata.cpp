@@ -268,6 +268,7 @@ void remove_folders(FailureGuard& guard, const Request& request, const JobFolder
 int run_in_job(const Job& job, Request request, const std::vector<std::string>& command) {
   const CoreSettings& core = request.core;
   std::vector<std::string> slugs;
+  slugs.reserve(request.variants.size());
   for (const Variant& variant : request.variants) slugs.push_back(variant.slug);
   const auto refuse = [&](const Error& error) {
     if (job.rank == 0) complain(error);

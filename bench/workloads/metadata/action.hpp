@@ -45,9 +45,9 @@ enum class Action : std::int8_t {
 enum class Subject { tree, directory, file, listing };
 
 struct ActionFacts {
-  Action action;
-  std::string_view name;  // as users and results spell it
-  Subject subject;
+  Action action = Action::create;
+  const char* name = "";  // as users and results spell it
+  Subject subject = Subject::file;
   bool makes = false;  // its items are not there before
 };
 
@@ -73,7 +73,8 @@ struct TreeState {
   friend bool operator==(const TreeState&, const TreeState&) = default;
 };
 
-[[nodiscard]] TreeState after(Action action, TreeState before);
+// What is there after an action that was carried out on `state`.
+[[nodiscard]] TreeState after(Action action, TreeState state);
 // What must be done, unmeasured, before `action` can be: in this order.
 [[nodiscard]] std::vector<Action> preparation_for(Action action, const TreeState& state);
 // What must be done, unmeasured, to remove everything.

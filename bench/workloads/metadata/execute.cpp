@@ -217,7 +217,7 @@ Status Executor::on_tree(Phase& phase) {
     const std::string& path = path_->directory(phase.owner, making ? i : count - 1 - i);
     const Place place{AT_FDCWD, path.c_str()};
     if (i == 0 || now - phase.watched_ns > look_after_ns) {
-      guard_.entering(facts_of(phase.action).name.data(), &path_->text(), -1);
+      guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
       phase.watched_ns = now;
     }
     const int error =
@@ -245,7 +245,7 @@ Status Executor::each_item(Phase& phase, Call&& call) {
                                                            : Kind::file;
   const bool renamed = of_directories ? state.directories_renamed : state.files_renamed;
   const bool across = !of_directories && state.files_across;
-  const char* operation = facts_of(phase.action).name.data();
+  const char* operation = facts_of(phase.action).name;
   const bool one_for_all =
       options_.one_creator && shape.sharing != Sharing::one_file &&
       (makes || phase.action == Action::unlink || phase.action == Action::rmdir);
@@ -417,7 +417,7 @@ Status Executor::on_listings(Phase& phase) {
   const std::int64_t all = shape.trees() * each;
   for (std::int64_t i = phase.owner; i < all; i += job_.size) {
     const std::string& path = path_->directory(i / each, i % each);
-    guard_.entering(facts_of(phase.action).name.data(), &path_->text(), -1);
+    guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
     const std::int64_t start = monotonic_ns();
     Status status = list_directory(phase, path);
     const std::int64_t spent = monotonic_ns() - start;
@@ -435,6 +435,7 @@ Status Executor::list_directory(Phase& phase, const std::string& path) {
   const bool attributes = phase.action == Action::readdir_attributes;
   int error = 0;
   errno = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
   while (const dirent* entry = ::readdir(directory)) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;

@@ -35,6 +35,7 @@ TEST(Tree, DirectoriesAreCountedByLevels) {
 TEST(Tree, TotalIsDealtEvenlyAndPerRankItemsAreMultiplied) {
   const TreeShape strong = shape({.ranks = 4, .total = 10});
   std::vector<std::int64_t> each;
+  each.reserve(4);
   for (std::int64_t r = 0; r < 4; ++r) each.push_back(strong.items(r));
   EXPECT_EQ(each, (std::vector<std::int64_t>{3, 3, 2, 2}));
   EXPECT_EQ(shape({.ranks = 4, .items_per_rank = 10}).all_items(), 40);

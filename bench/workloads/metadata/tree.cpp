@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <ranges>
 #include <vector>
 
 namespace weir::bench::metadata {
@@ -156,9 +156,9 @@ void PathWriter::go_to(std::int64_t rank, std::int64_t directory) {
   tree_end_ = text_.size();
   std::vector<std::int64_t> way;
   for (std::int64_t d = directory; d > 0; d = shape_.parent(d)) way.push_back(d);
-  for (auto d = way.rbegin(); d != way.rend(); ++d) {
+  for (const std::int64_t d : std::ranges::reverse_view(way)) {
     text_ += "/d.";
-    append_number(*d);
+    append_number(d);
   }
   directory_end_ = text_.size();
   tree_ = tree;

@@ -42,7 +42,7 @@ bool has_type(mode_t mode, Kind kind) {
 
 // Of an entry of an open directory; the file system may leave it to fstatat.
 mode_t type_of(int directory, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return DTTOIF(entry.d_type);
+  if (entry.d_type != DT_UNKNOWN) return static_cast<mode_t>(DTTOIF(entry.d_type));
   struct stat found {};
   return fstatat(directory, entry.d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 ? found.st_mode : 0;
 }
@@ -143,6 +143,7 @@ Status TreeCheck::listing(Action action, const TreeState& state, std::int64_t tr
   if (stream == nullptr) return system_failure("opendir", path, -1, errno);
   Status status;
   errno = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
   while (const dirent* entry = ::readdir(stream)) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
