@@ -1,6 +1,7 @@
 // CRC-32C (Castagnoli, RFC 3720): the checksum of Zarr's codec of that name and of its shard
 // indices. At the speed of memory where the processor has an instruction for it (SSE 4.2, ARMv8),
-// by a table elsewhere; which one is found out at run time.
+// of the second cache where it multiplies polynomials in wide registers (AVX-512), by a table
+// elsewhere; which one is found out at run time.
 #pragma once
 
 #include <cstddef>

@@ -57,10 +57,12 @@ TEST(Crc32c, IsTheSameBySeveralStreamsAndByTheTable) {
   const auto bytes = some_bytes(40000);
   const std::span<const std::byte> all(bytes);
   for (const std::size_t length :
-       std::vector<std::size_t>{0, 1, 7, 8, 9, 4095, 4096, 12287, 12288, 12289, 24576, 39990}) {
+       std::vector<std::size_t>{0, 1, 7, 8, 9, 255, 256, 257, 511, 512, 775, 4095, 4096, 12287,
+                                12288, 12289, 24576, 39990}) {
     for (const std::size_t offset : std::vector<std::size_t>{0, 1, 5}) {
       const auto part = all.subspan(offset, length);
       EXPECT_EQ(crc32c(part), crc32c_by_table(part)) << length;
+      EXPECT_EQ(crc32c(part, 0x12345678U), crc32c_by_table(part, 0x12345678U)) << length;
     }
   }
 }
