@@ -110,6 +110,16 @@ int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
  * thread's next call of this function. */
 const char* weir_files_unfinished(const char* path);
 
+/* Verifies the file against its checksums in PATH.sums, which weir.h's files have when
+ * asked for: weir_files_sums() looks for them and says in how many parts of at most 8 MiB (or a
+ * block) that is done, 0 where there are none; weir_files_verify() reads one part, from 0 on, also
+ * by several threads, and gives a line for each block that is not what was written, with array,
+ * step, file and offset, "" where all are. *bytes: of all parts. *damage: what is wrong with
+ * PATH.sums itself, "" for nothing, valid as long as the file. Both may be null. Lines are valid
+ * until this thread's next call of weir_files_verify(). Null on failure. */
+int64_t weir_files_sums(weir_files* file, int64_t* bytes, const char** damage);
+const char* weir_files_verify(weir_files* file, int64_t part);
+
 /* ---- Reading and writing ---- */
 
 /* Reads the elements start[d] + k * stride[d], 0 <= k < count[d], of an array into `data`. `start`

@@ -304,7 +304,10 @@ typedef struct weir_file_options {
   int64_t alignment_bytes;    /* arrays of at least this size begin at a multiple of it, where the
                                  format leaves a choice: stripes, blocks of locks. 1: anywhere; 0:
                                  multiples of up to 2 MiB, for a sixteenth of their size in holes */
-  uint64_t reserved[7];
+  const char* checksum;       /* what is kept of every block in PATH.sums, to be verified when it is
+                                 read and by weir check: "crc32c" or "none". Null: "none" */
+
+  uint64_t reserved[6];
 } weir_file_options;
 
 /* Begins the definition of a file at `path`, in a folder that exists. Local. */
@@ -357,7 +360,9 @@ typedef struct weir_file_open_options {
                         again, in place and outside any step; what a run that is killed meanwhile
                         leaves in them is not defined */
   const char* durability; /* as in weir_file_options */
-  uint64_t reserved[6];
+  const char* checksum;   /* of the steps that are added, as in weir_file_options. Null: as the
+                             steps have that are there */
+  uint64_t reserved[5];
 } weir_file_open_options;
 
 /* Opens a file of any of these formats, whoever wrote it; which one it is, its content says. All

@@ -15,6 +15,7 @@
 #include "storage/encoded/decoded_engine.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/stored_files.hpp"
+#include "storage/sums/array_sums.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -40,8 +41,10 @@ class OpenArray final : public ArrayFile {
         map_(std::move(map)),
         engines_(std::move(engines)),
         shape_(origin_.grows ? step_shape(map_.shape) : map_.shape),
-        engine_files_(plan::engine_count) {
+        engine_files_(plan::engine_count),
+        sums_(origin_.path) {
     decode();
+    place_sums();
   }
 
   [[nodiscard]] const array::Shape& shape() const override { return shape_; }
@@ -61,7 +64,10 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] storage::StoredFiles& files() {
     if (decoded(direction_)) return *decoded(direction_)->files;
     auto& files = engine_files_.at(static_cast<std::size_t>(engine_));
-    if (!files) files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
+    if (!files) {
+      files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
+      files->set_watch(&sums_);
+    }
     return *files;
   }
   // What this rank wrote is durable, by whichever engine.
@@ -87,6 +93,16 @@ class OpenArray final : public ArrayFile {
     map_ = std::move(map);
     image_.reset();
     decode();
+    place_sums();
+  }
+  // The checksums of its bytes; not of encoded chunks, which have codecs for that.
+  [[nodiscard]] storage::ArraySums& sums() { return sums_; }
+  // After the last piece of a read, on every rank. `whole`: all elements were asked for.
+  [[nodiscard]] Status end_reading(bool whole) {
+    return sums_.end_reading(whole, [this](const storage::StoredRange& range) {
+      storage::FileTraffic traffic;
+      return files().read({&range, 1}, traffic);
+    });
   }
   // Encoded chunks: those that only a request that knows of them may write. map() is then that of a
   // file that there seems to be (storage/encoded/decoded_engine.hpp).
@@ -126,6 +142,7 @@ class OpenArray final : public ArrayFile {
   void select_step(std::optional<std::int64_t> step) {
     step_ = step;
     image_.reset();
+    place_sums();
   }
   [[nodiscard]] std::optional<std::int64_t> step() const { return step_; }
   // Why requests are refused at the moment; "": they are not.
@@ -172,6 +189,7 @@ class OpenArray final : public ArrayFile {
     }
     return first;
   }
+  void place_sums() { sums_.set_place(map_, origin_.grows ? step_ : std::nullopt); }
   // Encoded chunks, decoded, as a file that there seems to be.
   struct Decoded {
     storage::ExtentMap map;
@@ -234,6 +252,7 @@ class OpenArray final : public ArrayFile {
   std::optional<Decoded> by_chunks_;  // for reading; for writing, too, unless there are shards
   std::optional<Decoded> by_shards_;
   Status decodable_;
+  storage::ArraySums sums_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;
   plan::Direction image_direction_ = plan::Direction::read;

@@ -33,6 +33,7 @@
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/step_durability.hpp"
+#include "storage/sums/checksum.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -100,6 +101,8 @@ struct FileSettings {
   std::string format;  // as storage::find_format() knows it
   storage::StepDurability durability = storage::StepDurability::step;
   bool rewrite = false;  // arrays that do not grow are written in place, at any time
+  // Nothing: of a new file none, of one that is there as it has them.
+  std::optional<storage::Checksum> checksum = std::nullopt;
 };
 
 // A file of a standard format, with several arrays and steps (aggregation/step_file.hpp). Lives no

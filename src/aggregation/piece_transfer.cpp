@@ -45,6 +45,7 @@ Error no_place(const OpenArray& array) {
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
                            std::byte* buffer) {
   const bool in_bundle = context_.plan->bundle(piece.id.array) != nullptr;
+  bundle_ = in_bundle ? &piece : nullptr;
   std::size_t slab = 0;
   begin_part(piece.slabs[slab].array);
   const std::int64_t began = monotonic_ns();
@@ -80,6 +81,20 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
 bool PieceTransfer::is_full() const {
   if (!part_->file->files().gains_from_batches(context_.writing())) return true;
   return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
+}
+
+void PieceTransfer::tell_bundle() const {
+  if (bundle_ == nullptr) return;
+  const OpenArray* told = part_->file;
+  for (const plan::Slab& slab : bundle_->slabs) {
+    OpenArray& other = *context_.part_of(slab.array).file;
+    if (&other == told || &other == part_->file || other.sums().written() == nullptr ||
+        !(other.map().files == part_->file->map().files)) {
+      continue;
+    }
+    for (const storage::StoredRange& range : stored_) other.sums().writes(range);
+    told = &other;
+  }
 }
 
 void PieceTransfer::begin_part(int array) {
@@ -154,7 +169,10 @@ Status PieceTransfer::end_batch(std::byte* buffer) {
                   static_cast<std::size_t>(extent.bytes));
     }
   }
-  if (status.ok() && context_.writing()) status = files.write(all, traffic_);
+  if (status.ok() && context_.writing()) {
+    tell_bundle();
+    status = files.write(all, traffic_);
+  }
   ranges_.clear();
   windows_.clear();
   window_bytes_ = 0;

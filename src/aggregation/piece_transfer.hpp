@@ -41,11 +41,14 @@ class PieceTransfer {
   // Whether the extent is in a file; if not, read it is the fill value.
   Result<bool> is_stored(const plan::FileExtent& extent);
   [[nodiscard]] bool is_full() const;
+  // The other arrays of a bundle are told what is written of them, as their files are not asked.
+  void tell_bundle() const;
   // What follows is of this array, or of others in the same file.
   void begin_part(int array);
 
   const MoveContext& context_;
   const RequestedPart* part_ = nullptr;  // of the piece, in bundles one in the same file
+  const plan::Piece* bundle_ = nullptr;  // null: the piece is one array's
   std::vector<std::byte> fill_;          // its array's, as the file would have it
   // The batch.
   struct Range {

@@ -179,7 +179,10 @@ void CollectiveRequest::start_moving() {
     end(plan.error());
     return;
   }
-  for (const RequestedPart& one : checked_) one.file->use_engine(figures_.engine, direction_);
+  for (const RequestedPart& one : checked_) {
+    one.file->use_engine(figures_.engine, direction_);
+    one.file->sums().set_turn(number_);
+  }
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
                       .plan = plan.value()->plan,
@@ -201,8 +204,19 @@ void CollectiveRequest::start_moving() {
 // How this rank's part of the moving ended; durable where that is asked for after each write.
 Status CollectiveRequest::moved_durably() {
   Status status = move_->status();
-  if (!writing()) return status;
+  if (!writing()) {
+    for (const RequestedPart& one : checked_) {
+      if (status.ok()) {
+        const bool whole = one.part->section.elements() == one.file->shape().elements();
+        status = one.file->end_reading(whole);
+      } else {
+        one.file->sums().give_up_reading();
+      }
+    }
+    return status;
+  }
   for (const RequestedPart& one : checked_) {
+    one.file->sums().give_up_reading();  // of what was read to be changed
     Status ended = one.file->end_writing();
     if (status.ok()) status = std::move(ended);
   }

@@ -23,6 +23,12 @@ Error refusal(const std::string& path, std::string why) {
   return error;
 }
 
+void add_settings(CallFingerprint& call, const FileSettings& settings) {
+  call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
+  call.add(Argument::settings,
+           settings.checksum ? 1 + static_cast<std::uint64_t>(*settings.checksum) : 0);
+}
+
 // What rank 0 found, told to all; every rank returns rank 0's error.
 Result<storage::FileMap> told_by_rank_0(CollectiveState& state, const CallFingerprint& call,
                                         const Result<storage::FileMap>& found,
@@ -78,7 +84,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   call.add(Argument::call, "create a file");
   call.add(Argument::files, path);
   call.add(Argument::settings, settings.format);
-  call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
+  add_settings(call, settings);
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = named(format.error(), path);
@@ -104,6 +110,8 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   if (!file->map_.arrays.empty()) sample = file->map_.arrays.front().map.files.path(0);
   if (Status opened = file->open_arrays(state, sample); !opened.ok()) return opened.error();
   if (Status given = file->give_places(state); !given.ok()) return given.error();
+  file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
+
   file->enter_step(0);
   return std::unique_ptr<File>(std::move(file));
 }
@@ -113,7 +121,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   CallFingerprint call;
   call.add(Argument::call, writable ? "open a file for writing" : "open a file");
   call.add(Argument::files, path);
-  call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
+  add_settings(call, settings);
   if (Status agreed = agree_on(state, {}, call); !agreed.ok()) return agreed.error();
   auto found = nothing_yet();
   std::string named;  // the format, and the file's own path
@@ -138,6 +146,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   if (Status opened = file->open_arrays(state, file->path_); !opened.ok()) return opened.error();
   const auto steps = file->map_.steps();
   file->steps_ = steps.value_or(1);
+  if (Status loaded = file->load_sums(state); !loaded.ok()) return loaded.error();
   file->leave_step();
   return std::unique_ptr<File>(std::move(file));
 }
@@ -146,6 +155,7 @@ Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) 
   const auto targets = share_targets(state, sample);
   if (!targets) return targets.error();
   number_ = ++state.arrays;
+  most_loose_ = loose_parts_of_each(state.ranks);
   for (storage::StoredArray& one : map_.arrays) {
     has_steps_ = has_steps_ || one.description.grows;
     has_chunk_tables_ = has_chunk_tables_ || chunk_table_of(one.map) != nullptr;
@@ -176,6 +186,7 @@ void StepFile::refuse_writing_between_steps() {
 
 void StepFile::enter_step(std::int64_t step) {
   in_step_ = true;
+  collect_sums(true);
   for (const auto& one : arrays_) {
     one->forget_failure();
     if (one->origin().grows) {
@@ -189,6 +200,7 @@ void StepFile::enter_step(std::int64_t step) {
 
 void StepFile::leave_step() {
   in_step_ = false;
+  collect_sums(false);
   // The first step keeps its room until it is committed: its places are not given again.
   if (published_) {
     room_ = {};
@@ -267,7 +279,9 @@ Status StepFile::begin_step(CollectiveState& state) {
   auto laid_out = nothing_yet();
   if (state.rank == 0) {
     auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
-    if (room) {
+    if (Status cut = cut_sums(); room && !cut.ok()) {
+      laid_out = cut.error();
+    } else if (room) {
       room_ = std::move(room).value();
       // No array: they are only longer.
       if (!is_only_longer(map_, room_.map)) laid_out = room_.map;
@@ -315,10 +329,12 @@ Status StepFile::end_step(CollectiveState& state) {
   const CallFingerprint call = fingerprint("end a step");
   Status agreed = agree_on(state, possible, call);
   WrittenChunks chunks;
+  SummedArrays sums;
   if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
+  if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);
   if (agreed.ok()) {
     Status committed;
-    if (state.rank == 0) committed = named(commit(chunks), path_);
+    if (state.rank == 0) committed = named(commit_with_sums(chunks, sums), path_);
     agreed = agree_on(state, committed, call);
   }
   if (!agreed.ok()) {

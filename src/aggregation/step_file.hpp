@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,12 +21,18 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/sums/block_sums.hpp"
+#include "storage/sums/sum_book.hpp"
 
 namespace weir::aggregation {
 
 // The table of an array's encoded chunks; null where they are files of their own or in shards, or
 // there are none.
 [[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);
+
+// Parts of blocks that a rank keeps to put them together with those of others, besides one for each
+// block (storage/sums/block_sums.hpp).
+[[nodiscard]] std::int64_t loose_parts_of_each(int ranks);
 
 class StepFile final : public File {
  public:
@@ -79,6 +86,19 @@ class StepFile final : public File {
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
   [[nodiscard]] Status commit(const WrittenChunks& chunks);
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
+  // Of checksums (step_file_sums.cpp).
+  using SummedArrays = std::vector<storage::NamedRun>;
+  Status load_sums(CollectiveState& state);
+  [[nodiscard]] bool may_be_rewritten(const OpenArray& array) const;
+  [[nodiscard]] Status forget_rewritten(storage::SumBook book) const;
+  void collect_sums(bool in_step);
+  Status gather_sums(CollectiveState& state, SummedArrays& sums);
+  Status sum_again(CollectiveState& state, std::vector<std::int64_t> blocks,
+                   std::vector<std::int64_t>& numbers);
+  void name_runs(const std::map<std::int64_t, storage::BlockSums>& arrays,
+                 SummedArrays& named) const;
+  [[nodiscard]] Status cut_sums() const;
+  [[nodiscard]] Status commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums);
 
   std::string path_;
   std::string format_;
@@ -92,6 +112,8 @@ class StepFile final : public File {
   std::int64_t steps_ = 0;  // committed
   bool in_step_ = false;
   bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
+  bool has_sums_ = false;          // steps from now on get checksums
+  std::int64_t most_loose_ = 0;    // parts of blocks that this rank keeps
   storage::Room room_;             // on rank 0: what commits the step
 };
 

@@ -31,39 +31,42 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
   bool writable = true;
   auto file = std::make_unique<weir_file>();
   const char* durability = nullptr;
+  const char* checksum = nullptr;
   if (options != nullptr) {
     prepared = check_reserved("weir_file_open_options", std::data(options->reserved),
                               std::size(options->reserved));
     writable = options->read_only == 0;
     durability = options->durability;
+    checksum = options->checksum;
     file->settings.rewrite = options->rewrite != 0;
     if (prepared.ok() && !writable && file->settings.rewrite) {
       prepared = bad_argument("options.read_only and rewrite are both given; give one");
     }
   }
   if (prepared.ok()) prepared = read_durability(durability, file->settings.durability);
+  if (prepared.ok()) prepared = read_checksum(checksum, file->settings.checksum);
   if (path == nullptr) prepared = bad_argument("path is null");
   if (result == nullptr) prepared = bad_argument("file is null");
   if (!prepared.ok()) prepared.text.insert(0, "weir_file_open: ");
-  return session.call(fmt::format("weir_file_open(path {}, {}, durability {})", quoted(path),
-                                  file->settings.rewrite ? "to rewrite"
-                                  : writable             ? "writable"
-                                                         : "read-only",
-                                  quoted(durability)),
-                      std::move(prepared), [&]() -> Outcome {
-                        auto opened = session.collective->open_file(path, file->settings, writable);
-                        if (!opened) return outcome_of(opened.error(), "weir_file_open");
-                        file->session = &session;
-                        file->path = path;
-                        file->open = std::move(opened).value();
-                        file->settings.format = file->open->format();
-                        file->text =
-                            fmt::format("file {} '{}'", ++session.handles_made, file->path);
-                        file->arrays.resize(static_cast<std::size_t>(file->open->arrays()));
-                        *result = file.get();
-                        session.files.push_back(std::move(file));
-                        return {};
-                      });
+  return session.call(
+      fmt::format("weir_file_open(path {}, {}, durability {}, checksum {})", quoted(path),
+                  file->settings.rewrite ? "to rewrite"
+                  : writable             ? "writable"
+                                         : "read-only",
+                  quoted(durability), quoted(checksum)),
+      std::move(prepared), [&]() -> Outcome {
+        auto opened = session.collective->open_file(path, file->settings, writable);
+        if (!opened) return outcome_of(opened.error(), "weir_file_open");
+        file->session = &session;
+        file->path = path;
+        file->open = std::move(opened).value();
+        file->settings.format = file->open->format();
+        file->text = fmt::format("file {} '{}'", ++session.handles_made, file->path);
+        file->arrays.resize(static_cast<std::size_t>(file->open->arrays()));
+        *result = file.get();
+        session.files.push_back(std::move(file));
+        return {};
+      });
 }
 
 Outcome begin_step(weir_file& file) {

@@ -46,6 +46,7 @@ Outcome read_file_options(const char* path, const weir_file_options& options, we
   const auto format = storage::find_format(file.settings.format);
   if (!format) return outcome_of(format.error(), "options.format");
   outcome = read_durability(options.durability, file.settings.durability);
+  if (outcome.ok()) outcome = read_checksum(options.checksum, file.settings.checksum);
   if (!outcome.ok()) return outcome;
   file.step_dimension = options.step_dimension != nullptr ? options.step_dimension : "step";
   if (options.alignment_bytes < 0) {
@@ -209,6 +210,19 @@ Outcome read_durability(const char* word, storage::StepDurability& durability) {
   } else {
     return bad_argument(
         fmt::format("options.durability is {}: give none, step or operation", quoted(word)));
+  }
+  return {};
+}
+
+Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checksum) {
+  if (word == nullptr) return {};
+  const std::string_view given = word;
+  if (given == "none") {
+    checksum = storage::Checksum::none;
+  } else if (given == "crc32c") {
+    checksum = storage::Checksum::crc32c;
+  } else {
+    return bad_argument(fmt::format("options.checksum is {}: give none or crc32c", quoted(word)));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "plan/request.hpp"
 #include "storage/formats/file_description.hpp"
 #include "storage/step_durability.hpp"
+#include "storage/sums/checksum.hpp"
 #include "weir/weir.h"
 
 // The names are C's; each is known by its address only.
@@ -95,6 +97,8 @@ namespace weir::capi {
 [[nodiscard]] Outcome not_laid_out(const char* call, const weir_array& array);
 // "none", "step", "operation"; null: "step".
 [[nodiscard]] Outcome read_durability(const char* word, storage::StepDurability& durability);
+// Null: not told.
+[[nodiscard]] Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checksum);
 // Fails when a reserved field is not 0: the struct was not initialised, or made for a later Weir.
 [[nodiscard]] Outcome check_reserved(const char* options, const std::uint64_t* reserved,
                                      std::size_t count, std::int32_t flags = 0);

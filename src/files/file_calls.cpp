@@ -27,6 +27,7 @@
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/read_section.hpp"
 #include "storage/serial/write_section.hpp"
+#include "storage/sums/verification.hpp"
 #include "weir/files.h"
 
 using weir::Error;
@@ -60,6 +61,8 @@ struct weir_files {
   std::string description;
   std::vector<std::string> type_names;
   DataFileCache data_files;
+  std::once_flag looked_for_sums;
+  std::optional<weir::storage::Verification> verification;
 
   // ---- Of a file that is being made, until it is committed ----
 
@@ -313,6 +316,43 @@ const char* weir_files_unfinished(const char* path) {
   const int code = reported([&]() -> Status {
     if (path == nullptr) return weir::invalid_argument("path is null");
     const auto found = weir::storage::find_unfinished(path);
+    if (!found) return found.error();
+    lines = fmt::format("{}", fmt::join(found.value(), "\n"));
+    return {};
+  });
+  return code == WEIR_FILES_OK ? lines.c_str() : nullptr;
+}
+
+int64_t weir_files_sums(weir_files* file, int64_t* bytes, const char** damage) {
+  if (file == nullptr) return report(no_handle());
+  const int code = reported([&]() -> Status {
+    Status status;
+    std::call_once(file->looked_for_sums, [&] {
+      auto found = weir::storage::Verification::of(file->path, file->map);
+      if (found) {
+        file->verification = std::move(found).value();
+      } else {
+        status = found.error();
+      }
+    });
+    if (status.ok() && !file->verification) status = weir::invalid_argument("no checksums");
+    return status;
+  });
+  if (code != WEIR_FILES_OK) return code;
+  if (bytes != nullptr) *bytes = file->verification->bytes();
+  if (damage != nullptr) *damage = file->verification->damage().c_str();
+  return file->verification->parts();
+}
+
+const char* weir_files_verify(weir_files* file, int64_t part) {
+  thread_local std::string lines;
+  const std::int64_t parts = weir_files_sums(file, nullptr, nullptr);
+  const int code = reported([&]() -> Status {
+    if (part < 0 || part >= parts) {
+      return weir::invalid_argument(
+          fmt::format("there is no part {} to verify: the file has {}", part, parts));
+    }
+    const auto found = file->verification->verify(part, file->map, file->data_files);
     if (!found) return found.error();
     lines = fmt::format("{}", fmt::join(found.value(), "\n"));
     return {};

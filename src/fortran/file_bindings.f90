@@ -10,7 +10,8 @@ module weir_file_bindings
     type(c_ptr) :: durability = c_null_ptr
     type(c_ptr) :: step_dimension = c_null_ptr
     integer(c_int64_t) :: alignment_bytes = 0
-    integer(c_int64_t) :: reserved(7) = 0
+    type(c_ptr) :: checksum = c_null_ptr
+    integer(c_int64_t) :: reserved(6) = 0
   end type
 
   type, bind(C), public :: define_options_in_c
@@ -32,7 +33,8 @@ module weir_file_bindings
     integer(c_int32_t) :: read_only = 0
     integer(c_int32_t) :: rewrite = 0
     type(c_ptr) :: durability = c_null_ptr
-    integer(c_int64_t) :: reserved(6) = 0
+    type(c_ptr) :: checksum = c_null_ptr
+    integer(c_int64_t) :: reserved(5) = 0
   end type
 
   public :: c_array_dimension_name, c_array_has_steps, c_attribute, c_attribute_integers

@@ -40,6 +40,8 @@ module weir_files
     character(len=:), allocatable :: step_dimension  ! its name; default: 'step'
     ! Arrays of this size begin at a multiple of it; 1: anywhere, 0: multiples of up to 2 MiB
     integer(int64) :: alignment_bytes = 0
+    ! What is kept of every block in PATH.sums: 'crc32c' or 'none'. Default: 'none'
+    character(len=:), allocatable :: checksum
   end type
 
   ! All components alike.
@@ -62,6 +64,7 @@ module weir_files
     logical :: read_only = .false.
     logical :: rewrite = .false.  ! arrays without steps can be written again, outside any step
     character(len=:), allocatable :: durability
+    character(len=:), allocatable :: checksum  ! of steps that are added; default: as those there
   end type
 
   ! Handles are copied by assignment; they end by `close`, not with the variable.
@@ -103,6 +106,7 @@ contains
     type(weir_file_options), intent(in), optional :: options
     integer, intent(out), optional :: status
     character(kind=c_char, len=:), allocatable, target :: format, durability, step_dimension
+    character(kind=c_char, len=:), allocatable, target :: checksum
     type(file_options_in_c) :: in_c
     if (present(options)) then
       in_c%alignment_bytes = options%alignment_bytes
@@ -118,6 +122,10 @@ contains
         step_dimension = with_null(options%step_dimension)
         in_c%step_dimension = c_loc(step_dimension)
       end if
+      if (allocated(options%checksum)) then
+        checksum = with_null(options%checksum)
+        in_c%checksum = c_loc(checksum)
+      end if
     end if
     file%session = session%handle
     call settle(c_file_create(session%handle, with_null(path), in_c, file%handle), status)
@@ -131,7 +139,7 @@ contains
     class(weir_file), intent(inout) :: file
     type(weir_file_open_options), intent(in), optional :: options
     integer, intent(out), optional :: status
-    character(kind=c_char, len=:), allocatable, target :: durability
+    character(kind=c_char, len=:), allocatable, target :: durability, checksum
     type(file_open_options_in_c) :: in_c
     if (present(options)) then
       in_c%read_only = merge(1, 0, options%read_only)
@@ -139,6 +147,10 @@ contains
       if (allocated(options%durability)) then
         durability = with_null(options%durability)
         in_c%durability = c_loc(durability)
+      end if
+      if (allocated(options%checksum)) then
+        checksum = with_null(options%checksum)
+        in_c%checksum = c_loc(checksum)
       end if
     end if
     file%session = session%handle

@@ -41,6 +41,9 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
     error.file = files_.path(ranges.front().file);
     return error;
   }
+  if (watch_ != nullptr) {
+    for (const StoredRange& range : ranges) watch_->writes(range);
+  }
   return move(ranges, [&](std::span<const FileRange> open) {
     for (const StoredRange& range : ranges) {
       // Before they are written: a write that fails may have written something.
@@ -57,8 +60,14 @@ Status StoredFiles::write(std::int64_t file, std::span<const Slice> slices, std:
 }
 
 Status StoredFiles::read(std::span<const StoredRange> ranges, FileTraffic& traffic) {
-  return move(ranges,
-              [&](std::span<const FileRange> open) { return open_->engine().read(open, traffic); });
+  Status status = move(
+      ranges, [&](std::span<const FileRange> open) { return open_->engine().read(open, traffic); });
+  if (watch_ == nullptr) return status;
+  for (const StoredRange& range : ranges) {
+    if (!status.ok()) break;
+    status = watch_->has_read(range);
+  }
+  return status;
 }
 
 Status StoredFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,

@@ -14,15 +14,9 @@
 #include "storage/engines/slices.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/open_files.hpp"
+#include "storage/transfer_watch.hpp"
 
 namespace weir::storage {
-
-// A contiguous range of file number `file`.
-struct StoredRange {
-  std::int64_t file = 0;
-  std::int64_t offset = 0;  // bytes from the start of the file
-  std::span<const Slice> slices;
-};
 
 class StoredFiles {
  public:
@@ -31,6 +25,9 @@ class StoredFiles {
   [[nodiscard]] const DataFiles& files() const { return files_; }
   [[nodiscard]] bool writable() const { return writable_; }
   [[nodiscard]] Engine& engine() const { return open_->engine(); }
+
+  // Is told of every transfer; null: nobody is.
+  void set_watch(TransferWatch* watch) { watch_ = watch; }
 
   // Writes ranges that do not overlap. A missing file of those that may be missing is made with its
   // full length, also when several processes do so at once.
@@ -81,6 +78,7 @@ class StoredFiles {
   std::set<std::int64_t> used_;     // since the last close
   std::set<std::int64_t> written_;  // since the last sync
   std::vector<FileRange> ranges_;
+  TransferWatch* watch_ = nullptr;
 };
 
 }  // namespace weir::storage

@@ -35,6 +35,8 @@ FUNCTIONS: Declarations = {
     "weir_files_close": (c_int, [PLACE]),
     "weir_files_description": (c_char_p, [HANDLE]),
     "weir_files_unfinished": (c_char_p, [c_char_p]),
+    "weir_files_sums": (c_int64, [HANDLE, NUMBERS, POINTER(c_char_p)]),
+    "weir_files_verify": (c_char_p, [HANDLE, c_int64]),
     "weir_files_read": (c_int, MOVE),
     "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
     "weir_files_write": (c_int, MOVE),
@@ -135,6 +137,20 @@ class FileHandle:
     ) -> None:
         """Writes a section from `data`, of shape `count`, whose strides may be any."""
         checked(library().weir_files_write(*self._move(array, start, count, stride, data)))
+
+    def sums(self) -> tuple[int, int, str]:
+        """Parts to verify by checksums, their bytes, what is wrong with the checksums' own file."""
+        size, damage = c_int64(), c_char_p()
+        parts = checked(library().weir_files_sums(self._handle, byref(size), byref(damage)))
+        return parts, size.value, (damage.value or b"").decode(errors="replace")
+
+    def verify(self, part: int) -> list[str]:
+        """A line for each block of the part that is not what was written."""
+        lines = library().weir_files_verify(self._handle, part)
+        if lines is None:
+            text = library().weir_files_last_error().decode(errors="replace")
+            raise StorageError(text)
+        return str(lines.decode(errors="replace")).splitlines()
 
     def commit(self) -> None:
         """Makes durable what was written and gives the file its name."""

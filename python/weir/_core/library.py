@@ -104,7 +104,8 @@ class FileOptions(ctypes.Structure):
         ("durability", c_char_p),
         ("step_dimension", c_char_p),
         ("alignment_bytes", c_int64),
-        ("reserved", c_uint64 * 7),
+        ("checksum", c_char_p),
+        ("reserved", c_uint64 * 6),
     ]
 
 
@@ -134,7 +135,8 @@ class FileOpenOptions(ctypes.Structure):
         ("read_only", c_int32),
         ("rewrite", c_int32),
         ("durability", c_char_p),
-        ("reserved", c_uint64 * 6),
+        ("checksum", c_char_p),
+        ("reserved", c_uint64 * 5),
     ]
 
 

@@ -322,6 +322,7 @@ class Session:
         durability: step_file.Durability | None = None,
         step_dimension: str | None = None,
         alignment_bytes: int = 0,
+        checksum: step_file.Checksum | None = None,
     ) -> step_file.File:
         """Begins a file of a standard format, which its first step lays out. Local.
 
@@ -329,6 +330,8 @@ class Session:
         it, as the path ends. `durability` says when what was written outlives a crash of the
         system. Arrays of at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1
         is anywhere.
+        `checksum` is what is kept of every block in PATH.sums: ``"crc32c"`` or ``"none"`` (unless
+        told).
         """
         return step_file.create(
             self,
@@ -337,6 +340,7 @@ class Session:
             durability=durability,
             step_dimension=step_dimension,
             alignment_bytes=alignment_bytes,
+            checksum=checksum,
         )
 
     def open_file(
@@ -346,13 +350,20 @@ class Session:
         read_only: bool = False,
         rewrite: bool = False,
         durability: step_file.Durability | None = None,
+        checksum: step_file.Checksum | None = None,
     ) -> step_file.File:
         """Opens a file of any of these formats, whoever wrote it.
 
         With `rewrite` arrays without steps can be written again, in place and outside any step.
+        `checksum` is of the steps that are added; without it, as the steps have that are there.
         """
         return step_file.open_existing(
-            self, path, read_only=read_only, rewrite=rewrite, durability=durability
+            self,
+            path,
+            read_only=read_only,
+            rewrite=rewrite,
+            durability=durability,
+            checksum=checksum,
         )
 
     def write_many(self, transfers: Sequence[TransferLike]) -> None:

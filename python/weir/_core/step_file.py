@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Attribute: TypeAlias = "str | int | float | Sequence[int] | Sequence[float] | np.ndarray[Any, Any]"
 Durability: TypeAlias = Literal["none", "step", "operation"]
+Checksum: TypeAlias = Literal["none", "crc32c"]
 TEXT, INTEGERS = 1, 2
 ORDERS = {"C": 0, "F": 1}
 
@@ -253,6 +254,7 @@ def create(
     durability: Durability | None,
     step_dimension: str | None,
     alignment_bytes: int,
+    checksum: Checksum | None,
 ) -> File:
     """`Session.create_file`."""
     options = c.FileOptions(
@@ -260,6 +262,7 @@ def create(
         durability=None if durability is None else durability.encode(),
         step_dimension=None if step_dimension is None else step_dimension.encode(),
         alignment_bytes=alignment_bytes,
+        checksum=None if checksum is None else checksum.encode(),
     )
     handle = c_void_p()
     checked(
@@ -271,13 +274,20 @@ def create(
 
 
 def open_existing(
-    session: Session, path: str, *, read_only: bool, rewrite: bool, durability: Durability | None
+    session: Session,
+    path: str,
+    *,
+    read_only: bool,
+    rewrite: bool,
+    durability: Durability | None,
+    checksum: Checksum | None,
 ) -> File:
     """`Session.open_file`."""
     options = c.FileOpenOptions(
         read_only=int(read_only),
         rewrite=int(rewrite),
         durability=None if durability is None else durability.encode(),
+        checksum=None if checksum is None else checksum.encode(),
     )
     handle = c_void_p()
     checked(

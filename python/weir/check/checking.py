@@ -1,7 +1,7 @@
 """Reading a file whole, by several threads in bounded memory, and naming what is wrong with it.
 
 Reading verifies the checksums of chunks where the format keeps some, and that every byte of an
-array is there.
+array is there. Those beside the file, in PATH.sums, are verified before: block by block.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class Report:
     steps: int | None = None
     """Committed steps; None where no array grows."""
     bytes_read: int = 0
+    bytes_verified: int = 0
+    """By checksums beside the file."""
 
 
 def check(
@@ -74,7 +76,7 @@ def check(
             report.steps = file.steps
             report.not_checked = [f"{name}: {why}" for name, why in file.refused.items()]
             if read:
-                report.bytes_read = _read_all(file, workers, report.findings, tell)
+                _read_all(file, workers, report, tell)
     except weir.Error as error:
         report.findings.append(str(error))
     return report
@@ -83,45 +85,11 @@ def check(
 def _read_all(
     file: StoredFile,
     workers: int,
-    findings: list[str],
+    report: Report,
     tell: Callable[[Progress], None] | None,
-) -> int:
-    in_all = sum(array.nbytes for array in file.arrays.values())
-    items = _items(file)
-    lock = threading.Lock()
-    stop = threading.Event()
-    done = [0] * workers
-    failed: Counter[str] = Counter()
-    broken: list[BaseException] = []
-
-    def following() -> tuple[StoredArray, Tile] | None:
-        with lock:
-            return next(items, None)
-
-    def note(name: str, reason: str) -> None:
-        with lock:
-            failed[name] += 1
-            if failed[name] <= LINES_OF_AN_ARRAY:
-                findings.append(f"array {name}: {reason}")
-
-    def work(worker: int) -> None:
-        room = np.empty(0, np.uint8)
-        try:
-            while not stop.is_set() and (item := following()) is not None:
-                array, tile = item
-                size = int(np.prod(tile.shape, dtype=object)) * array.dtype.itemsize
-                if room.size < size:
-                    room = np.empty(size, np.uint8)
-                try:
-                    array.read_into(room[:size].view(array.dtype).reshape(tile.shape), tile.key)
-                except weir.Error as error:
-                    note(array.name, str(error))
-                done[worker] += size
-        except BaseException as failure:
-            broken.append(failure)
-            stop.set()
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
+) -> None:
+    work = _Work(file, report, workers)
+    threads = [threading.Thread(target=work.run, args=(number,)) for number in range(workers)]
     for thread in threads:
         thread.start()
     try:
@@ -129,21 +97,90 @@ def _read_all(
             while thread.is_alive():
                 thread.join(0.1)
                 if tell:
-                    tell(Progress(sum(done), in_all))
+                    tell(work.progress())
     finally:
-        stop.set()
+        work.stop.set()
         for thread in threads:
             thread.join()
-    if broken:
-        raise broken[0]
+    if work.broken:
+        raise work.broken[0]
     if tell:
-        tell(Progress(sum(done), in_all))
-    findings += [
-        f"array {name}: {count - LINES_OF_AN_ARRAY} more parts of it cannot be read"
-        for name, count in failed.items()
-        if count > LINES_OF_AN_ARRAY
-    ]
-    return sum(done)
+        tell(work.progress())
+    work.report_rest()
+
+
+class _Work:
+    """What the threads share: first the blocks that have checksums, then all elements."""
+
+    def __init__(self, file: StoredFile, report: Report, workers: int) -> None:
+        self.file = file
+        self.report = report
+        self.parts, self.summed, damage = file.handle.sums()
+        if damage:
+            report.findings.append(damage)
+        self.in_all = self.summed + sum(array.nbytes for array in file.arrays.values())
+        self.unverified = iter(range(self.parts))
+        self.items = _items(file)
+        self.lock = threading.Lock()
+        self.stop = threading.Event()
+        self.read = [0] * workers
+        self.verified = [0] * workers  # parts
+        self.failed: Counter[str] = Counter()  # "": blocks
+        self.broken: list[BaseException] = []
+
+    def progress(self) -> Progress:
+        verified = self.summed * sum(self.verified) // max(1, self.parts)
+        return Progress(sum(self.read) + verified, self.in_all)
+
+    def run(self, worker: int) -> None:
+        room = np.empty(0, np.uint8)
+        try:
+            while not self.stop.is_set() and (item := self._following()) is not None:
+                if isinstance(item, int):
+                    self._verify(item)
+                    self.verified[worker] += 1
+                    continue
+                array, tile = item
+                size = int(np.prod(tile.shape, dtype=object)) * array.dtype.itemsize
+                if room.size < size:
+                    room = np.empty(size, np.uint8)
+                try:
+                    array.read_into(room[:size].view(array.dtype).reshape(tile.shape), tile.key)
+                except weir.Error as error:
+                    self._note(array.name, f"array {array.name}: {error}")
+                self.read[worker] += size
+        except BaseException as failure:
+            self.broken.append(failure)
+            self.stop.set()
+
+    def report_rest(self) -> None:
+        for name, count in self.failed.items():
+            if (more := count - LINES_OF_AN_ARRAY) > 0:
+                self.report.findings.append(
+                    f"array {name}: {more} more parts of it cannot be read"
+                    if name
+                    else f"{more} more blocks are not what was written"
+                )
+        self.report.bytes_read = sum(self.read)
+        self.report.bytes_verified = self.summed
+
+    def _following(self) -> int | tuple[StoredArray, Tile] | None:
+        with self.lock:
+            part = next(self.unverified, None)
+            return next(self.items, None) if part is None else part
+
+    def _verify(self, part: int) -> None:
+        try:
+            for line in self.file.handle.verify(part):
+                self._note("", line)
+        except weir.Error as error:
+            self._note("", str(error))
+
+    def _note(self, name: str, line: str) -> None:
+        with self.lock:
+            self.failed[name] += 1
+            if self.failed[name] <= LINES_OF_AN_ARRAY:
+                self.report.findings.append(line)
 
 
 def _items(file: StoredFile) -> Iterator[tuple[StoredArray, Tile]]:

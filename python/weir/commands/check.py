@@ -63,5 +63,7 @@ def check_command(
             steps = "" if report.steps is None else f", {report.steps} committed steps"
             seconds = time.monotonic() - started
             read = "" if quick else f", {size_text(report.bytes_read)} read in {seconds:.1f} s"
+            if report.bytes_verified:
+                read += f", {size_text(report.bytes_verified)} of it by checksums"
             line(f"{path}: {report.file_format}, {report.arrays} arrays{steps}{read}")
     return 1 if found else 0

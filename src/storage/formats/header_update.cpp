@@ -12,6 +12,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/sums/sums_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -23,7 +24,12 @@ class Commit {
     const bool publishes = std::any_of(
         update.changes.begin(), update.changes.end(),
         [](const HeaderChange& one) { return std::holds_alternative<Publication>(one); });
+    replaces_ = publishes;
     place_ = publishes ? incomplete_path(path) : committed_path(path);
+  }
+
+  Status remove_old_sums() const {
+    return replaces_ ? remove_sums(sums_path(path_), durability_) : Status();
   }
 
   Status make_durable(const std::vector<std::string>& made) const {
@@ -122,6 +128,7 @@ class Commit {
 
   std::string path_;
   StepDurability durability_;
+  bool replaces_ = false;
   std::string place_;  // where the file is before the changes
   std::optional<File> file_;
   std::set<std::string> folders_;  // with new entries that are not durable
@@ -139,6 +146,7 @@ HeaderUpdate publication_of(std::vector<std::string> made) {
 Status commit(const std::string& path, const HeaderUpdate& update, StepDurability durability) {
   Commit commit(path, update, durability);
   if (Status durable = commit.make_durable(update.made); !durable.ok()) return durable;
+  if (Status removed = commit.remove_old_sums(); !removed.ok()) return removed;
   for (const HeaderChange& change : update.changes) {
     Status applied = std::visit([&](const auto& one) { return commit.apply(one); }, change);
     if (!applied.ok()) return applied;

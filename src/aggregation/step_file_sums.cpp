@@ -1,0 +1,217 @@
+// Checksums of a file with steps, beside it in PATH.sums (storage/sums/sums_file.hpp). Each rank
+// sums what it writes; at the end of a step rank 0 puts the sums of all together, four bytes for a
+// MiB, and writes them before the commit. Blocks whose parts do not fit together, because they were
+// written twice or in very many parts, are read again, each by one rank. Readers learn all sums
+// when the file is opened.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "aggregation/step_file.hpp"
+#include "storage/formats/incomplete.hpp"
+#include "storage/sums/block_owner.hpp"
+#include "storage/sums/sums_file.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+// Of all ranks, besides one for each block: 40 MiB at rank 0.
+constexpr std::int64_t most_loose_parts = 1 << 20;
+constexpr std::int64_t least_loose_parts = 256;  // of a rank
+constexpr std::int64_t read_at_once = 1 << 20;
+
+std::string text_of(const std::vector<std::int64_t>& numbers) {
+  std::string text(numbers.size() * sizeof(std::int64_t), '\0');
+  if (!numbers.empty()) std::memcpy(text.data(), numbers.data(), text.size());
+  return text;
+}
+
+std::vector<std::int64_t> numbers_of(const std::string& text) {
+  std::vector<std::int64_t> numbers(text.size() / sizeof(std::int64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), text.data(), text.size());
+  return numbers;
+}
+
+// Sums what the array has in a block as it is in the file.
+Status sum_block(OpenArray& array, const storage::BlockSums::Block& block,
+                 storage::BlockSums& sums) {
+  std::vector<std::byte> room;
+  Status status;
+  const auto sum = [&](std::int64_t begin, std::int64_t end) {
+    while (status.ok() && begin < end) {
+      const std::int64_t bytes = std::min(end - begin, read_at_once);
+      room.resize(static_cast<std::size_t>(bytes));
+      const storage::Slice slice{room.data(), bytes};
+      storage::FileTraffic traffic;
+      status = array.files().read(block.file, {&slice, 1}, begin, traffic);
+      if (status.ok()) sums.add(block.file, begin, bytes, {&slice, 1});
+      begin += bytes;
+    }
+  };
+  array.sums().places().for_each_in(block.file, block.begin, block.begin + storage::sum_block_bytes,
+                                    sum);
+  return status;
+}
+
+}  // namespace
+
+std::int64_t loose_parts_of_each(int ranks) {
+  return std::max(least_loose_parts, most_loose_parts / ranks);
+}
+
+Status StepFile::load_sums(CollectiveState& state) {
+  std::string text;
+  Status forgotten;
+  if (state.rank == 0) {
+    // What cannot be read is not known: the file itself may be all right. weir check names it.
+    if (auto read = storage::read_sums(storage::sums_path(path_))) {
+      text = std::move(read).value();
+      auto parsed = storage::parse_sums(text, steps_);
+      text.resize(static_cast<std::size_t>(parsed.counted_bytes));
+      if (settings_.rewrite && !text.empty()) {
+        forgotten = forget_rewritten(std::move(parsed.book));
+        auto rest = storage::read_sums(storage::sums_path(path_));
+        text = rest ? std::move(rest).value() : "";
+      }
+    }
+  }
+  if (settings_.rewrite) {
+    Status agreed = agree_on(state, forgotten, fingerprint("forget checksums"));
+    if (!agreed.ok()) return agreed;
+  }
+  if (Status shared = share(state, text, "the file's checksums"); !shared.ok()) return shared;
+  const bool has_some = !text.empty();
+  const auto book =
+      std::make_shared<const storage::SumBook>(storage::parse_sums(text, steps_).book);
+  const bool asked_for =
+      settings_.checksum ? *settings_.checksum != storage::Checksum::none : has_some;
+  // One of other blocks than ours is read, and not added to.
+  has_sums_ = writable_ && asked_for && book->block_bytes() == storage::sum_block_bytes;
+  for (const auto& one : arrays_) {
+    if (!may_be_rewritten(*one)) one->sums().verify(book, map_);
+  }
+  return {};
+}
+
+bool StepFile::may_be_rewritten(const OpenArray& array) const {
+  return settings_.rewrite && !array.origin().grows;
+}
+
+// By rank 0, before anything is written: a run that is killed then leaves arrays of which nothing
+// is known.
+Status StepFile::forget_rewritten(storage::SumBook book) const {
+  for (const auto& one : arrays_) {
+    if (!may_be_rewritten(*one) || one->encoded() != nullptr) continue;
+    for (const auto& place : one->sums().places().places()) {
+      const auto name = storage::name_below(path_, one->map().files.path(place.file));
+      if (name) book.forget(*name, place.begin, place.end);
+    }
+  }
+  return storage::replace_sums(storage::sums_path(path_), storage::sums_frame(steps_, book.runs()),
+                               settings_.durability, book.block_bytes());
+}
+
+// Arrays that do not grow are written in the first step alone.
+void StepFile::collect_sums(bool in_step) {
+  for (const auto& one : arrays_) {
+    const bool written = in_step && (one->origin().grows || !published_);
+    if (has_sums_ && written && one->encoded() == nullptr) {
+      one->sums().collect(static_cast<std::size_t>(most_loose_));
+    } else {
+      one->sums().collect_nothing();
+    }
+  }
+}
+
+Status StepFile::gather_sums(CollectiveState& state, SummedArrays& sums) {
+  std::vector<std::int64_t> mine;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const storage::BlockSums* const written = arrays_[i]->sums().written();
+    if (written != nullptr) written->tell(static_cast<std::int64_t>(i), mine);
+  }
+  const auto all = gather_at_rank_0(state, mine, "the checksums of a step");
+  if (!all) return all.error();
+  const auto arrays = storage::BlockSums::told(all.value());
+  name_runs(arrays, sums);
+  // Array, file, offset.
+  std::vector<std::int64_t> again;
+  for (const auto& [array, written] : arrays) {
+    for (const auto& block : written.unclear()) {
+      again.insert(again.end(), {array, block.file, block.begin});
+    }
+  }
+  std::vector<std::int64_t> numbers;
+  if (Status summed = sum_again(state, std::move(again), numbers); !summed.ok()) return summed;
+  name_runs(storage::BlockSums::told(numbers), sums);
+  return {};
+}
+
+// The blocks matter on rank 0, and so do the numbers.
+Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blocks,
+                           std::vector<std::int64_t>& numbers) {
+  // Elsewhere what others wrote is seen only when it was made durable: better not known than wrong.
+  const bool seen =
+      state.group->nodes() == 1 || settings_.durability != storage::StepDurability::none;
+  if (!seen) blocks.clear();
+  std::string text = text_of(blocks);
+  if (Status shared = share(state, text, "blocks to be summed again"); !shared.ok()) return shared;
+  if (text.empty()) return {};
+  blocks = numbers_of(text);
+  std::vector<std::int64_t> mine;
+  Status status;
+  std::optional<storage::BlockSums> sums;
+  for (std::size_t at = 0, block = 0; status.ok() && at + 3 <= blocks.size(); at += 3, ++block) {
+    if (static_cast<std::int64_t>(block) % state.ranks != state.rank) continue;
+    sums.emplace(static_cast<std::size_t>(most_loose_parts));
+    status = sum_block(*arrays_[static_cast<std::size_t>(blocks[at])],
+                       {blocks[at + 1], blocks[at + 2]}, *sums);
+    sums->tell(blocks[at], mine);
+  }
+  if (Status agreed = agree_on(state, status, fingerprint("sum again")); !agreed.ok()) {
+    return agreed;
+  }
+  auto all = gather_at_rank_0(state, mine, "the checksums of a step");
+  if (!all) return all.error();
+  numbers = std::move(all).value();
+  return {};
+}
+
+void StepFile::name_runs(const std::map<std::int64_t, storage::BlockSums>& arrays,
+                         SummedArrays& named) const {
+  const std::string root = published_ ? path_ : storage::incomplete_path(path_);
+  for (const auto& [array, written] : arrays) {
+    const storage::DataFiles& files = map_.arrays[static_cast<std::size_t>(array)].map.files;
+    for (storage::SummedRun& run : written.runs()) {
+      const auto name = storage::name_below(root, files.path(run.file));
+      if (name) named.push_back({*name, run.offset, run.bytes, std::move(run.sums)});
+    }
+  }
+}
+
+// By rank 0, before a step more: what a killed run left of a step that was not committed.
+Status StepFile::cut_sums() const { return storage::cut_sums(storage::sums_path(path_), steps_); }
+
+// By rank 0.
+Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums) {
+  const std::string committed = storage::sums_path(path_);
+  const std::string incomplete = storage::incomplete_sums_path(path_);
+  const std::string frame = storage::sums_frame(steps_ + 1, sums);
+  Status entered;
+  if (published_) {
+    if (has_sums_) entered = storage::append_sums(committed, frame, settings_.durability);
+  } else {
+    entered = has_sums_ ? storage::replace_sums(incomplete, frame, settings_.durability)
+                        : storage::remove_sums(incomplete, settings_.durability);
+  }
+  if (!entered.ok()) return entered;
+  if (Status done = commit(chunks); !done.ok()) return done;
+  // The step is committed whatever becomes of this: then its sums are not known.
+  if (!published_ && has_sums_) {
+    (void)storage::rename_sums(incomplete, committed, settings_.durability);
+  }
+  return {};
+}
+
+}  // namespace weir::aggregation
