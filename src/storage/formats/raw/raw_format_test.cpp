@@ -37,7 +37,9 @@ FileDescription everything() {
   return file;
 }
 
-void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+void write_document(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 TEST(RawFormat, ReadsItsDocumentsBack) {
   const auto placed = place_raw_arrays(everything());
@@ -141,7 +143,7 @@ TEST(RawFormat, OpensRawArraysAloneAndByTheirDocument) {
 TEST(RawFormat, ReplacesNoDocumentThatIsNotItsOwn) {
   const TestFolder folder;
   const std::string path = folder.path("a");
-  write_text(path + ".json", R"({"mine": true})");
+  write_document(path + ".json", R"({"mine": true})");
   EXPECT_FALSE(make_file(*raw_format(), everything(), path).ok());
   EXPECT_EQ(std::filesystem::file_size(path + ".json"), 14U);
 }
