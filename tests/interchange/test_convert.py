@@ -105,6 +105,8 @@ def test_chunks_are_for_arrays_of_as_many_dimensions(tmp_path: Path) -> None:
         file.create_dataset("time", data=np.arange(3.0), chunks=(2,))
     with weir.open(source) as opened:
         convert(opened, target, layout=Layout({"": (1, 4, 5)}))
+        with pytest.raises(ConversionError, match="shards are of Zarr alone"):
+            convert(opened, tmp_path / "none.h5", layout=Layout({}, {"field": (3, 4, 5)}))
         with pytest.raises(ConversionError, match="chunks 4,5: no array has 2 dimensions"):
             convert(opened, tmp_path / "none.h5", layout=Layout({"": (4, 5)}))
         with pytest.raises(ConversionError, match="chunks 4,5 for array 'time' of 1 dimensions"):

@@ -91,6 +91,9 @@ def description(
     if unknown:
         message = f"chunks or shards are given for {unknown[0]!r}, which is not converted"
         raise ConversionError(message)
+    if layout.shards and file_format != "zarr":
+        message = f"shards are of Zarr alone, and the new file is {file_format}: give none"
+        raise ConversionError(message)
     for what, extents in (("chunks", layout.chunks.get("")), ("shards", layout.shards.get(""))):
         if extents and all(len(extents) != one.ndim for one in arrays):
             message = f"{what} {_text(extents)}: no array has {len(extents)} dimensions"
