@@ -41,7 +41,7 @@ void swap_runs_by_words(const std::byte* from, std::byte* to, const CopyLevel& l
 
 #if defined(__x86_64__)
 
-constexpr std::size_t line = 64;  // of a cache
+constexpr std::size_t cache_line = 64;  // of a cache
 constexpr std::size_t width = 32;
 
 bool has_wide_shuffles() {
@@ -105,10 +105,11 @@ __attribute__((target("avx2"))) void stream_runs_by_vectors(const std::byte* fro
                                                             std::size_t size) {
   const __m256i order = _mm256_broadcastsi128_si256(shuffle_of<Word>());
   for (std::int64_t k = 0; k < level.count; ++k) {
-    const std::size_t before_line = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+    const std::size_t before_line =
+        (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line;
     std::size_t at = std::min(before_line, size);
     stream_words<Word>(from, to, at);
-    for (; at + line <= size; at += line) {
+    for (; at + cache_line <= size; at += cache_line) {
       const __m256i a = shuffled(from + at, order);
       const __m256i b = shuffled(from + at + width, order);
       _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at), a);
@@ -127,8 +128,9 @@ void swap_level(const std::byte* from, std::byte* to, const CopyLevel& level, st
 #if defined(__x86_64__)
   if (size >= width && has_wide_shuffles()) {
     if (size == width) return swap_runs_by_vectors<Word, width>(from, to, level, size);
-    if (size == line) return swap_runs_by_vectors<Word, line>(from, to, level, size);
-    if (size == 2 * line) return swap_runs_by_vectors<Word, 2 * line>(from, to, level, size);
+    if (size == cache_line) return swap_runs_by_vectors<Word, cache_line>(from, to, level, size);
+    if (size == 2 * cache_line)
+      return swap_runs_by_vectors<Word, 2 * cache_line>(from, to, level, size);
     return swap_runs_by_vectors<Word, 0>(from, to, level, size);
   }
 #endif

@@ -6,8 +6,6 @@
 namespace weir::calls {
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
-
 // FNV-1a, finished by a multiplication, as the low bits choose the slot.
 std::uint64_t hash_of(std::string_view path) {
   std::uint64_t hash = 0xcbf29ce484222325U;

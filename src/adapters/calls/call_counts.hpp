@@ -15,6 +15,9 @@
 
 namespace weir::calls {
 
+// Counts are read when all is over, or as they are.
+inline constexpr auto relaxed = std::memory_order_relaxed;
+
 inline constexpr std::size_t most_files = 49152;
 
 struct FileCounts {

@@ -33,7 +33,7 @@ inline std::int64_t now_ns() {
 template <typename Call, typename Finish>
 auto counted_and_finished(Operation operation, int folder, const char* path, const Call& call,
                           const Finish& finish) {
-  if (!counting.load(std::memory_order_relaxed)) return call();
+  if (!counting.load(relaxed)) return call();
   const AbsolutePath absolute(folder, path);
   if (!CallCounts::counts(absolute.view())) return call();
   FileCounts* const file = call_counts().file(absolute.view());
@@ -70,7 +70,7 @@ auto counted_making(Operation operation, int folder, const char* path, const Cal
 template <typename Call>
 auto counted(Operation operation, int descriptor, const Call& call) {
   FileCounts* const file = call_counts().of_descriptor(descriptor);
-  if (file == nullptr || !counting.load(std::memory_order_relaxed)) return call();
+  if (file == nullptr || !counting.load(relaxed)) return call();
   const std::int64_t start = now_ns();
   const auto result = call();
   const int error = errno;
@@ -83,7 +83,7 @@ auto counted(Operation operation, int descriptor, const Call& call) {
 template <typename Call>
 auto counted_moving(Operation operation, int descriptor, const Call& call) {
   const auto result = call();
-  if (counting.load(std::memory_order_relaxed)) {
+  if (counting.load(relaxed)) {
     call_counts().add_bytes(operation, call_counts().of_descriptor(descriptor), result);
   }
   return result;

@@ -18,7 +18,7 @@ bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
 void note_opened(FileCounts* file, std::string_view path, int descriptor, bool writes, bool makes) {
   if (descriptor < 0) return;
   call_counts().set_descriptor(descriptor, file);
-  if (file != nullptr && writes) file->written.store(true, std::memory_order_relaxed);
+  if (file != nullptr && writes) file->written.store(true, relaxed);
   if (makes) call_counts().made(file, path);
 }
 

@@ -20,8 +20,6 @@
 namespace weir::calls {
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
-
 // Of this process's record. Its file is opened and written by system calls: libc's functions are
 // counted.
 struct Record {

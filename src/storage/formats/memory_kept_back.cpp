@@ -9,8 +9,19 @@
 #include <sstream>
 #include <string>
 
+// Defined where a program runs under a sanitizer, whose bookkeeping lies in such blocks.
+extern "C" {
+void __asan_init() __attribute__((weak));
+void __tsan_init() __attribute__((weak));
+void __msan_init() __attribute__((weak));
+}
+
 namespace weir::storage {
 namespace {
+
+bool is_sanitized() {
+  return &__asan_init != nullptr || &__tsan_init != nullptr || &__msan_init != nullptr;
+}
 
 constexpr std::uintptr_t least_bytes = 1 << 20;
 
@@ -48,6 +59,7 @@ bool is_closed(const Mapping& one) { return one.permissions.starts_with("---"); 
 }  // namespace
 
 MemoryKeptBack::MemoryKeptBack() {
+  if (is_sanitized()) return;
   std::ifstream file("/proc/self/maps");
   Mapping before;
   std::optional<Mapping> block;  // the mapping before, if it can be kept back

@@ -7,6 +7,7 @@
 // Kept back are anonymous private mappings of at least a mebibyte, but for what a thread needs to
 // live: its stack, its static data, glibc's arenas. Other libraries may need more (an allocator of
 // another kind keeps everything in such blocks): whoever forks is ready for a child that crashes.
+// Under the sanitizers, whose child would not even crash, nothing is kept back.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ constexpr std::int64_t version = 3;
 // Of one object; a member is looked for among all before it.
 constexpr std::size_t most_members = 2048;
 
-Json list_of(const array::Indices& indices) {
+Json extents_list(const array::Indices& indices) {
   return std::vector<std::int64_t>(indices.begin(), indices.end());
 }
 
@@ -47,13 +47,13 @@ Json array_json(const RawFileArray& array) {
   const ArrayDescription& about = array.description;
   Json one;
   one["name"] = about.name;
-  one["shape"] = list_of(about.shape.extents());
+  one["shape"] = extents_list(about.shape.extents());
   one["type"] = about.type.name();
   one["order"] = about.order == array::Order::row_major ? "row-major" : "column-major";
   one["byte_order"] = "little";
   one["offset"] = array.offset;
   if (about.grows) one["grows"] = true;
-  if (about.chunk_extents) one["chunk_shape"] = list_of(*about.chunk_extents);
+  if (about.chunk_extents) one["chunk_shape"] = extents_list(*about.chunk_extents);
   if (!about.fill.empty()) one["fill_value"] = fill_value_json(about.type, about.fill);
   if (!about.dimension_names.empty()) one["dimension_names"] = about.dimension_names;
   if (!about.attributes.empty()) one["attributes"] = attributes_json(about.attributes);

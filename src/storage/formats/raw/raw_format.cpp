@@ -27,16 +27,16 @@
 namespace weir::storage {
 namespace {
 
-constexpr const char* suffix = ".json";  // that of sidecar_path()
+constexpr const char* sidecar_suffix = ".json";  // that of sidecar_path()
 
-Error corrupt(const std::string& file, std::string what) {
+Error damaged_document(const std::string& file, std::string what) {
   Error error = invalid_argument(std::move(what));
   error.code = ErrorCode::corrupt;
   error.file = file;
   return error;
 }
 
-bool is_there(const std::string& path) {
+bool is_on_disk(const std::string& path) {
   std::error_code failed;
   return std::filesystem::exists(path, failed);
 }
@@ -45,7 +45,7 @@ Result<std::int64_t> length_of(const std::string& path) {
   struct stat information {};
   if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
   if (!S_ISREG(information.st_mode)) {
-    return corrupt(path, "is no file, as the document of a raw file tells");
+    return damaged_document(path, "is no file, as the document of a raw file tells");
   }
   return std::int64_t{information.st_size};
 }
@@ -79,7 +79,7 @@ bool is_of_one_array(const std::string& text) {
 
 std::string data_of(const RawFile& file, const std::string& path) {
   const std::string temporary = incomplete_path(path);
-  return file.renaming && is_there(temporary) ? temporary : path;
+  return file.renaming && is_on_disk(temporary) ? temporary : path;
 }
 
 // A raw array alone, as raw_files.hpp has it, is a file of that array.
@@ -126,14 +126,14 @@ Status finish_renaming(const std::string& path, RawFile& file) {
   file.renaming = false;
   HeaderUpdate update;
   if (!renamed) update.changes.emplace_back(Publication{});
-  update.changes.emplace_back(SidecarReplacement{suffix, raw_file_json(file)});
+  update.changes.emplace_back(SidecarReplacement{sidecar_suffix, raw_file_json(file)});
   return commit(path, update, StepDurability::none);
 }
 
 // Nothing is there that is not of a raw file, and no renaming is left half done.
 Status clear_for_raw(const std::string& path) {
   const std::string document = sidecar_path(path);
-  if (is_there(document)) {
+  if (is_on_disk(document)) {
     const auto text = read_document(path);
     if (!text) return text.error();
     auto file = parse_raw_file(text.value(), document);
@@ -141,9 +141,10 @@ Status clear_for_raw(const std::string& path) {
       Status finished = finish_renaming(path, file.value());
       if (!finished.ok()) return finished;
     } else if (!parse_raw_array(text.value(), document)) {
-      return corrupt(document,
-                     "this name is needed for a raw file's document, and is something else; remove "
-                     "it or give another name");
+      return damaged_document(
+          document,
+          "this name is needed for a raw file's document, and is something else; remove "
+          "it or give another name");
     }
   }
   return clear_for_file(path);
@@ -171,10 +172,12 @@ class RawFormat final : public Format {
     if (!made.ok()) return made.error();
     Room room{file.value().map(place), {.made = {""}, .changes = {}}};
     file.value().renaming = true;
-    room.update.changes.emplace_back(SidecarReplacement{suffix, raw_file_json(file.value())});
+    room.update.changes.emplace_back(
+        SidecarReplacement{sidecar_suffix, raw_file_json(file.value())});
     room.update.changes.emplace_back(Publication{});
     file.value().renaming = false;
-    room.update.changes.emplace_back(SidecarReplacement{suffix, raw_file_json(file.value())});
+    room.update.changes.emplace_back(
+        SidecarReplacement{sidecar_suffix, raw_file_json(file.value())});
     return room;
   }
 
@@ -188,8 +191,8 @@ class RawFormat final : public Format {
     const auto length = length_of(data);
     if (!length) return length.error();
     if (length.value() < file.value().data_bytes()) {
-      return corrupt(data, fmt::format("the file has {} bytes, its document tells of {}",
-                                       length.value(), file.value().data_bytes()));
+      return damaged_document(data, fmt::format("the file has {} bytes, its document tells of {}",
+                                                length.value(), file.value().data_bytes()));
     }
     return file.value().map(data);
   }
@@ -223,7 +226,7 @@ class RawFormat final : public Format {
     if (done.ok()) done = announce(path, text);
     if (!done.ok()) return done.error();
     return Room{longer.map(path),
-                {.made = {""}, .changes = {SidecarReplacement{suffix, std::move(text)}}}};
+                {.made = {""}, .changes = {SidecarReplacement{sidecar_suffix, std::move(text)}}}};
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
@@ -237,7 +240,7 @@ class RawFormat final : public Format {
     if (file.value().renaming) {
       lines.push_back(fmt::format("its document was not written for the last time: the data are {}",
                                   printable(data)));
-    } else if (is_there(announced(path))) {
+    } else if (is_on_disk(announced(path))) {
       lines.push_back(
           fmt::format("{} lies beside the document: a step that was not committed",
                       printable(std::filesystem::path(announced(path)).filename().string())));
