@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,7 @@ def nanoseconds(program: Path, folder: Path, environment: dict[str, str]) -> dic
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--directory", default="/dev/shm", help="where the file is")
+    parser.add_argument("--directory", help="where the file is, not below /dev [a temporary one]")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.directory) as name:
         folder = Path(name)
@@ -50,6 +51,8 @@ def main() -> None:
             partial(nanoseconds, program, folder, {}),
             asked.pairs,
         )
+        if not any("/counted\n" in record.read_text() for record in records.iterdir()):
+            sys.exit(f"{folder}: calls there are not counted; give another --directory")
         print("ns of a call      counted     plain  difference [least, most]")
         for one in results:
             more = [a - b for a, b in zip(one.first, one.second, strict=True)]

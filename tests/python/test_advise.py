@@ -53,13 +53,15 @@ def test_records_of_ranks_are_merged() -> None:
 
 
 def test_what_a_killed_process_did_is_not_known() -> None:
-    use = used(record(0, "total\topen\t2\t5"), record(1, end=""))
-    assert (use.ranks, use.killed) == (1, 1)
+    cut_off = record(2, "total\topen\t2\t5", end="end\t12")
+    use = used(record(0, "total\topen\t2\t5"), record(1, end=""), cut_off)
+    assert (use.ranks, use.killed) == (1, 2)
+    assert used("", "weir-ca", "weir-calls 1\nproc").killed == 3
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "weir-calls 2\n", "weir-calls 1\n", record(0, "file\t1"), record(0, "total\topen\ta\t1"),
+    ["weir-calls 2\n", "anything", record(0, "file\t1"), record(0, "total\topen\ta\t1"),
      record(0, file_line("/a", "open")), "weir-calls 1\nprocess\t1\n"],
 )  # fmt: skip
 def test_damaged_records_are_refused_by_name(text: str) -> None:
@@ -120,8 +122,9 @@ def test_ranks_in_words() -> None:
 
 
 PROGRAM = """
-import os, sys
+import os, subprocess, sys
 rank = int(os.environ["PMI_RANK"])
+kept = os.open(f"kept{rank}", os.O_WRONLY | os.O_CREAT, 0o600)
 os.makedirs("made", exist_ok=True)
 os.chdir("made")
 for i in range(5):
@@ -138,6 +141,9 @@ if os.fork() == 0:
     os.access("child of one", os.F_OK)
     os._exit(0)
 os.wait()
+subprocess.run(["true"], check=True)  # closes what it inherits, by vfork in this memory
+os.write(kept, b"kept")
+os.scandir(folder).close()
 os.execv("/bin/sh", ["sh", "-c", ": > by_the_shell; exit 3"])
 """
 
@@ -183,6 +189,7 @@ def test_what_was_counted_is_what_was_done(
     assert (log.count("open"), log.count("write"), log.count("close")) == (30, 30, 30)
     assert log.wrote
     assert files[f"{folder}/log1"].bytes_written == 120
+    assert files[f"{folder}/kept0"].bytes_written == 4
     assert files[f"{folder}/made/0.new"].ranks[0].count("rename") == 1
     assert files[f"{folder}/log0"].ranks[1].count("stat") == 1  # relative to an open folder
     # By the child once, and not by its parent too.

@@ -48,19 +48,34 @@ def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
     raise LibraryError(message)
 
 
-def find(name: str, path_variable: str) -> Path:
-    """Where the library `name` is, for another program to load; found as by load().
+def find(name: str, path_variable: str) -> str:
+    """Where the library `name` is, for LD_PRELOAD of another program; found as by load().
 
-    Raises LibraryError.
+    A path, or the bare name where ld.so finds it. Raises LibraryError.
     """
-    for path in map(Path, _candidates(name, path_variable)):
-        if path.is_file():
-            return path.resolve()
+    for path in _candidates(name, path_variable):
+        if path == name and not _ld_so_finds(name):
+            continue
+        if path != name and not Path(path).is_file():
+            continue
+        found = path if path == name else str(Path(path).resolve())
+        if any(mark in found for mark in " :"):
+            message = f"{found}: a library to load into programs can have no space or colon"
+            raise LibraryError(message)
+        return found
     message = (
         f"{name} is not there: install Weir with its library, or set {path_variable} to the "
         "library's path"
     )
     raise LibraryError(message)
+
+
+def _ld_so_finds(name: str) -> bool:
+    try:
+        CDLL(name)
+    except OSError:
+        return False
+    return True
 
 
 def _candidates(name: str, path_variable: str) -> list[str]:

@@ -26,6 +26,8 @@ def observe(command: Sequence[str], folder: Path) -> int:
         "LD_PRELOAD": f"{library}:{already}" if already else str(library),
         FOLDER_VARIABLE: str(folder.resolve()),
     }
+    # A batch script has that of its node's first task; srun gives each task its own.
+    environment.pop("SLURM_PROCID", None)
     # Ctrl-C is the command's: it ends, and what it did until then is still told. A handler, as the
     # command would inherit that the signal is ignored.
     before = signal.signal(signal.SIGINT, lambda _number, _frame: None)

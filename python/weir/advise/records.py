@@ -62,10 +62,12 @@ def read_records(folder: Path) -> list[ProcessRecord]:
 
 def parse(text: str, path: Path) -> ProcessRecord:
     """One record. Raises RecordError."""
-    lines = text.split("\n")
-    if lines[0] != FIRST_LINE or len(lines) < 2 or not lines[1].startswith("process\t"):
+    lines = text.split("\n")[:-1]  # what follows the last was cut off
+    if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
         message = f"{path}: is no record of a process's calls"
         raise RecordError(message)
+    if len(lines) < 2:  # killed before it was written
+        return ProcessRecord(process=0, rank=None, ranks=None, host="", program="")
     number = 2
     try:
         words = lines[1].split("\t")

@@ -13,6 +13,13 @@ MOVING = {"read", "write"}
 LOOKING = ("stat", "access", "readlink")
 
 
+LAUNCHERS = {
+    "hydra_pmi_proxy", "mpiexec", "mpirun", "orted", "orterun", "prted", "prterun", "slurmstepd",
+    "srun",
+}  # fmt: skip
+"""Programs that may have a number of their own in the environment and are no ranks."""
+
+
 @dataclass
 class RankUse:
     """What one rank did with one file."""
@@ -82,8 +89,10 @@ class Use:
 
 def merge(records: Sequence[ProcessRecord]) -> Use:
     """Of the records of all processes."""
+    records = [one for one in records if one.program.rpartition("/")[2] not in LAUNCHERS]
     has_ranks = any(one.rank is not None for one in records)
-    kept = [one for one in records if one.rank is not None] if has_ranks else list(records)
+    # Of a process that was killed as it began it is not known what it was.
+    kept = [one for one in records if one.rank is not None or not has_ranks or not one.program]
     ended = [one for one in kept if one.duration is not None]
     numbers = {id(one): i if one.rank is None else one.rank for i, one in enumerate(kept)}
     counts: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))

@@ -93,6 +93,28 @@ WEIR_MOVE(preadv64, read, const struct iovec*, int, off64_t)
 WEIR_MOVE(pwritev, write, const struct iovec*, int, off_t)
 WEIR_MOVE(pwritev64, write, const struct iovec*, int, off64_t)
 
+// What programs call that were compiled with _FORTIFY_SOURCE.
+ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room);
+ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room) {
+  WEIR_REAL(__read_chk);
+  return counted_moving(Operation::read, descriptor,
+                        [&] { return real(descriptor, bytes, size, room); });
+}
+
+ssize_t __pread_chk(int descriptor, void* bytes, size_t size, off_t offset, size_t room);
+ssize_t __pread_chk(int descriptor, void* bytes, size_t size, off_t offset, size_t room) {
+  WEIR_REAL(__pread_chk);
+  return counted_moving(Operation::read, descriptor,
+                        [&] { return real(descriptor, bytes, size, offset, room); });
+}
+
+ssize_t __pread64_chk(int descriptor, void* bytes, size_t size, off64_t offset, size_t room);
+ssize_t __pread64_chk(int descriptor, void* bytes, size_t size, off64_t offset, size_t room) {
+  WEIR_REAL(__pread64_chk);
+  return counted_moving(Operation::read, descriptor,
+                        [&] { return real(descriptor, bytes, size, offset, room); });
+}
+
 ssize_t readv(int descriptor, const struct iovec* parts, int count) {
   WEIR_REAL(readv);
   return counted_moving(Operation::read, descriptor,

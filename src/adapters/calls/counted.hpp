@@ -23,6 +23,14 @@ namespace weir::calls {
 // False once it is known that nobody wants this process's counts.
 inline constinit std::atomic<bool> counting{true};
 
+// Whether the caller is the process whose counts these are. A child of vfork shares the memory, and
+// closes what its parent keeps open.
+bool is_own_process();
+
+inline void set_descriptor(int descriptor, FileCounts* file) {
+  if (is_own_process()) call_counts().set_descriptor(descriptor, file);
+}
+
 inline std::int64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdarg.h>  // NOLINT(modernize-deprecated-headers): the functions are C's
 #include <stdio.h>   // NOLINT(modernize-deprecated-headers): fopen64, fileno
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkostemp64
 #include <unistd.h>
 
 #include <cstring>
@@ -17,7 +18,7 @@ bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
 
 void note_opened(FileCounts* file, std::string_view path, int descriptor, bool writes, bool makes) {
   if (descriptor < 0) return;
-  call_counts().set_descriptor(descriptor, file);
+  set_descriptor(descriptor, file);
   if (file != nullptr && writes) file->written.store(true, relaxed);
   if (makes) call_counts().made(file, path);
 }
@@ -43,7 +44,24 @@ FILE* counted_fopen(const char* path, const char* mode, const Call& call) {
                               });
 }
 
+// The path is known when the file is there.
+template <typename Call>
+int counted_mkstemp(const char* path, const Call& call) {
+  const std::int64_t start = now_ns();
+  const int descriptor = call();
+  const int error = errno;
+  const AbsolutePath absolute(AT_FDCWD, path);
+  if (descriptor >= 0 && counting.load(relaxed) && CallCounts::counts(absolute.view())) {
+    FileCounts* const file = call_counts().file(absolute.view());
+    call_counts().add(Operation::open, file, start, now_ns());
+    note_opened(file, absolute.view(), descriptor, true, true);
+  }
+  errno = error;
+  return descriptor;
+}
+
 void forget_descriptors(unsigned first, unsigned last) {
+  if (!is_own_process()) return;
   for (unsigned one = first; one <= last && one < 65536; ++one) {
     call_counts().set_descriptor(static_cast<int>(one), nullptr);
   }
@@ -54,11 +72,14 @@ void forget_descriptors(unsigned first, unsigned last) {
 
 using weir::calls::call_counts;
 using weir::calls::counted;
+using weir::calls::counted_and_finished;
 using weir::calls::counted_fopen;
+using weir::calls::counted_mkstemp;
 using weir::calls::counted_open;
 using weir::calls::FileCounts;
 using weir::calls::needs_mode;
 using weir::calls::Operation;
+using weir::calls::set_descriptor;
 
 // The mode is there only where the flags want it.
 #define WEIR_MODE(flags)              \
@@ -147,7 +168,7 @@ int close(int descriptor) {
   if (file == nullptr) return real(descriptor);
   // Before: the kernel may give the number to another thread as soon as it is free.
   const auto close_it = [&] {
-    call_counts().set_descriptor(descriptor, nullptr);
+    set_descriptor(descriptor, nullptr);
     return real(descriptor);
   };
   return counted(Operation::close, descriptor, close_it);
@@ -157,7 +178,7 @@ int fclose(FILE* stream) {
   WEIR_REAL(fclose);
   const int descriptor = ::fileno(stream);
   const auto close_it = [&] {
-    call_counts().set_descriptor(descriptor, nullptr);
+    set_descriptor(descriptor, nullptr);
     return real(stream);
   };
   return counted(Operation::close, descriptor, close_it);
@@ -179,27 +200,31 @@ void closefrom(int first) noexcept {
 int dup(int descriptor) noexcept {
   WEIR_REAL(dup);
   const int copy = real(descriptor);
-  if (copy >= 0) call_counts().set_descriptor(copy, call_counts().of_descriptor(descriptor));
+  if (copy >= 0) set_descriptor(copy, call_counts().of_descriptor(descriptor));
   return copy;
 }
 
 int dup2(int descriptor, int copy) noexcept {
   WEIR_REAL(dup2);
   const int result = real(descriptor, copy);
-  if (result >= 0) call_counts().set_descriptor(result, call_counts().of_descriptor(descriptor));
+  if (result >= 0) set_descriptor(result, call_counts().of_descriptor(descriptor));
   return result;
 }
 
 int dup3(int descriptor, int copy, int flags) noexcept {
   WEIR_REAL(dup3);
   const int result = real(descriptor, copy, flags);
-  if (result >= 0) call_counts().set_descriptor(result, call_counts().of_descriptor(descriptor));
+  if (result >= 0) set_descriptor(result, call_counts().of_descriptor(descriptor));
   return result;
 }
 
 DIR* opendir(const char* path) {
   WEIR_REAL(opendir);
-  return counted(Operation::open_folder, path, [&] { return real(path); });
+  return counted_and_finished(
+      Operation::open_folder, AT_FDCWD, path, [&] { return real(path); },
+      [](FileCounts* file, std::string_view, DIR* folder) {
+        if (folder != nullptr) set_descriptor(::dirfd(folder), file);
+      });
 }
 
 DIR* fdopendir(int descriptor) {
@@ -210,12 +235,33 @@ DIR* fdopendir(int descriptor) {
 // These let a folder's descriptor go without close().
 int closedir(DIR* folder) {
   WEIR_REAL(closedir);
-  const int descriptor = ::dirfd(folder);
+  DIR* const volatile given = folder;  // it may be null, whatever the header tells the compiler
+  const int descriptor = given == nullptr ? -1 : ::dirfd(folder);
   const auto close_it = [&] {
-    call_counts().set_descriptor(descriptor, nullptr);
+    set_descriptor(descriptor, nullptr);
     return real(folder);
   };
   return counted(Operation::close, descriptor, close_it);
+}
+
+int mkstemp(char* path) {
+  WEIR_REAL(mkstemp);
+  return counted_mkstemp(path, [&] { return real(path); });
+}
+
+int mkstemp64(char* path) {
+  WEIR_REAL(mkstemp64);
+  return counted_mkstemp(path, [&] { return real(path); });
+}
+
+int mkostemp(char* path, int flags) {
+  WEIR_REAL(mkostemp);
+  return counted_mkstemp(path, [&] { return real(path, flags); });
+}
+
+int mkostemp64(char* path, int flags) {
+  WEIR_REAL(mkostemp64);
+  return counted_mkstemp(path, [&] { return real(path, flags); });
 }
 
 }  // extern "C"

@@ -8,12 +8,12 @@
 #include <array>
 #include <charconv>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <string>
 #include <string_view>
-#include <vector>
+#include <type_traits>
 
 #include "adapters/calls/counted.hpp"
 
@@ -32,13 +32,62 @@ constinit Record record;
 
 int own_process() { return static_cast<int>(::syscall(SYS_getpid)); }
 
-void write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const long written = ::syscall(SYS_write, descriptor, text.data(), text.size());
-    if (written <= 0) return;  // without its last line the record is known to be cut off
-    text.remove_prefix(static_cast<std::size_t>(written));
+// A record's text on its way to the file. In static memory: _exit and exec may be called where
+// nothing may be allocated, from a signal handler or a child of a program with threads.
+class Writer {
+ public:
+  void begin(int descriptor) {
+    descriptor_ = descriptor;
+    size_ = 0;
   }
-}
+  void add(std::string_view text) {
+    for (const char letter : text) add(letter);
+  }
+  void add(char letter) {
+    if (size_ == bytes_.size()) flush();
+    bytes_[size_++] = letter;
+  }
+  template <typename Number>
+  void add_number(Number number) {
+    std::array<char, 24> digits{};
+    const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    add({digits.data(), static_cast<std::size_t>(end - digits.begin())});
+  }
+  void add_path(std::string_view path) {
+    for (const char letter : path) {
+      if (letter == '\\' || letter == '\t' || letter == '\n') add('\\');
+      add(letter == '\t' ? 't' : letter == '\n' ? 'n' : letter);
+    }
+  }
+  // A line: words with tabs between.
+  template <typename... Words>
+  void add_words(const Words&... words) {
+    const auto one = [&](const auto& word) {
+      if constexpr (std::is_arithmetic_v<std::decay_t<decltype(word)>>) {
+        add_number(word);
+      } else {
+        add(word);
+      }
+    };
+    bool first = true;
+    ((first ? void(first = false) : add('\t'), one(words)), ...);
+  }
+  void flush() {
+    std::string_view text(bytes_.data(), size_);
+    while (!text.empty()) {
+      const long written = ::syscall(SYS_write, descriptor_, text.data(), text.size());
+      if (written <= 0) break;  // without its last line the record is known to be cut off
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    size_ = 0;
+  }
+
+ private:
+  std::array<char, 65536> bytes_{};
+  std::size_t size_ = 0;
+  int descriptor_ = -1;
+};
+constinit Writer writer;
 
 int open_record(int flags) {
   return static_cast<int>(
@@ -60,27 +109,7 @@ long number_of(std::initializer_list<const char*> names) {
   return -1;
 }
 
-void append_path(std::string& line, std::string_view path) {
-  for (const char letter : path) {
-    if (letter == '\\' || letter == '\t' || letter == '\n') line += '\\';
-    line += letter == '\t' ? 't' : letter == '\n' ? 'n' : letter;
-  }
-}
-
-template <typename... Words>
-void append_words(std::string& line, const Words&... words) {
-  const auto append = [&](const auto& word) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(word)>>) {
-      line += std::to_string(word);
-    } else {
-      line += word;
-    }
-    line += '\t';
-  };
-  (append(words), ...);
-}
-
-std::string beginning() {
+void write_beginning() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   std::array<char, PATH_MAX> program{};
@@ -89,13 +118,14 @@ std::string beginning() {
   }
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  std::string text = "weir-calls 1\n";
-  append_words(text, "process", own_process(),
-               number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}),
-               number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}), host.data(),
-               now.tv_sec);
-  append_path(text, program.data());
-  return text += '\n';
+  writer.add("weir-calls 1\n");
+  writer.add_words("process", own_process(),
+                   number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}),
+                   number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}),
+                   std::string_view(host.data()), now.tv_sec);
+  writer.add('\t');
+  writer.add_path(program.data());
+  writer.add('\n');
 }
 
 // The record's name holds the process's number and time: after exec both processes have one.
@@ -104,17 +134,18 @@ void begin(const char* folder) {
   ::clock_gettime(CLOCK_REALTIME, &now);
   std::array<char, 64> host{};
   ::gethostname(host.data(), host.size() - 1);
-  const std::string path = std::string(folder) + "/" + host.data() + "-" +
-                           std::to_string(own_process()) + "-" + std::to_string(now.tv_sec) + "." +
-                           std::to_string(now.tv_nsec) + ".calls";
-  if (path.size() >= record.path.size()) return;
-  std::memcpy(record.path.data(), path.c_str(), path.size() + 1);
-  const int descriptor = open_record(O_CREAT | O_EXCL);
+  const int size =
+      std::snprintf(record.path.data(), record.path.size(), "%s/%s-%d-%lld.%09ld.calls", folder,
+                    host.data(), own_process(), static_cast<long long>(now.tv_sec), now.tv_nsec);
+  const bool fits = size > 0 && static_cast<std::size_t>(size) < record.path.size();
+  const int descriptor = fits ? open_record(O_CREAT | O_EXCL) : -1;
   if (descriptor < 0) {
     record.path[0] = '\0';
     return;
   }
-  write_all(descriptor, beginning());
+  writer.begin(descriptor);
+  write_beginning();
+  writer.flush();
   close_record(descriptor);
   record.begin_ns = now_ns();
   record.process.store(own_process(), relaxed);
@@ -127,78 +158,102 @@ std::uint64_t operations_of(const FileCounts& file) {
   return sum;
 }
 
-void append_file(std::string& text, const FileCounts& file, const char* path) {
-  append_words(text, "file", file.created.load(relaxed) ? 1 : 0, file.written.load(relaxed) ? 1 : 0,
-               file.bytes_read.load(relaxed), file.bytes_written.load(relaxed),
-               std::max<std::int64_t>(0, file.first_ns.load(relaxed) - record.begin_ns),
-               std::max<std::int64_t>(0, file.last_ns.load(relaxed) - record.begin_ns));
+void write_file(const FileCounts& file, const char* path) {
+  writer.add_words("file", file.created.load(relaxed) ? 1 : 0, file.written.load(relaxed) ? 1 : 0,
+                   file.bytes_read.load(relaxed), file.bytes_written.load(relaxed),
+                   std::max<std::int64_t>(0, file.first_ns.load(relaxed) - record.begin_ns),
+                   std::max<std::int64_t>(0, file.last_ns.load(relaxed) - record.begin_ns));
+  writer.add('\t');
+  bool first = true;
   for (std::size_t i = 0; i < operations; ++i) {
     const std::uint32_t count = file.count[i].load(relaxed);
     if (count == 0) continue;
-    text += operation_names[i];
-    text += '=';
-    text += std::to_string(count);
-    text += ',';
+    if (!first) writer.add(',');
+    first = false;
+    writer.add(operation_names[i]);
+    writer.add('=');
+    writer.add_number(count);
   }
-  if (text.back() == ',') text.pop_back();
-  text += '\t';
-  append_path(text, path);
-  text += '\n';
+  writer.add('\t');
+  writer.add_path(path);
+  writer.add('\n');
 }
 
-std::string counts_text() {
-  std::string text;
+// Those with the most operations; the others are summed up.
+struct Chosen {
+  std::array<const FileCounts*, most_files> files{};
+  std::size_t count = 0;
+  std::uint64_t operations_left_out = 0;
+  std::uint64_t files_left_out = 0;
+
+  void leave_out(const FileCounts& one) {
+    operations_left_out += operations_of(one);
+    ++files_left_out;
+  }
+};
+constinit Chosen chosen;
+
+void choose_files() {
+  chosen.count = 0;
+  chosen.files_left_out = 0;
+  chosen.operations_left_out = call_counts().totals().left_out.load(relaxed);
+  call_counts().for_each_file([](const FileCounts& one) {
+    if (operations_of(one) == 0) return;
+    if (one.path.load(std::memory_order_acquire) == nullptr || chosen.count == most_files) {
+      chosen.leave_out(one);  // there was no room for its path
+    } else {
+      chosen.files[chosen.count++] = &one;
+    }
+  });
+  if (chosen.count <= most_lines) return;
+  auto* const begin = chosen.files.data();
+  auto* const end = begin + chosen.count;
+  std::nth_element(begin, begin + most_lines, end, [](const auto* one, const auto* other) {
+    return operations_of(*one) > operations_of(*other);
+  });
+  for (auto* one = begin + most_lines; one != end; ++one) chosen.leave_out(**one);
+  chosen.count = most_lines;
+}
+
+void write_counts() {
   const Totals& totals = call_counts().totals();
   for (std::size_t i = 0; i < operations; ++i) {
     if (totals.count[i].load(relaxed) == 0) continue;
-    append_words(text, "total", operation_names[i], totals.count[i].load(relaxed),
-                 totals.ns[i].load(relaxed));
-    text.back() = '\n';
+    writer.add_words("total", operation_names[i], totals.count[i].load(relaxed),
+                     totals.ns[i].load(relaxed));
+    writer.add('\n');
   }
-  std::vector<const FileCounts*> files;
-  call_counts().for_each_file([&](const FileCounts& one) {
-    if (operations_of(one) > 0) files.push_back(&one);
-  });
-  std::uint64_t left_out = totals.left_out.load(relaxed);
-  std::uint64_t files_left_out = 0;
-  if (files.size() > most_lines) {
-    const auto last = files.begin() + most_lines;
-    std::nth_element(files.begin(), last, files.end(), [](const auto* one, const auto* other) {
-      return operations_of(*one) > operations_of(*other);
-    });
-    files_left_out = static_cast<std::uint64_t>(files.end() - last);
-    for (auto one = last; one != files.end(); ++one) left_out += operations_of(**one);
-    files.erase(last, files.end());
-  }
-  for (const FileCounts* const one : files) {
-    const char* const path = one->path.load(std::memory_order_acquire);
-    if (path == nullptr) continue;  // there was no room for it
-    const std::uint64_t inside = one->made_inside.load(relaxed);
+  choose_files();
+  for (std::size_t i = 0; i < chosen.count; ++i) {
+    const FileCounts& one = *chosen.files[i];
+    const char* const path = one.path.load(std::memory_order_acquire);
+    const std::uint64_t inside = one.made_inside.load(relaxed);
     if (inside > 0) {
-      append_words(text, "folder", inside);
-      append_path(text, path);
-      text += '\n';
+      writer.add_words("folder", inside);
+      writer.add('\t');
+      writer.add_path(path);
+      writer.add('\n');
     }
-    if (operations_of(*one) > inside) append_file(text, *one, path);
+    if (operations_of(one) > inside) write_file(one, path);
   }
-  if (left_out > 0) {
-    append_words(text, "left-out", left_out, files_left_out);
-    text.back() = '\n';
+  if (chosen.operations_left_out > 0) {
+    writer.add_words("left-out", chosen.operations_left_out, chosen.files_left_out);
+    writer.add('\n');
   }
-  append_words(text, "end", now_ns() - record.begin_ns);
-  text.back() = '\n';
-  return text;
+  writer.add_words("end", now_ns() - record.begin_ns);
+  writer.add('\n');
 }
 
 // Once; not by a child that shares the memory.
 void end() {
-  if (record.path[0] == '\0' || record.process.load(relaxed) != own_process() ||
-      record.ended.exchange(true)) {
+  if (record.path[0] == '\0' || !is_own_process() || record.ended.exchange(true)) {
     return;
   }
   const int descriptor = open_record(O_APPEND);
   if (descriptor < 0) return;
-  write_all(descriptor, counts_text());
+  writer.begin(descriptor);
+  write_counts();
+  writer.flush();
   close_record(descriptor);
 }
 
@@ -207,6 +262,15 @@ void in_forked_child() {
   call_counts().clear_counts();
   if (const char* const folder = ::getenv("WEIR_CALLS_FOLDER")) begin(folder);
 }
+
+}  // namespace
+
+bool is_own_process() {
+  const int own = record.process.load(relaxed);
+  return own == 0 || own == own_process();
+}
+
+namespace {
 
 __attribute__((constructor)) void on_load() {
   const char* const folder = ::getenv("WEIR_CALLS_FOLDER");
@@ -239,6 +303,19 @@ void _Exit(int status) noexcept {
   weir::calls::end();
   real(status);
   __builtin_unreachable();
+}
+
+void quick_exit(int status) noexcept {
+  WEIR_REAL(quick_exit);
+  weir::calls::end();
+  real(status);
+  __builtin_unreachable();
+}
+
+int fexecve(int program, char* const arguments[], char* const environment[]) noexcept {
+  WEIR_REAL(fexecve);
+  weir::calls::end();
+  return real(program, arguments, environment);
 }
 
 int execve(const char* path, char* const arguments[], char* const environment[]) noexcept {
