@@ -169,6 +169,12 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
                        {blocks[at + 1], blocks[at + 2]}, *sums);
     sums->tell(blocks[at], mine);
   }
+  // As before they were read: one that stayed open under the name that it has until the commit
+  // would be taken for the next file of that path.
+  if (!published_) {
+    Status closed = close_files();
+    if (status.ok()) status = std::move(closed);
+  }
   if (Status agreed = agree_on(state, status, fingerprint("sum again")); !agreed.ok()) {
     return agreed;
   }

@@ -314,5 +314,41 @@ TEST_F(Sums, OfWhatIsWrittenSeveralTimesAreOfTheLast) {
   }
 }
 
+// Blocks that were read again before the commit leave nothing open under the name until then.
+TEST_F(Sums, OfAFileLeaveTheNextOneOfThatPathAlone) {
+  const std::string name = path("file.h5");
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(plane, "BLOCK, *");
+  const auto dealt = session.distribution(plane, "CYCLIC(3), BLOCK");
+  const auto content = [&] {
+    Session other(MPI_COMM_WORLD);  // has nothing open
+    File file = other.open_file(name);
+    const auto same = other.distribution(plane, "BLOCK, *");
+    std::vector<double> part(same.elements());
+    file.array("fixed").read(same, part);
+    file.close();
+    return part;
+  };
+  weir_file_options options{};
+  options.checksum = "crc32c";
+  for (const int value : {1, 2}) {
+    File file = session.create_file(name, options);
+    Array fixed = file.define<double>("fixed", plane);
+    file.begin_step();
+    fixed.write(dealt, part_of_step(dealt, plane, 9));
+    const auto right = part_of_step(rows, plane, value);
+    for (const std::int64_t first : {0, 1}) {
+      const Section lines{{0, first}, {300, 250}, {1, 2}};
+      session.write_many({Outgoing(fixed, rows, right, {}, lines)});
+    }
+    if (value == 2) {
+      EXPECT_EQ(content(), part_of_step(rows, plane, 1));
+    }
+    file.end_step();
+    file.close();
+    EXPECT_EQ(content(), right);
+  }
+}
+
 }  // namespace
 }  // namespace weir::test
