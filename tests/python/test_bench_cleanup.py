@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,35 @@ def test_trees_of_the_workload_metadata_go_with_all_they_hold(tmp_path: Path) ->
     assert remove_test_files(listed(tmp_path, folder)) == [folder / "weir-tree.3"]
     assert outside.exists()
     assert (folder / "weir-trees" / "file").exists()
+
+
+def test_what_another_removal_takes_away_meanwhile_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "weir-1"
+    for tree in ("weir-tree.0", "weir-tree.1"):
+        made(folder / tree / "d.1" / "file.0.0")
+    remove_folder = os.rmdir
+
+    def removed_before(path: str, **options: int) -> None:
+        remove_folder(path, **options)
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    monkeypatch.setattr(os, "rmdir", removed_before)
+    remove_test_files(listed(tmp_path, folder))
+    assert not folder.exists()
+
+
+def test_a_tree_that_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "weir-1"
+    made(folder / "weir-tree" / "file.0.0")
+
+    def refused(*_paths: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "unlink", refused)
+    with pytest.raises(BenchError, match="are left"):
+        remove_test_files(listed(tmp_path, folder))
 
 
 def test_files_in_a_listed_folder_of_another_name_stay(tmp_path: Path) -> None:

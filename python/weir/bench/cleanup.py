@@ -7,6 +7,7 @@ was made, tells which files to remove.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import stat
@@ -38,7 +39,8 @@ def remove_test_files(list_file: Path) -> list[Path]:
     Only regular files are touched whose own name, or whose folder's name, begins with ``weir-``: a
     damaged list must not remove anything else. Folders of that name go when they are empty then;
     those called ``weir-tree`` in them, of the workload metadata, with all that they hold.
-    Without a list nothing is removed.
+    Without a list nothing is removed. The broken job's own removal may still be running: what
+    it takes away meanwhile is no error.
     """
     if not list_file.is_file():
         return []
@@ -47,16 +49,17 @@ def remove_test_files(list_file: Path) -> list[Path]:
     for path in _listed(list_file):
         inside = path.is_dir() and not path.is_symlink() and _is_own(path)
         folders.add(path if inside else path.parent)
-        for file in sorted(path.iterdir()) if inside else [path]:
+        for file in _entries(path) if inside else [path]:
             if (_is_own(file) or _is_own(file.parent)) and _is_regular(file):
                 _remove(file)
                 removed.append(file)
             elif inside and _is_tree(file):
-                shutil.rmtree(file)
+                _remove_tree(file)
                 removed.append(file)
     for folder in sorted(folders):
-        if _is_own(folder) and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+        if _is_own(folder) and folder.is_dir() and not _entries(folder):
+            with contextlib.suppress(FileNotFoundError):
+                folder.rmdir()
     return removed
 
 
@@ -91,8 +94,21 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _remove_tree(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        raise BenchError(f"test files in {folder} are left, remove it")
+
+
 def _remove(path: Path) -> None:
     try:
-        path.unlink()
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise BenchError(f"test file {path} is left, remove it: {error.strerror}") from None
