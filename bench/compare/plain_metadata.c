@@ -6,6 +6,7 @@
 // Every process has ITEMS files of its own in FOLDER, which all share, and writes each name as
 // mdtest does, by snprintf. Nothing is recorded but the begin and the end of each loop.
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 enum { actions = 3, most_processes = 64, path_bytes = 4096 };
 static const char* const names[actions] = {"create", "stat", "unlink"};
 
-struct shared {
+struct Shared {
   pthread_barrier_t barrier;
   double seconds[most_processes][actions];
 };
@@ -35,7 +36,7 @@ static void must(int holds, const char* what) {
   _exit(1);
 }
 
-static void work(struct shared* all, const char* folder, int process, long items) {
+static void work(struct Shared* all, const char* folder, int process, long items) {
   char path[path_bytes];
   struct stat found;
   for (int action = 0; action < actions; ++action) {
@@ -57,12 +58,19 @@ static void work(struct shared* all, const char* folder, int process, long items
   }
 }
 
+// 0 for what is no number from 1 to `most`.
+static long number(const char* text, long most) {
+  char* end = NULL;
+  const long value = strtol(text, &end, 10);
+  return *end == '\0' && value >= 1 && value <= most ? value : 0;
+}
+
 int main(int count, char** words) {
   if (count != 4) return 2;
-  const int processes = atoi(words[2]);
-  const long items = atol(words[3]);
-  if (processes < 1 || processes > most_processes || items < 1) return 2;
-  struct shared* all =
+  const int processes = (int)number(words[2], most_processes);
+  const long items = number(words[3], LONG_MAX - 1);
+  if (processes < 1 || items < 1) return 2;
+  struct Shared* all =
       mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   must(all != MAP_FAILED, "mmap");
   pthread_barrierattr_t between_processes;
