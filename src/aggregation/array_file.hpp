@@ -154,8 +154,8 @@ class OpenArray final : public ArrayFile {
     if (!decodable_.ok()) return decodable_.error();
     if (!image_ || image_alignment_ != alignment || image_direction_ != direction) {
       const auto& view = decoded(direction);
-      auto made =
-          image_of(view ? view->map : map_, origin_.grows ? step_ : std::nullopt, alignment);
+      auto made = image_of(view ? view->map : map_, origin_.grows ? step_ : std::nullopt, alignment,
+                           view ? Chunks::are_whole : Chunks::may_be_shared);
       if (!made) return made;
       image_ = std::move(made).value();
       image_alignment_ = alignment;

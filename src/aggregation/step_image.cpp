@@ -94,10 +94,11 @@ Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const C
 Result<StepImage> chunked_image(const storage::ExtentMap& map, const array::ChunkGrid& grid,
                                 array::ChunkPlaces places,
                                 const std::optional<Indices>& stored_extents,
-                                std::int64_t first_file, std::int64_t files,
-                                std::int64_t alignment) {
+                                std::int64_t first_file, std::int64_t files, std::int64_t alignment,
+                                Chunks chunks) {
   // A single chunk is dense, and may be shared out among aggregators.
-  if (grid.chunks() == 1 && (!stored_extents || *stored_extents == grid.shape().extents())) {
+  if (grid.chunks() == 1 && chunks == Chunks::may_be_shared &&
+      (!stored_extents || *stored_extents == grid.shape().extents())) {
     if (const auto place = array::place_of(places, grid, 0)) {
       auto image = dense_image(map, grid.shape(), place->offset, alignment);
       if (image) image.value().first_file = first_file + place->file;
@@ -113,7 +114,7 @@ Result<StepImage> chunked_image(const storage::ExtentMap& map, const array::Chun
 }
 
 Result<StepImage> step_of_chunks(const storage::ExtentMap& map, const storage::ChunkExtents& chunks,
-                                 std::int64_t step, std::int64_t alignment) {
+                                 std::int64_t step, std::int64_t alignment, Chunks kept) {
   const Indices& extents = chunks.grid.chunk_extents();
   const auto grid = array::ChunkGrid::create(step_shape(map.shape), without_first(extents));
   if (!grid) return grid.error();
@@ -136,7 +137,7 @@ Result<StepImage> step_of_chunks(const storage::ExtentMap& map, const storage::C
   if (!places) return places.error();
   return chunked_image(map, grid.value(), std::move(places).value(),
                        chunks.stored_extents ? std::optional(stored) : std::nullopt, first_file,
-                       files, alignment);
+                       files, alignment, kept);
 }
 
 }  // namespace
@@ -146,7 +147,7 @@ array::Shape step_shape(const array::Shape& whole) {
 }
 
 Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int64_t> step,
-                           std::int64_t alignment) {
+                           std::int64_t alignment, Chunks kept) {
   if (map.encoded() != nullptr) {
     Error error = invalid_argument("encoded chunks have no image: only decoded ones have");
     error.code = ErrorCode::unsupported;
@@ -158,7 +159,7 @@ Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int
     }
     if (const auto* chunks = map.chunks()) {
       return chunked_image(map, chunks->grid, chunks->places, chunks->stored_extents, 0,
-                           map.files.files(), alignment);
+                           map.files.files(), alignment, kept);
     }
     return invalid_argument("an array that grows is moved step by step: select one");
   }
@@ -177,7 +178,7 @@ Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int
     const std::int64_t bytes = shape.elements() * map.type.bytes();
     return dense_image(map, shape, dense->offset + *step * bytes, alignment);
   }
-  return step_of_chunks(map, *map.chunks(), *step, alignment);
+  return step_of_chunks(map, *map.chunks(), *step, alignment, kept);
 }
 
 }  // namespace weir::aggregation

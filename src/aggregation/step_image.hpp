@@ -21,6 +21,10 @@ struct StepImage {
   std::int64_t base = 0;
 };
 
+// Whether a single chunk, which is dense, may be shared out among aggregators. One that is encoded
+// may not: each would write the whole chunk, with its own part and fill for the others'.
+enum class Chunks : std::uint8_t { may_be_shared, are_whole };
+
 // The shape of one step: without dimension 0, and {1} for numbers that grow.
 [[nodiscard]] array::Shape step_shape(const array::Shape& whole);
 
@@ -28,6 +32,7 @@ struct StepImage {
 // `alignment` (>= 1). Fails on steps outside the array, on one of a column-major array, and of
 // chunks that several files take in turn.
 [[nodiscard]] Result<StepImage> image_of(const storage::ExtentMap& map,
-                                         std::optional<std::int64_t> step, std::int64_t alignment);
+                                         std::optional<std::int64_t> step, std::int64_t alignment,
+                                         Chunks kept);
 
 }  // namespace weir::aggregation

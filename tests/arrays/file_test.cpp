@@ -138,6 +138,48 @@ TEST_F(Files, EncodedChunksHoldWhatAnyDistributionWrote) {
   }
 }
 
+// It is long enough for several aggregators, and one of them has to write it.
+TEST_F(Files, AnArrayOfOneEncodedChunkIsWhole) {
+  if (size_of_world() != 4) GTEST_SKIP() << "more ranks find out no more";
+  const Extents large = {640, 512};
+  static const std::array<std::int64_t, 2> half = {320, 512};
+  static const std::array<std::int64_t, 2> all = {640, 512};
+  for (const std::string format : {"zarr", "hdf5"}) {
+    for (const bool shards : {false, true}) {
+      if (shards && format == "hdf5") continue;
+      SCOPED_TRACE(format + (shards ? " one shard" : " one chunk"));
+      const std::string name = path(shards ? "shard." + format : "chunk." + format);
+      weir_session_options options{};
+      options.aggregators = 2;
+      Session session(MPI_COMM_WORLD, options);
+      const auto rows = session.distribution(large, "BLOCK, *");
+      File file = session.create_file(name, as(format.c_str()));
+      weir_define_options once{};
+      once.codec = format == "hdf5" ? "deflate:1" : "gzip:1";
+      weir_define_options stepped = once;
+      stepped.steps = 1;
+      if (shards) {
+        once.chunks = half.data();
+        once.shards = all.data();
+      }
+      Array fixed = file.define<double>("fixed", large, once);
+      Array growing = file.define<double>("growing", large, stepped);
+      file.begin_step();
+      fixed.write(rows, part_of_step<double>(rows, large, 0, 0));
+      growing.write(rows, part_of_step<double>(rows, large, 1, 0));
+      file.end_step();
+      file.close();
+      File again = session.open_file(name);
+      std::vector<double> part(rows.elements());
+      again.array("fixed").read(rows, part);
+      EXPECT_TRUE(part == part_of_step<double>(rows, large, 0, 0));
+      again.array("growing").read(rows, part);
+      EXPECT_TRUE(part == part_of_step<double>(rows, large, 1, 0));
+      again.close();
+    }
+  }
+}
+
 TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
   int number = 0;
   for (const std::string format : formats) {
