@@ -27,6 +27,7 @@ void add_settings(CallFingerprint& call, const FileSettings& settings) {
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
   call.add(Argument::settings,
            settings.checksum ? 1 + static_cast<std::uint64_t>(*settings.checksum) : 0);
+  call.add(Argument::settings, static_cast<std::uint64_t>(settings.rewrite ? 1 : 0));
 }
 
 // What rank 0 found, told to all; every rank returns rank 0's error.

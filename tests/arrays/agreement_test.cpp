@@ -47,6 +47,24 @@ TEST_F(Agreement, ShapeTypeAndPathAreAlike) {
   EXPECT_EQ(create("a", shape_, "int8"), 0) << weir_last_error();
 }
 
+TEST_F(Agreement, WhetherAFileIsRewrittenIsAlike) {
+  Session session(MPI_COMM_WORLD);
+  {
+    File file = session.create_file(path("file.h5"));
+    const Array fixed = file.define<double>("fixed", shape_);
+    file.begin_step();
+    file.end_step();
+    file.close();
+  }
+  weir_file_open_options options = {};
+  options.rewrite = odd_ ? 1 : 0;
+  weir_file* file = nullptr;
+  expect_alike(weir_file_open(session.get(), path("file.h5").c_str(), &options, &file),
+               WEIR_E_MISMATCH);
+  expect_text("to rewrite");
+  EXPECT_EQ(file, nullptr);
+}
+
 TEST_F(Agreement, SectionsAndDistributionsAreAlike) {
   Session session(MPI_COMM_WORLD);
   const auto rows = session.distribution(shape_, "BLOCK, *");
