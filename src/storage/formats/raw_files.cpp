@@ -12,6 +12,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/formats/header_update.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/sums/sums_file.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
@@ -59,6 +60,10 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
   const std::string document = sidecar_path(path);
   if (::unlink(document.c_str()) != 0 && errno != ENOENT) {
     return system_failure("unlink", document, -1, errno);
+  }
+  // Those of an earlier file would condemn what is written now.
+  if (Status removed = remove_sums(sums_path(path), StepDurability::none); !removed.ok()) {
+    return removed;
   }
   for (std::int64_t number = 0; number < array.files; ++number) {
     const std::string name = data_path(array, path, number);

@@ -65,6 +65,14 @@ TEST(RawFiles, ChunksLieInTurnInTheFiles) {
   EXPECT_TRUE(files.sync().ok());
 }
 
+TEST(RawFiles, HaveNoChecksumsOfAnEarlierFile) {
+  TestFolder folder;
+  const std::string path = folder.path("a");
+  std::ofstream(path + ".sums") << "of an earlier file";
+  ASSERT_TRUE(create_raw_files(chunks_in(2), path).ok());
+  EXPECT_FALSE(std::filesystem::exists(path + ".sums"));
+}
+
 // Every chunk has a slot of its own, and files end with their last one.
 TEST(RawFiles, ChunksLieByTurnsInTheFiles) {
   TestFolder folder;
