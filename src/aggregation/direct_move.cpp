@@ -116,7 +116,7 @@ Status DirectMove::flush_into_files() {
   if (swapped > 1) {
     status = context_.writing() ? write_swapped(swapped, traffic) : read_swapped(swapped, traffic);
   } else if (!context_.writing()) {
-    status = files.read(file, slices_, part_->base + batch_offset_, traffic);
+    status = files.read(file, slices_, part_->base + batch_offset_, traffic, hole_.data());
   } else {
     status = files.write(file, slices_, part_->base + batch_offset_, traffic);
   }
@@ -136,7 +136,7 @@ Status DirectMove::read_swapped(std::int64_t swapped, storage::FileTraffic& traf
   const std::int64_t file = part_->stored_file(file_);
   const std::int64_t at_once = files.cold(file) ? INT64_MAX : read_at_once;
   const auto read = [&]() -> Status {
-    Status got = files.read(file, together, offset, traffic);
+    Status got = files.read(file, together, offset, traffic, hole_.data());
     for (const storage::Slice& slice : together) {
       if (!got.ok()) break;
       if (slice.data == hole_.data()) continue;

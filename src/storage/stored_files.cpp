@@ -71,8 +71,8 @@ Status StoredFiles::read(std::span<const StoredRange> ranges, FileTraffic& traff
 }
 
 Status StoredFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
-                         FileTraffic& traffic) {
-  const StoredRange range{file, offset, slices};
+                         FileTraffic& traffic, const std::byte* discarded) {
+  const StoredRange range{file, offset, slices, discarded};
   return read({&range, 1}, traffic);
 }
 

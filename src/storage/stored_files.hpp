@@ -37,8 +37,9 @@ class StoredFiles {
   // Fails with short_transfer where a file ends early. Who reads files that may be missing asks
   // is_there() before.
   Status read(std::span<const StoredRange> ranges, FileTraffic& traffic);
+  // `discarded`: as of a StoredRange.
   Status read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
-              FileTraffic& traffic);
+              FileTraffic& traffic, const std::byte* discarded = nullptr);
   // False for a file that may be missing and is: its elements have the fill value.
   Result<bool> is_there(std::int64_t file);
 

@@ -1,6 +1,7 @@
 // Who is told of every range that is moved between memory and an array's files: for checksums.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -14,6 +15,9 @@ struct StoredRange {
   std::int64_t file = 0;
   std::int64_t offset = 0;  // bytes from the start of the file
   std::span<const Slice> slices;
+  // Reading: slices that begin here take what nobody asked for. They lie over each other, so what
+  // is there afterwards is the last one's.
+  const std::byte* discarded = nullptr;
 };
 
 class TransferWatch {

@@ -78,6 +78,26 @@ Status ArraySums::has_read(const StoredRange& range) {
   if (!book_ || book_->empty() || completing_) return {};
   const std::int64_t known = known_as(range.file);
   if (known < 0) return {};
+  std::int64_t offset = range.offset;
+  for (std::span<const Slice> left = range.slices; !left.empty();) {
+    if (left.front().data == range.discarded) {
+      offset += left.front().bytes;
+      left = left.subspan(1);
+      continue;
+    }
+    const auto hole = std::find_if(left.begin(), left.end(), [&](const Slice& slice) {
+      return slice.data == range.discarded;
+    });
+    const StoredRange kept{range.file, offset,
+                           left.first(static_cast<std::size_t>(hole - left.begin()))};
+    if (Status status = verify_kept(known, kept); !status.ok()) return status;
+    offset += bytes_of_range(kept);
+    left = left.subspan(kept.slices.size());
+  }
+  return {};
+}
+
+Status ArraySums::verify_kept(std::int64_t known, const StoredRange& range) {
   const std::int64_t end = range.offset + bytes_of_range(range);
   Status status;
   book_->for_each_block(known, range.offset, end, [&](const SumBook::Block& block) {

@@ -75,6 +75,8 @@ class ArraySums final : public TransferWatch {
 
   // The file's number in the book, or -1.
   std::int64_t known_as(std::int64_t file);
+  // A range of which nothing was discarded, of a file that the book knows as `known`.
+  Status verify_kept(std::int64_t known, const StoredRange& range);
   Status read_part(std::int64_t file, const SumBook::Block& block, const Part& part);
   Status complete(std::int64_t file, const Incomplete& one, const ReadMore& read_more);
   [[nodiscard]] Status compare(std::int64_t known, const SumBook::Block& block,

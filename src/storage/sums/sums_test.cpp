@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "array/chunk_grid.hpp"
 #include "storage/codecs/crc32c.hpp"
 #include "storage/sums/array_places.hpp"
+#include "storage/sums/array_sums.hpp"
 #include "storage/sums/block_sums.hpp"
 #include "storage/sums/sum_book.hpp"
 #include "storage/sums/sums_file.hpp"
@@ -206,6 +209,40 @@ TEST(SumsFile, IsAddedToAndCut) {
   EXPECT_EQ(entered(1), 2U);
   EXPECT_TRUE(remove_sums(path, durability).ok());
   EXPECT_TRUE(remove_sums(path, durability).ok());
+}
+
+// What lies in the holes of a read is overwritten by the next hole's.
+TEST(ArraySums, AreNotComparedWithWhatWasDiscarded) {
+  const auto stored = some_bytes(1536);
+  std::vector<std::uint32_t> sums;
+  for (std::int64_t at = 0; at < 1536; at += block) {
+    sums.push_back(sum_between(stored, at, at + block));
+  }
+  auto book = std::make_shared<SumBook>(block);
+  ASSERT_TRUE(book->enter({"", 0, 1536, sums}));
+  const ExtentMap map{.shape = array::Shape::create({192}).value(),
+                      .type = array::ElementType::parse("float64").value(),
+                      .files = DataFiles::one("a"),
+                      .extents = DenseExtents{0}};
+  const FileMap file{};
+  for (const bool damaged : {false, true}) {
+    ArraySums watch("a");
+    watch.set_place(map, std::nullopt);
+    watch.verify(book, file);
+    auto read = stored;
+    if (damaged) read[1530] ^= std::byte{1};
+    std::vector<std::byte> hole(400);
+    const auto kept = [&](std::int64_t begin, std::int64_t end) {
+      return Slice{read.data() + begin, end - begin};
+    };
+    const std::vector<Slice> slices = {
+        kept(0, 100), {hole.data(), 100}, kept(200, 600), {hole.data(), 400}, kept(1000, 1536)};
+    const Status status = watch.has_read({0, 0, slices, hole.data()});
+    EXPECT_EQ(status.ok(), !damaged);
+    if (damaged) {
+      EXPECT_EQ(status.error().offset, 1024);
+    }
+  }
 }
 
 TEST(ArrayPlaces, AreThoseOfTheArrayOrOfAStep) {
