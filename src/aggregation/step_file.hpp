@@ -97,7 +97,7 @@ class StepFile final : public File {
                    std::vector<std::int64_t>& numbers);
   void name_runs(const std::map<std::int64_t, storage::BlockSums>& arrays,
                  SummedArrays& named) const;
-  [[nodiscard]] Status cut_sums() const;
+  [[nodiscard]] Status cut_sums();
   [[nodiscard]] Status commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums);
 
   std::string path_;
@@ -113,6 +113,7 @@ class StepFile final : public File {
   bool in_step_ = false;
   bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
   bool has_sums_ = false;          // steps from now on get checksums
+  bool adds_sums_ = true;          // on rank 0: what is there can be added to
   std::int64_t most_loose_ = 0;    // parts of blocks that this rank keeps
   storage::Room room_;             // on rank 0: what commits the step
 };

@@ -197,7 +197,12 @@ void StepFile::name_runs(const std::map<std::int64_t, storage::BlockSums>& array
 }
 
 // By rank 0, before a step more: what a killed run left of a step that was not committed.
-Status StepFile::cut_sums() const { return storage::cut_sums(storage::sums_path(path_), steps_); }
+Status StepFile::cut_sums() {
+  const auto cut = storage::cut_sums(storage::sums_path(path_), steps_);
+  if (!cut) return cut.error();
+  adds_sums_ = cut.value();
+  return {};
+}
 
 // By rank 0.
 Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums) {
@@ -206,7 +211,8 @@ Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArray
   const std::string frame = storage::sums_frame(steps_ + 1, sums);
   Status entered;
   if (published_) {
-    if (has_sums_) entered = storage::append_sums(committed, frame, settings_.durability);
+    if (has_sums_ && adds_sums_)
+      entered = storage::append_sums(committed, frame, settings_.durability);
   } else {
     entered = has_sums_ ? storage::replace_sums(incomplete, frame, settings_.durability)
                         : storage::remove_sums(incomplete, settings_.durability);

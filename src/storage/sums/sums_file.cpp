@@ -279,14 +279,22 @@ Status rename_sums(const std::string& sums_file, const std::string& to, StepDura
   return durability == StepDurability::none ? Status() : sync_folder(folder_of(to));
 }
 
-Status cut_sums(const std::string& sums_file, std::int64_t steps) {
+Result<bool> cut_sums(const std::string& sums_file, std::int64_t steps) {
   const auto text = read_sums(sums_file);
-  if (!text) return text.error();
-  if (text.value().empty()) return remove_sums(sums_file, StepDurability::none);
+  if (!text) {
+    // Another time it may be read, and then what was not cut off would count.
+    if (text.error().code != ErrorCode::invalid_argument) return text.error();
+    return false;
+  }
   const ParsedSums parsed = parse_sums(text.value(), steps);
-  if (parsed.counted_bytes == 0) return remove_sums(sums_file, StepDurability::none);
-  if (std::cmp_equal(parsed.counted_bytes, text.value().size())) return {};
-  if (::truncate(sums_file.c_str(), parsed.counted_bytes) == 0) return {};
+  if (parsed.counted_bytes == 0) {
+    if (Status removed = remove_sums(sums_file, StepDurability::none); !removed.ok()) {
+      return removed.error();
+    }
+    return true;
+  }
+  if (std::cmp_equal(parsed.counted_bytes, text.value().size())) return true;
+  if (::truncate(sums_file.c_str(), parsed.counted_bytes) == 0) return true;
   return system_failure("truncate", sums_file, parsed.counted_bytes, errno);
 }
 

@@ -60,8 +60,9 @@ inline constexpr std::int64_t longest_sums_file = std::int64_t{1} << 28;
 Status replace_sums(const std::string& sums_file, const std::string& frame,
                     StepDurability durability, std::int64_t block_bytes = sum_block_bytes);
 // Cuts off the frames that do not count with `steps`, and what cannot be read; a file whose header
-// cannot be read is removed. A file that is missing stays so.
-Status cut_sums(const std::string& sums_file, std::int64_t steps);
+// cannot be read is removed. A file that is missing stays so. False, and nothing is done: it is one
+// that nobody reads, too long or no file, so it is not to be added to.
+Result<bool> cut_sums(const std::string& sums_file, std::int64_t steps);
 // Appends a frame, to a file with a header alone where there is none.
 Status append_sums(const std::string& sums_file, const std::string& frame,
                    StepDurability durability);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -209,6 +211,13 @@ TEST(SumsFile, IsAddedToAndCut) {
   EXPECT_EQ(entered(1), 2U);
   EXPECT_TRUE(remove_sums(path, durability).ok());
   EXPECT_TRUE(remove_sums(path, durability).ok());
+  // What nobody reads is left alone, and the steps go on without it.
+  std::ofstream(path) << "text";
+  std::filesystem::resize_file(path, longest_sums_file + 1);
+  const auto cut = cut_sums(path, 1);
+  ASSERT_TRUE(cut.ok());
+  EXPECT_FALSE(cut.value());
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 // What lies in the holes of a read is overwritten by the next hole's.
