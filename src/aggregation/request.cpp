@@ -151,7 +151,7 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
 
 Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
   const std::int64_t hits = state_.planner->cache().hits();
-  const auto planned = plan_request(*state_.planner, state_.settings, checked_, direction_);
+  auto planned = plan_request(*state_.planner, state_.settings, checked_, direction_);
   if (!planned) return planned.error();
   figures_.plan_reused = state_.planner->cache().hits() > hits;
   figures_.strategy = planned.value()->choice.parameters().strategy;
