@@ -179,6 +179,25 @@ void test_one_by_one(Test& test) {
   }
 }
 
+// What a rank has made, the next one measures, also where the making was no measured phase.
+void test_shift_after_preparation(Test& test) {
+  const Job& job = test.job();
+  // The first rank has one item more, so that counts tell whose items were visited.
+  const Variant variant = test.variant({.total = job.size + 1});
+  for (const Action action :
+       {Action::directory_stat, Action::stat, Action::open, Action::getxattr, Action::readlink}) {
+    Options options = test.options();
+    options.actions = {action};
+    const auto record = test.run(variant, options);
+    const std::string name(facts_of(action).name);
+    test.expect(record.ok(), name + ": " + (record ? "" : record.error().text()));
+    if (!record) continue;
+    test.expect(
+        record.value().phases.front().operations == variant.shape.items((job.rank + 1) % job.size),
+        name + " visits what the rank itself has made");
+  }
+}
+
 void test_long_and_foreign_names(Test& test) {
   Options options = test.options();
   options.prefix = "Ünï ☃\n-*?";
@@ -285,6 +304,7 @@ int test_in(const std::string& parent) {
     Test test(job, guard, root);
     test_everything(test);
     if (job.size == 2) test_one_by_one(test);
+    test_shift_after_preparation(test);
     test_long_and_foreign_names(test);
     test_kept(test);
     test_disturbed(test);

@@ -137,9 +137,13 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   }
   RepetitionRecord record;
   for (const Action action : actions_on(options_, variant.shape)) {
+    bool touched = false;
     for (const Action before : preparation_for(action, state_)) {
       if (Status status = carry_out(before, nullptr); !status) return status.error();
+      touched = touched || before != Action::tree_create;
     }
+    // What a rank has just made or changed is in its own client's cache.
+    if (touched) ++step_;
     record.phases.emplace_back();
     record.phases.back().action = action;
     if (Status status = carry_out(action, &record.phases.back()); !status) return status.error();

@@ -90,7 +90,7 @@ class Executor {
   std::unique_ptr<PathWriter> path_;
   std::unique_ptr<PathWriter> second_path_;  // where an item goes to
   TreeState state_;
-  std::int64_t step_ = 0;  // measured phases so far
+  std::int64_t step_ = 0;  // phases and preparations so far that touched items
   std::int64_t items_verified_ = 0;
   int failed_rank_ = none_failed;
 };
