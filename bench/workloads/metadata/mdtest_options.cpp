@@ -82,6 +82,8 @@ class Translation {
       if (argument == compatible) continue;
       if (argument.starts_with("--") && argument.size() > 2) {
         own_.push_back(argument);
+        const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+        if (name == "--total") sized_ = true;
         // A value apart from its option.
         if (argument.find('=') == std::string::npos && at_ < arguments_.size() &&
             !arguments_[at_].starts_with('-')) {
@@ -142,6 +144,7 @@ class Translation {
       case Use::setting:
         give(letter.text, value);
         if (letter.letter == 'n' || letter.letter == 'I') sized_ = true;
+        if (letter.letter == 'e') reads_ = true;
         break;
       case Use::flag:
         translated_.push_back(fmt::format("--{}", letter.text));
@@ -242,7 +245,8 @@ class Translation {
     give("repetitions", iterations_);
     give("max-repetitions", iterations_);
     give("mdtest-table", rates_ && times_ ? "both" : times_ ? "times" : "rates");
-    if (!sized_) give("items", "0");  // mdtest's default, which is refused
+    if (!reads_) give("read-bytes", "0");  // mdtest's read phase only opens and closes then
+    if (!sized_) give("items", "0");       // mdtest's default, which is refused
     for (std::string& argument : own_) translated_.push_back(std::move(argument));
   }
 
@@ -263,6 +267,7 @@ class Translation {
   bool rates_ = false;
   bool times_ = false;
   bool sized_ = false;
+  bool reads_ = false;
   std::string iterations_ = "1";
 };
 

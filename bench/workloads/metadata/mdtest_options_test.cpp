@@ -81,6 +81,26 @@ TEST(MdtestOptions, WhatTheyBecomeIsUnderstood) {
   EXPECT_EQ(options.value().prefix, "x");
 }
 
+TEST(MdtestOptions, NothingIsReadUnlessAskedFor) {
+  EXPECT_TRUE(has(translated({"-n", "1", "-w", "4k"}), "--read-bytes=0"));
+  EXPECT_FALSE(has(translated({"-n", "1", "-w", "4k", "-e", "4k"}), "--read-bytes=0"));
+  const Words own = translated({"-n", "1", "--read-bytes=7"});
+  EXPECT_LT(std::find(own.begin(), own.end(), "--read-bytes=0"),
+            std::find(own.begin(), own.end(), "--read-bytes=7"));
+}
+
+TEST(MdtestOptions, ATotalStandsForItems) {
+  for (const Words& words : {Words{"--total", "12", "-F"}, Words{"--total=12", "-F"}}) {
+    const auto resolved = resolve_settings("", "", declarations(), translated(words),
+                                           [](const std::string&) { return std::nullopt; });
+    ASSERT_TRUE(resolved) << resolved.error().message;
+    const auto variants = variants_of(resolved.value().settings, 3);
+    ASSERT_TRUE(variants) << variants.error().message;
+    EXPECT_EQ(variants.value().front().shape.all_items(), 12);
+  }
+  EXPECT_TRUE(has(translated({"-F"}), "--items=0"));
+}
+
 TEST(MdtestOptions, WhatIsNotDoneIsRefusedByName) {
   EXPECT_NE(refusal({"-W", "300"}).find("-W is not done"), std::string::npos);
   EXPECT_NE(refusal({"-a", "HDFS"}).find("-a HDFS"), std::string::npos);
