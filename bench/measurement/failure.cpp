@@ -276,7 +276,7 @@ Error FailureGuard::describe_signal(int signal) const {
 
 void FailureGuard::start_removal() {
   const std::lock_guard lock(files_mutex_);
-  if (files_.job_folders.empty() || node_rank_ != 0) return;
+  if (files_.job_folders.empty() || node_rank_ >= sweepers_per_node) return;
   std::string program = "rm";
   std::string options = "-rf";
   std::string end_of_options = "--";

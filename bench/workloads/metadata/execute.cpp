@@ -218,6 +218,7 @@ Status Executor::on_tree(Phase& phase) {
   std::int64_t now = monotonic_ns();
   for (std::int64_t i = 0; i < count; ++i) {
     // Parents first, or children first.
+    if (guard_.ending()) wait_for_the_end();
     const std::string& path = path_->directory(phase.owner, making ? i : count - 1 - i);
     const Place place{AT_FDCWD, path.c_str()};
     if (i == 0 || now - phase.watched_ns > look_after_ns) {
