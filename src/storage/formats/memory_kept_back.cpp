@@ -56,7 +56,47 @@ std::optional<Mapping> mapping_of(const std::string& line) {
 // Between unusable pages lie stacks of threads, and arenas of glibc before such.
 bool is_closed(const Mapping& one) { return one.permissions.starts_with("---"); }
 
+// The words behind "VmFlags:" in /proc/self/smaps; `dc`: children do not get the mapping.
+bool is_kept_from_children(const std::string& line) {
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (word == "dc") return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+// Memory registered with network adapters is such (ibv_fork_init): a child's copy of a page of it
+// would take the page away from the adapter. For each mapping the kernel counts pages: it is asked
+// no further than to the last block.
+void MemoryKeptBack::leave_out_those_of_others() {
+  if (blocks_.empty()) return;
+  std::ifstream file("/proc/self/smaps");
+  std::vector<Block> ours;
+  auto block = blocks_.begin();  // in the order of their addresses, as mappings are
+  bool left_out = false;
+  std::optional<Mapping> mapping;
+  const auto from = [](const Block& one) { return reinterpret_cast<std::uintptr_t>(one.address); };
+  const auto pass = [&](std::uintptr_t end) {
+    for (; block != blocks_.end() && from(*block) + block->bytes <= end; ++block) {
+      if (!left_out) ours.push_back(*block);
+      left_out = false;
+    }
+  };
+  for (std::string line; block != blocks_.end() && std::getline(file, line);) {
+    if (line.starts_with("VmFlags:")) {
+      if (!mapping) continue;
+      const bool has_some =
+          from(*block) < mapping->to && mapping->from < from(*block) + block->bytes;
+      left_out = left_out || (has_some && is_kept_from_children(line));
+      pass(mapping->to);
+    } else if (auto next = mapping_of(line)) {
+      mapping = std::move(next);
+    }
+  }
+  blocks_ = std::move(ours);
+}
 
 MemoryKeptBack::MemoryKeptBack() {
   if (is_sanitized()) return;
@@ -83,6 +123,7 @@ MemoryKeptBack::MemoryKeptBack() {
     before = *one;
   }
   keep({});
+  leave_out_those_of_others();
   for (const Block& one : blocks_) ::madvise(one.address, one.bytes, MADV_DONTFORK);
 }
 

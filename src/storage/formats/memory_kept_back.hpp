@@ -15,8 +15,7 @@
 
 namespace weir::storage {
 
-// Kept back from children while this lives. Blocks that the program itself had kept back are given
-// to children afterwards.
+// Kept back from children while this lives. Blocks that the program itself keeps back stay so.
 class MemoryKeptBack {
  public:
   MemoryKeptBack();
@@ -27,6 +26,8 @@ class MemoryKeptBack {
   [[nodiscard]] bool any() const { return !blocks_.empty(); }
 
  private:
+  void leave_out_those_of_others();
+
   struct Block {
     void* address = nullptr;
     std::size_t bytes = 0;

@@ -57,6 +57,11 @@ TEST(TrialProcess, KeepsLargeMemoryBackWhereItIsNotNeeded) {
   EXPECT_TRUE(survive_trial(needs_it, "x").ok());
   EXPECT_EQ(children[0], 3);
   EXPECT_EQ(block[bytes / 2], 7);
+  // What the program keeps from its children itself it keeps from them for ever.
+  ASSERT_EQ(::madvise(block, bytes, MADV_DONTFORK), 0);
+  EXPECT_FALSE(survive_trial(needs_it, "x").ok());
+  EXPECT_FALSE(survive_trial(needs_it, "x").ok());
+  EXPECT_EQ(block[bytes / 2], 7);
   ::munmap(all, bytes + 2 * page);
   ::munmap(children, 4096);
 }
