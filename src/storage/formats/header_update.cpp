@@ -3,7 +3,6 @@
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/sums/sums_file.hpp"
 
 namespace weir::storage {
@@ -21,11 +21,11 @@ class Commit {
  public:
   Commit(const std::string& path, const HeaderUpdate& update, StepDurability durability)
       : path_(path), durability_(durability) {
-    const bool publishes = std::any_of(
-        update.changes.begin(), update.changes.end(),
-        [](const HeaderChange& one) { return std::holds_alternative<Publication>(one); });
-    replaces_ = publishes;
-    place_ = publishes ? incomplete_path(path) : committed_path(path);
+    for (const HeaderChange& one : update.changes) {
+      replaces_ = replaces_ || std::holds_alternative<Publication>(one);
+      has_document_ = has_document_ || std::holds_alternative<SidecarReplacement>(one);
+    }
+    place_ = replaces_ ? incomplete_path(path) : committed_path(path);
   }
 
   Status remove_old_sums() const {
@@ -83,7 +83,10 @@ class Commit {
 
   Status apply(const Publication& /*change*/) {
     if (Status synced = apply(DurabilityPoint{}); !synced.ok()) return synced;
-    return publish(path_, durability_);
+    Status published = publish(path_, durability_);
+    if (!published.ok() || has_document_) return published;
+    // Not before: until then it is that of the bytes which are there.
+    return remove_raw_document(path_, durability_);
   }
 
   Status end() {
@@ -129,7 +132,8 @@ class Commit {
   std::string path_;
   StepDurability durability_;
   bool replaces_ = false;
-  std::string place_;  // where the file is before the changes
+  bool has_document_ = false;  // beside the file, as raw files have
+  std::string place_;          // where the file is before the changes
   std::optional<File> file_;
   std::set<std::string> folders_;  // with new entries that are not durable
 };

@@ -84,7 +84,8 @@ inline constexpr const char* new_document_suffix = ".new";
 
 // Applies the update to the file at `path`. By one rank, when the step's bytes are written, and
 // durable where that is asked for. Readers see the step from here on. The checksums of a file that
-// it replaces are removed before.
+// it replaces are removed before, and the document of a raw file that it replaces behind the
+// publication.
 Status commit(const std::string& path, const HeaderUpdate& update, StepDurability durability);
 
 }  // namespace weir::storage

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "storage/engines/file.hpp"
+#include "storage/formats/raw/raw_leftovers.hpp"
 
 namespace weir::storage {
 namespace {
@@ -68,6 +69,7 @@ Status clear_for_file(const std::string& path) {
       there != std::filesystem::file_type::regular) {
     return in_the_way(path, "there is something else than a file; remove it or give another name");
   }
+  if (Status finished = finish_raw_renaming(path); !finished.ok()) return finished;
   const std::string temporary = incomplete_path(path);
   const auto left = std::filesystem::symlink_status(temporary, failed).type();
   if (left == std::filesystem::file_type::not_found) return {};

@@ -16,8 +16,9 @@ namespace weir::storage {
 [[nodiscard]] std::string committed_path(const std::string& path);
 [[nodiscard]] std::string incomplete_path(const std::string& path);
 
-// Removes the file that an earlier run left under the temporary name. Fails when there is anything
-// else under it, or under PATH.
+// Removes the file that an earlier run left under the temporary name; one that a raw file's
+// document tells of, so that it is committed, gets its name. Fails when there is anything else
+// under it, or under PATH.
 Status clear_for_file(const std::string& path);
 
 // Makes the folder under the temporary name, with a mark in it by which the next run knows that it

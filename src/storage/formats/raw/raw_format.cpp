@@ -21,6 +21,7 @@
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw/raw_file.hpp"
+#include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/formats/raw_files.hpp"
 #include "storage/text_file.hpp"
 
@@ -77,11 +78,6 @@ bool is_of_one_array(const std::string& text) {
   return text.size() <= most_document_bytes && !is_raw_file_json(text);
 }
 
-std::string data_of(const RawFile& file, const std::string& path) {
-  const std::string temporary = incomplete_path(path);
-  return file.renaming && is_on_disk(temporary) ? temporary : path;
-}
-
 // A raw array alone, as raw_files.hpp has it, is a file of that array.
 Result<FileMap> map_of_one_array(const std::string& path) {
   const auto raw = open_raw_files(path);
@@ -119,28 +115,13 @@ Status check_for_raw(const FileDescription& file) {
   return {};
 }
 
-// What a run that was killed while it gave a new file its name left to be done.
-Status finish_renaming(const std::string& path, RawFile& file) {
-  if (!file.renaming) return {};
-  const bool renamed = data_of(file, path) == path;
-  file.renaming = false;
-  HeaderUpdate update;
-  if (!renamed) update.changes.emplace_back(Publication{});
-  update.changes.emplace_back(SidecarReplacement{sidecar_suffix, raw_file_json(file)});
-  return commit(path, update, StepDurability::none);
-}
-
-// Nothing is there that is not of a raw file, and no renaming is left half done.
+// Nothing is there that is not of a raw file.
 Status clear_for_raw(const std::string& path) {
   const std::string document = sidecar_path(path);
   if (is_on_disk(document)) {
     const auto text = read_document(path);
     if (!text) return text.error();
-    auto file = parse_raw_file(text.value(), document);
-    if (file) {
-      Status finished = finish_renaming(path, file.value());
-      if (!finished.ok()) return finished;
-    } else if (!parse_raw_array(text.value(), document)) {
+    if (!parse_raw_file(text.value(), document) && !parse_raw_array(text.value(), document)) {
       return damaged_document(
           document,
           "this name is needed for a raw file's document, and is something else; remove "
@@ -200,7 +181,7 @@ class RawFormat final : public Format {
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     auto file = growing_file(path);
     if (!file) return file.error();
-    if (Status finished = finish_renaming(path, file.value()); !finished.ok()) {
+    if (Status finished = finish_raw_renaming(path, file.value()); !finished.ok()) {
       return finished.error();
     }
     const std::int64_t now = file.value().steps().value();

@@ -148,6 +148,41 @@ TEST(RawFormat, ReplacesNoDocumentThatIsNotItsOwn) {
   EXPECT_EQ(std::filesystem::file_size(path + ".json"), 14U);
 }
 
+TEST(RawFormat, GivesItsPlaceToOtherFormats) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const Format& other = *find_format("cdf5").value();
+  const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
+  ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  ASSERT_TRUE(make_file(other, file, path).ok());
+  EXPECT_FALSE(std::filesystem::exists(path + ".json"));
+  const auto opened = open_any(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_EQ(opened.value().format, "cdf5");
+  // What is somebody else's stays.
+  write_document(path + ".json", R"({"mine": true})");
+  ASSERT_TRUE(make_file(other, file, path).ok());
+  EXPECT_TRUE(std::filesystem::exists(path + ".json"));
+}
+
+// Its run was killed when its document was there, and its data had their temporary name.
+TEST(RawFormat, IsCommittedThoughAnotherFormatIsLaidOutInItsPlace) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
+  auto room = raw_format()->lay_out(file, path);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  room.value().update.changes.resize(1);
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  ASSERT_FALSE(std::filesystem::exists(path));
+  ASSERT_TRUE(find_format("cdf5").value()->lay_out(file, path).ok());
+  EXPECT_TRUE(std::filesystem::exists(path));
+  const auto opened = open_any(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_EQ(opened.value().format, "raw");
+  EXPECT_TRUE(raw_format()->unfinished(path).value().empty());
+}
+
 TEST(RawFormat, RefusesWhatItHasNoWordsFor) {
   const TestFolder folder;
   FileDescription file{.arrays = {{.name = "a", .shape = shape_of({2})}}};
