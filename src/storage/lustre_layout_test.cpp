@@ -12,16 +12,16 @@ namespace weir::storage {
 namespace {
 
 // Writes fields one after the other in the node's byte order, as the kernel does.
-class Attribute {
+class LayoutAttribute {
  public:
   template <typename T>
-  Attribute& add(T value) {
+  LayoutAttribute& add(T value) {
     const std::size_t at = bytes_.size();
     bytes_.resize(at + sizeof value);
     std::memcpy(bytes_.data() + at, &value, sizeof value);
     return *this;
   }
-  Attribute& add_plain(std::uint32_t stripe_bytes, std::uint16_t stripe_count) {
+  LayoutAttribute& add_plain(std::uint32_t stripe_bytes, std::uint16_t stripe_count) {
     return add<std::uint32_t>(0x0BD10BD0)
         .add<std::uint32_t>(1)
         .add<std::uint64_t>(0)
@@ -37,7 +37,7 @@ class Attribute {
 };
 
 TEST(LustreLayout, ReadsAPlainLayout) {
-  const auto layout = parse_lustre_layout(Attribute().add_plain(1 << 20, 4).bytes());
+  const auto layout = parse_lustre_layout(LayoutAttribute().add_plain(1 << 20, 4).bytes());
   ASSERT_TRUE(layout);
   EXPECT_EQ(*layout, nlohmann::json::parse(
                          R"({"stripe_bytes": 1048576, "stripe_count": 4, "first_target": -1,
@@ -45,7 +45,7 @@ TEST(LustreLayout, ReadsAPlainLayout) {
 }
 
 TEST(LustreLayout, ReadsThePoolOfVersion3) {
-  Attribute attribute;
+  LayoutAttribute attribute;
   attribute.add<std::uint32_t>(0x0BD30BD0).add<std::uint32_t>(1);
   attribute.add<std::uint64_t>(0).add<std::uint64_t>(0).add<std::uint32_t>(1 << 22);
   attribute.add<std::uint16_t>(0xFFFF).add<std::uint16_t>(3);
@@ -58,9 +58,9 @@ TEST(LustreLayout, ReadsThePoolOfVersion3) {
   EXPECT_EQ((*layout)["first_target"], 3);
 }
 
-Attribute composite_of_two() {
+LayoutAttribute composite_of_two() {
   constexpr std::uint32_t first_at = 32 + 2 * 48;
-  Attribute attribute;
+  LayoutAttribute attribute;
   attribute.add<std::uint32_t>(0x0BD60BD0).add<std::uint32_t>(0).add<std::uint32_t>(0);
   attribute.add<std::uint16_t>(0).add<std::uint16_t>(2);
   attribute.add<std::uint64_t>(0).add<std::uint64_t>(0);
@@ -93,15 +93,16 @@ TEST(LustreLayout, RefusesEveryTruncation) {
 
 TEST(LustreLayout, IsHowFilesLie) {
   using topology::FileTargets;
-  const auto targets = [](const Attribute& attribute) {
+  const auto targets = [](const LayoutAttribute& attribute) {
     constexpr std::uint32_t lustre = 0x0BD00BD0;
     return targets_of(lustre, 4 << 20, lustre_targets(*parse_lustre_layout(attribute.bytes())));
   };
-  EXPECT_EQ(targets(Attribute().add_plain(1 << 20, 4)), (FileTargets{4, 1 << 20, 1 << 20}));
+  EXPECT_EQ(targets(LayoutAttribute().add_plain(1 << 20, 4)), (FileTargets{4, 1 << 20, 1 << 20}));
   EXPECT_EQ(targets(composite_of_two()), (FileTargets{8, 4 << 20, 4 << 20}));
   // On as many targets as there are (-1), which the layout does not tell; and with nothing told.
-  EXPECT_EQ(targets(Attribute().add_plain(1 << 20, 0xFFFF)), (FileTargets{1, 1 << 20, 1 << 20}));
-  EXPECT_EQ(targets(Attribute().add_plain(0, 0)), (FileTargets{1, 4 << 20, 4 << 20}));
+  EXPECT_EQ(targets(LayoutAttribute().add_plain(1 << 20, 0xFFFF)),
+            (FileTargets{1, 1 << 20, 1 << 20}));
+  EXPECT_EQ(targets(LayoutAttribute().add_plain(0, 0)), (FileTargets{1, 4 << 20, 4 << 20}));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<FileLayout, const char*>, 3> layouts = {
      {FileLayout::per_aggregator, "per-aggregator"},
      {FileLayout::per_rank, "per-rank"}}};
 
-std::vector<std::int64_t> list_of(const array::Indices& indices) {
+std::vector<std::int64_t> numbers_of(const array::Indices& indices) {
   return {indices.begin(), indices.end()};
 }
 
@@ -107,13 +107,13 @@ std::string raw_array_json(const RawArray& array) {
   Json document;
   document["format"] = "weir-raw";
   document["version"] = array.directories.empty() && array.turn == 0 ? 1 : 2;
-  document["shape"] = list_of(array.shape.extents());
+  document["shape"] = numbers_of(array.shape.extents());
   document["type"] = array.type.name();
   document["order"] = array.order == array::Order::row_major ? "row-major" : "column-major";
   document["byte_order"] = "little";
   document["offset"] = array.offset;
   if (array.chunk_extents) {
-    document["chunk_shape"] = list_of(*array.chunk_extents);
+    document["chunk_shape"] = numbers_of(*array.chunk_extents);
     document["chunk_reason"] = printable(array.chunk_reason);
   }
   for (const auto& [layout, name] : layouts) {
