@@ -12,8 +12,6 @@
 #include <array>
 #include <cerrno>
 
-#include "storage/formats/memory_kept_back.hpp"
-
 namespace weir::storage {
 namespace {
 
@@ -84,9 +82,10 @@ Error broken(const std::string& path, std::string what, ErrorCode code = ErrorCo
   return error;
 }
 
-// What a child returned. `late`: it did not return in time.
-Status try_once(const std::function<Status()>& read, const std::string& path,
-                const TrialLimits& limits, bool& late) {
+}  // namespace
+
+Status survive_trial(const std::function<Status()>& read, const std::string& path,
+                     const TrialLimits& limits) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_failure("pipe", path, -1, errno);
   const pid_t child = ::fork();
@@ -118,8 +117,7 @@ Status try_once(const std::function<Status()>& read, const std::string& path,
   }
   if (lived && answer.ok) return {};
   if (lived) return broken(path, answer.message.data(), answer.code);
-  late = ready <= 0;
-  if (late) {
+  if (ready <= 0) {
     return broken(path,
                   fmt::format("reading the file's header took over {} ms: it is damaged, or its "
                               "storage does not answer",
@@ -127,22 +125,6 @@ Status try_once(const std::function<Status()>& read, const std::string& path,
   }
   return broken(path,
                 "the file is damaged: the library of its format crashes when it reads the header");
-}
-
-}  // namespace
-
-Status survive_trial(const std::function<Status()>& read, const std::string& path,
-                     const TrialLimits& limits) {
-  bool late = false;
-  {
-    const MemoryKeptBack kept_back;
-    if (kept_back.any()) {
-      Status status = try_once(read, path, limits, late);
-      if (status.ok() || late) return status;
-    }
-  }
-  // Perhaps it only lacked what was kept back.
-  return try_once(read, path, limits, late);
 }
 
 }  // namespace weir::storage

@@ -18,8 +18,7 @@ struct TrialLimits {
 
 // Calls `read` in a child process and returns what it returned (of an error, code and message);
 // corrupt when it crashed or met a limit. `read` may not wait for other threads of the process: in
-// the child there are none. A child without the program's large blocks of memory comes first
-// (storage/formats/memory_kept_back.hpp); where that one fails, one that has them decides.
+// the child there are none.
 Status survive_trial(const std::function<Status()>& read, const std::string& path,
                      const TrialLimits& limits = {});
 
