@@ -46,6 +46,12 @@ void remove_folder() {
 
 }  // namespace
 
+// libhdf5 1.10 forgets 32 bytes of a data layout that it cannot decode (tests/malformed/hdf5/
+// layout_that_leaks). What Weir forgets to close of HDF5's is not hidden by this: libhdf5 keeps it
+// in its own tables, where it is no leak to the sanitizer.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the sanitizer's name
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
 extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
   folder = std::filesystem::temp_directory_path() / fmt::format("weir-fuzz-{}", ::getpid());
   std::filesystem::create_directories(folder);
