@@ -28,7 +28,7 @@ std::string owner_of(const FileMap& map, const std::string& path, const std::str
       });
     };
     if (!has(std::nullopt)) continue;
-    const std::string array = fmt::format("array \"{}\"", printable(one.description.name));
+    std::string array = fmt::format("array \"{}\"", printable(one.description.name));
     for (std::int64_t step = 0; one.description.grows && step < one.map.shape.extent(0); ++step) {
       if (has(step)) return fmt::format("{}, step {}", array, step);
     }

@@ -21,8 +21,8 @@ bool SumBook::enter(NamedRun run) {
 }
 
 // Cuts the runs that reach into the range at their blocks.
-void SumBook::forget(std::string_view name, std::int64_t begin, std::int64_t end) {
-  const std::int64_t number = number_of(name);
+void SumBook::forget(std::string_view file, std::int64_t begin, std::int64_t end) {
+  const std::int64_t number = number_of(file);
   if (number < 0) return;
   auto& runs = files_[static_cast<std::size_t>(number)].runs;
   auto at = runs.upper_bound(begin);
@@ -56,9 +56,9 @@ std::int64_t SumBook::number_of(std::string_view file) const {
   return found == numbers_.end() ? -1 : found->second;
 }
 
-void SumBook::for_each_block(std::int64_t number, std::int64_t begin, std::int64_t end,
+void SumBook::for_each_block(std::int64_t file, std::int64_t begin, std::int64_t end,
                              const std::function<bool(const Block&)>& visit) const {
-  const auto& runs = files_[static_cast<std::size_t>(number)].runs;
+  const auto& runs = files_[static_cast<std::size_t>(file)].runs;
   auto at = runs.upper_bound(begin);
   if (at != runs.begin()) --at;
   for (; at != runs.end() && at->first < end; ++at) {

@@ -54,7 +54,7 @@ class Cursor {
   Number take() {
     Number number = 0;
     const std::string_view bytes = take_text(sizeof(Number));
-    if (!bytes.empty()) std::memcpy(&number, bytes.data(), sizeof(Number));
+    if (!bytes.empty()) std::memcpy(&number, bytes.data(), bytes.size());
     return number;
   }
   std::string_view take_text(std::size_t bytes) {
@@ -267,7 +267,7 @@ Status replace_sums(const std::string& sums_file, const std::string& frame,
   Status status = write_at(file.value(), sums_header(block_bytes) + frame, 0);
   if (status.ok()) status = make_durable(file.value(), durability);
   Status closed = file.value().close();
-  if (status.ok()) status = closed;
+  if (status.ok()) status = std::move(closed);
   if (!status.ok()) return status;
   return rename_sums(fresh, sums_file, durability);
 }
@@ -311,7 +311,7 @@ Status append_sums(const std::string& sums_file, const std::string& frame,
       write_at(file.value(), fresh ? sums_header() + frame : frame, information.st_size);
   if (status.ok()) status = make_durable(file.value(), durability);
   Status closed = file.value().close();
-  if (status.ok()) status = closed;
+  if (status.ok()) status = std::move(closed);
   if (status.ok() && fresh && durability != StepDurability::none) {
     status = sync_folder(folder_of(sums_file));
   }

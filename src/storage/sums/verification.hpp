@@ -22,9 +22,9 @@ class Verification {
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   // What is wrong with PATH.sums itself: a line, "" for nothing.
   [[nodiscard]] const std::string& damage() const { return damage_; }
-  // Reads the part and gives a line for each block that is not what it was, with array, step, file
+  // Reads a part and gives a line for each block that is not what it was, with array, step, file
   // and offset. Fails where the part cannot be read. Safe for threads with the same cache.
-  [[nodiscard]] Result<std::vector<std::string>> verify(std::int64_t part, const FileMap& map,
+  [[nodiscard]] Result<std::vector<std::string>> verify(std::int64_t number, const FileMap& map,
                                                         DataFileCache& files) const;
 
  private:
