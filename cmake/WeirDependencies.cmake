@@ -14,7 +14,7 @@ find_package(PkgConfig REQUIRED)
 
 option(WEIR_WITH_LIBURING "Use io_uring through liburing when it is found" ON)
 if(WEIR_WITH_LIBURING)
-  pkg_check_modules(liburing IMPORTED_TARGET liburing>=2.0)
+  pkg_check_modules(liburing IMPORTED_TARGET liburing>=2.1)
 endif()
 
 if(WEIR_BUILD_BENCH)

@@ -22,7 +22,9 @@
 #include "measurement/sweep.hpp"
 #include "measurement/workload_job.hpp"
 #include "workloads/metadata/execute.hpp"
+#include "workloads/metadata/item_ring.hpp"
 #include "workloads/metadata/mdtest_options.hpp"
+#include "workloads/metadata/metarates_options.hpp"
 #include "workloads/metadata/parameters.hpp"
 #include "workloads/metadata/plan.hpp"
 #include "workloads/metadata/results.hpp"
@@ -36,7 +38,7 @@ using nlohmann::ordered_json;
 constexpr const char* program = "weir-bench metadata";
 constexpr const char* description =
     "Creates, looks up, changes and removes files and directories. With --mdtest-compat, mdtest's "
-    "options are understood and its table is printed.";
+    "options are understood and its table is printed; --metarates-compat: metarates'.";
 constexpr const char* kept_folder = "weir-metadata";
 
 struct Request {
@@ -76,6 +78,16 @@ Status check_room(const Request& request) {
     bytes = std::max(bytes, disk_bytes(variant, request.options));
   }
   return check_disk(request.core, bytes);
+}
+
+// Whether io_uring has what it is asked for, on this rank's node.
+Status check_ring(const Request& request) {
+  for (const Variant& variant : request.variants) {
+    if (variant.api != Api::ring) continue;
+    const auto ring = make_item_ring(1, actions_on(request.options, variant));
+    return ring ? Status() : Status(ring.error());
+  }
+  return {};
 }
 
 int print_plan(const Settings& settings) {
@@ -166,12 +178,14 @@ std::vector<TableRow> rows_of(const MetadataRun& run) {
   std::vector<TableRow> rows;
   for (const ActionHistory& history : run.history()) {
     TableRow row;
-    row.action = history.action;
+    row.measured = history.measured;
     for (const PhaseRates& one : history.repetitions) {
       row.operations = one.operations;
       row.barrier_rates.push_back(one.barrier);
       row.barrier_seconds.push_back(one.barrier_seconds);
       row.slowest_rank_rates.push_back(one.slowest_rank);
+      row.slowest_rank_seconds.push_back(one.slowest_seconds);
+      row.summed_rates.push_back(one.sum_of_ranks);
     }
     rows.push_back(std::move(row));
   }
@@ -192,6 +206,14 @@ void print_tables(const Job& job, const Request& request, const JobFolders& fold
   const Options& options = request.options;
   for (const MetadataRun* run : runs) {
     const TreeShape& shape = run->variant().shape;
+    if (options.metarates) {
+      fmt::print("{}\n", metarates_table({.path = root,
+                                          .ranks = job.size,
+                                          .files_per_rank = shape.items(0),
+                                          .unique_directories = shape.sharing == Sharing::per_rank},
+                                         rows_of(*run)));
+      continue;
+    }
     if (!options.mdtest_rates && !options.mdtest_times) {
       fmt::print("{}\n", weir_table(run->label(), rows_of(*run)));
       continue;
@@ -277,6 +299,8 @@ int run_in_job(const Job& job, Request request, const std::vector<std::string>& 
   int failed_rank = none_failed;
   Status status = agree_on(job, job.rank == 0 ? check_room(request) : Status(), &failed_rank);
   if (!status) return refuse(status.error());
+  status = agree_on(job, check_ring(request), &failed_rank);
+  if (!status) return refuse(status.error());
   const auto expectations = read_expectations(core.expectation);
   if (!expectations) return refuse(expectations.error());
   const auto folders = create_job_folders(job, core, "metadata", slugs);
@@ -320,7 +344,9 @@ int run_in_job(const Job& job, Request request, const std::vector<std::string>& 
 }
 
 Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
-  auto translated = translate_mdtest(arguments);
+  auto renamed = translate_mdtest(arguments);
+  if (!renamed) return renamed.error();
+  auto translated = translate_metarates(renamed.value());
   if (!translated) return translated.error();
   return resolve_settings(program, description, declarations(), translated.value(),
                           process_environment);

@@ -5,21 +5,30 @@
 //   metadata_test DIRECTORY      under an MPI launcher
 //
 // Exit status 0 when all agree.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "common/clock.hpp"
+#include "faulty_calls.h"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "workloads/metadata/execute.hpp"
+#include "workloads/metadata/item_ring.hpp"
 #include "workloads/metadata/parameters.hpp"
+#include "workloads/metadata/patient_barrier.hpp"
 #include "workloads/metadata/plan.hpp"
+#include "workloads/metadata/verify.hpp"
 
 namespace weir::bench::metadata {
 namespace {
@@ -103,13 +112,13 @@ class Test {
  private:
   void expect_counts(const RepetitionRecord& record, const Variant& variant, const Options& options,
                      const std::string& what) {
-    const auto actions = actions_on(options, variant.shape);
+    const auto actions = actions_on(options, variant);
     expect(record.phases.size() == actions.size(), what + ": phases");
     std::vector<std::int64_t> mine;
     for (const ActionRecord& phase : record.phases) {
       mine.push_back(phase.operations);
       expect(phase.elapsed_ns >= 0 && phase.busy_ns >= 0, what + ": times");
-      if (facts_of(phase.action).subject != Subject::listing) {
+      if (facts_of(phase.measured.action).subject != Subject::listing) {
         expect(phase.latencies.count() == static_cast<std::uint64_t>(phase.operations),
                what + ": latencies");
       }
@@ -151,9 +160,19 @@ void test_everything(Test& test) {
       {Sharing::per_rank, Api::posix, 2, true, false, true, 0},
       {Sharing::one_file, Api::posix, 0, false, false, false, 0},
       {Sharing::one_file, Api::relative, 1, false, true, true, 0},
+      {Sharing::shared, Api::ring, 1, false, true, false, 9},
+      {Sharing::per_rank, Api::ring, 0, false, false, true, 0},
+      {Sharing::shared, Api::mpi, 1, false, true, false, 9},
+      {Sharing::one_file, Api::mpi, 0, false, false, false, 0},
   };
   for (const Case& one : cases) {
+    if (one.api == Api::ring && !make_item_ring(1, {})) {
+      if (test.job().rank == 0) fmt::print("no io_uring here: not tried\n");
+      continue;
+    }
     Options options = test.options();
+    if (one.api == Api::ring || one.api == Api::mpi) options.bytes = 0;
+    options.queue_depth = 3;
     options.random_order = one.random;
     options.one_creator = one.one_creator;
     if (one.leaf_only) options.size_rule = SizeRule::exponential;
@@ -196,6 +215,88 @@ void test_shift_after_preparation(Test& test) {
         record.value().phases.front().operations == variant.shape.items((job.rank + 1) % job.size),
         name + " visits what the rank itself has made");
   }
+}
+
+// What a mix did adds up, checks itself and leaves nothing.
+void test_mix(Test& test) {
+  struct Case {
+    Sharing sharing;
+    Api api;
+    bool random;
+    const char* mix;
+  };
+  constexpr Case cases[] = {
+      {Sharing::shared, Api::posix, true, "create=30,stat=50,unlink=20"},
+      {Sharing::per_rank, Api::relative, false,
+       "mkdir=2,directory-stat=1,rmdir=1,create=2,lstat=1,utime=1,chmod=1,write=1,read=1,unlink=1"},
+      {Sharing::shared, Api::relative, false, "unlink=1"},
+  };
+  for (const Case& one : cases) {
+    Options options = test.options();
+    options.actions.clear();
+    options.random_order = one.random;
+    options.size_rule = SizeRule::uniform;
+    auto mix = mix_of(one.mix);
+    test.expect(mix.ok(), one.mix);
+    if (!mix) continue;
+    options.mix = std::move(mix).value();
+    options.mix_operations = 60;
+    const Variant variant = test.variant(
+        {.branching = 2, .depth = 1, .sharing = one.sharing, .total = 5 * test.job().size + 1},
+        one.api);
+    const auto record = test.run(variant, options);
+    test.expect(record.ok(), fmt::format("{}: {}", one.mix, record ? "" : record.error().text()));
+    test.expect(fs::is_empty(test.root()), fmt::format("{} leaves something", one.mix));
+    MPI_Barrier(test.job().world);
+    if (!record) continue;
+    const std::vector<ActionRecord>& phases = record.value().phases;
+    test.expect(phases.size() == 1 + options.mix.size() && phases[0].measured.name() == "mix" &&
+                    phases[1].measured.name() ==
+                        fmt::format("mix/{}", facts_of(options.mix[0].action).name),
+                fmt::format("{}: figures of other things", one.mix));
+    std::int64_t parts = 0;
+    for (std::size_t i = 1; i < phases.size(); ++i) parts += phases[i].operations;
+    // What only removes ends when the next rank's items are gone.
+    const std::int64_t next = variant.shape.items((test.job().rank + 1) % test.job().size);
+    const std::int64_t expected = options.mix.size() == 1 ? next : options.mix_operations;
+    test.expect(
+        parts == phases[0].operations && parts == expected &&
+            phases[0].latencies.count() == static_cast<std::uint64_t>(parts),
+        fmt::format("{}: {} operations, {} of its parts", one.mix, phases[0].operations, parts));
+  }
+}
+
+// The check after a mix: what is missing, what is too much and wrong counts are told.
+void test_check_of_mix(Test& test) {
+  Options options = test.options();
+  const Variant variant = test.variant({});
+  const NameRules names{.root = test.root()};
+  PathWriter path(names, variant.shape);
+  ItemCalls calls(options.bytes, seed, storage::Durability::none);
+  const int rank = test.job().rank;
+  TreeCheck check(test.job(), options, variant.shape, names, seed, [] {});
+  if (rank == 0) fs::create_directory(path.directory(0, 0));
+  MPI_Barrier(test.job().world);
+  const std::string file = path.item(Kind::file, rank, 0, false, false);
+  const auto found = [&](std::int64_t item, bool there) {
+    return check.mixed_item(Kind::file, rank, item, there, calls, path);
+  };
+  test.expect(calls.create({AT_FDCWD, file.c_str()}, options.bytes, true) == 0, "a file");
+  test.expect(found(0, true).ok() && found(1, false).ok(), "what is as it should be is refused");
+  for (const Status& wrong : {found(0, false), found(1, true)}) {
+    test.expect(
+        !wrong && wrong.error().operation == "mix" && wrong.error().code == ErrorCode::corrupt,
+        "what is wrong after a mix is passed over");
+  }
+  std::ofstream(file) << std::string(static_cast<std::size_t>(options.bytes), 'x');
+  test.expect(!found(0, true).ok(), "other content is passed over");
+  const TreeState state{.tree = true, .files = true};
+  MPI_Barrier(test.job().world);
+  test.expect(check.listings(Action::mix, state, path).ok(), "the listing is refused");
+  test.expect(check.mixed_totals(1, 0).ok(), "right counts are refused");
+  test.expect(!check.mixed_totals(2, 0).ok() && !check.mixed_totals(1, 1).ok(),
+              "wrong counts are passed over");
+  test.clear();
 }
 
 void test_long_and_foreign_names(Test& test) {
@@ -243,6 +344,24 @@ void make_tree(Test& test, const Variant& variant) {
   test.expect(test.run(variant, options).ok(), "a tree of files");
 }
 
+// Of what an earlier run kept, too, a rank handles the next one's items.
+void test_shift_of_what_was_kept(Test& test) {
+  const Job& job = test.job();
+  const Variant variant = test.variant({.total = job.size + 1});
+  Options options = test.options();
+  options.actions = {Action::create};
+  options.keep = true;
+  test.expect(test.run(variant, options).ok(), "files are kept");
+  options.existing = true;
+  options.keep = false;
+  options.directories = false;
+  options.actions = {Action::stat};
+  const auto record = test.run(variant, options);
+  test.expect(record.ok() && record.value().phases.front().operations ==
+                                 variant.shape.items((job.rank + 1) % job.size),
+              "what was kept is not looked up by the next rank");
+}
+
 // What is done to the tree behind the run's back is told by name.
 void test_disturbed(Test& test) {
   const Variant variant = test.variant({.branching = 2, .depth = 1});
@@ -274,6 +393,77 @@ void test_disturbed(Test& test) {
   test.clear();
 }
 
+// Every call that fails is told with its operation, file, cause and rank, whatever the action.
+void test_failing_calls(Test& test) {
+  struct Case {
+    Action action;
+    const char* call;
+  };
+  constexpr Case cases[] = {
+      {Action::tree_create, "mkdirat"},
+      {Action::mkdir, "mkdirat"},
+      {Action::directory_stat, "fstatat"},
+      {Action::directory_rename, "renameat"},
+      {Action::rmdir, "unlinkat"},
+      {Action::create, "openat"},
+      {Action::create, "write"},
+      {Action::create, "close"},
+      {Action::open, "openat"},
+      {Action::close, "close"},
+      {Action::stat, "fstatat"},
+      {Action::lstat, "fstatat"},
+      {Action::utime, "utimensat"},
+      {Action::chmod, "fchmodat"},
+      {Action::write, "openat"},
+      {Action::write, "write"},
+      {Action::read, "read"},
+      {Action::read, "close"},
+      {Action::truncate, "truncate"},
+      {Action::setxattr, "setxattr"},
+      {Action::getxattr, "getxattr"},
+      {Action::rename, "renameat"},
+      {Action::rename_across, "renameat"},
+      {Action::link, "linkat"},
+      {Action::symlink, "symlinkat"},
+      {Action::readlink, "readlinkat"},
+      {Action::readdir, "opendir"},
+      {Action::readdir, "readdir"},
+      {Action::unlink, "unlinkat"},
+      {Action::tree_remove, "unlinkat"},
+  };
+  const Variant variant = test.variant({.branching = 2, .depth = 1});
+  for (const Case& one : cases) {
+    const ActionFacts& facts = facts_of(one.action);
+    const bool of_directories = facts.subject == Subject::directory;
+    Options options = test.options();
+    if (!facts.makes && facts.subject != Subject::tree) {
+      options.actions = {of_directories ? Action::mkdir : Action::create};
+      options.keep = true;
+      test.expect(test.run(variant, options).ok(), "what a failing call is tried on");
+      options.existing = true;
+      options.files = !of_directories;
+      options.directories = of_directories;
+    }
+    options.actions = {one.action};
+    // The tree that all share is made by rank 0.
+    const bool here = test.job().rank == (facts.subject == Subject::tree ? 0 : 1);
+    if (here) fail_next(one.call, "/weir-tree", EIO);
+    const auto record = test.run(variant, options);
+    const std::string what = fmt::format("{} with a failing {}", facts.name, one.call);
+    test.expect((has_failed() != 0) == here, what + " does not call it");
+    test.expect(!record.ok(), what + " passes");
+    if (!record && here) {
+      const Error& error = record.error();
+      test.expect(error.operation == facts.name && error.system_error == EIO &&
+                      error.rank == test.job().rank &&
+                      error.file.find("/weir-tree") != std::string::npos &&
+                      error.text().find('\n') == std::string::npos,
+                  what + ": " + error.text());
+    }
+    test.clear();
+  }
+}
+
 // Nothing can be made where nothing may be; root may everywhere but below what is no directory.
 void test_unwritable(Test& test) {
   if (test.job().rank == 0) std::ofstream(test.root() + "/file") << "x";
@@ -287,6 +477,23 @@ void test_unwritable(Test& test) {
     test.expect(record.error().system_error == ENOTDIR, record.error().text());
   }
   test.clear();
+}
+
+// One rank works on for longer than the others wait for a sign of it; a failure is told all the
+// same.
+void test_unequal_work(Test& test) {
+  using std::chrono::milliseconds;
+  constexpr Patience patience{.sign_after_ns = 20'000'000, .give_up_after_ns = 400'000'000};
+  const Job& job = test.job();
+  PatientBarrier barrier(job.world, patience);
+  const std::int64_t end = monotonic_ns() + 2 * patience.give_up_after_ns;
+  while (job.rank == 0 && monotonic_ns() < end) {
+    std::this_thread::sleep_for(milliseconds(1));
+    barrier.still_working();
+  }
+  const auto met = barrier.wait(job.rank == 0 ? 0 : none_failed);
+  test.expect(met.ok() && met.value().failed_rank == 0,
+              "a barrier after unequal work: " + (met ? "" : met.error().text()));
 }
 
 // Returns how much was wrong on all ranks.
@@ -305,10 +512,15 @@ int test_in(const std::string& parent) {
     test_everything(test);
     if (job.size == 2) test_one_by_one(test);
     test_shift_after_preparation(test);
+    test_mix(test);
+    test_check_of_mix(test);
     test_long_and_foreign_names(test);
     test_kept(test);
+    test_shift_of_what_was_kept(test);
     test_disturbed(test);
     test_unwritable(test);
+    if (job.size == 2) test_unequal_work(test);
+    if (job.size == 2) test_failing_calls(test);
     mine = test.failures();
   }
   MPI_Barrier(job.world);

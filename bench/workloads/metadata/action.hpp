@@ -36,7 +36,9 @@ enum class Action : std::int8_t {
   readdir_attributes,
   unlink,
   tree_remove,
-  // Never measured: they take away what link and symlink made.
+  // No phases of their own kind: of many operations (mix.hpp); and, never measured, what takes away
+  // what link and symlink made.
+  mix,
   remove_links,
   remove_symlinks,
 };

@@ -17,6 +17,15 @@ std::vector<Setting> what_is_done() {
                "directory-rename, rmdir, create, open, close, stat, lstat, utime, chmod, write, "
                "read, truncate, setxattr, getxattr, rename, rename-across, link, symlink, "
                "readlink, readdir, readdir-attributes, unlink, tree-remove), mdtest, or all"},
+      {.name = "mix",
+       .metavar = "LIST",
+       .help = "measured instead of actions, in one phase: every rank does these at random, so "
+               "often in proportion (create=30,stat=50,unlink=20); of mkdir, directory-stat, "
+               "rmdir, create, stat, lstat, utime, chmod, write, read, setxattr, unlink"},
+      {.name = "mix-operations",
+       .kind = Kind::integer,
+       .metavar = "N",
+       .help = "of every rank in a mix [as many as it has items]"},
       {.name = "kind",
        .kind = Kind::choice,
        .default_value = "both",
@@ -27,14 +36,19 @@ std::vector<Setting> what_is_done() {
        .kind = Kind::choices,
        .default_value = "POSIX",
        .metavar = "LIST",
-       .help = "whole paths, or *at calls relative to the tree's opened root; several make several "
-               "configurations",
-       .choices = {"POSIX", "AT"}},
+       .help = "whole paths, *at calls relative to the tree's opened root, io_uring, or MPI-IO; "
+               "several make several configurations",
+       .choices = {"POSIX", "AT", "io_uring", "MPIIO"}},
+      {.name = "queue-depth",
+       .kind = Kind::integer,
+       .default_value = "32",
+       .metavar = "N",
+       .help = "operations that a rank keeps in flight by io_uring"},
       {.name = "order",
        .kind = Kind::choice,
        .default_value = "sequential",
        .metavar = "ORDER",
-       .help = "in which a rank visits items that exist",
+       .help = "in which a rank visits items that exist; in a mix, the order of their places too",
        .choices = {"sequential", "random"}},
       {.name = "one-creator",
        .kind = Kind::flag,
@@ -132,6 +146,10 @@ std::vector<Setting> files() {
        .metavar = "CONTENT",
        .help = "print mdtest's table instead of Weir's",
        .choices = {"none", "rates", "times", "both"}},
+      {.name = "metarates-table",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "print create, utime and stat in metarates' terms instead of Weir's table"},
   };
 }
 

@@ -8,34 +8,21 @@
 // A rank whose operation failed goes on to the next meeting and tells it there.
 #include "workloads/metadata/execute.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <thread>
 #include <utility>
 
 #include "common/clock.hpp"
+#include "workloads/metadata/phase.hpp"
 #include "workloads/metadata/verify.hpp"
-#include "workloads/metadata/visit_order.hpp"
 
 namespace weir::bench::metadata {
-namespace {
-
-constexpr std::int64_t look_after_ns = 20'000'000;  // how often the deadline's watch is told
-constexpr std::size_t open_at_once = 64;
-
-// The guard's thread removes everything and ends the process.
-[[noreturn]] void wait_for_the_end() {
-  while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
-}
-
 Error failure_of(Action action, const std::string& path, int error) {
   const std::string operation(facts_of(action).name);
   if (error != short_transfer && error != wrong_content) {
@@ -52,7 +39,9 @@ Error failure_of(Action action, const std::string& path, int error) {
   return told;
 }
 
-}  // namespace
+void wait_for_the_end() {
+  while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
 
 OpenDirectory::~OpenDirectory() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -65,23 +54,6 @@ Status OpenDirectory::open(const std::string& path) {
   return {};
 }
 
-// The state of one phase while it runs.
-struct Executor::Phase {
-  Action action;
-  const TreeState& before;
-  std::int64_t owner;  // whose items
-  ActionRecord& record;
-  std::int64_t paused_ns = 0;
-  OpenDirectory base = {};  // Api::relative: what paths are relative to
-  std::int64_t watched_ns = 0;
-
-  void note(std::int64_t ns) {
-    record.latencies.record(ns);
-    record.busy_ns += ns;
-    ++record.operations;
-  }
-};
-
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
                    const Options& options, std::string root, std::uint64_t seed)
     : job_(job),
@@ -91,7 +63,8 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
       names_{.root = std::move(root), .prefix = options.prefix, .length = options.name_length},
       seed_(seed),
       shift_(core.rank_shift),
-      calls_(options.largest_size(), seed, core.durability) {
+      calls_(options.largest_size(), seed, core.durability),
+      barrier_(job.world, Patience::of(job)) {
   if (options.shift_given || job.nodes == 1) return;
   // The next node's ranks where consecutive ranks share a node, as rank 0 sees it.
   const bool by_block = job.node_size > 1 && job.node_world_ranks[1] == 1;
@@ -101,7 +74,7 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 
 Status Executor::meet(Status mine, std::int64_t* wait_ns) {
   if (!mine && mine.error().rank < 0) mine.error().rank = job_.rank;
-  auto agreed = agree(job_.world, mine.ok() ? none_failed : job_.rank, job_.deadline_ns());
+  auto agreed = barrier_.wait(mine.ok() ? none_failed : job_.rank);
   if (!agreed) {
     failed_rank_ = job_.rank;
     return agreed.error();
@@ -112,10 +85,18 @@ Status Executor::meet(Status mine, std::int64_t* wait_ns) {
   return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
 }
 
+void Executor::keep_watch(const char* operation, const std::string& path, std::int64_t now_ns,
+                          std::int64_t& watched_ns) {
+  if (now_ns - watched_ns <= look_after_ns) return;
+  guard_.entering(operation, &path, -1);
+  barrier_.still_working();
+  watched_ns = now_ns;
+}
+
 std::int64_t Executor::owner() const { return (job_.rank + step_ * shift_) % job_.size; }
 
 Place Executor::place_of(const Phase& phase, const PathWriter& path) const {
-  if (variant_->api == Api::posix) return {AT_FDCWD, path.text().c_str()};
+  if (variant_->api != Api::relative) return {AT_FDCWD, path.text().c_str()};
   return {phase.base.descriptor(), path.below_tree()};
 }
 
@@ -124,7 +105,8 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   path_ = std::make_unique<PathWriter>(names_, variant.shape);
   second_path_ = std::make_unique<PathWriter>(names_, variant.shape);
   state_ = {};
-  step_ = 0;
+  // What an earlier run kept, each rank has made its own of there.
+  step_ = options_.existing ? 1 : 0;
   items_verified_ = 0;
   const bool shared_file = variant.shape.sharing == Sharing::one_file;
   if (options_.existing) {
@@ -135,8 +117,15 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   if (options_.delay_seconds > 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.delay_seconds));
   }
+  if (variant.api == Api::ring && ring_ == nullptr) {
+    auto ring = make_item_ring(options_.queue_depth, actions_on(options_, variant));
+    Status status = ring ? Status() : Status(ring.error());
+    if (ring) ring_ = std::move(ring).value();
+    if (status = meet(std::move(status)); !status) return status.error();
+  }
+  if (!options_.mix.empty()) return run_mix();
   RepetitionRecord record;
-  for (const Action action : actions_on(options_, variant.shape)) {
+  for (const Action action : actions_on(options_, variant)) {
     bool touched = false;
     for (const Action before : preparation_for(action, state_)) {
       if (Status status = carry_out(before, nullptr); !status) return status.error();
@@ -145,7 +134,7 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
     // What a rank has just made or changed is in its own client's cache.
     if (touched) ++step_;
     record.phases.emplace_back();
-    record.phases.back().action = action;
+    record.phases.back().measured = {.action = action};
     if (Status status = carry_out(action, &record.phases.back()); !status) return status.error();
     if (action != Action::tree_create) ++step_;
   }
@@ -162,6 +151,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   ActionRecord unmeasured;
   ActionRecord& own = record != nullptr ? *record : unmeasured;
   Phase phase{.action = action, .before = state_, .owner = owner(), .record = own};
+  phase.measured = record != nullptr;
   // A tree of its own is made and removed by the rank whose it is.
   if (facts_of(action).subject == Subject::tree) phase.owner = job_.rank;
   if (Status status = meet({}); !status) return status;
@@ -175,9 +165,11 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   if (status = meet(std::move(status), &own.wait_ns); !status) return status;
   state_ = after(action, state_);
   if (!core_.verify) return {};
+  const char* checking = "checking what is there";
   const std::string& text = path_->text();
-  guard_.entering("checking what is there", &text, -1);
-  TreeCheck check(job_, options_, variant_->shape, names_, seed_);
+  guard_.entering(checking, &text, -1);
+  TreeCheck check(job_, options_, variant_->shape, names_, seed_,
+                  [&] { keep_watch(checking, text, monotonic_ns(), phase.watched_ns); });
   status = check.items(action, state_, phase.owner, calls_, *path_);
   if (status.ok()) status = check.listings(action, state_, *path_);
   guard_.left();
@@ -221,10 +213,8 @@ Status Executor::on_tree(Phase& phase) {
     if (guard_.ending()) wait_for_the_end();
     const std::string& path = path_->directory(phase.owner, making ? i : count - 1 - i);
     const Place place{AT_FDCWD, path.c_str()};
-    if (i == 0 || now - phase.watched_ns > look_after_ns) {
-      guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
-      phase.watched_ns = now;
-    }
+    if (i == 0) guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
+    keep_watch(facts_of(phase.action).name, path_->text(), now, phase.watched_ns);
     const int error =
         making ? ItemCalls::make_directory(place) : ItemCalls::remove_directory(place);
     const std::int64_t end = monotonic_ns();
@@ -233,225 +223,6 @@ Status Executor::on_tree(Phase& phase) {
     if (error != 0) return failure_of(phase.action, path, error);
   }
   return {};
-}
-
-// Calls `call(place, owner, item)`, which returns 0 or an error, for every item that is this rank's
-// in the phase.
-template <typename Call>
-Status Executor::each_item(Phase& phase, Call&& call) {
-  const TreeShape& shape = variant_->shape;
-  const TreeState& state = phase.before;
-  const bool makes = facts_of(phase.action).makes;
-  const bool of_directories = facts_of(phase.action).subject == Subject::directory;
-  const Kind kind = of_directories ? Kind::directory
-                    : phase.action == Action::readlink || phase.action == Action::remove_symlinks
-                        ? Kind::symlink
-                    : phase.action == Action::remove_links ? Kind::link
-                                                           : Kind::file;
-  const bool renamed = of_directories ? state.directories_renamed : state.files_renamed;
-  const bool across = !of_directories && state.files_across;
-  const char* operation = facts_of(phase.action).name;
-  const bool one_for_all =
-      options_.one_creator && shape.sharing != Sharing::one_file &&
-      (makes || phase.action == Action::unlink || phase.action == Action::rmdir);
-  if (one_for_all && job_.rank != 0) return {};
-  const std::int64_t first = one_for_all ? 0 : phase.owner;
-  const std::int64_t last = one_for_all ? job_.size - 1 : phase.owner;
-  for (std::int64_t owner = first; owner <= last; ++owner) {
-    std::int64_t now = monotonic_ns();
-    if (variant_->api == Api::relative) {
-      if (Status status = phase.base.open(path_->directory(owner, 0)); !status) return status;
-      const std::int64_t opened = monotonic_ns();
-      phase.paused_ns += opened - now;
-      now = opened;
-    }
-    std::int64_t count = shape.items(owner);
-    // One file for all can be removed once.
-    if (shape.sharing == Sharing::one_file && phase.action == Action::unlink) {
-      count = job_.rank == 0 ? 1 : 0;
-    }
-    const Permutation order(count,
-                            mixed(seed_, static_cast<std::uint64_t>(step_ * job_.size + owner)));
-    const bool random = options_.random_order && !makes;
-    guard_.entering(operation, &path_->text(), -1);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (guard_.ending()) wait_for_the_end();
-      const std::int64_t item = random ? order(i) : i;
-      path_->item(kind, owner, item, renamed, across);
-      const int error = call(place_of(phase, *path_), owner, item);
-      const std::int64_t end = monotonic_ns();
-      phase.note(end - now);
-      now = end;
-      if (error != 0) return failure_of(phase.action, path_->text(), error);
-      if (now - phase.watched_ns > look_after_ns) {
-        guard_.entering(operation, &path_->text(), -1);
-        phase.watched_ns = now;
-      }
-    }
-  }
-  return {};
-}
-
-Status Executor::on_items(Phase& phase) {
-  const TreeState& state = phase.before;
-  const TreeShape& shape = variant_->shape;
-  const auto size = [&](std::int64_t owner, std::int64_t item) {
-    return options_.size_of(seed_, owner, item);
-  };
-  // An item's second place, after its own is written.
-  const auto second = [&](Kind kind, std::int64_t owner, std::int64_t item, bool renamed,
-                          bool across) {
-    second_path_->item(kind, owner, item, renamed, across);
-    return place_of(phase, *second_path_);
-  };
-  const bool r = state.files_renamed;
-  const bool a = state.files_across;
-  switch (phase.action) {
-    case Action::mkdir:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::make_directory(p); });
-    case Action::rmdir:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::remove_directory(p); });
-    case Action::directory_rename:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::rename(
-            p, second(Kind::directory, owner, item, !state.directories_renamed, false));
-      });
-    case Action::create:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return calls_.create(p, size(owner, item), shape.sharing != Sharing::one_file);
-      });
-    case Action::directory_stat:
-    case Action::stat:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::stat(p); });
-    case Action::lstat:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::lstat(p); });
-    case Action::utime:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::utime(p); });
-    case Action::chmod:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::chmod(p); });
-    case Action::write:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return calls_.write(p, size(owner, item));
-      });
-    case Action::read:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        std::int64_t bytes = state.truncated ? 0 : size(owner, item);
-        if (options_.read_bytes >= 0) bytes = std::min(bytes, options_.read_bytes);
-        return calls_.read(p, bytes, false);
-      });
-    case Action::truncate:
-      return each_item(phase, [&](Place /*p*/, auto, auto) {
-        return ItemCalls::truncate(path_->text().c_str(), options_.truncate_to);
-      });
-    case Action::setxattr:
-      return each_item(phase, [&](Place /*p*/, auto, auto) {
-        return ItemCalls::set_attribute(path_->text().c_str());
-      });
-    case Action::getxattr:
-      return each_item(phase, [&](Place /*p*/, auto, auto) {
-        return ItemCalls::get_attribute(path_->text().c_str());
-      });
-    case Action::rename:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::rename(p, second(Kind::file, owner, item, !r, a));
-      });
-    case Action::rename_across:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::rename(p, second(Kind::file, owner, item, r, !a));
-      });
-    case Action::link:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::link(p, second(Kind::link, owner, item, false, a));
-      });
-    case Action::symlink:
-      return each_item(phase, [&](Place /*p*/, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::symlink(path_->text().c_str(),
-                                  second(Kind::symlink, owner, item, false, a));
-      });
-    case Action::readlink:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::readlink(p); });
-    default:
-      return each_item(phase, [](Place p, auto, auto) { return ItemCalls::remove(p); });
-  }
-}
-
-// Opens many, then closes them; one of both is measured, the other a pause.
-Status Executor::on_batches(Phase& phase) {
-  std::array<int, open_at_once> descriptors{};
-  std::size_t open = 0;
-  const bool measures_open = phase.action == Action::open;
-  ActionRecord not_counted;
-  Phase visit{
-      .action = phase.action, .before = phase.before, .owner = phase.owner, .record = not_counted};
-  int error = 0;
-  std::int64_t opening = monotonic_ns();  // when this batch's first was about to be opened
-  const auto close_all = [&] {
-    const std::int64_t closing = monotonic_ns();
-    if (!measures_open) phase.paused_ns += closing - opening;
-    std::int64_t now = closing;
-    for (std::size_t i = 0; i < open; ++i) {
-      if (::close(descriptors[i]) != 0 && error == 0) error = errno;
-      const std::int64_t end = monotonic_ns();
-      if (!measures_open) phase.note(end - now);
-      now = end;
-    }
-    if (measures_open) phase.paused_ns += now - closing;
-    open = 0;
-    opening = now;
-  };
-  Status status = each_item(visit, [&](Place place, auto, auto) {
-    const std::int64_t start = monotonic_ns();
-    const int descriptor = ItemCalls::open(place);
-    if (descriptor < 0) return errno;
-    if (measures_open) phase.note(monotonic_ns() - start);
-    descriptors[open++] = descriptor;
-    if (open == open_at_once) close_all();
-    return error;
-  });
-  close_all();
-  if (measures_open) phase.paused_ns += visit.paused_ns;
-  if (!status || error == 0) return status;
-  return failure_of(Action::close, path_->text(), error);
-}
-
-// Directories are dealt to the ranks in turn. An operation is an entry that was found; a latency is
-// that of a whole directory.
-Status Executor::on_listings(Phase& phase) {
-  const TreeShape& shape = variant_->shape;
-  const std::int64_t each = shape.directories();
-  const std::int64_t all = shape.trees() * each;
-  for (std::int64_t i = phase.owner; i < all; i += job_.size) {
-    const std::string& path = path_->directory(i / each, i % each);
-    guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
-    const std::int64_t start = monotonic_ns();
-    Status status = list_directory(phase, path);
-    const std::int64_t spent = monotonic_ns() - start;
-    phase.record.latencies.record(spent);
-    phase.record.busy_ns += spent;
-    if (!status) return status;
-  }
-  return {};
-}
-
-Status Executor::list_directory(Phase& phase, const std::string& path) {
-  DIR* directory = opendir(path.c_str());
-  if (directory == nullptr) return failure_of(phase.action, path, errno);
-  const int descriptor = dirfd(directory);
-  const bool attributes = phase.action == Action::readdir_attributes;
-  int error = 0;
-  errno = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    ++phase.record.operations;
-    if (attributes) error = ItemCalls::lstat({descriptor, entry->d_name});
-    if (error != 0) break;
-    errno = 0;
-  }
-  if (error == 0) error = errno;
-  closedir(directory);
-  return error == 0 ? Status() : failure_of(phase.action, path, error);
 }
 
 }  // namespace weir::bench::metadata

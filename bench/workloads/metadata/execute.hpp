@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,18 +14,26 @@
 #include "measurement/histogram.hpp"
 #include "measurement/job.hpp"
 #include "workloads/metadata/item_calls.hpp"
+#include "workloads/metadata/item_ring.hpp"
 #include "workloads/metadata/parameters.hpp"
+#include "workloads/metadata/patient_barrier.hpp"
 
 namespace weir::bench::metadata {
 
 // What one phase cost this rank.
 struct ActionRecord {
-  Action action = Action::create;
+  Measured measured;
   std::int64_t operations = 0;
   std::int64_t elapsed_ns = 0;  // from leaving the first barrier to reaching the last, less pauses
   std::int64_t wait_ns = 0;     // at the last
   std::int64_t busy_ns = 0;     // in the operations
   LatencyHistogram latencies;
+
+  void note(std::int64_t ns) {
+    latencies.record(ns);
+    busy_ns += ns;
+    ++operations;
+  }
 };
 
 struct RepetitionRecord {
@@ -60,6 +70,15 @@ class Executor {
 
  private:
   struct Phase;
+  struct InFlight;
+  // An item and what it is called at present.
+  struct ItemPlace {
+    Kind kind;
+    std::int64_t owner;
+    std::int64_t item;
+    bool renamed;
+    bool across;
+  };
 
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);
   // Measured or not: makes and checks the change of state.
@@ -68,11 +87,30 @@ class Executor {
   Status on_tree(Phase& phase);
   Status on_items(Phase& phase);
   Status on_batches(Phase& phase);
+  template <typename Handle, typename Open, typename Close>
+  Status in_batches(Phase& phase, const Open& open_one, const Close& close_one);
   Status on_listings(Phase& phase);
+  // A phase by io_uring, of the items that `next` gives.
+  Status batched(Phase& phase, const std::function<std::optional<ItemPlace>()>& next);
+  void begin_item(const Phase& phase, int slot, InFlight& item, const ItemPlace& at);
+  int mpi_call(Action action);
+  // A repetition of a mix.
+  Result<RepetitionRecord> run_mix();
+  Status mix_phase(MixSequence& sequence, RepetitionRecord& record);
+  Status mix_operations(MixSequence& sequence, Phase& phase, RepetitionRecord& record);
+  Status make_or_remove(const MixSequence& sequence, std::int64_t owner, bool making);
+  [[nodiscard]] MixSequence mix_sequence(std::int64_t owner) const;
+  [[nodiscard]] std::int64_t item_at(std::int64_t place, std::int64_t owner) const;
   template <typename Call>
   Status each_item(Phase& phase, Call&& call);
+  int call(Action action, const TreeState& state, Place place, std::int64_t owner,
+           std::int64_t item);
   Status list_directory(Phase& phase, const std::string& path);
   Status sync_phase();
+  // Tells the guard and the ranks that wait that this one goes on, seldom enough to cost nothing.
+  // `watched_ns`: when it last did; `path` as FailureGuard::entering() takes it.
+  void keep_watch(const char* operation, const std::string& path, std::int64_t now_ns,
+                  std::int64_t& watched_ns);
   [[nodiscard]] std::int64_t owner() const;
   [[nodiscard]] Place place_of(const Phase& phase, const PathWriter& path) const;
 
@@ -84,6 +122,8 @@ class Executor {
   std::uint64_t seed_;
   std::int64_t shift_ = 0;
   ItemCalls calls_;
+  PatientBarrier barrier_;
+  std::unique_ptr<ItemRing> ring_;  // from the first configuration of io_uring on
 
   // Of the repetition that runs.
   const Variant* variant_ = nullptr;

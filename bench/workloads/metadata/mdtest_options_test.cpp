@@ -111,7 +111,7 @@ TEST(MdtestOptions, WhatIsNotDoneIsRefusedByName) {
 }
 
 TEST(MdtestTable, HasItsLinesAndFigures) {
-  const std::vector<TableRow> rows{{.action = Action::create,
+  const std::vector<TableRow> rows{{.measured = {.action = Action::create},
                                     .operations = 10,
                                     .barrier_rates = {100, 300},
                                     .barrier_seconds = {0.1, 0.05},

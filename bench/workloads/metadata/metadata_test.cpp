@@ -167,6 +167,17 @@ TEST(Parameters, ActionsComeInTheOrderOfPhases) {
   EXPECT_EQ(options.value().named, (std::vector{Action::unlink, Action::stat}));
 }
 
+TEST(Parameters, AnInterfaceMeasuresWhatItHas) {
+  const auto options = options_from({"--actions", "all", "--api", "MPIIO,POSIX"}, 2);
+  ASSERT_TRUE(options) << options.error().message;
+  Variant by_mpi;
+  by_mpi.api = Api::mpi;
+  by_mpi.shape = shape({.ranks = 2, .items_per_rank = 3});
+  EXPECT_EQ(actions_on(options.value(), by_mpi),
+            (std::vector{Action::tree_create, Action::create, Action::open, Action::close,
+                         Action::truncate, Action::unlink, Action::tree_remove}));
+}
+
 TEST(Parameters, RefusesWhatCannotBe) {
   const std::vector<std::vector<std::string>> wrong{
       {"--actions", "fly"},
@@ -180,6 +191,16 @@ TEST(Parameters, RefusesWhatCannotBe) {
       {"--keep"},
       {"--direct"},
       {"--sharing", "shared,shared"},
+      {"--mix", "create=1", "--actions", "stat"},
+      {"--mix", "create"},
+      {"--mix-operations", "5"},
+      {"--mix", "stat=1", "--sharing", "one-file"},
+      {"--mix", "stat=1", "--one-creator"},
+      {"--mix", "stat=1", "--api", "MPIIO"},
+      {"--api", "io_uring", "--actions", "create,chmod"},
+      {"--api", "io_uring", "--bytes", "1"},
+      {"--api", "MPIIO", "--actions", "stat"},
+      {"--mdtest-table", "rates", "--metarates-table"},
   };
   for (const auto& arguments : wrong) {
     EXPECT_FALSE(options_from(arguments, 2)) << arguments.front() << arguments.back();

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "workloads/metadata/item_ring.hpp"
+#include "workloads/metadata/mpi_item_calls.hpp"
 #include "workloads/metadata/visit_order.hpp"
 
 namespace weir::bench::metadata {
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::int64_t default_items = 1000;
 constexpr std::int64_t most_depth = 64;
+constexpr std::int64_t most_operations = 1'000'000'000'000;  // of a rank in a mix
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t longest_allowed = 255;
 constexpr double exponential_limit = 16;  // times the mean
@@ -60,7 +63,12 @@ Status read_actions(const Settings& settings, Options* options) {
   return {};
 }
 
-bool can_be(Action action, const TreeShape& shape) {
+bool has_call(Action action, Api api) {
+  if (facts_of(action).subject == Subject::tree) return true;
+  return api == Api::ring ? ring_can(action) : api == Api::mpi ? mpi_can(action) : true;
+}
+
+bool has_place(Action action, const TreeShape& shape) {
   if (action == Action::rename_across) {
     return shape.sharing != Sharing::one_file && shape.holders() > 1;
   }
@@ -115,9 +123,79 @@ std::string size_text(const TreeShape& shape) {
   return text;
 }
 
+bool was_given(const Settings& settings, const char* name) {
+  return settings.values().find(name)->second.origin != SettingOrigin::default_value;
+}
+
+Status read_mix(const Settings& settings, Options* options) {
+  const auto operations = bounded(settings, "mix-operations", 1, most_operations);
+  if (!operations) return operations.error();
+  options->mix_operations = operations.value();
+  if (!settings.has("mix")) {
+    return options->mix_operations == 0 ? Status() : refuse("--mix-operations is of --mix");
+  }
+  if (was_given(settings, "actions")) {
+    return refuse("--mix is measured instead of --actions: give one of them");
+  }
+  auto mix = mix_of(settings.text("mix"));
+  if (!mix) return mix.error();
+  options->mix = std::move(mix).value();
+  options->actions.clear();
+  options->named.clear();
+  return {};
+}
+
+const char* slug_of(Api api) {
+  constexpr const char* slugs[] = {"posix", "at", "io-uring", "mpiio"};
+  return slugs[static_cast<std::size_t>(api)];
+}
+
+// io_uring and MPI-IO.
+Status check_api(const Options& options, const Variant& variant) {
+  if (variant.api != Api::ring && variant.api != Api::mpi) return {};
+  const char* api = name_of(variant.api);
+  if (!options.mix.empty()) {
+    return refuse(fmt::format("--mix is done by --api POSIX and AT, not by {}", api));
+  }
+  if (options.bytes > 0) {
+    return refuse(fmt::format("--api {} measures files without content: leave --bytes out", api));
+  }
+  if (variant.api == Api::ring && variant.shape.sharing == Sharing::one_file) {
+    return refuse("--api io_uring needs files of every rank's own: leave --sharing one-file out");
+  }
+  return {};
+}
+
+Status check_mix(const Options& options, const std::vector<Variant>& variants) {
+  if (options.keep || options.existing || options.one_creator || options.mdtest_rates ||
+      options.mdtest_times || options.metarates) {
+    return refuse(
+        "--mix makes and removes its own files: leave --keep, --existing, --one-creator and "
+        "the tables of other programs out");
+  }
+  for (const Variant& variant : variants) {
+    if (variant.shape.sharing == Sharing::one_file) {
+      return refuse("--mix needs files of every rank's own: leave --sharing one-file out");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-const char* name_of(Api api) { return api == Api::posix ? "POSIX" : "AT"; }
+const char* name_of(Api api) {
+  switch (api) {
+    case Api::relative:
+      return "AT";
+    case Api::ring:
+      return "io_uring";
+    case Api::mpi:
+      return "MPIIO";
+    case Api::posix:
+      break;
+  }
+  return "POSIX";
+}
 
 const char* name_of(Sharing sharing) {
   switch (sharing) {
@@ -129,6 +207,11 @@ const char* name_of(Sharing sharing) {
       break;
   }
   return "shared";
+}
+
+std::string Measured::name() const {
+  const std::string own = facts_of(action).name;
+  return of_mix ? "mix/" + own : own;
 }
 
 std::int64_t Options::size_of(std::uint64_t seed, std::int64_t rank, std::int64_t item) const {
@@ -157,8 +240,8 @@ std::int64_t Options::largest_size() const {
 Result<Options> options_of(const Settings& settings) {
   Options options;
   if (Status status = read_actions(settings, &options); !status) return status.error();
-  options.shift_given =
-      settings.values().find("rank-shift")->second.origin != SettingOrigin::default_value;
+  if (Status status = read_mix(settings, &options); !status) return status.error();
+  options.shift_given = was_given(settings, "rank-shift");
   options.random_order = settings.text("order") == "random";
   options.one_creator = settings.flag("one-creator");
   const auto bytes = bounded(settings, "bytes", 0, most_bytes);
@@ -172,6 +255,9 @@ Result<Options> options_of(const Settings& settings) {
   options.truncate_to = settings.integer("truncate-to");
   options.delay_seconds = settings.real("delay");
   options.sync_phases = settings.flag("sync-phases");
+  const auto depth = bounded(settings, "queue-depth", 1, most_queue_depth);
+  if (!depth) return depth.error();
+  options.queue_depth = static_cast<int>(depth.value());
   options.keep = settings.flag("keep");
   options.existing = settings.flag("existing");
   options.files = settings.text("kind") != "directories";
@@ -188,6 +274,10 @@ Result<Options> options_of(const Settings& settings) {
   const std::string& table = settings.text("mdtest-table");
   options.mdtest_rates = table == "rates" || table == "both";
   options.mdtest_times = table == "times" || table == "both";
+  options.metarates = settings.flag("metarates-table");
+  if (options.metarates && table != "none") {
+    return refuse("--mdtest-table and --metarates-table: give one of them");
+  }
   return options;
 }
 
@@ -199,7 +289,10 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
   for (const std::string& api : settings.list("api")) {
     for (const std::string& sharing : settings.list("sharing")) {
       Variant variant;
-      variant.api = api == "AT" ? Api::relative : Api::posix;
+      variant.api = api == "AT"         ? Api::relative
+                    : api == "io_uring" ? Api::ring
+                    : api == "MPIIO"    ? Api::mpi
+                                        : Api::posix;
       TreeShape own = shape.value();
       own.sharing = sharing == "per-rank"   ? Sharing::per_rank
                     : sharing == "one-file" ? Sharing::one_file
@@ -208,7 +301,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
       if (!checked) return checked.error();
       variant.shape = checked.value();
       variant.label = fmt::format("{} {} {}", api, sharing, size_text(variant.shape));
-      variant.slug = fmt::format("{}-{}", api == "AT" ? "at" : "posix", sharing);
+      variant.slug = fmt::format("{}-{}", slug_of(variant.api), sharing);
       if (!slugs.insert(variant.slug).second) {
         return refuse(fmt::format("the configuration '{}' is asked for twice", variant.label));
       }
@@ -218,12 +311,24 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
   return variants;
 }
 
-std::vector<Action> actions_on(const Options& options, const TreeShape& shape) {
+std::vector<Action> actions_on(const Options& options, const Variant& variant) {
   std::vector<Action> possible;
   for (const Action action : options.actions) {
-    if (can_be(action, shape)) possible.push_back(action);
+    if (has_place(action, variant.shape) && has_call(action, variant.api)) {
+      possible.push_back(action);
+    }
   }
   return possible;
+}
+
+std::vector<Measured> measured_on(const Options& options, const Variant& variant) {
+  std::vector<Measured> measured;
+  if (!options.mix.empty()) measured.push_back({.action = Action::mix});
+  for (const MixPart& part : options.mix) {
+    measured.push_back({.action = part.action, .of_mix = true});
+  }
+  for (const Action action : actions_on(options, variant)) measured.push_back({.action = action});
+  return measured;
 }
 
 Status check_combination(const Options& options, const CoreSettings& core,
@@ -242,8 +347,12 @@ Status check_combination(const Options& options, const CoreSettings& core,
   if (options.existing && options.size_rule != SizeRule::constant && !core.seed_given) {
     return refuse("--existing with drawn --sizes needs the --seed of the run that kept the files");
   }
+  if (!options.mix.empty()) {
+    if (Status status = check_mix(options, variants); !status) return status;
+  }
   for (const Variant& variant : variants) {
     const TreeShape& shape = variant.shape;
+    if (Status status = check_api(options, variant); !status) return status;
     const NameRules rules{.prefix = options.prefix};
     const std::int64_t longest = longest_name(rules, shape);
     const std::int64_t allowed = options.name_length > 0 ? options.name_length : longest_allowed;
@@ -257,13 +366,18 @@ Status check_combination(const Options& options, const CoreSettings& core,
       return refuse("one file for all has one size: leave --sizes out");
     }
     for (const Action action : options.named) {
-      if (can_be(action, shape)) continue;
+      if (!has_call(action, variant.api)) {
+        return refuse(fmt::format("{} cannot be done by --api {}", facts_of(action).name,
+                                  name_of(variant.api)));
+      }
+      if (has_place(action, shape)) continue;
       return refuse(fmt::format("{} cannot be done with --sharing {} in a tree of {} {}",
                                 facts_of(action).name, name_of(shape.sharing), shape.holders(),
                                 shape.holders() == 1 ? "directory" : "directories"));
     }
-    if (actions_on(options, shape).empty()) {
-      return refuse(fmt::format("--sharing {} leaves nothing to measure", name_of(shape.sharing)));
+    if (measured_on(options, variant).empty()) {
+      return refuse(fmt::format("--sharing {} and --api {} leave nothing to measure",
+                                name_of(shape.sharing), name_of(variant.api)));
     }
   }
   return {};

@@ -1,6 +1,7 @@
 #include "workloads/metadata/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "measurement/histogram.hpp"
 
@@ -23,9 +24,23 @@ std::int64_t operations_of(Action action, const TreeShape& shape, const TreeStat
   return shape.all_items();
 }
 
+std::int64_t operations_of(const Measured& measured, const Options& options,
+                           const TreeShape& shape) {
+  const std::int64_t all =
+      options.mix_operations > 0 ? options.mix_operations * shape.ranks : shape.all_items();
+  if (!measured.of_mix) return all;
+  double total = 0;
+  double own = 0;
+  for (const MixPart& part : options.mix) {
+    total += static_cast<double>(part.weight);
+    if (part.action == measured.action) own = static_cast<double>(part.weight);
+  }
+  return std::llround(static_cast<double>(all) * own / total);
+}
+
 std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options) {
   const auto histogram = static_cast<std::int64_t>(sizeof(LatencyHistogram));
-  const auto actions = static_cast<std::int64_t>(actions_on(options, variant.shape).size());
+  const auto actions = static_cast<std::int64_t>(measured_on(options, variant).size());
   // A repetition's records and those of all repetitions.
   return 2 * std::min(options.largest_size(), transfer_bytes) + path_bytes +
          2 * histogram * actions;
@@ -41,9 +56,9 @@ std::int64_t disk_bytes(const Variant& variant, const Options& options) {
 nlohmann::ordered_json plan_json(const Variant& variant, const Options& options) {
   const TreeShape& shape = variant.shape;
   const std::int64_t memory = memory_bytes_per_rank(variant, options);
-  const auto actions = actions_on(options, shape);
-  const bool any_files = std::any_of(actions.begin(), actions.end(), [](Action action) {
-    const Subject subject = facts_of(action).subject;
+  const auto measured = measured_on(options, variant);
+  const bool any_files = std::any_of(measured.begin(), measured.end(), [](const Measured& one) {
+    const Subject subject = facts_of(one.action).subject;
     return subject == Subject::file || subject == Subject::listing;
   });
   nlohmann::ordered_json plan;
@@ -57,7 +72,13 @@ nlohmann::ordered_json plan_json(const Variant& variant, const Options& options)
   TreeState state{.tree = options.existing,
                   .directories = options.existing && options.directories,
                   .files = options.existing && options.files};
-  for (const Action action : actions) {
+  for (const Measured& one : measured) {
+    const Action action = one.action;
+    if (!options.mix.empty()) {
+      plan["metadata"].push_back(
+          {{"action", one.name()}, {"operations", operations_of(one, options, shape)}});
+      continue;
+    }
     for (const Action first : preparation_for(action, state)) state = after(first, state);
     plan["metadata"].push_back(
         {{"action", facts_of(action).name}, {"operations", operations_of(action, shape, state)}});

@@ -18,6 +18,7 @@ double rate(std::int64_t operations, double seconds) {
 }
 
 const char* item_of(Action action) {
+  if (action == Action::mix) return "item";
   switch (facts_of(action).subject) {
     case Subject::tree:
     case Subject::directory:
@@ -76,9 +77,9 @@ ordered_json latencies_json(const LatencyHistogram& histogram) {
 MetadataRun::MetadataRun(Variant variant, const Options& options, Executor& executor,
                          ordered_json run)
     : variant_(std::move(variant)), executor_(executor), run_(std::move(run)) {
-  for (const Action action : actions_on(options, variant_.shape)) {
+  for (const Measured& measured : measured_on(options, variant_)) {
     history_.emplace_back();
-    history_.back().action = action;
+    history_.back().measured = measured;
   }
 }
 
@@ -142,7 +143,7 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
   rates.barrier = rate(rates.operations, rates.barrier_seconds);
   rates.slowest_rank = rate(rates.operations, rates.slowest_seconds);
   rates.sum_of_ranks = sums[1];
-  phases.push_back({{"action", facts_of(record.action).name},
+  phases.push_back({{"action", record.measured.name()},
                     {"operations", rates.operations},
                     {"barrier_per_second", rates.barrier},
                     {"slowest_rank_per_second", rates.slowest_rank},
@@ -156,9 +157,9 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
 bool MetadataRun::settled(const RepetitionPolicy& policy) const {
   if (counted() >= policy.maximum) return true;
   if (counted() < policy.minimum) return false;
-  // The few directories of a tree say nothing of when to stop.
+  // The few directories of a tree say nothing of when to stop, the parts of a mix nothing new.
   return std::all_of(history_.begin(), history_.end(), [&](const ActionHistory& history) {
-    return facts_of(history.action).subject == Subject::tree ||
+    return facts_of(history.measured.action).subject == Subject::tree || history.measured.of_mix ||
            converged(policy, values_of(history, &PhaseRates::slowest_rank));
   });
 }
@@ -192,8 +193,8 @@ void MetadataRun::finish(const JobFacts& facts, const ordered_json& environment,
                          {"busy_seconds_max", node.figures[3 * i + 1]},
                          {"median_per_second", node.figures[3 * i + 2]}});
     }
-    actions.push_back({{"action", facts_of(history_[i].action).name},
-                       {"item", item_of(history_[i].action)},
+    actions.push_back({{"action", history_[i].measured.name()},
+                       {"item", item_of(history_[i].measured.action)},
                        {"rates", rates_of(history_[i], facts.core.repetitions)},
                        {"latencies", latencies_json(merged[i])},
                        {"nodes", std::move(by_node)}});

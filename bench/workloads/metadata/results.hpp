@@ -26,7 +26,7 @@ struct PhaseRates {
 
 // An action's counted repetitions.
 struct ActionHistory {
-  Action action = Action::create;
+  Measured measured;
   LatencyHistogram latencies;           // this rank's
   std::vector<PhaseRates> repetitions;  // rank 0
   std::int64_t node_operations = 0;     // node leaders: of the last repetition

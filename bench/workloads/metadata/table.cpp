@@ -55,8 +55,9 @@ std::string mdtest_part(const MdtestHead& head, const std::vector<TableRow>& row
   text += "   ---------                      ---            ---           ----        -------\n";
   for (const MdtestName& name : mdtest_names) {
     if (!(name.of_files && head.files) && !(name.of_directories && head.directories)) continue;
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const TableRow& one) { return one.action == name.action; });
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) {
+      return one.measured.action == name.action;
+    });
     const std::vector<double> none;
     text += mdtest_line(name.name, row == rows.end() ? none
                                    : times           ? row->barrier_seconds
@@ -74,9 +75,9 @@ std::string weir_table(const std::string& label, const std::vector<TableRow>& ro
     if (row.slowest_rank_rates.empty()) continue;
     const MedianInterval own = median_interval(row.slowest_rank_rates);
     const MedianInterval barrier = median_interval(row.barrier_rates);
-    text += fmt::format("{:<20}{:>12}{:>14.1f}{:>26}{:>16.1f}\n", facts_of(row.action).name,
-                        row.operations, own.median,
-                        fmt::format("{:.1f} to {:.1f}", own.low, own.high), barrier.median);
+    text +=
+        fmt::format("{:<20}{:>12}{:>14.1f}{:>26}{:>16.1f}\n", row.measured.name(), row.operations,
+                    own.median, fmt::format("{:.1f} to {:.1f}", own.low, own.high), barrier.median);
   }
   return text;
 }
@@ -91,6 +92,32 @@ std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& ro
   if (rates) text += mdtest_part(head, rows, false) + "\n";
   if (times) text += mdtest_part(head, rows, true) + "\n";
   return text + fmt::format("-- finished at {} --\n", head.finished);
+}
+
+std::string metarates_table(const MetaratesHead& head, const std::vector<TableRow>& rows) {
+  struct Name {
+    Action action;
+    const char* name;
+  };
+  constexpr Name names[] = {
+      {Action::create, "create/close"}, {Action::utime, "utime"}, {Action::stat, "stat"}};
+  std::string text = fmt::format(
+      "metarates: {} tasks, {} files each, in {} below {}\n"
+      "{:<14}{:>12}{:>14}{:>20}{:>20}\n",
+      head.ranks, head.files_per_rank,
+      head.unique_directories ? "a directory of each task" : "one directory", head.path, "calls",
+      "number", "seconds", "calls per second", "sum over tasks");
+  for (const Name& name : names) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) {
+      return one.measured.action == name.action;
+    });
+    if (row == rows.end() || row->slowest_rank_rates.empty()) continue;
+    text += fmt::format("{:<14}{:>12}{:>14.6f}{:>20.1f}{:>20.1f}\n", name.name, row->operations,
+                        median_interval(row->slowest_rank_seconds).median,
+                        median_interval(row->slowest_rank_rates).median,
+                        median_interval(row->summed_rates).median);
+  }
+  return text;
 }
 
 }  // namespace weir::bench::metadata

@@ -5,17 +5,19 @@
 #include <vector>
 
 #include "measurement/histogram.hpp"
-#include "workloads/metadata/action.hpp"
+#include "workloads/metadata/parameters.hpp"
 
 namespace weir::bench::metadata {
 
 // One action's counted repetitions, over all ranks.
 struct TableRow {
-  Action action = Action::create;
+  Measured measured;
   std::int64_t operations = 0;             // of one repetition
   std::vector<double> barrier_rates = {};  // operations per second, by repetition
   std::vector<double> barrier_seconds = {};
   std::vector<double> slowest_rank_rates = {};
+  std::vector<double> slowest_rank_seconds = {};
+  std::vector<double> summed_rates = {};  // of the ranks' own rates
 };
 
 // The table of one configuration.
@@ -37,5 +39,17 @@ struct MdtestHead {
 // seconds or of both. Rates are mdtest's: over the time between the barriers.
 [[nodiscard]] std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& rows,
                                        bool rates, bool times);
+
+// What metarates says of a job besides its figures.
+struct MetaratesHead {
+  std::string path = {};
+  int ranks = 1;
+  std::int64_t files_per_rank = 0;
+  bool unique_directories = false;
+};
+// Creates (with their closes), utimes and stats per second of all tasks: over the time of the
+// slowest, and as the sum of the tasks' own rates; medians over the repetitions.
+[[nodiscard]] std::string metarates_table(const MetaratesHead& head,
+                                          const std::vector<TableRow>& rows);
 
 }  // namespace weir::bench::metadata

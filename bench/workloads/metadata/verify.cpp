@@ -83,13 +83,18 @@ Status TreeCheck::item(Action action, const TreeState& state, const PathWriter& 
   return {};
 }
 
-Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owner, ItemCalls& calls,
-                        PathWriter& path) {
+Status TreeCheck::find_owner() {
   struct stat root {};
   if (::stat(names_.root.c_str(), &root) != 0) {
     return system_failure("stat", names_.root, -1, errno);
   }
   owner_id_ = static_cast<std::int64_t>(root.st_uid);
+  return {};
+}
+
+Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owner, ItemCalls& calls,
+                        PathWriter& path) {
+  if (Status status = find_owner(); !status) return status;
   const Subject subject = facts_of(action).subject;
   const bool of_files = subject == Subject::file && state.files;
   const bool of_directories = subject == Subject::directory && state.directories;
@@ -97,6 +102,7 @@ Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owne
   const bool wrote = action == Action::create || action == Action::write;
   const std::int64_t count = shape_.sharing == Sharing::one_file ? 1 : shape_.items(owner);
   for (std::int64_t i = 0; i < count; ++i) {
+    progress_();
     if (of_directories) {
       path.item(Kind::directory, owner, i, state.directories_renamed, false);
       if (Status status = item(action, state, path, Kind::directory, 0); !status) return status;
@@ -115,6 +121,29 @@ Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owne
     }
     ++verified_;
   }
+  return {};
+}
+
+Status TreeCheck::mixed_item(Kind kind, std::int64_t owner, std::int64_t item_number, bool there,
+                             ItemCalls& calls, PathWriter& path) {
+  progress_();
+  if (owner_id_ < 0) {
+    if (Status status = find_owner(); !status) return status;
+  }
+  const std::string& text = path.item(kind, owner, item_number, false, false);
+  if (!there) {
+    struct stat found {};
+    if (::lstat(text.c_str(), &found) == 0) {
+      return wrong(Action::mix, text, "it is there and should not be");
+    }
+    return errno == ENOENT ? Status() : Status(system_failure("lstat", text, -1, errno));
+  }
+  const std::int64_t bytes = kind == Kind::file ? options_.size_of(seed_, owner, item_number) : 0;
+  if (Status status = item(Action::mix, {.tree = true}, path, kind, bytes); !status) return status;
+  if (bytes > 0 && calls.read({AT_FDCWD, text.c_str()}, bytes, true) != 0) {
+    return wrong(Action::mix, text, "it does not hold what was written");
+  }
+  ++verified_;
   return {};
 }
 
@@ -160,6 +189,7 @@ Status TreeCheck::listing(Action action, const TreeState& state, std::int64_t tr
       status = wrong(action, fmt::format("{}/{}", path, name), "it is there and should not be");
       break;
     }
+    progress_();
     errno = 0;
   }
   if (status.ok() && errno != 0) status = system_failure("readdir", path, -1, errno);
@@ -186,19 +216,32 @@ Status TreeCheck::listings(Action action, const TreeState& state, PathWriter& pa
 }
 
 Status TreeCheck::totals(Action action, const TreeState& state) const {
-  std::array<std::int64_t, counts> all{};
+  Counts all{};
   MPI_Allreduce(found_.data(), all.data(), counts, MPI_INT64_T, MPI_SUM, job_.world);
   const bool one = shape_.sharing == Sharing::one_file;
   const std::int64_t items = one ? 1 : shape_.all_items();
-  const std::array<std::int64_t, counts> expected{
-      state.tree ? shape_.trees() * (shape_.directories() - 1) : 0, state.files ? items : 0,
-      state.directories ? items : 0, state.links ? items : 0, state.symlinks ? items : 0};
+  const Counts expected{state.tree ? shape_.trees() * (shape_.directories() - 1) : 0,
+                        state.files ? items : 0, state.directories ? items : 0,
+                        state.links ? items : 0, state.symlinks ? items : 0};
+  return expect_totals(action, all, expected);
+}
+
+Status TreeCheck::mixed_totals(std::int64_t left_files, std::int64_t left_directories) const {
+  Counts found = found_;
+  Counts expected{0, left_files, left_directories, 0, 0};
+  MPI_Allreduce(MPI_IN_PLACE, found.data(), counts, MPI_INT64_T, MPI_SUM, job_.world);
+  MPI_Allreduce(MPI_IN_PLACE, expected.data(), counts, MPI_INT64_T, MPI_SUM, job_.world);
+  expected[tree_directories] = shape_.trees() * (shape_.directories() - 1);
+  return expect_totals(Action::mix, found, expected);
+}
+
+Status TreeCheck::expect_totals(Action action, const Counts& found, const Counts& expected) const {
   constexpr const char* what[] = {"directories of the tree", "files", "directories", "links",
                                   "symbolic links"};
   for (std::size_t i = 0; i < counts; ++i) {
-    if (all[i] == expected[i]) continue;
+    if (found[i] == expected[i]) continue;
     return wrong(action, names_.root,
-                 fmt::format("there are {} {} instead of {}", all[i], what[i], expected[i]));
+                 fmt::format("there are {} {} instead of {}", found[i], what[i], expected[i]));
   }
   return {};
 }

@@ -1,0 +1,180 @@
+#include "workloads/metadata/item_ring.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <liburing.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+namespace weir::bench::metadata {
+namespace {
+
+struct RingCall {
+  Action action;
+  int code;
+  const char* name;  // as the kernel's documentation has it
+};
+constexpr RingCall calls[] = {
+    {Action::create, IORING_OP_OPENAT, "openat"},
+    {Action::read, IORING_OP_OPENAT, "openat"},
+    {Action::stat, IORING_OP_STATX, "statx"},
+    {Action::lstat, IORING_OP_STATX, "statx"},
+    {Action::directory_stat, IORING_OP_STATX, "statx"},
+    {Action::unlink, IORING_OP_UNLINKAT, "unlinkat"},
+    {Action::rmdir, IORING_OP_UNLINKAT, "unlinkat"},
+    {Action::remove_links, IORING_OP_UNLINKAT, "unlinkat"},
+    {Action::remove_symlinks, IORING_OP_UNLINKAT, "unlinkat"},
+    {Action::mkdir, IORING_OP_MKDIRAT, "mkdirat"},
+    {Action::rename, IORING_OP_RENAMEAT, "renameat"},
+    {Action::rename_across, IORING_OP_RENAMEAT, "renameat"},
+    {Action::directory_rename, IORING_OP_RENAMEAT, "renameat"},
+    {Action::link, IORING_OP_LINKAT, "linkat"},
+    {Action::symlink, IORING_OP_SYMLINKAT, "symlinkat"},
+};
+
+class LiburingItemRing final : public ItemRing {
+ public:
+  explicit LiburingItemRing(int depth) : found_(static_cast<std::size_t>(depth)) {}
+  LiburingItemRing(const LiburingItemRing&) = delete;
+  LiburingItemRing& operator=(const LiburingItemRing&) = delete;
+
+  ~LiburingItemRing() override {
+    if (!open_) return;
+    while (in_flight_ > 0) {
+      Answer answer;
+      if (wait({&answer, 1}) < 0) break;
+    }
+    io_uring_queue_exit(&ring_);
+  }
+
+  // 0 or errno.
+  int open() {
+    const int failed = io_uring_queue_init(static_cast<unsigned>(found_.size()), &ring_, 0);
+    open_ = failed == 0;
+    return -failed;
+  }
+
+  void begin(int slot, Action action, Place place, Place second) override {
+    io_uring_sqe* entry = next();
+    switch (action) {
+      case Action::create:
+        io_uring_prep_openat(entry, place.directory, place.path,
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_made);
+        break;
+      case Action::read:
+        io_uring_prep_openat(entry, place.directory, place.path, O_RDONLY | O_CLOEXEC, 0);
+        break;
+      case Action::stat:
+      case Action::lstat:
+      case Action::directory_stat:
+        io_uring_prep_statx(entry, place.directory, place.path,
+                            action == Action::lstat ? AT_SYMLINK_NOFOLLOW : 0, STATX_BASIC_STATS,
+                            &found_[static_cast<std::size_t>(slot)]);
+        break;
+      case Action::mkdir:
+        io_uring_prep_mkdirat(entry, place.directory, place.path, 0755);
+        break;
+      case Action::rename:
+      case Action::rename_across:
+      case Action::directory_rename:
+        io_uring_prep_renameat(entry, place.directory, place.path, second.directory, second.path,
+                               0);
+        break;
+      case Action::link:
+        io_uring_prep_linkat(entry, place.directory, place.path, second.directory, second.path, 0);
+        break;
+      case Action::symlink:
+        io_uring_prep_symlinkat(entry, place.path, second.directory, second.path);
+        break;
+      default:
+        io_uring_prep_unlinkat(entry, place.directory, place.path,
+                               action == Action::rmdir ? AT_REMOVEDIR : 0);
+        break;
+    }
+    give_slot(entry, slot);
+  }
+
+  void close(int slot, int descriptor) override {
+    io_uring_sqe* entry = next();
+    io_uring_prep_close(entry, descriptor);
+    give_slot(entry, slot);
+  }
+
+  int wait(std::span<Answer> answers) override {
+    while (true) {
+      const int entered = io_uring_submit_and_wait(&ring_, 1);
+      if (entered < 0 && entered != -EINTR && entered != -EAGAIN && entered != -EBUSY) {
+        return entered;
+      }
+      int count = 0;
+      io_uring_cqe* answer = nullptr;
+      while (count < static_cast<int>(answers.size()) && io_uring_peek_cqe(&ring_, &answer) == 0) {
+        answers[static_cast<std::size_t>(count++)] = {slot_of(*answer), answer->res};
+        io_uring_cqe_seen(&ring_, answer);
+        --in_flight_;
+      }
+      if (count > 0) return count;
+    }
+  }
+
+ private:
+  // There is one for every slot: a slot has at most one call in flight. To be prepared by the
+  // caller, then given its slot.
+  io_uring_sqe* next() {
+    ++in_flight_;
+    return io_uring_get_sqe(&ring_);
+  }
+  void give_slot(io_uring_sqe* entry, int slot) {
+    io_uring_sqe_set_data(entry, &found_[static_cast<std::size_t>(slot)]);
+  }
+  int slot_of(const io_uring_cqe& answer) {
+    return static_cast<int>(static_cast<struct statx*>(io_uring_cqe_get_data(&answer)) -
+                            found_.data());
+  }
+
+  io_uring ring_{};
+  bool open_ = false;
+  std::vector<struct statx> found_;  // by slot
+  int in_flight_ = 0;
+};
+
+Error unsupported(const std::string& what) {
+  Error error;
+  error.code = ErrorCode::unsupported;
+  error.operation = "set-up of io_uring";
+  error.message = "metadata: --api io_uring: " + what + "; use --api POSIX or AT";
+  return error;
+}
+
+}  // namespace
+
+bool ring_can(Action action) {
+  return std::any_of(std::begin(calls), std::end(calls),
+                     [&](const RingCall& call) { return call.action == action; });
+}
+
+Result<std::unique_ptr<ItemRing>> make_item_ring(int depth, std::span<const Action> actions) {
+  io_uring_probe* probe = io_uring_get_probe();
+  if (probe == nullptr) return unsupported("the kernel does not offer it, or not to this user");
+  std::string missing;
+  for (const RingCall& call : calls) {
+    const bool needed = std::find(actions.begin(), actions.end(), call.action) != actions.end();
+    if (!needed || io_uring_opcode_supported(probe, call.code) != 0) continue;
+    if (missing.find(call.name) != std::string::npos) continue;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", call.name);
+  }
+  io_uring_free_probe(probe);
+  if (!missing.empty()) return unsupported("the kernel's io_uring has no " + missing);
+  auto ring = std::make_unique<LiburingItemRing>(depth);
+  if (const int refused = ring->open(); refused != 0) {
+    Error error = system_failure("set-up of io_uring", "", -1, refused);
+    error.code = ErrorCode::unsupported;
+    return error;
+  }
+  return std::unique_ptr<ItemRing>(std::move(ring));
+}
+
+}  // namespace weir::bench::metadata

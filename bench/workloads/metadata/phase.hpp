@@ -1,0 +1,32 @@
+// The state of one phase while it runs; of the executor's own files.
+#pragma once
+
+#include <string>
+
+#include "workloads/metadata/execute.hpp"
+
+namespace weir::bench::metadata {
+
+inline constexpr std::int64_t look_after_ns =
+    20'000'000;  // how often keep_watch() tells of progress
+
+struct Executor::Phase {
+  Action action;
+  const TreeState& before;
+  std::int64_t owner;  // whose items
+  ActionRecord& record;
+  bool measured = false;  // by the interface asked for, otherwise by plain calls
+  std::int64_t paused_ns = 0;
+  OpenDirectory base = {};  // Api::relative: what paths are relative to
+  std::int64_t watched_ns = 0;
+
+  void note(std::int64_t ns) { record.note(ns); }
+};
+
+// `error`: errno, or what ItemCalls returns beside it.
+[[nodiscard]] Error failure_of(Action action, const std::string& path, int error);
+
+// Does not return: the guard's thread removes everything and ends the process.
+[[noreturn]] void wait_for_the_end();
+
+}  // namespace weir::bench::metadata
