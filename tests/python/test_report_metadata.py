@@ -77,6 +77,9 @@ def test_each_action_has_its_line(tmp_path: Path) -> None:
     assert shown >= {4000.0, RATES["barrier"], RATES["slowest_rank"], 123456.0}
     assert RATES["sum_of_ranks"] not in shown
     assert "50 % over the mean, rank 1 on <node>" in part.text
+    assert any(
+        "Latency of create" in (one.attributes.get("aria-label") or "") for one in page.find("svg")
+    )
 
 
 def test_even_ranks_are_no_stragglers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
+from weir.report.metadata import MIX_PART
 from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import (
@@ -109,7 +110,11 @@ def facts(source: Source) -> Markup:
     run = source.run
     warmups = len(run.repetitions) - len(measured(run))
     moved = sum(phase.bytes_total for phase in run.plan.phases)
-    operations = sum(planned.operations for planned in run.plan.metadata)
+    operations = sum(
+        planned.operations
+        for planned in run.plan.metadata
+        if not planned.action.startswith(MIX_PART)
+    )
     parts = [
         element("span", run.workload),
         element("span", plural(run.plan.ranks, "rank")),

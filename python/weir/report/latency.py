@@ -28,7 +28,7 @@ from weir.report.quantities import (
 )
 from weir.report.sources import Source
 from weir.results.quantities import phase_name
-from weir.results.schema import Histogram
+from weir.results.schema import Direction, Latencies, Run
 
 LEFT, RIGHT, PLOT = 40.0, 22.0, 92.0
 LABEL_ROW = 14.0
@@ -36,6 +36,20 @@ BINS_ACROSS = 36
 MOST_PER_DECADE = 128
 GLYPH = 6.3
 """Mean width of a label's glyph in pixels; only used to keep labels apart."""
+
+
+LOOKS = ("stat", "open", "close", "read", "getxattr")
+"""With what the names of actions end, or begin, that change nothing."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One panel: the latencies of a phase or an action."""
+
+    name: str
+    anchor: str
+    colour: Direction
+    latencies: Latencies
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ class Bin:
     count: int
 
 
-def percentiles(histogram: Histogram) -> list[tuple[str, int]]:
+def percentiles(histogram: Latencies) -> list[tuple[str, int]]:
     """Name and latency in ns, ascending."""
     return [
         ("p50", histogram.p50_ns),
@@ -59,7 +73,7 @@ def percentiles(histogram: Histogram) -> list[tuple[str, int]]:
     ]
 
 
-def bins_per_decade(histograms: list[Histogram]) -> int:
+def bins_per_decade(histograms: list[Latencies]) -> int:
     """A power of two that gives some ``BINS_ACROSS`` bins over all the histograms together.
 
     No more than the buckets can fill: bins narrower than buckets would show gaps that are none.
@@ -74,7 +88,7 @@ def bins_per_decade(histograms: list[Histogram]) -> int:
     return int(2 ** max(0, math.floor(math.log2(max(1.0, wanted)))))
 
 
-def equal_bins(histogram: Histogram, per_decade: int) -> list[Bin]:
+def equal_bins(histogram: Latencies, per_decade: int) -> list[Bin]:
     """The buckets gathered into bins of equal width on a logarithmic axis; counts are kept.
 
     A bucket goes whole into the bin that holds its geometric middle.
@@ -91,19 +105,43 @@ def equal_bins(histogram: Histogram, per_decade: int) -> list[Bin]:
 
 
 def render(source: Source) -> Markup | None:
-    """One panel per phase on a common axis."""
-    histograms = [h for h in source.run.histograms if h.count > 0 and h.buckets]
-    if not histograms:
+    """One panel per phase, or action, on a common axis."""
+    found = distributions(source.run)
+    if not found:
         return None
+    histograms = [distribution.latencies for distribution in found]
     per_decade = bins_per_decade(histograms)
     bins = [bin_ for histogram in histograms for bin_ in equal_bins(histogram, per_decade)]
     low = max(1.0, min([bin_.low_ns for bin_ in bins] + [h.min_ns for h in histograms]))
     high = max([bin_.high_ns for bin_ in bins] + [h.max_ns for h in histograms] + [low * 2])
-    panels = [_panel(h, equal_bins(h, per_decade), low, high) for h in histograms]
+    panels = [_panel(d, equal_bins(d.latencies, per_decade), low, high) for d in found]
     return element("div", *panels, class_="pair")
 
 
-def merged_labels(histogram: Histogram) -> list[tuple[str, int]]:
+def distributions(run: Run) -> list[Distribution]:
+    """Of phases, then of the actions of the workload metadata; empty ones left out."""
+    phases = [
+        Distribution(
+            phase_name(one.function, one.direction),
+            f"{one.function}-{one.direction}",
+            one.direction,
+            one,
+        )
+        for one in run.histograms
+    ]
+    actions = [
+        Distribution(
+            one.action,
+            one.action.replace("/", "-"),
+            "read" if one.action.startswith("read") or one.action.endswith(LOOKS) else "write",
+            one.latencies,
+        )
+        for one in run.metadata
+    ]
+    return [one for one in phases + actions if one.latencies.count > 0 and one.latencies.buckets]
+
+
+def merged_labels(histogram: Latencies) -> list[tuple[str, int]]:
     """Percentiles for the drawing: those that read the same share one label."""
     merged: list[tuple[str, int]] = []
     for name, value in percentiles(histogram):
@@ -115,7 +153,8 @@ def merged_labels(histogram: Histogram) -> list[tuple[str, int]]:
     return merged
 
 
-def _panel(histogram: Histogram, bins: list[Bin], low: float, high: float) -> Markup:
+def _panel(shown: Distribution, bins: list[Bin], low: float, high: float) -> Markup:
+    histogram = shown.latencies
     scale = LogScale(low, high, LEFT, HALF_WIDTH - RIGHT)
     labels = merged_labels(histogram)
     marks, label_rows = _percentile_marks(labels, scale)
@@ -128,7 +167,7 @@ def _panel(histogram: Histogram, bins: list[Bin], low: float, high: float) -> Ma
             base - PLOT * b.count / highest,
             scale(min(b.high_ns, high)) - scale(max(b.low_ns, low)) - 1,
             PLOT * b.count / highest,
-            histogram.direction,
+            shown.colour,
             tip=f"{nanoseconds_text(round(b.low_ns))} to {nanoseconds_text(round(b.high_ns))}: "
             f"{plural(b.count, 'operation')}, {percent_text(b.count / histogram.count)}",
             value=b.count,
@@ -138,7 +177,7 @@ def _panel(histogram: Histogram, bins: list[Bin], low: float, high: float) -> Ma
     lines = [line(scale(value), y, scale(value), base, "percentile") for value, y in marks.values()]
     texts = [_label_text(name, value, y, scale) for name, (value, y) in marks.items()]
     ticks = [(value, tick_text(value)) for value in scale.ticks()]
-    name = phase_name(histogram.function, histogram.direction)
+    name = shown.name
     said = ", ".join(f"{key} {nanoseconds_text(value)}" for key, value in percentiles(histogram))
     share = percent_text(highest / histogram.count)
     image = drawing(
@@ -161,7 +200,7 @@ def _panel(histogram: Histogram, bins: list[Bin], low: float, high: float) -> Ma
     body.append(["operations", count(histogram.count)])
     data = table(["", "latency"], body, caption=f"Latency of {name}")
     return figure(
-        f"latency-{histogram.function}-{histogram.direction}",
+        f"latency-{shown.anchor}",
         caption,
         image,
         table=data,

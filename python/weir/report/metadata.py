@@ -14,6 +14,9 @@ from weir.results.schema import ActionResult, OperationMetric, OperationRate, Ru
 UNEVEN = 1.25
 """From here on the slowest rank's time over the mean of all is said."""
 
+MIX_PART = "mix/"
+"""With what the name of an operation of a mix begins, beside the mix itself."""
+
 EXPLANATION = (
     "Operations per second: over the time of the slowest rank, with the 95 % interval of the "
     "median; and with the closing barrier, as mdtest has it. In short phases that barrier takes "
@@ -78,6 +81,11 @@ def render(source: Source) -> Markup | None:
         said += (
             " An operation of readdir is an entry that was found, its latency that of a directory."
         )
+    if any(result.action == "mix" for result in run.metadata):
+        said += (
+            " Below a mix, each of its operations: per second of the whole mix's time, with its "
+            "own latencies."
+        )
     caption = "Rates and latencies of each action"
     return join(element("p", said, class_="note"), table(head, rows, caption=caption))
 
@@ -87,10 +95,9 @@ def _row(run: Run, result: ActionResult) -> list[Child]:
     barrier = rate_of(result, "barrier")
     latencies = result.latencies
     straggler = straggler_of(run, result.action)
-    planned = {action.action: action.operations for action in run.plan.metadata}
     return [
         result.action,
-        count(planned.get(result.action, 0)),
+        count(_operations(run, result.action)),
         _per_second(own),
         _interval(own),
         _per_second(barrier),
@@ -100,6 +107,19 @@ def _row(run: Run, result: ActionResult) -> list[Child]:
         nanoseconds(latencies.max_ns),
         _straggler(straggler),
     ]
+
+
+def _operations(run: Run, action: str) -> int:
+    """Of the last measured repetition: a mix may end before what was planned."""
+    return next(
+        (
+            phase.operations
+            for repetition in reversed(measured(run))
+            for phase in repetition.metadata
+            if phase.action == action
+        ),
+        0,
+    )
 
 
 def _per_second(rate: OperationRate | None) -> Child:

@@ -354,9 +354,9 @@ class ActionResult(Record):
     """One action of the workload metadata over the measured repetitions."""
 
     action: str
-    item: Literal["file", "directory", "entry"] = Field(
+    item: Literal["file", "directory", "entry", "item"] = Field(
         description="what an operation is done to; entry: of a directory that is read, whose "
-        "latencies are those of whole directories"
+        "latencies are those of whole directories; item: of a mix, a file or a directory"
     )
     rates: list[OperationRate]
     latencies: Latencies
