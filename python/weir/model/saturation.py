@@ -1,0 +1,102 @@
+"""How the rate of operations grows with the clients that ask: to a plateau, or to a wall.
+
+The form is Gunther's universal scalability law. With one client's rate ``r``, n clients reach
+
+    rate(n) = r n / (1 + contention (n - 1) + exchange n (n - 1))
+
+Contention is the share of an operation that only one client can have at a time: it alone makes a
+plateau of ``r / contention``. Exchange is what clients cost each other in pairs (locks that wander,
+a directory block that all change): beyond its peak the rate falls. Contention lies between 0 and 1;
+with it, and no exchange, the rate never falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+LEAST_LEVELS = 3
+"""Three parameters: with fewer levels nothing is said."""
+NOTABLE_FALL = 0.05
+"""The rate must fall by so much within what was measured for a wall to be spoken of."""
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """A fitted curve. Rates are operations per second of all clients together."""
+
+    one_client: float
+    contention: float
+    exchange: float
+    largest_error: float
+    """Of a level, relative to what was measured."""
+    most_clients: float
+    """The largest level that was measured."""
+
+    def rate(self, clients: float) -> float:
+        others = clients - 1
+        lost = self.contention * others + self.exchange * clients * others
+        return self.one_client * clients / (1 + lost)
+
+    @property
+    def peak_clients(self) -> float:
+        """Where the rate is largest; infinite where it never falls."""
+        if self.exchange == 0:
+            return math.inf
+        return math.sqrt(max(0.0, 1 - self.contention) / self.exchange)
+
+    @property
+    def plateau(self) -> float:
+        """The rate that no number of clients exceeds; infinite where each adds its own."""
+        if self.exchange > 0:
+            return self.rate(max(1.0, self.peak_clients))
+        return self.one_client / self.contention if self.contention > 0 else math.inf
+
+    @property
+    def has_wall(self) -> bool:
+        """Whether the rate fell within what was measured."""
+        if self.peak_clients >= self.most_clients:
+            return False
+        return self.rate(self.most_clients) < (1 - NOTABLE_FALL) * self.plateau
+
+
+def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturation | None:
+    """The curve with the least relative errors; nothing for fewer than three levels.
+
+    ``n / rate(n)`` is linear in the three coefficients. None of them may be negative: of the fits
+    with some of them zero, the best that has none below zero is taken.
+    """
+    measured = [(n, rate) for n, rate in zip(clients, rates, strict=True) if n >= 1 and rate > 0]
+    if len({n for n, _ in measured}) < LEAST_LEVELS:
+        return None
+    n = np.array([level for level, _ in measured], dtype=float)
+    rate = np.array([value for _, value in measured], dtype=float)
+    terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
+    # What the curve says of n / rate over what was measured, which should be 1.
+    relative = terms * (rate / n)[:, None]
+    best: tuple[float, np.ndarray] | None = None
+    for used in ((0, *others) for count in range(3) for others in combinations((1, 2), count)):
+        columns = list(used)
+        found = np.linalg.lstsq(relative[:, columns], np.ones_like(n), rcond=None)[0]
+        if found[0] <= 0 or (found < 0).any():
+            continue
+        coefficients = np.zeros(3)
+        coefficients[columns] = found
+        error = float(np.sum((relative @ coefficients - 1) ** 2))
+        if best is None or error < best[0] * (1 - 1e-9):
+            best = (error, coefficients)
+    if best is None:
+        return None
+    first, shared, paired = (float(value) for value in best[1])
+    predicted = n / (terms @ best[1])
+    return Saturation(
+        one_client=1 / first,
+        contention=shared / first,
+        exchange=paired / first,
+        largest_error=float(np.max(np.abs(predicted / rate - 1))),
+        most_clients=float(n.max()),
+    )

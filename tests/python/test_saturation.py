@@ -1,0 +1,67 @@
+"""Rates over clients: the fit finds the law that made them, and says where the rate falls."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from weir.model.saturation import Saturation, fit_saturation
+
+CLIENTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def made(one: float, contention: float, exchange: float) -> list[float]:
+    law = Saturation(one, contention, exchange, 0.0, 64)
+    return [law.rate(n) for n in CLIENTS]
+
+
+@pytest.mark.parametrize(
+    ("contention", "exchange"), [(0.0, 0.0), (0.05, 0.0), (0.03, 0.0009), (0.0, 0.002)]
+)
+def test_the_law_that_made_the_rates_is_found(contention: float, exchange: float) -> None:
+    found = fit_saturation(CLIENTS, made(5000, contention, exchange))
+    assert found is not None
+    assert found.one_client == pytest.approx(5000, rel=1e-6)
+    assert found.contention == pytest.approx(contention, abs=1e-7)
+    assert found.exchange == pytest.approx(exchange, abs=1e-8)
+    assert found.largest_error < 1e-6
+
+
+def test_a_wall_is_where_the_rate_falls() -> None:
+    rates = made(5000, 0.03, 0.0009)
+    found = fit_saturation(CLIENTS, rates)
+    assert found is not None
+    assert found.has_wall
+    assert found.peak_clients == pytest.approx(math.sqrt(0.97 / 0.0009))
+    assert found.rate(found.peak_clients) == pytest.approx(found.plateau)
+    assert found.plateau >= max(rates)
+
+
+def test_a_plateau_is_no_wall() -> None:
+    found = fit_saturation(CLIENTS, made(5000, 0.05, 0.0))
+    assert found is not None
+    assert not found.has_wall
+    assert found.peak_clients == math.inf
+    assert found.plateau == pytest.approx(100_000, rel=1e-6)
+
+
+def test_a_peak_beyond_what_was_measured_is_no_wall() -> None:
+    levels = (1, 2, 4)
+    found = fit_saturation(levels, [Saturation(10, 0, 0.001, 0, 4).rate(n) for n in levels])
+    assert found is not None
+    assert not found.has_wall
+
+
+def test_more_than_each_clients_own_rate_is_taken_for_none_lost() -> None:
+    """No coefficient becomes negative, however the rates scatter."""
+    found = fit_saturation((1, 2, 4, 8), (100, 230, 440, 900))
+    assert found is not None
+    assert (found.contention, found.exchange) == (0, 0)
+    assert found.plateau == math.inf
+    assert 0.05 < found.largest_error < 0.2
+
+
+def test_two_levels_say_nothing() -> None:
+    assert fit_saturation((1, 2, 2), (100, 150, 160)) is None
+    assert fit_saturation((1, 2, 4), (100, 0, 0)) is None
