@@ -23,14 +23,14 @@ namespace weir::aggregation {
 // What an OpenArray is of. The same on all ranks.
 // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
 struct ArrayOrigin {
-  std::string path;                  // of the array or of the file that it is in
-  std::string name = {};             // in the file; "" when the file is the array
-  bool grows = false;                // along dimension 0: requests move one step
-  std::vector<std::byte> fill = {};  // one element; none: zeros
+  std::uint64_t number = 0;  // no other array of the Collective has it
+  bool grows = false;        // along dimension 0: requests move one step
   bool writable = false;
   bool sync_each = false;              // what a write has written is durable when it returns
-  std::uint64_t number = 0;            // no other array of the Collective has it
   topology::FileTargets targets = {};  // as the file system told rank 0
+  std::string path;                    // of the array or of the file that it is in
+  std::string name = {};               // in the file; "" when the file is the array
+  std::vector<std::byte> fill = {};    // one element; none: zeros
 };
 // NOLINTEND(readability-redundant-member-init)
 
@@ -44,7 +44,7 @@ class OpenArray final : public ArrayFile {
         engine_files_(plan::engine_count),
         sums_(origin_.path) {
     decode();
-    place_sums();
+    find_place();
   }
 
   [[nodiscard]] const array::Shape& shape() const override { return shape_; }
@@ -53,6 +53,25 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] const std::string& name() const override { return origin_.name; }
   [[nodiscard]] bool writable() const override { return origin_.writable; }
 
+  // Whether writing needs no look at why it could not be.
+  [[nodiscard]] bool may_be_written() const { return origin_.writable && refusal_.empty(); }
+  // Where the first byte of what requests move lies in the array's one file; nothing: it is not
+  // dense there, or the selected step is not there.
+  [[nodiscard]] std::optional<std::int64_t> dense_place() const {
+    return place_ < 0 ? std::nullopt : std::optional(place_);
+  }
+  // Arrays of one kind, but 0, differ by their places alone: shape, type, order, step and files
+  // are alike. A kind is given to an array that has none; one that changes has none again.
+  [[nodiscard]] std::uint64_t kind() const { return kind_; }
+  void set_kind(std::uint64_t kind) { kind_ = kind; }
+  // Whether both are dense in the same file and may be of one kind.
+  [[nodiscard]] bool is_alike(const OpenArray& other) const {
+    return place_ >= 0 && other.place_ >= 0 && shape_ == other.shape_ &&
+           map_.type == other.map_.type && map_.order == other.map_.order &&
+           map_.byte_order == other.map_.byte_order && step_ == other.step_ &&
+           origin_.grows == other.origin_.grows && origin_.targets == other.origin_.targets &&
+           map_.files == other.map_.files;
+  }
   [[nodiscard]] const ArrayOrigin& origin() const { return origin_; }
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
@@ -78,11 +97,7 @@ class OpenArray final : public ArrayFile {
     return for_each_files([](storage::StoredFiles& files) { return files.close(); });
   }
   // What a byte swap reverses together; 1: nothing is swapped.
-  [[nodiscard]] std::int64_t swapped_together() const {
-    return map_.byte_order == storage::ByteOrder::little
-               ? 1
-               : storage::bytes_swapped_together(map_.type);
-  }
+  [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
 
   // The array has other extents, or its files other names. What was written is not forgotten, as
   // OpenFiles knows it.
@@ -93,7 +108,7 @@ class OpenArray final : public ArrayFile {
     map_ = std::move(map);
     image_.reset();
     decode();
-    place_sums();
+    find_place();
   }
   // The checksums of its bytes; not of encoded chunks, which have codecs for that.
   [[nodiscard]] storage::ArraySums& sums() { return sums_; }
@@ -142,7 +157,7 @@ class OpenArray final : public ArrayFile {
   void select_step(std::optional<std::int64_t> step) {
     step_ = step;
     image_.reset();
-    place_sums();
+    find_place();
   }
   [[nodiscard]] std::optional<std::int64_t> step() const { return step_; }
   // Why requests are refused at the moment; "": they are not.
@@ -189,7 +204,16 @@ class OpenArray final : public ArrayFile {
     }
     return first;
   }
-  void place_sums() { sums_.set_place(map_, origin_.grows ? step_ : std::nullopt); }
+  // After map or step have changed.
+  void find_place() {
+    kind_ = 0;
+    const auto place = stored_ ? std::nullopt : place_of_step(map_, origin_.grows, step_);
+    place_ = place.value_or(-1);
+    swapped_ = map_.byte_order == storage::ByteOrder::little
+                   ? 1
+                   : storage::bytes_swapped_together(map_.type);
+    sums_.set_place(map_, origin_.grows ? step_ : std::nullopt);
+  }
   // Encoded chunks, decoded, as a file that there seems to be.
   struct Decoded {
     storage::ExtentMap map;
@@ -238,15 +262,21 @@ class OpenArray final : public ArrayFile {
     return direction == plan::Direction::write && by_shards_ ? by_shards_ : by_chunks_;
   }
 
+  // What every request looks at comes first, in a cache line or two.
+  bool closed_ = false;
+  bool has_failed_ = false;
+  plan::Engine engine_ = plan::Engine::posix;
+  plan::Direction direction_ = plan::Direction::read;
+  std::uint64_t kind_ = 0;
+  std::int64_t place_ = -1;
+  std::int64_t swapped_ = 1;
+  std::optional<std::int64_t> step_;
+  std::string refusal_;
   ArrayOrigin origin_;
   storage::ExtentMap map_;
   std::shared_ptr<EngineSet> engines_;
-  plan::Engine engine_ = plan::Engine::posix;
-  plan::Direction direction_ = plan::Direction::read;
   array::Shape shape_;
   std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of those that were used
-  std::optional<std::int64_t> step_;
-  std::string refusal_;
   std::optional<storage::ExtentMap> stored_;  // of encoded chunks, as they really are
   storage::EncodedWriter::PlaceSource source_;
   std::optional<Decoded> by_chunks_;  // for reading; for writing, too, unless there are shards
@@ -256,8 +286,6 @@ class OpenArray final : public ArrayFile {
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;
   plan::Direction image_direction_ = plan::Direction::read;
-  bool has_failed_ = false;
-  bool closed_ = false;
 };
 
 }  // namespace weir::aggregation

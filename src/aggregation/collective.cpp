@@ -215,10 +215,10 @@ Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray&
   const auto targets = share_targets(state_, storage::data_path(array, path, 0));
   if (!targets) return targets.error();
   std::unique_ptr<ArrayFile> file =
-      std::make_unique<OpenArray>(ArrayOrigin{.path = path,
+      std::make_unique<OpenArray>(ArrayOrigin{.number = ++state_.arrays,
                                               .writable = writable,
-                                              .number = ++state_.arrays,
-                                              .targets = targets.value()},
+                                              .targets = targets.value(),
+                                              .path = path},
                                   storage::extent_map_of(array, path), state_.engines);
   return file;
 }
@@ -230,7 +230,7 @@ Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
     auto* const file = dynamic_cast<OpenArray*>(part.file);
     if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
     if (part.memory == nullptr) return invalid_argument("there is no distribution in memory");
-    checked.push_back({&part, file});
+    checked.push_back({.part = &part, .file = file});
   }
   const auto planned = plan_request(*state_.planner, state_.settings, checked, direction);
   if (!planned) return planned.error();

@@ -130,14 +130,16 @@ class File {
 };
 
 // One piece of a rank's part in its memory: piece k of Distribution::piece(rank, k). An element
-// lies at data + layout.offset_of(its index in the dense array of the piece): ghost cells, strides
+// lies at data + layout->offset_of(its index in the dense array of the piece): ghost cells, strides
 // and any order are the layout's. Writing does not change the memory.
 struct MemoryPiece {
-  array::Layout layout;
-  std::byte* data = nullptr;  // may be null when the piece is empty
+  const array::Layout* layout = nullptr;  // pieces that lie alike may have the same
+  std::byte* data = nullptr;              // may be null when the piece is empty
 };
 
-// One array of a request. Pointers and spans are kept until the request has ended.
+// One array of a request. Pointers and spans are kept until the request has ended. There may be
+// thousands of them, mostly alike: what several have alike is best given by the same pointer, as it
+// is then looked at once.
 struct ArrayPart {
   ArrayFile* file = nullptr;
   // How memory holds the array: of the same shape, over at most as many ranks as the communicator
@@ -146,8 +148,8 @@ struct ArrayPart {
   // Per rank: memory->pieces(rank) of them, each of the extents of its piece and the array's
   // element size. Ranks beyond the distribution give none.
   std::span<const MemoryPiece> pieces;
-  // What is written or read, of the array's index space; everything: Section::of(shape.box()).
-  array::Section section;
+  // What is written or read, of the array's index space; null: everything.
+  const array::Section* section = nullptr;
 };
 
 // A write or read under way. It moves on only inside test() and wait().

@@ -28,6 +28,7 @@ struct CollectiveState {
   std::shared_ptr<EngineSet> engines = std::make_shared<EngineSet>();
   StoreChoices stores;
   std::uint64_t arrays = 0;          // opened so far: numbers them, alike on all ranks
+  std::uint64_t kinds = 0;           // of arrays, given so far by this rank: OpenArray::kind()
   std::int64_t requests = 0;         // agreed on so far, the same on every rank
   bool broken = false;               // a deadline passed: the ranks do not know where they are
   Request* current = nullptr;        // under way

@@ -47,7 +47,7 @@ void DirectMove::move_piece(const plan::Piece& piece) {
     // Holes that other ranks ask for are in memory by the time, or on their way.
     reads_holes_ =
         !context_.writing() && file_ != plan::no_file && plan::buffer_to_file(slab).runs() > 1;
-    move_runs(plan::memory_to_file(block, memory.layout, slab), memory.data);
+    move_runs(plan::memory_to_file(block, *memory.layout, slab), memory.data);
   }
   flush();
 }

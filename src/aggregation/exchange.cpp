@@ -90,7 +90,7 @@ std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
   using Target = array::StridedCopy::Target;
   if (context_.plan->bundle(piece.id.array) != nullptr) {
     const auto layout_of = [&](int array, std::int64_t part) -> const array::Layout& {
-      return context_.part_of(array).part->pieces[static_cast<std::size_t>(part)].layout;
+      return *context_.part_of(array).part->pieces[static_cast<std::size_t>(part)].layout;
     };
     return copy_bundle(context_.bundles->copies(piece, layout_of), context_.writing(),
                        context_.parts, buffer);

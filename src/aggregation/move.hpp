@@ -27,6 +27,7 @@ struct MoveContext {
   std::shared_ptr<const plan::Plan> plan;      // of this rank's group
   std::shared_ptr<plan::KeptBundles> bundles;  // this rank's
   std::vector<RequestedPart> parts;            // the plan's arrays
+  bool watched = false;                        // one of them is
   std::int64_t rank = 0;
   std::int64_t request = 0;  // its number, from 1 on
   std::int64_t buffers = 2;  // of each aggregator

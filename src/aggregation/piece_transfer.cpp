@@ -45,7 +45,7 @@ Error no_place(const OpenArray& array) {
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
                            std::byte* buffer) {
   const bool in_bundle = context_.plan->bundle(piece.id.array) != nullptr;
-  bundle_ = in_bundle ? &piece : nullptr;
+  bundle_ = in_bundle && context_.watched ? &piece : nullptr;
   std::size_t slab = 0;
   begin_part(piece.slabs[slab].array);
   const std::int64_t began = monotonic_ns();

@@ -48,7 +48,7 @@ class PieceTransfer {
 
   const MoveContext& context_;
   const RequestedPart* part_ = nullptr;  // of the piece, in bundles one in the same file
-  const plan::Piece* bundle_ = nullptr;  // null: the piece is one array's
+  const plan::Piece* bundle_ = nullptr;  // null: its arrays need not be told of transfers
   std::vector<std::byte> fill_;          // its array's, as the file would have it
   // The batch.
   struct Range {

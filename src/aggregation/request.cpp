@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 
 #include "aggregation/direct_move.hpp"
@@ -20,6 +21,20 @@ Status prefixed(Status status, std::size_t number, std::size_t count) {
   return status;
 }
 
+// Null: none that a Collective has open.
+OpenArray* open_array(ArrayFile* file) {
+  return file != nullptr && typeid(*file) == typeid(OpenArray) ? static_cast<OpenArray*>(file)
+                                                               : nullptr;
+}
+
+bool is_same_section(const array::Section* a, const array::Section* b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool is_same_layout(const MemoryPiece& a, const MemoryPiece& b) {
+  return a.layout == b.layout || *a.layout == *b.layout;
+}
+
 }  // namespace
 
 CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
@@ -32,37 +47,75 @@ CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const Arr
   const std::int64_t began = monotonic_ns();
   Status possible;
   checked_.reserve(parts_.size());
-  for (std::size_t number = 0; number < parts_.size() && possible.ok(); ++number) {
-    possible = prefixed(check_part(number), number, parts_.size());
+  for (const ArrayPart& part : parts_) {
+    if (takes_like_before(part)) continue;
+    possible = prefixed(check_part(part), checked_.size(), parts_.size());
+    if (!possible.ok()) break;
   }
   figures_.plan_ns = monotonic_ns() - began;
   state_.current = this;
   agreement_ = std::make_unique<Agreement>();
-  fingerprint_ = make_fingerprint();
+  if (possible.ok()) fingerprint_ = make_fingerprint();  // else nobody looks at it
   agreement_->start(state_.communicator, possible, fingerprint_);
 }
 
 CollectiveRequest::~CollectiveRequest() { (void)wait(); }
 
+// What several parts in turn have alike is added once, with the number of the first.
 CallFingerprint CollectiveRequest::make_fingerprint() const {
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writing() ? "write" : "read");
-  fingerprint.add(Argument::call, std::uint64_t{parts_.size()});
-  for (const ArrayPart& part : parts_) {
-    const auto* const file = dynamic_cast<const OpenArray*>(part.file);
-    fingerprint.add(Argument::files, file != nullptr ? file->number() : 0);
-    if (file != nullptr && file->step()) {
-      fingerprint.add(Argument::files, static_cast<std::uint64_t>(*file->step()));
+  fingerprint.add(Argument::call, std::uint64_t{checked_.size()});
+  const RequestedPart* before = nullptr;
+  std::uint64_t number = 0;
+  for (const RequestedPart& one : checked_) {
+    fingerprint.add(Argument::files, one.file->number());
+    if (before == nullptr || one.file->step() != before->file->step()) {
+      fingerprint.add(Argument::files, number);
+      fingerprint.add(Argument::files, static_cast<std::uint64_t>(one.file->step().value_or(-1)));
     }
-    if (part.memory != nullptr) fingerprint.add(*part.memory);
-    fingerprint.add(part.section);
+    const ArrayPart& part = *one.part;
+    if (before == nullptr || part.memory->fingerprint() != before->part->memory->fingerprint()) {
+      fingerprint.add(Argument::distributions, number);
+      fingerprint.add(*part.memory);
+    }
+    if (before == nullptr || !is_same_section(part.section, before->part->section)) {
+      fingerprint.add(Argument::sections, number);
+      fingerprint.add(part.section != nullptr ? *part.section : array::Section());
+    }
+    before = &one;
+    ++number;
   }
   return fingerprint;
 }
 
-Status CollectiveRequest::check_part(std::size_t number) {
-  const ArrayPart& part = parts_[number];
-  auto* const file = dynamic_cast<OpenArray*>(part.file);
+void CollectiveRequest::take(const ArrayPart& part, OpenArray& file, bool like_before) {
+  const bool watched = file.sums().is_watching();
+  watched_ = watched_ || watched;
+  checked_.push_back({.part = &part,
+                      .file = &file,
+                      .swapped = file.swapped_together(),
+                      .like_before = like_before,
+                      .watched = watched});
+}
+
+bool CollectiveRequest::takes_like_before(const ArrayPart& part) {
+  if (checked_.empty()) return false;
+  const ArrayPart& before = *checked_.back().part;
+  OpenArray* const file = open_array(part.file);
+  const bool is_like = file != nullptr && !file->closed() && file->kind() != 0 &&
+                       file->kind() == checked_.back().file->kind() &&
+                       (!writing() || file->may_be_written()) && part.memory == before.memory &&
+                       part.pieces.size() == 1 && before.pieces.size() == 1 &&
+                       part.pieces.front().data != nullptr &&
+                       is_same_layout(part.pieces.front(), before.pieces.front()) &&
+                       is_same_section(part.section, before.section);
+  if (is_like) take(part, *file, true);
+  return is_like;
+}
+
+Status CollectiveRequest::check_part(const ArrayPart& part) {
+  OpenArray* const file = open_array(part.file);
   if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
   const auto refuse = [&](const std::string& message) {
     Error error = invalid_argument(message);
@@ -74,10 +127,6 @@ Status CollectiveRequest::check_part(std::size_t number) {
   if (!writing() && file->has_chunk_table() && file->has_places()) {
     return refuse("encoded chunks of a step that has begun are read when it has ended");
   }
-  if (is_like_before(number)) {
-    checked_.push_back({&part, file});
-    return {};
-  }
   if (part.memory == nullptr) return refuse("there is no distribution in memory");
   const array::Shape& shape = file->shape();
   if ((*part.memory)->shape() != shape) {
@@ -88,11 +137,13 @@ Status CollectiveRequest::check_part(std::size_t number) {
     return refuse(fmt::format("a distribution over {} ranks on a communicator of {}",
                               (*part.memory)->ranks(), state_.ranks));
   }
-  const auto inside =
-      array::Section::create(shape, {part.section.start.begin(), part.section.start.end()},
-                             {part.section.count.begin(), part.section.count.end()},
-                             {part.section.stride.begin(), part.section.stride.end()});
-  if (!inside) return refuse(inside.error().message);
+  if (part.section != nullptr) {
+    const array::Section& section = *part.section;
+    const auto inside = array::Section::create(shape, {section.start.begin(), section.start.end()},
+                                               {section.count.begin(), section.count.end()},
+                                               {section.stride.begin(), section.stride.end()});
+    if (!inside) return refuse(inside.error().message);
+  }
   if (Status memory = check_memory(part); !memory.ok()) {
     memory.error().file = file->path();
     return memory;
@@ -102,19 +153,13 @@ Status CollectiveRequest::check_part(std::size_t number) {
     if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
     state_.disjoint.insert(part.memory->fingerprint());
   }
-  checked_.push_back({&part, file});
+  if (file->kind() == 0) {
+    const OpenArray* const before = checked_.empty() ? nullptr : checked_.back().file;
+    const bool is_alike = before != nullptr && before->kind() != 0 && file->is_alike(*before);
+    file->set_kind(is_alike ? before->kind() : ++state_.kinds);
+  }
+  take(part, *file, false);
   return {};
-}
-
-bool CollectiveRequest::is_like_before(std::size_t number) const {
-  if (number == 0) return false;
-  const ArrayPart& part = parts_[number];
-  const ArrayPart& before = parts_[number - 1];
-  return part.memory != nullptr && part.memory == before.memory && part.pieces.size() == 1 &&
-         before.pieces.size() == 1 && part.pieces.front().data != nullptr &&
-         part.pieces.front().layout == before.pieces.front().layout &&
-         part.file->type() == before.file->type() && part.file->shape() == before.file->shape() &&
-         part.section == before.section;
 }
 
 Status CollectiveRequest::check_memory(const ArrayPart& part) const {
@@ -128,20 +173,24 @@ Status CollectiveRequest::check_memory(const ArrayPart& part) const {
   for (std::size_t number = 0; number < part.pieces.size(); ++number) {
     const MemoryPiece& piece = part.pieces[number];
     const array::Region held = memory.piece(state_.rank, static_cast<std::int64_t>(number));
-    if (piece.layout.extents() != held.local_extents()) {
+    if (piece.layout == nullptr) {
+      return invalid_argument(fmt::format("memory piece {} has no layout", number));
+    }
+    const array::Layout& layout = *piece.layout;
+    if (layout.extents() != held.local_extents()) {
       return invalid_argument(fmt::format("memory piece {} of {} where the distribution has {}",
-                                          number, array::extents_text(piece.layout.extents()),
+                                          number, array::extents_text(layout.extents()),
                                           array::extents_text(held.local_extents())));
     }
-    if (piece.layout.element_bytes() != element_bytes) {
+    if (layout.element_bytes() != element_bytes) {
       return invalid_argument(
           fmt::format("memory piece {} of elements of {} bytes; the array's have {}", number,
-                      piece.layout.element_bytes(), element_bytes));
+                      layout.element_bytes(), element_bytes));
     }
     if (piece.data == nullptr && !held.empty()) {
       return invalid_argument(fmt::format("memory piece {} has no address", number));
     }
-    if (!writing() && !piece.layout.elements_are_apart()) {
+    if (!writing() && !layout.elements_are_apart()) {
       return invalid_argument(
           fmt::format("memory piece {}: elements overlap, so they cannot be read into", number));
     }
@@ -181,13 +230,14 @@ void CollectiveRequest::start_moving() {
   }
   for (const RequestedPart& one : checked_) {
     one.file->use_engine(figures_.engine, direction_);
-    one.file->sums().set_turn(number_);
+    if (one.watched) one.file->sums().set_turn(number_);
   }
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
                       .plan = plan.value()->plan,
                       .bundles = plan.value()->bundles,
                       .parts = checked_,
+                      .watched = watched_,
                       .rank = state_.rank,
                       .request = number_,
                       .buffers = state_.settings.buffers,
@@ -206,8 +256,11 @@ Status CollectiveRequest::moved_durably() {
   Status status = move_->status();
   if (!writing()) {
     for (const RequestedPart& one : checked_) {
+      if (!one.watched) continue;
       if (status.ok()) {
-        const bool whole = one.part->section.elements() == one.file->shape().elements();
+        const array::Section* const section = one.part->section;
+        const bool whole =
+            section == nullptr || section->elements() == one.file->shape().elements();
         status = one.file->end_reading(whole);
       } else {
         one.file->sums().give_up_reading();
@@ -216,7 +269,8 @@ Status CollectiveRequest::moved_durably() {
     return status;
   }
   for (const RequestedPart& one : checked_) {
-    one.file->sums().give_up_reading();  // of what was read to be changed
+    if (one.watched) one.file->sums().give_up_reading();  // of what was read to be changed
+    if (one.like_before) continue;                        // dense: nothing is kept back
     Status ended = one.file->end_writing();
     if (status.ok()) status = std::move(ended);
   }

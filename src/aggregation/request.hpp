@@ -41,10 +41,13 @@ class CollectiveRequest final : public Request {
   Result<std::shared_ptr<const plan::Planned>> planned();
   [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
   void end(const Status& outcome);
-  [[nodiscard]] Status check_part(std::size_t number);
+  // Both put a part that is fine into checked_.
+  [[nodiscard]] Status check_part(const ArrayPart& part);
+  // Whether it asks for as much of an array of the same kind as the part before, which was fine, of
+  // memory that lies alike: then it is fine, too.
+  bool takes_like_before(const ArrayPart& part);
+  void take(const ArrayPart& part, OpenArray& file, bool like_before);
   [[nodiscard]] Status check_memory(const ArrayPart& part) const;
-  // Whether it asks for as much of an array as the part before, of memory that lies alike.
-  [[nodiscard]] bool is_like_before(std::size_t number) const;
   [[nodiscard]] CallFingerprint make_fingerprint() const;
 
   CollectiveState& state_;
@@ -54,6 +57,7 @@ class CollectiveRequest final : public Request {
   Step step_ = Step::agreeing;
   CallFingerprint fingerprint_;
   std::vector<RequestedPart> checked_;
+  bool watched_ = false;  // one of them is
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<Move> move_;
   Status outcome_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -71,63 +70,49 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direc
     if (is_new) files += image.value().image.files();
     one.file_shift = first_stored - known->second;
     one.base = image.value().base;
-    request.arrays.push_back({std::move(image).value().image, *one.part->memory, one.part->section,
-                              known->second, one.file->encoded() == nullptr});
+    const array::Section* const section = one.part->section;
+    request.arrays.push_back(
+        {std::move(image).value().image, *one.part->memory,
+         section != nullptr ? *section : array::Section::of(one.file->shape().box()), known->second,
+         one.file->encoded() == nullptr});
   }
   give_bases(parts, request, buffer_bytes);
   return request;
 }
 
-// Where the first byte of what requests move of an array lies in its one file; nothing: it is not
-// dense there, or not known without its image.
-std::optional<std::int64_t> dense_place(const OpenArray& file) {
-  const storage::ExtentMap& map = file.map();
-  if (file.encoded() != nullptr || map.files.files() != 1) return std::nullopt;
-  if (!file.origin().grows) {
-    return map.dense() == nullptr ? std::nullopt : std::optional(map.dense()->offset);
-  }
-  const auto* const records = map.records();
-  const auto step = file.step();
-  if (records == nullptr || !step || map.order != array::Order::row_major || *step < 0 ||
-      *step >= map.shape.extent(0)) {
-    return std::nullopt;
-  }
-  return records->offset + *step * records->stride;
-}
-
 // Whether a request that is known already is for these, all of them small and dense in one file:
 // then settles their bases without that images and a request have to be made.
-bool is_for(const plan::Request& known, std::vector<RequestedPart>& parts,
+bool is_for(const plan::KnownRequest& known, std::vector<RequestedPart>& parts,
             plan::Direction direction, std::int64_t buffer_bytes) {
-  if (known.direction != direction || known.arrays.size() != parts.size() || parts.size() < 2) {
+  const plan::Request& request = known.request();
+  if (request.direction != direction || request.arrays.size() != parts.size() || parts.size() < 2) {
     return false;
   }
   const storage::DataFiles& files = parts.front().file->map().files;
-  const plan::SharedDistribution* compared = nullptr;
-  std::optional<std::int64_t> base;
+  std::int64_t base = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const OpenArray& file = *parts[i].file;
-    const plan::ArrayRequest& one = known.arrays[i];
-    const plan::FileImage* const image = one.image.dense();
-    const auto place = dense_place(file);
-    if (image == nullptr || !place || one.first_file != 0 || !one.in_bundles) return false;
-    if (!base) base = *place - image->offset();
-    const bool same = *place - image->offset() == *base && image->shape() == file.shape() &&
-                      image->element_bytes() == file.type().bytes() &&
-                      image->order() == file.map().order && one.section == parts[i].part->section &&
-                      plan::is_small(one, one.section, buffer_bytes) &&
-                      (i == 0 || file.map().files == files);
+    const auto place = file.dense_place();
+    const auto offset = known.dense_offset(i);
+    if (!place || !offset) return false;
+    if (i == 0) base = *place - *offset;
+    if (*place - *offset != base) return false;
+    if (parts[i].like_before && known.is_like_before(i)) continue;
+    const plan::ArrayRequest& one = request.arrays[i];
+    const plan::FileImage& image = *one.image.dense();
+    const array::Section* const section = parts[i].part->section;
+    const bool same =
+        one.first_file == 0 && one.in_bundles && image.shape() == file.shape() &&
+        image.element_bytes() == file.type().bytes() && image.order() == file.map().order &&
+        one.section == (section != nullptr ? *section : array::Section::of(file.shape().box())) &&
+        plan::is_small(one, one.section, buffer_bytes) && (i == 0 || file.map().files == files) &&
+        one.memory == *parts[i].part->memory;
     if (!same) return false;
-    // Neighbours often have the same one.
-    const bool same_as_before =
-        i > 0 && parts[i].part->memory == compared && &*one.memory == &*known.arrays[i - 1].memory;
-    if (!same_as_before && !(one.memory == *parts[i].part->memory)) return false;
-    compared = parts[i].part->memory;
   }
-  if (*base < 0) return false;
+  if (base < 0) return false;
   for (RequestedPart& one : parts) {
     one.file_shift = 0;
-    one.base = *base;
+    one.base = base;
   }
   return true;
 }
@@ -137,6 +122,7 @@ topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
                                  const topology::FileTargets& set) {
   topology::FileTargets targets = set;
   for (const RequestedPart& one : parts) {
+    if (one.like_before) continue;  // it has the same
     const topology::FileTargets& told = one.file->origin().targets;
     if (set.count == 1) targets.count = std::max(targets.count, told.count);
     if (set.stripe_bytes == 0) {
@@ -212,7 +198,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
       overrides.alignment.value_or(plan::alignment_for(*overrides.targets));
   // Whole turns of the stripes, so that each aggregator keeps its targets from step to step.
   const auto turn = checked_multiply(alignment, overrides.targets->count);
-  const auto is_asked_for = [&](const plan::Request& request) {
+  const auto is_asked_for = [&](const plan::KnownRequest& request) {
     return is_for(request, parts, direction, settings.buffer_bytes);
   };
   if (auto known = planner.known(overrides, is_asked_for)) return known;

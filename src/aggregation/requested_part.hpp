@@ -12,12 +12,19 @@
 
 namespace weir::aggregation {
 
+// There may be thousands, so what each step of a request asks of an array is here, next to the
+// others', and not looked up in the array again.
 struct RequestedPart {
   const ArrayPart* part = nullptr;
   OpenArray* file = nullptr;
   // From the plan's files and offsets to the array's.
   std::int64_t file_shift = 0;
   std::int64_t base = 0;
+  std::int64_t swapped = 1;  // OpenArray::swapped_together()
+  // The array is of the same kind as the one before, and as much is asked for of it, by the same
+  // distribution.
+  bool like_before = false;
+  bool watched = false;  // ArraySums::is_watching()
 
   [[nodiscard]] std::int64_t stored_file(std::int64_t planned) const {
     return planned + file_shift;

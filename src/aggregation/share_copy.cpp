@@ -13,7 +13,7 @@ array::Order order_of(const plan::Plan& plan, const plan::Slab& slab) {
 }
 
 std::int64_t swapped_in(std::span<const RequestedPart> parts, int array) {
-  return parts[static_cast<std::size_t>(array)].file->swapped_together();
+  return parts[static_cast<std::size_t>(array)].swapped;
 }
 
 const MemoryPiece& memory_of(std::span<const RequestedPart> parts, const plan::MeetingBlock& block,
@@ -56,9 +56,9 @@ std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& p
     const MemoryPiece& own = memory_of(parts, block, slab);
     const std::int64_t swapped = swapped_in(parts, slab.array);
     if (to_buffer) {
-      plan::memory_to_buffer(block, own.layout, slab).run(own.data, buffer, target, swapped);
+      plan::memory_to_buffer(block, *own.layout, slab).run(own.data, buffer, target, swapped);
     } else {
-      plan::buffer_to_memory(block, own.layout, slab).run(buffer, own.data, target, swapped);
+      plan::buffer_to_memory(block, *own.layout, slab).run(buffer, own.data, target, swapped);
     }
   });
 }
@@ -94,10 +94,10 @@ std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& 
     const MemoryPiece& own = memory_of(parts, block, slab);
     const std::int64_t swapped = swapped_in(parts, slab.array);
     if (to_message) {
-      plan::memory_to_message(block, own.layout, order)
+      plan::memory_to_message(block, *own.layout, order)
           .run(own.data, message, Target::cached, swapped);
     } else {
-      plan::message_to_memory(block, own.layout, order)
+      plan::message_to_memory(block, *own.layout, order)
           .run(message, own.data, Target::cached, swapped);
     }
   });

@@ -114,6 +114,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
 
   file->enter_step(0);
+  file->find_kinds(state);
   return std::unique_ptr<File>(std::move(file));
 }
 
@@ -161,17 +162,26 @@ Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) 
     has_steps_ = has_steps_ || one.description.grows;
     has_chunk_tables_ = has_chunk_tables_ || chunk_table_of(one.map) != nullptr;
     arrays_.push_back(std::make_unique<OpenArray>(
-        ArrayOrigin{.path = path_,
-                    .name = one.description.name,
+        ArrayOrigin{.number = ++state.arrays,
                     .grows = one.description.grows,
-                    .fill = one.description.fill,
                     .writable = writable_,
                     .sync_each = settings_.durability == storage::StepDurability::operation,
-                    .number = ++state.arrays,
-                    .targets = targets.value()},
+                    .targets = targets.value(),
+                    .path = path_,
+                    .name = one.description.name,
+                    .fill = one.description.fill},
         one.map, state.engines));
   }
   return {};
+}
+
+// Requests need not compare neighbours then.
+void StepFile::find_kinds(CollectiveState& state) {
+  const OpenArray* before = nullptr;
+  for (const auto& one : arrays_) {
+    one->set_kind(before != nullptr && one->is_alike(*before) ? before->kind() : ++state.kinds);
+    before = one.get();
+  }
 }
 
 void StepFile::refuse_writing_between_steps() {
@@ -275,6 +285,7 @@ Status StepFile::begin_step(CollectiveState& state) {
   if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed;
   if (!published_) {  // the first one failed: its places are there
     enter_step(0);
+    find_kinds(state);
     return {};
   }
   auto laid_out = nothing_yet();
@@ -299,6 +310,7 @@ Status StepFile::begin_step(CollectiveState& state) {
   }
   if (Status given = give_places(state); !given.ok()) return given;
   enter_step(steps_);
+  find_kinds(state);
   return {};
 }
 

@@ -77,6 +77,7 @@ class StepFile final : public File {
   // are committed.
   void refuse_writing_between_steps();
   void enter_step(std::int64_t step);
+  void find_kinds(CollectiveState& state);
   void leave_step();
   [[nodiscard]] Status written_durably();
   [[nodiscard]] Status close_files();

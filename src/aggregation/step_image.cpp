@@ -181,4 +181,16 @@ Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int
   return step_of_chunks(map, *map.chunks(), *step, alignment, kept);
 }
 
+std::optional<std::int64_t> place_of_step(const storage::ExtentMap& map, bool grows,
+                                          std::optional<std::int64_t> step) {
+  if (map.files.files() != 1) return std::nullopt;
+  if (!grows) return map.dense() == nullptr ? std::nullopt : std::optional(map.dense()->offset);
+  const auto* const records = map.records();
+  if (records == nullptr || !step || map.order != array::Order::row_major || *step < 0 ||
+      *step >= map.shape.extent(0)) {
+    return std::nullopt;
+  }
+  return records->offset + *step * records->stride;
+}
+
 }  // namespace weir::aggregation

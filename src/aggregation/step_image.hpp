@@ -35,4 +35,9 @@ enum class Chunks : std::uint8_t { may_be_shared, are_whole };
                                          std::optional<std::int64_t> step, std::int64_t alignment,
                                          Chunks kept);
 
+// Where the first byte of that lies in the map's one file; nothing: it is not dense there, or not
+// in the array.
+[[nodiscard]] std::optional<std::int64_t> place_of_step(const storage::ExtentMap& map, bool grows,
+                                                        std::optional<std::int64_t> step);
+
 }  // namespace weir::aggregation

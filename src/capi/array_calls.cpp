@@ -148,8 +148,8 @@ Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::ArrayFi
   handle->shape = handle->file->shape();
   handle->type = handle->file->type();
   handle->type_name = handle->type.name();
-  handle->text = fmt::format("array {} '{}' ({} {})", ++session.handles_made, handle->file->path(),
-                             handle->shape.text(), handle->type_name);
+  handle->set_text(fmt::format("array {} '{}' ({} {})", ++session.handles_made,
+                               handle->file->path(), handle->shape.text(), handle->type_name));
   *result = handle.get();
   session.known_arrays.insert(handle.get());
   session.arrays.push_back(std::move(handle));

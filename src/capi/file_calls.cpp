@@ -15,13 +15,14 @@ std::unique_ptr<weir_array> handle_of(weir_file& file, std::int64_t number) {
   auto handle = std::make_unique<weir_array>();
   handle->session = file.session;
   handle->container = &file;
+  handle->number = static_cast<std::size_t>(number);
   handle->file = &file.open->array(number);
   handle->shape = handle->file->shape();
   handle->type = handle->file->type();
   handle->type_name = handle->type.name();
-  handle->text =
-      fmt::format("array {} '{}' in '{}' ({} {})", ++file.session->handles_made,
-                  handle->file->name(), file.path, handle->shape.text(), handle->type_name);
+  handle->set_text(fmt::format("array {} '{}' in '{}' ({} {})", ++file.session->handles_made,
+                               handle->file->name(), file.path, handle->shape.text(),
+                               handle->type_name));
   return handle;
 }
 

@@ -185,11 +185,12 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   auto handle = std::make_unique<weir_array>();
   handle->session = &session;
   handle->container = &file;
+  handle->number = file.arrays.size();
   handle->shape = *shape;
   handle->type = type.value();
   handle->type_name = handle->type.name();
-  handle->text = fmt::format("array {} '{}' in '{}' ({} {})", ++session.handles_made, given.name,
-                             file.path, shape->text(), handle->type_name);
+  handle->set_text(fmt::format("array {} '{}' in '{}' ({} {})", ++session.handles_made, given.name,
+                               file.path, shape->text(), handle->type_name));
   *result = handle.get();
   session.known_arrays.insert(handle.get());
   file.description.arrays.push_back(std::move(described));

@@ -95,7 +95,8 @@ Outcome find_piece(const weir_transfer& transfer, std::int64_t piece, std::int64
 
 Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
                     const array::Distribution& distribution, int rank,
-                    const array::ElementType& type, std::vector<aggregation::MemoryPiece>& pieces) {
+                    const array::ElementType& type, std::deque<array::Layout>& layouts,
+                    std::vector<aggregation::MemoryPiece>& pieces) {
   if (rank >= distribution.ranks()) return {};
   const weir_memory memory = transfer.memory == nullptr ? weir_memory{} : *transfer.memory;
   const int dimensions = distribution.shape().dimensions();
@@ -116,7 +117,6 @@ Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
   const auto order =
       memory.order == WEIR_ROW_MAJOR ? array::Order::row_major : array::Order::column_major;
   std::int64_t offset = 0;
-  pieces.reserve(static_cast<std::size_t>(count));
   for (std::int64_t piece = 0; piece < count; ++piece) {
     const array::Region part = distribution.piece(rank, piece);
     const array::Indices extents = part.local_extents();
@@ -133,7 +133,8 @@ Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
     std::byte* data = nullptr;
     auto found = find_piece(transfer, piece, offset, part.empty(), data);
     if (!found.ok()) return found;
-    pieces.push_back({std::move(layout).value(), data});
+    layouts.push_back(std::move(layout).value());
+    pieces.push_back({&layouts.back(), data});
     const auto bytes = bytes_of(extents, ghosts, type.bytes());
     const auto next = bytes ? checked_add(offset, *bytes) : std::nullopt;
     if (!next) return bad_argument("memory of more than 2^63 bytes");

@@ -1,19 +1,9 @@
 #include "capi/operation.hpp"
 
-#include <string_view>
 #include <utility>
 
 namespace weir::capi {
 namespace {
-
-// FNV-1a: the texts that are compared differ by mistake, never on purpose.
-std::uint64_t digest_of(std::string_view text) {
-  std::uint64_t digest = 0xcbf29ce484222325U;
-  for (const char letter : text) {
-    digest = (digest ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  }
-  return digest;
-}
 
 Outcome broken_session() {
   return failure(WEIR_E_BROKEN,
@@ -27,6 +17,15 @@ void keep_for_good(const std::shared_ptr<Operation>& operation) {
 }
 
 }  // namespace
+
+// FNV-1a.
+std::uint64_t digest_of(std::string_view text) {
+  std::uint64_t digest = 0xcbf29ce484222325U;
+  for (const char letter : text) {
+    digest = (digest ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  }
+  return digest;
+}
 
 void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
   Operation& submitted = *operation;

@@ -17,12 +17,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "aggregation/collective.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
 
 namespace weir::capi {
+
+// A number of a text: texts that are compared differ by mistake, never on purpose.
+[[nodiscard]] std::uint64_t digest_of(std::string_view text);
 
 struct Operation {
   // Everything that must be alike on all ranks, as text: compared by its digest, shown when ranks

@@ -5,8 +5,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,38 @@ namespace {
 
 using plan::Direction;
 
-// What a request needs until it has ended, copied from the caller's structs.
+// Memory of a rank that is packed and has no ghost cells, but for where it is.
+struct PackedMemory {
+  const weir_distribution* distribution = nullptr;
+  const char* data_type = nullptr;
+  array::ElementType type;
+  std::int64_t data_bytes = 0;
+  std::int32_t order = WEIR_ROW_MAJOR;
+
+  friend bool operator==(const PackedMemory&, const PackedMemory&) = default;
+};
+
+// What a request needs until it has ended, copied from the caller's structs. Neighbours mostly have
+// distribution, section and layout alike: then these are here once.
 struct Content {
   std::vector<aggregation::ArrayPart> parts;
-  std::vector<std::vector<aggregation::MemoryPiece>> memory;
-  // Parts point to them; one for neighbours that have the same.
+  std::vector<aggregation::MemoryPiece> pieces;  // of all parts
+  std::vector<std::size_t> first_pieces;         // of each part
+  std::deque<array::Layout> layouts;
+  std::deque<array::Section> sections;
   std::deque<plan::SharedDistribution> distributions;
+  const weir_array* last_array = nullptr;
   const weir_distribution* last_distribution = nullptr;
+  std::optional<PackedMemory> last_memory;  // of one piece, that was found well
+
+  // When all parts are there.
+  void give_pieces() {
+    for (std::size_t number = 0; number < parts.size(); ++number) {
+      const std::size_t end = number + 1 < parts.size() ? first_pieces[number + 1] : pieces.size();
+      parts[number].pieces =
+          std::span(pieces).subspan(first_pieces[number], end - first_pieces[number]);
+    }
+  }
 };
 
 struct Given {
@@ -37,12 +63,9 @@ struct Given {
   const weir_transfer* transfers;
 };
 
-Outcome read_section(const weir_section* section, const array::Shape& shape,
-                     array::Section& result) {
-  if (section == nullptr) {
-    result = array::Section::of(shape.box());
-    return {};
-  }
+Outcome read_section(const weir_section* section, const array::Shape& shape, Content& content,
+                     aggregation::ArrayPart& part) {
+  if (section == nullptr) return {};
   if (section->start == nullptr) return bad_argument("section.start is null");
   if (section->count == nullptr) return bad_argument("section.count is null");
   const int dimensions = shape.dimensions();
@@ -51,20 +74,34 @@ Outcome read_section(const weir_section* section, const array::Shape& shape,
       shape, numbers_at(section->start, dimensions), numbers_at(section->count, dimensions),
       numbers_at(section->stride == nullptr ? ones.begin() : section->stride, dimensions));
   if (!made) return outcome_of(made.error(), "section");
-  result = made.value();
+  if (content.sections.empty() || !(content.sections.back() == made.value())) {
+    content.sections.push_back(made.value());
+  }
+  part.section = &content.sections.back();
   return {};
+}
+
+bool has_reserved(const weir_transfer& transfer) {
+  std::uint64_t any = static_cast<std::uint32_t>(transfer.reserved_flags);
+  for (const std::uint64_t one : transfer.reserved) any |= one;
+  return any != 0;
 }
 
 // What is asked for: all of a transfer but this rank's memory. `part` refers to `content`.
 Outcome read_asked(const weir_session& session, const weir_transfer& transfer, Direction direction,
                    Content& content, aggregation::ArrayPart& part) {
-  auto outcome = check_reserved("weir_transfer", std::data(transfer.reserved),
-                                std::size(transfer.reserved), transfer.reserved_flags);
-  if (!outcome.ok()) return outcome;
+  if (has_reserved(transfer)) {
+    return check_reserved("weir_transfer", std::data(transfer.reserved),
+                          std::size(transfer.reserved), transfer.reserved_flags);
+  }
   if (transfer.array == nullptr) return bad_argument("array is null");
-  if (!session.holds(transfer.array)) return bad_argument("array is not open in this session");
+  if (!session.holds(transfer.array, content.last_array)) {
+    return bad_argument("array is not open in this session");
+  }
+  content.last_array = transfer.array;
+  const bool is_new = transfer.distribution != content.last_distribution;
   if (transfer.distribution == nullptr) return bad_argument("distribution is null");
-  if (!session.holds(transfer.distribution)) {
+  if (is_new && !session.holds(transfer.distribution)) {
     return bad_argument("distribution is none of this session");
   }
   if (transfer.array->file == nullptr) return not_laid_out("", *transfer.array);
@@ -83,31 +120,32 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
                                     transfer.array->text, shape.dimensions()));
   }
   part.file = transfer.array->file;
-  if (transfer.distribution != content.last_distribution) {
+  if (is_new) {
     content.distributions.push_back(transfer.distribution->shared);
     content.last_distribution = transfer.distribution;
   }
   part.memory = &content.distributions.back();
-  return read_section(transfer.section, shape, part.section);
+  return read_section(transfer.section, shape, content, part);
 }
 
-// Whether a transfer's memory can be no other than that of one that was found well, but for where
-// it is.
-bool is_packed_alike(const weir_transfer& one, const weir_transfer& known) {
-  const auto plain = [](const weir_transfer& transfer) {
-    const weir_memory* const memory = transfer.memory;
-    return transfer.piece_data == nullptr && transfer.data_shape == nullptr &&
-           (memory == nullptr ||
-            (memory->ghost_lower == nullptr && memory->ghost_upper == nullptr &&
-             memory->strides == nullptr && memory->reserved_flags == 0 &&
-             check_reserved("", std::data(memory->reserved), std::size(memory->reserved)).ok()));
-  };
-  const auto order = [](const weir_transfer& transfer) {
-    return transfer.memory == nullptr ? std::int32_t{WEIR_ROW_MAJOR} : transfer.memory->order;
-  };
-  return one.distribution == known.distribution && one.array->type == known.array->type &&
-         one.data_bytes == known.data_bytes && plain(one) && plain(known) &&
-         order(one) == order(known);
+// Nothing: it is not packed, or has ghost cells, or is not said to be fine.
+std::optional<PackedMemory> packed_memory(const weir_transfer& transfer) {
+  const weir_memory* const memory = transfer.memory;
+  if (transfer.piece_data != nullptr || transfer.data_shape != nullptr ||
+      transfer.data == nullptr) {
+    return std::nullopt;
+  }
+  PackedMemory packed{transfer.distribution, transfer.data_type, transfer.array->type,
+                      transfer.data_bytes};
+  if (memory == nullptr) return packed;
+  std::uint64_t others = static_cast<std::uint32_t>(memory->reserved_flags);
+  for (const std::uint64_t one : memory->reserved) others |= one;
+  if (memory->ghost_lower != nullptr || memory->ghost_upper != nullptr ||
+      memory->strides != nullptr || others != 0) {
+    return std::nullopt;
+  }
+  packed.order = memory->order;
+  return packed;
 }
 
 Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
@@ -115,24 +153,25 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
   aggregation::ArrayPart part;
   auto outcome = read_asked(session, transfer, direction, content, part);
   if (!outcome.ok()) return outcome;
-  if (transfer.data_type != nullptr && transfer.data_type != transfer.array->type_name) {
-    return bad_argument(fmt::format("data_type is '{}': the elements of {} are {}",
-                                    transfer.data_type, transfer.array->text,
-                                    transfer.array->type_name));
-  }
-  const weir_transfer* const before = content.memory.empty() ? nullptr : &transfer - 1;
-  content.memory.emplace_back();
-  const auto last = std::size(content.memory) - 1;
-  if (before != nullptr && is_packed_alike(transfer, *before) &&
-      content.memory[last - 1].size() == 1 && transfer.data != nullptr) {
-    const array::Layout& layout = content.memory[last - 1].front().layout;
-    content.memory[last].push_back({layout, static_cast<std::byte*>(transfer.data)});
+  const std::size_t first = content.pieces.size();
+  auto packed = packed_memory(transfer);
+  if (packed && packed == content.last_memory) {
+    content.pieces.push_back(
+        {content.pieces.back().layout, static_cast<std::byte*>(transfer.data)});
   } else {
-    outcome = read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
-                          session.ranks.rank(), transfer.array->type, content.memory.back());
+    if (transfer.data_type != nullptr && transfer.data_type != transfer.array->type_name) {
+      return bad_argument(fmt::format("data_type is '{}': the elements of {} are {}",
+                                      transfer.data_type, transfer.array->text,
+                                      transfer.array->type_name));
+    }
+    outcome =
+        read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
+                    session.ranks.rank(), transfer.array->type, content.layouts, content.pieces);
     if (!outcome.ok()) return outcome;
+    if (content.pieces.size() != first + 1) packed.reset();
+    content.last_memory = packed;
   }
-  part.pieces = content.memory.back();
+  content.first_pieces.push_back(first);
   content.parts.push_back(part);
   return {};
 }
@@ -157,11 +196,14 @@ Outcome read_each(const Given& given, Read read_one) {
 Outcome read_transfers(const weir_session& session, const Given& given, Content& content) {
   if (given.count > 0) {
     content.parts.reserve(static_cast<std::size_t>(given.count));
-    content.memory.reserve(static_cast<std::size_t>(given.count));
+    content.pieces.reserve(static_cast<std::size_t>(given.count));
+    content.first_pieces.reserve(static_cast<std::size_t>(given.count));
   }
-  return read_each(given, [&](const weir_transfer& transfer) {
+  auto outcome = read_each(given, [&](const weir_transfer& transfer) {
     return read_transfer(session, transfer, given.direction, content);
   });
+  if (outcome.ok()) content.give_pieces();
+  return outcome;
 }
 
 std::string section_text(const weir_section* section, int dimensions) {
@@ -178,21 +220,17 @@ std::string section_text(const weir_section* section, int dimensions) {
 
 // A number of what text_of() tells.
 std::uint64_t digest_of(const Given& given, const Content& content) {
-  const std::hash<std::string_view> digest;
   plan::Fingerprint all;
   const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
-  add(digest(given.call));
+  add(capi::digest_of(given.call));
   all.add(given.count);
   for (std::size_t number = 0; number < content.parts.size(); ++number) {
     const weir_transfer& transfer = given.transfers[number];
-    add(digest(transfer.array->text));
-    add(digest(transfer.distribution->text));
-    if (transfer.section == nullptr) {
-      all.add(0);
-      continue;
-    }
-    const array::Section& section = content.parts[number].section;
-    for (const array::Indices& along : {section.start, section.count, section.stride}) {
+    add(transfer.array->digest);
+    add(transfer.distribution->digest);
+    const array::Section* const section = content.parts[number].section;
+    if (section == nullptr) continue;
+    for (const array::Indices& along : {section->start, section->count, section->stride}) {
       all.add(along);
     }
   }

@@ -31,6 +31,14 @@ weir::capi::Outcome weir_session::call(std::string text, weir::capi::Outcome pre
 }
 
 bool weir_session::holds(const weir_array* array) const { return known_arrays.contains(array); }
+bool weir_session::holds(const weir_array* array, const weir_array* before) const {
+  if (before != nullptr && before->container != nullptr) {
+    const auto& arrays_of_file = before->container->arrays;
+    const std::size_t next = before->number + 1;
+    if (next < arrays_of_file.size() && arrays_of_file[next].get() == array) return true;
+  }
+  return holds(array);
+}
 bool weir_session::holds(const weir_file* file) const { return is_among(files, file); }
 bool weir_session::holds(const weir_distribution* distribution) const {
   return is_among(distributions, distribution);

@@ -28,6 +28,7 @@ struct weir_distribution {
   // Shared with the requests under way, and with the plans that are kept.
   weir::plan::SharedDistribution shared;
   std::string text;  // "distribution 4 (BLOCK, * over 4 x 1, row-major)"
+  std::uint64_t digest = weir::capi::digest_of(text);
 
   [[nodiscard]] const weir::array::Distribution& held() const { return *shared; }
 };
@@ -35,12 +36,19 @@ struct weir_distribution {
 struct weir_array {
   weir_session* session = nullptr;
   weir_file* container = nullptr;  // the file that it is in; null: it is a file of its own
+  std::size_t number = 0;          // there
   std::unique_ptr<weir::aggregation::ArrayFile> own_file;
   weir::aggregation::ArrayFile* file = nullptr;  // null before the container is laid out
+  std::uint64_t digest = 0;                      // of the text
   weir::array::Shape shape = weir::array::Shape::create({0}).value();
   weir::array::ElementType type;
   std::string type_name;
   std::string text;  // "array 3 'temperature' (10 x 20 float64)"
+
+  void set_text(std::string given) {
+    text = std::move(given);
+    digest = weir::capi::digest_of(text);
+  }
 };
 
 // Until it is laid out, a description; from then on the open file.
@@ -79,6 +87,8 @@ struct weir_session {
                            std::function<weir::capi::Outcome()> run);
   // Of its own or in one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
+  // Sooner, when it is the next in the file of one that is held; null: none is known.
+  [[nodiscard]] bool holds(const weir_array* array, const weir_array* before) const;
   [[nodiscard]] bool holds(const weir_file* file) const;
   [[nodiscard]] bool holds(const weir_distribution* distribution) const;
   void remove(const weir_array* array);

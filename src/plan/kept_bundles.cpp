@@ -1,7 +1,5 @@
 #include "plan/kept_bundles.hpp"
 
-#include <algorithm>
-
 #include "plan/meeting_blocks.hpp"
 
 namespace weir::plan {
@@ -12,15 +10,24 @@ constexpr std::size_t most_kept_extents = 4096;
 
 }  // namespace
 
+bool KeptBundles::is_as_before(const Kept& kept, const LayoutOf& layout_of) {
+  const array::Layout* equal = nullptr;  // to that of this number
+  std::size_t number = 0;
+  for (const Held& one : kept.memory) {
+    const array::Layout& now = layout_of(one.array, one.part);
+    if (&now == equal && one.layout == number) continue;
+    if (now != kept.layouts[one.layout]) return false;
+    equal = &now;
+    number = one.layout;
+  }
+  return true;
+}
+
 const KeptBundles::Copies& KeptBundles::copies(const Piece& piece, const LayoutOf& layout_of) {
   Kept& kept = kept_[piece.id.array];
-  const auto as_before = [&](const Held& one) {
-    return one.layout == layout_of(one.array, one.part);
-  };
-  if (kept.has_copies && std::all_of(kept.memory.begin(), kept.memory.end(), as_before)) {
-    return kept.copies;
-  }
+  if (kept.has_copies && is_as_before(kept, layout_of)) return kept.copies;
   kept.memory.clear();
+  kept.layouts.clear();
   kept.copies = {};
   kept.has_copies = true;
   const bool writing = plan_->request().direction == Direction::write;
@@ -28,7 +35,8 @@ const KeptBundles::Copies& KeptBundles::copies(const Piece& piece, const LayoutO
   for (MeetingBlock block; blocks.next(block);) {
     const Slab& slab = piece.slabs[block.slab];
     const array::Layout& memory = layout_of(slab.array, block.part);
-    kept.memory.push_back({slab.array, block.part, memory});
+    if (kept.layouts.empty() || kept.layouts.back() != memory) kept.layouts.push_back(memory);
+    kept.memory.push_back({slab.array, block.part, kept.layouts.size() - 1});
     const array::StridedCopy copy =
         writing ? memory_to_buffer(block, memory, slab) : buffer_to_memory(block, memory, slab);
     if (copy.levels.empty()) {

@@ -55,16 +55,20 @@ class KeptBundles {
   struct Held {
     int array = 0;
     std::int64_t part = 0;
-    array::Layout layout;
+    std::size_t layout = 0;  // its number
   };
   struct Kept {
     std::vector<Held> memory;
+    std::vector<array::Layout> layouts;  // neighbours that lie alike have the same
     Copies copies;
     bool has_copies = false;
     std::optional<std::vector<Contributor>> contributors;
     std::optional<std::vector<FileExtent>> extents;
     bool many_extents = false;  // they are not kept
   };
+
+  // Whether memory is laid out as when the copies were made.
+  [[nodiscard]] static bool is_as_before(const Kept& kept, const LayoutOf& layout_of);
 
   std::shared_ptr<const Plan> plan_;
   std::int64_t rank_;

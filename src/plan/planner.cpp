@@ -83,7 +83,7 @@ std::int64_t bytes_of(const Plan& plan, std::int64_t rank) {
 std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Overrides& overrides) {
   const auto found = by_fingerprint_.find(fingerprint_of(request, overrides));
   if (found == by_fingerprint_.end() || found->second->overrides != overrides ||
-      found->second->request != request) {
+      found->second->known.request() != request) {
     ++misses_;
     return nullptr;
   }
@@ -93,11 +93,11 @@ std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Ove
 }
 
 std::shared_ptr<const Planned> PlanCache::find_latest(
-    const Overrides& overrides, const std::function<bool(const Request&)>& is_asked_for) {
+    const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for) {
   int looked_at = 0;
   for (auto entry = entries_.begin(); entry != entries_.end() && looked_at < latest;
        ++entry, ++looked_at) {
-    if (entry->overrides != overrides || !is_asked_for(entry->request)) continue;
+    if (entry->overrides != overrides || !is_asked_for(entry->known)) continue;
     ++hits_;
     entries_.splice(entries_.begin(), entries_, entry);
     return entries_.front().planned;
@@ -110,16 +110,16 @@ void PlanCache::insert(const Request& request, const Overrides& overrides,
   const std::uint64_t fingerprint = fingerprint_of(request, overrides);
   // Of two requests with the same fingerprint the newer one stays.
   if (const auto same = by_fingerprint_.find(fingerprint); same != by_fingerprint_.end()) {
-    arrays_ -= same->second->request.arrays.size();
+    arrays_ -= same->second->known.request().arrays.size();
     entries_.erase(same->second);
     by_fingerprint_.erase(same);
   }
-  entries_.push_front({fingerprint, overrides, request, std::move(planned)});
+  entries_.push_front({fingerprint, overrides, KnownRequest(request), std::move(planned)});
   by_fingerprint_[fingerprint] = entries_.begin();
   arrays_ += request.arrays.size();
   while (entries_.size() > capacity_ || (entries_.size() > 1 && arrays_ > most_arrays)) {
     by_fingerprint_.erase(entries_.back().fingerprint);
-    arrays_ -= entries_.back().request.arrays.size();
+    arrays_ -= entries_.back().known.request().arrays.size();
     entries_.pop_back();
   }
 }

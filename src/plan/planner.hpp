@@ -12,6 +12,7 @@
 #include "common/status.hpp"
 #include "plan/choice.hpp"
 #include "plan/kept_bundles.hpp"
+#include "plan/known_request.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::plan {
@@ -36,7 +37,7 @@ class PlanCache {
                                                     const Overrides& overrides);
   // The same by a question to the requests of the latest plans.
   [[nodiscard]] std::shared_ptr<const Planned> find_latest(
-      const Overrides& overrides, const std::function<bool(const Request&)>& is_asked_for);
+      const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for);
   void insert(const Request& request, const Overrides& overrides,
               std::shared_ptr<const Planned> planned);
 
@@ -48,7 +49,7 @@ class PlanCache {
   struct Entry {
     std::uint64_t fingerprint = 0;
     Overrides overrides;
-    Request request;
+    KnownRequest known;
     std::shared_ptr<const Planned> planned;
   };
 
@@ -73,7 +74,7 @@ class Planner {
   // A plan that was made lately for a request that is_asked_for() knows again, without that it has
   // to be put together. Null when there is none.
   [[nodiscard]] std::shared_ptr<const Planned> known(
-      const Overrides& overrides, const std::function<bool(const Request&)>& is_asked_for) {
+      const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for) {
     return cache_.find_latest(overrides, is_asked_for);
   }
   [[nodiscard]] const PlanCache& cache() const { return cache_; }

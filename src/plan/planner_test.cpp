@@ -74,6 +74,34 @@ TEST(Planner, AlignsToWhereTheFilesOfARequestLie) {
   EXPECT_EQ(planning.cache().hits(), 0);
 }
 
+TEST(Planner, TellsHowArraysOfTheLatestRequestsDiffer) {
+  Planner planning = planner(4);
+  Request request = request_of(1000);
+  for (const std::int64_t offset : {8000, 16000}) {
+    request.arrays.push_back(request.arrays[0]);
+    request.arrays.back().image = request.arrays[0].image.dense()->at(offset);
+  }
+  request.arrays.push_back(request.arrays.back());
+  request.arrays.back().section.count[0] = 999;
+  request.arrays.push_back(request.arrays.back());
+  request.arrays.back().in_bundles = false;
+  const auto planned = planning.plan(request, {}).value();
+  int asked = 0;
+  const auto found = planning.known({}, [&](const KnownRequest& known) {
+    ++asked;
+    EXPECT_EQ(known.request(), request);
+    EXPECT_EQ(known.dense_offset(2), 16000);
+    const std::vector<bool> like_before = {false, true, true, false, false};
+    for (std::size_t i = 0; i < like_before.size(); ++i) {
+      EXPECT_EQ(known.is_like_before(i), like_before[i]) << i;
+    }
+    return true;
+  });
+  EXPECT_EQ(found, planned);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(planning.known({}, [](const KnownRequest&) { return false; }), nullptr);
+}
+
 TEST(Planner, KeepsThoseUsedLast) {
   Planner planning = planner(2);
   const auto one = planning.plan(request_of(1), {}).value();

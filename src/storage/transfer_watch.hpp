@@ -27,6 +27,8 @@ class TransferWatch {
   TransferWatch& operator=(const TransferWatch&) = delete;
   virtual ~TransferWatch() = default;
 
+  // Whether it looks at what is moved.
+  [[nodiscard]] virtual bool is_watching() const = 0;
   // Before a range is written.
   virtual void writes(const StoredRange& range) = 0;
   // After it was read. A failure is that of the transfer.

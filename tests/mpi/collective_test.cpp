@@ -14,6 +14,7 @@
 #include <mpi.h>
 
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -65,6 +66,7 @@ std::int64_t value_of(const array::Shape& shape, const array::Indices& index, st
 // A rank's part in memory of a random layout: packed in either order, with ghost cells, strided.
 struct Memory {
   std::vector<std::vector<std::int64_t>> data;
+  std::deque<array::Layout> layouts;
   std::vector<MemoryPiece> pieces;
 
   Memory(array::Random& random, const array::Distribution& distribution) {
@@ -90,7 +92,8 @@ struct Memory {
         for (const std::int64_t extent : extents) elements *= extent + 3;
       }
       data.emplace_back(static_cast<std::size_t>(elements), untouched);
-      pieces.push_back({layout, reinterpret_cast<std::byte*>(data.back().data())});
+      layouts.push_back(layout);
+      pieces.push_back({&layouts.back(), reinterpret_cast<std::byte*>(data.back().data())});
     }
   }
 
@@ -101,7 +104,7 @@ struct Memory {
       const array::Region part = distribution.piece(rank, static_cast<std::int64_t>(number));
       const auto extents = array::Shape::create(part.local_extents()).value();
       for (const array::Indices& local : array::all_elements(extents)) {
-        const std::int64_t at = pieces[number].layout.offset_of(local) / element_bytes;
+        const std::int64_t at = pieces[number].layout->offset_of(local) / element_bytes;
         visit(part.global_index(local), data[number][static_cast<std::size_t>(at)]);
       }
     }
@@ -236,7 +239,7 @@ weir::Status transfer(Collective& collective, Direction direction, std::vector<T
   parts.reserve(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     parts.push_back(
-        {arrays[i].file.get(), &passed[i]->held, passed[i]->memory.pieces, passed[i]->section});
+        {arrays[i].file.get(), &passed[i]->held, passed[i]->memory.pieces, &passed[i]->section});
   }
   return direction == Direction::write ? collective.write(parts) : collective.read(parts);
 }
@@ -359,13 +362,12 @@ void windows(Collective& collective, const std::string& path) {
   expect(file.ok(), "windows: create");
   if (!file) return;
   std::vector<std::int64_t> data(2 * columns, 1);
-  const MemoryPiece piece{
-      array::Layout::packed({2, columns}, element_bytes, array::Order::row_major).value(),
-      reinterpret_cast<std::byte*>(data.data())};
-  const ArrayPart whole{file.value().get(), &held, {&piece, 1}, array::Section::of(shape.box())};
+  const array::Layout rows_of_two =
+      array::Layout::packed({2, columns}, element_bytes, array::Order::row_major).value();
+  const MemoryPiece piece{&rows_of_two, reinterpret_cast<std::byte*>(data.data())};
+  const ArrayPart whole{file.value().get(), &held, {&piece, 1}};
   expect(collective.write({&whole, 1}).ok(), "windows: write all");
-  ArrayPart some = whole;
-  some.section = {{0, 0}, {shape.extent(0), columns / 2}, {1, 2}};
+  const array::Section some{{0, 0}, {shape.extent(0), columns / 2}, {1, 2}};
   const std::int64_t runs = shape.extent(0) * columns / 2;
   const bool through_windows =
       collective.settings().strategy != Strategy::direct &&
@@ -373,14 +375,16 @@ void windows(Collective& collective, const std::string& path) {
   for (const bool twice : {false, true}) {
     data.assign(data.size(), twice ? 3 : 2);
     // An array that occurs twice in a request is written by several aggregators.
-    ArrayPart first = some;
-    ArrayPart second = some;
+    array::Section first = some;
+    array::Section second = some;
     if (twice) {
-      first.section.count[0] = 1;
-      second.section.start[0] = 1;
-      --second.section.count[0];
+      first.count[0] = 1;
+      second.start[0] = 1;
+      --second.count[0];
     }
-    const std::vector<ArrayPart> parts = {first, second};
+    std::vector<ArrayPart> parts = {whole, whole};
+    parts[0].section = &first;
+    parts[1].section = &second;
     const auto written = collective.write(std::span(parts).first(twice ? 2 : 1));
     expect(written.ok(), "windows: write columns");
     const std::int64_t fetched = total(collective.figures().bytes_fetched);
@@ -404,6 +408,7 @@ struct Rows {
   array::Shape shape;
   SharedDistribution held;
   std::vector<std::int64_t> data;
+  std::shared_ptr<const array::Layout> layout;
   std::vector<MemoryPiece> pieces;
 
   explicit Rows(std::int64_t columns)
@@ -414,16 +419,16 @@ struct Rows {
                                                     array::DistributionFormat::whole_dimension()},
                                                 {{ranks, 1}, array::Order::row_major})
                  .value()),
-        data(static_cast<std::size_t>(4 * columns)) {
+        data(static_cast<std::size_t>(4 * columns)),
+        layout(std::make_shared<array::Layout>(
+            array::Layout::packed({4, columns}, element_bytes, array::Order::row_major).value())) {
     for (std::size_t i = 0; i < data.size(); ++i) {
       data[i] = static_cast<std::int64_t>(i) + rank * std::int64_t{1000000};
     }
-    pieces.push_back(
-        {array::Layout::packed({4, columns}, element_bytes, array::Order::row_major).value(),
-         reinterpret_cast<std::byte*>(data.data())});
+    pieces.push_back({layout.get(), reinterpret_cast<std::byte*>(data.data())});
   }
   [[nodiscard]] ArrayPart part(weir::aggregation::ArrayFile& file) const {
-    return {&file, &held, pieces, array::Section::of(shape.box())};
+    return {&file, &held, pieces};
   }
 };
 
@@ -483,7 +488,8 @@ void refusals(Collective& collective, const std::string& path) {
   refused(bad, "0 pieces of memory");
   bad = good;
   if (ranks > 1) {
-    if (rank == 0) bad.section = array::Section::of(array::Box{{0, 0}, {1, 1}});
+    const array::Section corner = array::Section::of(array::Box{{0, 0}, {1, 1}});
+    if (rank == 0) bad.section = &corner;
     refused(bad, "section");
     const weir::Status mixed =
         rank == 0 ? collective.sync(*made.value()) : collective.write({&good, 1});
@@ -491,7 +497,8 @@ void refusals(Collective& collective, const std::string& path) {
            "refusals: different calls");
   }
   bad = good;
-  bad.section = array::Section::of(array::Box{{0, 0}, {1, 100}});
+  const array::Section outside = array::Section::of(array::Box{{0, 0}, {1, 100}});
+  bad.section = &outside;
   refused(bad, "100");
   auto missing = collective.open_array(path + "-missing", false);
   expect(!missing.ok(), "refusals: open");

@@ -32,7 +32,10 @@ void ArraySums::set_place(const ExtentMap& map, std::optional<std::int64_t> step
   if (written_) written_->clear();
 }
 
-void ArraySums::collect(std::size_t most_loose) { written_.emplace(most_loose); }
+void ArraySums::collect(std::size_t most_loose) {
+  written_.emplace(most_loose);
+  watching_ = true;
+}
 
 void ArraySums::set_turn(std::int64_t turn) {
   if (written_) written_->set_turn(turn);

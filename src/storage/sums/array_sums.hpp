@@ -35,11 +35,17 @@ class ArraySums final : public TransferWatch {
   // it is, and this is called again when it has changed. What was collected is forgotten.
   void set_place(const ExtentMap& map, std::optional<std::int64_t> step);
 
+  // Whether transfers are summed or verified; if not, the rest does nothing.
+  [[nodiscard]] bool is_watching() const override { return watching_; }
+
   // ---- Writing ----
 
   // Sums what is written from now on, or no more. See BlockSums for `most_loose`.
   void collect(std::size_t most_loose);
-  void collect_nothing() { written_.reset(); }
+  void collect_nothing() {
+    written_.reset();
+    watching_ = book_ != nullptr;
+  }
   void set_turn(std::int64_t turn);
   // Null: nothing is collected.
   [[nodiscard]] const BlockSums* written() const { return written_ ? &*written_ : nullptr; }
@@ -53,6 +59,7 @@ class ArraySums final : public TransferWatch {
   void verify(std::shared_ptr<const SumBook> book, const FileMap& file) {
     book_ = std::move(book);
     file_ = &file;
+    watching_ = written_ || book_ != nullptr;
   }
   Status has_read(const StoredRange& range) override;
   // Reads the rest of a block: fills the bytes at an offset of a file of the array.
@@ -82,6 +89,7 @@ class ArraySums final : public TransferWatch {
   [[nodiscard]] Status compare(std::int64_t known, const SumBook::Block& block,
                                std::uint32_t sum) const;
 
+  bool watching_ = false;
   std::string path_;
   const ExtentMap* map_ = nullptr;
   std::optional<std::int64_t> step_;
