@@ -376,37 +376,50 @@ template <bool is_written>
 class Transfer {
  public:
   template <Elements Data>
-  Transfer(const Array& array, const Distribution& distribution, Data&& data, Memory memory = {},
-           std::optional<Section> section = {})
-      : memory_(std::move(memory)), section_(std::move(section)) {
+  Transfer(const Array& array, const Distribution& distribution, Data&& data,
+           const Memory& memory = {}, const std::optional<Section>& section = {}) {
     const std::span elements(data);
     using Element = decltype(elements)::element_type;
     static_assert(is_written || !std::is_const_v<Element>, "memory that is read into is not const");
-    type_ = element_type_of<std::remove_cv_t<Element>>();
+    static const std::string type = element_type_of<std::remove_cv_t<Element>>();
+    transfer_.data_type = type.c_str();
     transfer_.array = array.get();
     transfer_.distribution = distribution.get();
     // Writing does not change the memory. Null where there is none, so that 0 bytes are told.
     const void* const start = elements.empty() ? nullptr : elements.data();
     transfer_.data = const_cast<void*>(start);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
     transfer_.data_bytes = static_cast<std::int64_t>(elements.size_bytes());
+    const bool is_plain = memory.order == WEIR_ROW_MAJOR && memory.ghost_lower.empty() &&
+                          memory.ghost_upper.empty() && memory.strides.empty() && !section;
+    if (!is_plain) described_ = std::make_shared<Described>(Described{memory, section, {}, {}});
   }
 
  private:
   friend class Session;
   friend class Array;
 
-  // The C structs; they point into this object, which stays where it is meanwhile.
+  // What most transfers of a request of thousands do without.
+  struct Described {
+    Memory memory;
+    std::optional<Section> section;
+    weir_memory c_memory = {};
+    weir_section c_section = {};
+  };
+
+  // The C structs; they point into what is described, which stays where it is meanwhile.
   [[nodiscard]] const weir_transfer& refer() {
-    c_memory_.order = memory_.order;
-    c_memory_.ghost_lower = numbers(memory_.ghost_lower);
-    c_memory_.ghost_upper = numbers(memory_.ghost_upper);
-    c_memory_.strides = numbers(memory_.strides);
-    transfer_.memory = &c_memory_;
-    if (section_) {
-      c_section_ = {numbers(section_->start), numbers(section_->count), numbers(section_->stride)};
-      transfer_.section = &c_section_;
+    if (described_ == nullptr) return transfer_;
+    Described& all = *described_;
+    all.c_memory.order = all.memory.order;
+    all.c_memory.ghost_lower = numbers(all.memory.ghost_lower);
+    all.c_memory.ghost_upper = numbers(all.memory.ghost_upper);
+    all.c_memory.strides = numbers(all.memory.strides);
+    transfer_.memory = &all.c_memory;
+    if (all.section) {
+      all.c_section = {numbers(all.section->start), numbers(all.section->count),
+                       numbers(all.section->stride)};
+      transfer_.section = &all.c_section;
     }
-    transfer_.data_type = type_.c_str();
     return transfer_;
   }
   // Vectors of different sizes are no number of dimensions: all ranks alike will refuse that.
@@ -417,11 +430,7 @@ class Transfer {
     return given.data();
   }
 
-  Memory memory_;
-  std::optional<Section> section_;
-  std::string type_;
-  weir_memory c_memory_ = {};
-  weir_section c_section_ = {};
+  std::shared_ptr<Described> described_;  // null: packed row-major memory of the whole array
   weir_transfer transfer_ = {};
 };
 using Outgoing = Transfer<true>;
