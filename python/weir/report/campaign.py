@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weir.report import factor_charts, hiding
+from weir.report import clients, factor_charts, hiding
 from weir.report.chart import table
 from weir.report.comparison import ORDER
 from weir.report.line_chart import level_text
@@ -118,6 +118,9 @@ def _sections(
     hides = hiding.render(campaign, effective_of(campaign, finished))
     if hides is not None:
         sections.append(("hiding", "From which exponent on I/O hides", hides))
+    scaling = clients.render(campaign, finished)
+    if scaling is not None:
+        sections.append(("clients", "Metadata rates over ranks", scaling))
     if cells:
         for factor in campaign.factors:
             shown = cells

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from weir.report.chart import FULL_WIDTH, LinearScale, LogScale, drawing, line, text
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import rate_text, rate_unit, size_text
+from weir.report.quantities import RATE_UNITS, Unit, fitting_unit, size_text
 from weir.results.campaign import Value
 
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 18.0, 20.0, 48.0
@@ -129,12 +129,13 @@ def line_chart(
     rules: Sequence[Rule] = (),
     marks: Sequence[Mark] = (),
     description: str,
+    units: Sequence[Unit] = RATE_UNITS,
 ) -> Markup:
-    """The drawing; ``title`` stands at the horizontal axis."""
+    """The drawing; ``title`` stands at the horizontal axis, the fitting unit at the other."""
     levels = _levels(series)
     axis = Axis(factor, levels, FULL_WIDTH)
     top = _largest(series, rules)
-    unit = rate_unit(top)
+    unit = fitting_unit(units, top)
     scale = LinearScale(0, top * 1.06, HEIGHT - BOTTOM, TOP)
     parts: list[Markup] = []
     for value, label in scale.ticks_in(unit, 6):
@@ -156,7 +157,8 @@ def line_chart(
     parts += [_expected(one, axis, scale, dx) for one, dx in zip(series, shifts, strict=True)]
     parts += [_rule(rule, axis, scale) for rule in rules]
     parts += [
-        _measured(one, axis, scale, dx, factor) for one, dx in zip(series, shifts, strict=True)
+        _measured(one, axis, scale, dx, factor, units)
+        for one, dx in zip(series, shifts, strict=True)
     ]
     return drawing(FULL_WIDTH, HEIGHT, description, parts)
 
@@ -256,7 +258,9 @@ def _mark(mark: Mark, axis: Axis, base: float, place: int) -> Markup:
     return join(*parts)
 
 
-def _measured(one: Series, axis: Axis, scale: LinearScale, dx: float, factor: str) -> Markup:
+def _measured(
+    one: Series, axis: Axis, scale: LinearScale, dx: float, factor: str, units: Sequence[Unit]
+) -> Markup:
     points = _ordered(one.points, axis)
     places = [(axis(point.level) + dx, scale(point.value)) for point in points]
     parts: list[Markup] = []
@@ -266,7 +270,8 @@ def _measured(one: Series, axis: Axis, scale: LinearScale, dx: float, factor: st
         parts.append(line(x, scale(point.low), x, scale(point.high), "whisker"))
         ends = (scale(point.low), scale(point.high))
         parts += [line(x - 3, end, x + 3, end, "whisker") for end in ends]
-        tip = f"{one.name}, {level_text(factor, point.level)}: {rate_text(point.value)}"
+        shown = fitting_unit(units, point.value).text(point.value)
+        tip = f"{one.name}, {level_text(factor, point.level)}: {shown}"
         parts.append(marker(x, y, one.marker, one.direction, tip=tip, value=point.value))
     return join(*parts)
 

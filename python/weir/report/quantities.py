@@ -43,19 +43,20 @@ SIZE_UNITS = (
 TIME_UNITS = (Unit("ns", 1e-9), Unit("µs", 1e-6), Unit("ms", 1e-3), Unit("s", 1))
 
 
-def _largest_fitting(units: Sequence[Unit], value: float) -> Unit:
+def fitting_unit(units: Sequence[Unit], value: float) -> Unit:
+    """The largest of the ascending units that the value holds once; otherwise the smallest."""
     fitting = [unit for unit in units if abs(value) >= unit.size * 0.9995]
     return fitting[-1] if fitting else units[0]
 
 
 def rate_unit(largest: float) -> Unit:
     """The unit in which rates up to ``largest`` bytes per second are best read."""
-    return _largest_fitting(RATE_UNITS, largest)
+    return fitting_unit(RATE_UNITS, largest)
 
 
 def time_unit(largest: float) -> Unit:
     """The unit in which times up to ``largest`` seconds are best read."""
-    return _largest_fitting(TIME_UNITS, largest)
+    return fitting_unit(TIME_UNITS, largest)
 
 
 def grouped(value: int) -> str:
@@ -81,7 +82,7 @@ def rate_text(bytes_per_second: float) -> str:
 
 
 def size_text(size_bytes: float) -> str:
-    unit = _largest_fitting(SIZE_UNITS, size_bytes)
+    unit = fitting_unit(SIZE_UNITS, size_bytes)
     if unit.size == 1:
         return f"{grouped(round(size_bytes))} {'byte' if size_bytes == 1 else 'bytes'}"
     return unit.text(size_bytes)

@@ -1,0 +1,173 @@
+"""Rates of metadata operations over the number of ranks: where more clients stop helping."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from weir.model.saturation import Saturation, fit_saturation
+from weir.report.chart import figure, table
+from weir.report.line_chart import MARKERS, Point, Rule, Series, legend, level_text, line_chart
+from weir.report.markup import Child, Markup, element, join
+from weir.report.metadata import rate_of
+from weir.report.quantities import NO_VALUE, Unit, count, percent_text, significant
+from weir.results.campaign import Campaign
+from weir.results.schema import Direction, Run
+
+Runs = Mapping[int, Sequence[tuple[Path, Run]]]
+PER_SECOND = (Unit("1/s", 1), Unit("1000/s", 1e3), Unit("million/s", 1e6))
+COLOUR: Direction = "write"
+POINTS_PER_CURVE = 60
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One action in one configuration: its rates by the number of ranks, and the fit to them."""
+
+    action: str
+    configuration: str
+    points: list[Point]
+    fit: Saturation | None
+
+
+def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
+    """By action and configuration, where there are several numbers of ranks."""
+    combination_of = {planned.number: planned.combination for planned in campaign.runs}
+    found: dict[tuple[str, str], dict[int, list[Point]]] = defaultdict(lambda: defaultdict(list))
+    for number, runs in finished.items():
+        values = campaign.combinations[combination_of[number]]
+        others = [f"{name} {level_text(name, v)}" for name, v in values.items() if name != "ranks"]
+        for folder, run in runs:
+            for result in run.metadata:
+                rate = rate_of(result, "slowest_rank")
+                if rate is None or rate.median_per_second <= 0:
+                    continue
+                ranks = run.plan.ranks
+                point = Point(
+                    ranks, rate.median_per_second, rate.low_per_second, rate.high_per_second
+                )
+                configuration = ", ".join([folder.name, *others])
+                found[result.action, configuration][ranks].append(point)
+    curves = []
+    for (action, configuration), by_ranks in found.items():
+        if len(by_ranks) < 2:
+            continue
+        points = [_together(by_ranks[ranks]) for ranks in sorted(by_ranks)]
+        fit = fit_saturation(sorted(by_ranks), [point.value for point in points])
+        curves.append(Curve(action, configuration, points, fit))
+    return curves
+
+
+def _together(runs: Sequence[Point]) -> Point:
+    """Of several runs of one combination."""
+    return Point(
+        runs[0].level,
+        median(one.value for one in runs),
+        min(one.low for one in runs),
+        max(one.high for one in runs),
+    )
+
+
+def sentence_of(fit: Saturation) -> str:
+    """What the fitted curve says, and how well it holds."""
+    most = f"{fit.most_clients:g}"
+    if fit.has_wall:
+        said = (
+            f"largest, {significant(fit.plateau)} per second, with {significant(fit.peak_clients)} "
+            f"ranks, and falls to {percent_text(fit.rate(fit.most_clients) / fit.plateau)} of that "
+            f"with {most}: a metadata wall"
+        )
+    elif math.isinf(fit.plateau):
+        said = f"each rank up to {most} adds its own rate"
+    else:
+        reached = percent_text(fit.rate(fit.most_clients) / fit.plateau)
+        said = (
+            f"rises towards {significant(fit.plateau)} per second, of which {most} ranks reach "
+            f"{reached}; no wall within what was measured"
+        )
+    return f"{said} (the curve is off by up to {percent_text(fit.largest_error)})"
+
+
+def render(campaign: Campaign, finished: Runs) -> Markup | None:
+    """A figure for each action; nothing without a sweep over ranks of this workload."""
+    curves = curves_of(campaign, finished)
+    if not curves:
+        return None
+    figures = [
+        _figure(action, [curve for curve in curves if curve.action == action])
+        for action in dict.fromkeys(curve.action for curve in curves)
+    ]
+    note = (
+        "Operations per second of all ranks over the time of the slowest. Curves: one rank's rate, "
+        "what ranks wait for each other (contention), and what each pair costs (exchange), fitted "
+        "to three or more numbers of ranks; they describe these runs and expect nothing."
+    )
+    return join(element("p", note, class_="note"), *figures)
+
+
+def _figure(action: str, curves: Sequence[Curve]) -> Markup:
+    series = [
+        Series(curve.configuration, COLOUR, place % len(MARKERS), curve.points)
+        for place, curve in enumerate(curves)
+    ]
+    rules = [
+        Rule(f"{curve.configuration}, fitted", COLOUR, _drawn(curve.fit, curve.points), "solid")
+        for curve in curves
+        if curve.fit is not None
+    ]
+    said = "; ".join(
+        f"{curve.configuration}: "
+        + ", ".join(f"{p.level} ranks {significant(p.value)} per second" for p in curve.points)
+        for curve in curves
+    )
+    image = line_chart(
+        "ranks",
+        "ranks",
+        series,
+        rules=rules,
+        description=f"Rate of {action} over ranks. {said}",
+        units=PER_SECOND,
+    )
+    sentences = [
+        f" {curve.configuration}: {sentence_of(curve.fit)}."
+        for curve in curves
+        if curve.fit is not None
+    ]
+    caption = join(element("strong", f"{action} over ranks"), " \u2013", *sentences)
+    return figure(
+        f"clients-{action.replace('/', '-')}",
+        caption,
+        image,
+        legend=legend(series, rules),
+        table=table(
+            ["configuration", "ranks", "per second", "low", "high", "fitted"],
+            [row for curve in curves for row in _rows(curve)],
+            caption=f"Rate of {action} over ranks",
+        ),
+    )
+
+
+def _drawn(fit: Saturation, points: Sequence[Point]) -> list[tuple[float, float]]:
+    levels = [float(point.level) for point in points]
+    places = np.geomspace(levels[0], levels[-1], POINTS_PER_CURVE).tolist()
+    return [(place, fit.rate(place)) for place in places]
+
+
+def _rows(curve: Curve) -> list[list[Child]]:
+    return [
+        [
+            curve.configuration,
+            count(int(point.level)),
+            significant(point.value),
+            significant(point.low),
+            significant(point.high),
+            NO_VALUE if curve.fit is None else significant(curve.fit.rate(float(point.level))),
+        ]
+        for point in curve.points
+    ]
