@@ -1,8 +1,9 @@
 """weir-bench metadata against a bare loop of the same calls: create, stat and unlink.
 
-usage: metadata_rates.py [--directory D] [--ranks 1,2,4] [--items N] [--pairs N]
+usage: metadata_rates.py [--directory D] [--ranks 1,2,4] [--items N] [--pairs N] [--api API]
 
-Files of all ranks lie in one directory. Rates are operations per second over the time of the
+Files of all ranks lie in one new directory, as deep and with as long a path on both sides: every
+call walks it. Rates are operations per second over the time of the
 slowest rank, without barriers, on both sides; a figure of weir-bench is from one repetition, as a
 figure of the loop is from one pass. The loop (plain_metadata.c) writes each name and makes the
 call; weir-bench also looks at the clock, keeps a histogram, and checks the tree between phases.
@@ -23,17 +24,25 @@ ACTIONS = ("create", "stat", "unlink")
 LAUNCH = ("mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
 
 
+FOLDER_PREFIX = "weir-20261122T000000Z-metadata-"
+"""With what weir-bench calls the folder of its trees."""
+
+
 def plain_rates(loop: Path, ranks: int, items: int, directory: Path) -> dict[str, float]:
-    with tempfile.TemporaryDirectory(dir=directory, prefix="compare-") as folder:
-        told = run([str(loop), folder, str(ranks), str(items)])
+    with tempfile.TemporaryDirectory(dir=directory, prefix=FOLDER_PREFIX) as folder:
+        tree = Path(folder) / "weir-tree"
+        tree.mkdir()
+        told = run([str(loop), str(tree), str(ranks), str(items)])
     return {line.split()[0]: float(line.split()[1]) for line in told.splitlines()}
 
 
-def weir_rates(program: Path, ranks: int, items: int, directory: Path) -> dict[str, float]:
+def weir_rates(
+    program: Path, ranks: int, items: int, directory: Path, api: str
+) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="compare-") as results:
         output = Path(results) / "run"
         command = [*LAUNCH, "-n", str(ranks), str(program), "metadata", "--items", str(items)]
-        command += ["--actions", ",".join(ACTIONS), "--directory", str(directory)]
+        command += ["--actions", ",".join(ACTIONS), "--directory", str(directory), "--api", api]
         command += ["--warmups", "0", "--repetitions", "1", "--max-repetitions", "1"]
         run([*command, "--output", str(output)])
         (record,) = output.glob("*/run.json")
@@ -51,14 +60,18 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
     parser.add_argument("--ranks", default="1,2,4")
     parser.add_argument("--items", type=int, default=20000, help="of each rank")
+    parser.add_argument("--api", default="POSIX", choices=("POSIX", "AT", "io_uring"))
     given = parser.parse_args()
     loop = given.weir_bench.with_name("plain_metadata")
-    print(f"{given.pairs} pairs, {given.items} files of each rank below {given.directory}")
+    print(
+        f"{given.pairs} pairs, {given.items} files of each rank below {given.directory}, "
+        f"--api {given.api}"
+    )
     for ranks in map(int, given.ranks.split(",")):
         print(heading(f"{ranks} ranks", "bare loop"))
         for compared in compare(
             "1/s",
-            partial(weir_rates, given.weir_bench, ranks, given.items, given.directory),
+            partial(weir_rates, given.weir_bench, ranks, given.items, given.directory, given.api),
             partial(plain_rates, loop, ranks, given.items, given.directory),
             given.pairs,
         ):
