@@ -81,4 +81,5 @@ def test_two_levels_have_points_and_no_curve_and_one_has_nothing() -> None:
     assert curve.fit is None
     assert render(campaign((4,)), finished((4,))) is None
     assert "each rank up to 8 adds its own" in sentence_of(Saturation(10, 0, 0, 0, 8))
+    assert "no curve fits" in sentence_of(Saturation(10, 0, 0, 0.5, 8))
     assert "rises towards 100 per second" in sentence_of(Saturation(10, 0.1, 0, 0, 8))

@@ -62,6 +62,14 @@ def test_more_than_each_clients_own_rate_is_taken_for_none_lost() -> None:
     assert 0.05 < found.largest_error < 0.2
 
 
+def test_rates_that_scatter_have_no_curve() -> None:
+    """Too high and too low count alike: the curve stays among the points."""
+    found = fit_saturation((1, 2, 3), (1000, 20000, 900))
+    assert found is not None
+    assert not found.holds
+    assert 900 < found.rate(2) < 20000
+
+
 def test_two_levels_say_nothing() -> None:
     assert fit_saturation((1, 2, 2), (100, 150, 160)) is None
     assert fit_saturation((1, 2, 4), (100, 0, 0)) is None

@@ -19,8 +19,16 @@ from itertools import combinations
 
 import numpy as np
 
+from weir.model.laws import Values
+
 LEAST_LEVELS = 3
 """Three parameters: with fewer levels nothing is said."""
+WORST_ERROR = 0.3
+"""Where a level is off by more, the curve says nothing."""
+ROUNDS = 10
+NEGLIGIBLE = 1e-9
+"""By how much another term must lessen the sum of squares to be taken."""
+MOST_WEIGHT = 20.0
 NOTABLE_FALL = 0.05
 """The rate must fall by so much within what was measured for a wall to be spoken of."""
 
@@ -41,6 +49,10 @@ class Saturation:
         others = clients - 1
         lost = self.contention * others + self.exchange * clients * others
         return self.one_client * clients / (1 + lost)
+
+    @property
+    def holds(self) -> bool:
+        return self.largest_error <= WORST_ERROR
 
     @property
     def peak_clients(self) -> float:
@@ -65,7 +77,7 @@ class Saturation:
 
 
 def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturation | None:
-    """The curve with the least relative errors; nothing for fewer than three levels.
+    """The curve with the least errors of logarithms; nothing for fewer than three levels.
 
     ``n / rate(n)`` is linear in the three coefficients. None of them may be negative: of the fits
     with some of them zero, the best that has none below zero is taken.
@@ -78,16 +90,13 @@ def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturati
     terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
     # What the curve says of n / rate over what was measured, which should be 1.
     relative = terms * (rate / n)[:, None]
-    best: tuple[float, np.ndarray] | None = None
+    best: tuple[float, Values] | None = None
     for used in ((0, *others) for count in range(3) for others in combinations((1, 2), count)):
-        columns = list(used)
-        found = np.linalg.lstsq(relative[:, columns], np.ones_like(n), rcond=None)[0]
-        if found[0] <= 0 or (found < 0).any():
+        coefficients = _fitted(relative, list(used))
+        if coefficients[0] <= 0 or (coefficients < 0).any():
             continue
-        coefficients = np.zeros(3)
-        coefficients[columns] = found
-        error = float(np.sum((relative @ coefficients - 1) ** 2))
-        if best is None or error < best[0] * (1 - 1e-9):
+        error = float(np.sum(np.log(relative @ coefficients) ** 2))
+        if best is None or error < best[0] - NEGLIGIBLE:
             best = (error, coefficients)
     if best is None:
         return None
@@ -100,3 +109,14 @@ def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturati
         largest_error=float(np.max(np.abs(predicted / rate - 1))),
         most_clients=float(n.max()),
     )
+
+
+def _fitted(relative: Values, used: list[int]) -> Values:
+    """Coefficients of the used terms; weighted anew until too high counts as much as too low."""
+    weights = np.ones(len(relative))
+    coefficients = np.zeros(relative.shape[1])
+    for _ in range(ROUNDS):
+        rows = relative[:, used] * weights[:, None]
+        coefficients[used] = np.linalg.lstsq(rows, weights, rcond=None)[0]
+        weights = 1 / np.clip(relative @ coefficients, 1 / MOST_WEIGHT, MOST_WEIGHT)
+    return coefficients

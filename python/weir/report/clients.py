@@ -76,6 +76,8 @@ def _together(runs: Sequence[Point]) -> Point:
 
 def sentence_of(fit: Saturation) -> str:
     """What the fitted curve says, and how well it holds."""
+    if not fit.holds:
+        return f"no curve fits: the best is off by up to {percent_text(fit.largest_error)}"
     most = f"{fit.most_clients:g}"
     if fit.has_wall:
         said = (
@@ -119,7 +121,7 @@ def _figure(action: str, curves: Sequence[Curve]) -> Markup:
     rules = [
         Rule(f"{curve.configuration}, fitted", COLOUR, _drawn(curve.fit, curve.points), "solid")
         for curve in curves
-        if curve.fit is not None
+        if curve.fit is not None and curve.fit.holds
     ]
     said = "; ".join(
         f"{curve.configuration}: "
@@ -167,7 +169,9 @@ def _rows(curve: Curve) -> list[list[Child]]:
             significant(point.value),
             significant(point.low),
             significant(point.high),
-            NO_VALUE if curve.fit is None else significant(curve.fit.rate(float(point.level))),
+            significant(curve.fit.rate(float(point.level)))
+            if curve.fit is not None and curve.fit.holds
+            else NO_VALUE,
         ]
         for point in curve.points
     ]
