@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+from weir.model.lookup_verdict import judge_look_ups
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, nanoseconds, percent_text, significant
@@ -20,7 +21,8 @@ MIX_PART = "mix/"
 EXPLANATION = (
     "Operations per second: over the time of the slowest rank, with the 95 % interval of the "
     "median; and with the closing barrier, as mdtest has it. In short phases that barrier takes "
-    "longer than the operations."
+    "longer than the operations. What answered a look-up is judged by its latencies and the file "
+    "system: memory is this node's own, server or storage what lies behind it."
 )
 
 
@@ -74,6 +76,7 @@ def render(source: Source) -> Markup | None:
         "p99.9",
         "longest",
         "slowest rank",
+        "answered by",
     ]
     rows = [_row(run, result) for result in run.metadata]
     said = EXPLANATION
@@ -106,6 +109,7 @@ def _row(run: Run, result: ActionResult) -> list[Child]:
         nanoseconds(latencies.p999_ns),
         nanoseconds(latencies.max_ns),
         _straggler(straggler),
+        _answer(run, result),
     ]
 
 
@@ -134,6 +138,20 @@ def _interval(rate: OperationRate | None) -> Child:
     if rate is None:
         return None
     return f"{significant(rate.low_per_second)} to {significant(rate.high_per_second)}"
+
+
+def _answer(run: Run, result: ActionResult) -> Child:
+    """Of look-ups; how it is known stands in the tooltip."""
+    if run.environment is None:
+        return None
+    where = run.environment.file_system
+    judged = judge_look_ups(
+        result.action,
+        str(where.get("reach", "unknown")),
+        str(where.get("type", "")),
+        result.latencies,
+    )
+    return None if judged is None else element("span", judged.answer, title=judged.text)
 
 
 def _straggler(straggler: Straggler | None) -> Child:

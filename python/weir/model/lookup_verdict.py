@@ -1,0 +1,51 @@
+"""What answered a look-up: this node's memory, or what lies behind it.
+
+Judged by the kind of file system and by latency class: no disk and no server answers as fast as the
+kernel's cache of names. The share of look-ups below that bound is exact; that the slower ones went
+further is only likely, as a rank that waits for a processor is slow, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from weir.results.schema import Latencies
+
+LOOK_UPS = ("stat", "lstat", "directory-stat", "open", "readlink", "getxattr")
+MIX = "mix/"
+
+Answer = Literal["memory", "storage", "server", "mixed", "unknown"]
+
+FASTEST_NS = {"local": 20_000, "network": 10_000}
+"""By how far a file system reaches: below this only memory answers. A flash disk takes 20 µs and
+more, a round trip through a network and a server's own work 10 µs and more."""
+FURTHER: dict[str, Answer] = {"local": "storage", "network": "server"}
+MOSTLY = 0.9
+
+
+@dataclass(frozen=True)
+class LookUpVerdict:
+    """What answered, and how that is known."""
+
+    answer: Answer
+    text: str
+
+
+def judge_look_ups(
+    action: str, reach: str, file_system: str, latencies: Latencies
+) -> LookUpVerdict | None:
+    """Nothing for what is no look-up. ``reach``: memory, local or network, as recorded."""
+    if action.removeprefix(MIX) not in LOOK_UPS:
+        return None
+    if reach == "memory":
+        return LookUpVerdict("memory", f"{file_system} keeps its names in memory")
+    bound = FASTEST_NS.get(reach)
+    if bound is None or latencies.count == 0:
+        return LookUpVerdict("unknown", "how far this file system reaches is not known")
+    fast = sum(number for _, high, number in latencies.buckets if high <= bound)
+    share = fast / latencies.count
+    said = f"{share:.1%} took less than {bound // 1000} µs, faster than any {FURTHER[reach]}"
+    if share >= MOSTLY:
+        return LookUpVerdict("memory", said)
+    return LookUpVerdict(FURTHER[reach] if share <= 1 - MOSTLY else "mixed", said)

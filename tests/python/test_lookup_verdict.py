@@ -1,0 +1,57 @@
+"""Which look-ups this node's memory answered, by latency class."""
+
+from __future__ import annotations
+
+import pytest
+
+from weir.model.lookup_verdict import judge_look_ups
+from weir.results.schema import Latencies
+
+
+def latencies(*buckets: tuple[int, int, int]) -> Latencies:
+    return Latencies(
+        count=sum(number for *_, number in buckets),
+        min_ns=buckets[0][0],
+        p50_ns=0,
+        p90_ns=0,
+        p99_ns=0,
+        p999_ns=0,
+        p9999_ns=0,
+        max_ns=buckets[-1][1],
+        buckets=list(buckets),
+    )
+
+
+FAST, SLOW = (1000, 1100, 95), (300_000, 310_000, 95)
+SOME = (600, 700, 5)
+
+
+@pytest.mark.parametrize(
+    ("reach", "buckets", "answer"),
+    [
+        ("memory", (SLOW,), "memory"),
+        ("local", (FAST, (40_000, 41_000, 5)), "memory"),
+        ("local", (SOME, SLOW), "storage"),
+        ("network", (SOME, SLOW), "server"),
+        ("network", (FAST, SLOW), "mixed"),
+        ("network", ((12_000, 12_100, 10),), "server"),
+        ("local", ((12_000, 12_100, 10),), "memory"),
+        ("unknown", (FAST,), "unknown"),
+    ],
+)
+def test_the_class_of_the_latencies_tells_what_answered(
+    reach: str, buckets: tuple[tuple[int, int, int], ...], answer: str
+) -> None:
+    verdict = judge_look_ups("mix/stat", reach, "ext4", latencies(*buckets))
+    assert verdict is not None
+    assert verdict.answer == answer
+
+
+def test_what_changes_something_is_not_judged() -> None:
+    assert judge_look_ups("unlink", "local", "ext4", latencies(FAST)) is None
+
+
+def test_the_share_is_said() -> None:
+    verdict = judge_look_ups("stat", "network", "nfs4", latencies(FAST, (20_000, 21_000, 105)))
+    assert verdict is not None
+    assert verdict.text == "47.5% took less than 10 µs, faster than any server"
