@@ -10,7 +10,7 @@ import pytest
 from report_reader import parse
 from test_report_metadata import metadata_run
 from weir.model.saturation import Saturation
-from weir.report.clients import curves_of, render, sentence_of
+from weir.report.clients import curves_of, render, sentence_of, text_of
 from weir.results.campaign import Campaign, CampaignRun, Value
 from weir.results.schema import Run
 
@@ -66,6 +66,8 @@ def test_a_curve_goes_through_the_measured_rates() -> None:
     said = sentence_of(curve.fit)
     assert "a metadata wall" in said
     assert "with 7.00 ranks" in said
+    assert text_of(curve).endswith(said)
+    assert "create over ranks, posix-shared: 1\u202f000/s with 1, " in text_of(curve)
 
 
 def test_the_page_shows_points_and_fit() -> None:

@@ -37,9 +37,8 @@ Result<MixPart> part_of(std::string_view text) {
   MixPart part{.action = *action, .weight = 0};
   if (equals != std::string_view::npos) {
     const std::string_view number = text.substr(equals + 1);
-    const char* end = number.data() + number.size();
-    const auto read = std::from_chars(number.data(), end, part.weight);
-    if (read.ec != std::errc{} || read.ptr != end) part.weight = 0;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), part.weight);
+    if (read.ec != std::errc{} || read.ptr != number.data() + number.size()) part.weight = 0;
   }
   if (part.weight >= 1 && part.weight <= most_weight) return part;
   return refuse(fmt::format("'{}' needs a weight from 1 to {}, as in create=30,stat=50,unlink=20",

@@ -31,7 +31,7 @@ from weir.campaign.lock import machine_lock
 from weir.campaign.setup import JobOf, Setup
 from weir.results.campaign import RUNS_FOLDER
 from weir.results.platform import Platform
-from weir.results.quantities import rate_text
+from weir.results.quantities import rate_text, significant
 from weir.results.seal import SealedRun
 
 UNFINISHED = 75
@@ -156,6 +156,13 @@ def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
             f"{rate.verdict}"
             for one in sealed
             for rate in (one.run.verdict.rates if one.run.verdict else [])
+        ]
+        rates += [
+            f"{action.action} {significant(rate.median_per_second)}/s"
+            for one in sealed
+            for action in one.run.metadata
+            for rate in action.rates
+            if rate.headline
         ]
         display.show_finished(session.messages, step, rates)
 

@@ -27,6 +27,7 @@ from weir.campaign.setup import Setup, design_campaign, prepare_campaign
 from weir.campaign.slurm import array_jobs, write_scripts
 from weir.commands.bench import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.terminal import message_console, output_console, warn
+from weir.report.clients import curves_of, text_of
 from weir.results.campaign import Value, finished_runs, load_curves
 from weir.results.campaign_summary import cells_of, effective_of
 from weir.results.errors import ResultError
@@ -201,7 +202,10 @@ def _show_results(setup: Setup, output: Path) -> None:
     if not finished:
         return
     cells = cells_of(setup.campaign, finished)
-    display.show_summary(console, setup.campaign, cells)
+    if cells:
+        display.show_summary(console, setup.campaign, cells)
+    for actions in curves_of(setup.campaign, finished):
+        console.print(text_of(actions), highlight=False, markup=False, soft_wrap=True)
     write_curves(output, setup.campaign, cells)
     for curve in load_curves(output):
         console.print(f"Fitted to {curve.direction}, {curve.text}", highlight=False, markup=False)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from weir.results.quantities import MIX_PART
 from weir.results.schema import Latencies
 
 LOOK_UPS = ("stat", "lstat", "directory-stat", "open", "readlink", "getxattr")
-MIX = "mix/"
 
 Answer = Literal["memory", "storage", "server", "mixed", "unknown"]
 
@@ -36,7 +36,7 @@ def judge_look_ups(
     action: str, reach: str, file_system: str, latencies: Latencies
 ) -> LookUpVerdict | None:
     """Nothing for what is no look-up. ``reach``: memory, local or network, as recorded."""
-    if action.removeprefix(MIX) not in LOOK_UPS:
+    if action.removeprefix(MIX_PART) not in LOOK_UPS:
         return None
     if reach == "memory":
         return LookUpVerdict("memory", f"{file_system} keeps its names in memory")

@@ -96,6 +96,13 @@ def sentence_of(fit: Saturation) -> str:
     return f"{said} (the curve is off by up to {percent_text(fit.largest_error)})"
 
 
+def text_of(curve: Curve) -> str:
+    """One line for a terminal."""
+    points = ", ".join(f"{significant(p.value)}/s with {p.level}" for p in curve.points)
+    said = f"; {sentence_of(curve.fit)}" if curve.fit is not None else ""
+    return f"{curve.action} over ranks, {curve.configuration}: {points}{said}"
+
+
 def render(campaign: Campaign, finished: Runs) -> Markup | None:
     """A figure for each action; nothing without a sweep over ranks of this workload."""
     curves = curves_of(campaign, finished)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
-from weir.report.metadata import MIX_PART
 from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import (
@@ -19,6 +18,7 @@ from weir.report.wording import (
     spread_text,
     verdict_word,
 )
+from weir.results.quantities import MIX_PART
 from weir.results.schema import Direction, ExpectedRate, Failure, RateVerdict
 
 BULLET_WIDTH = 396.0

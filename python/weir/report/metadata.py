@@ -15,9 +15,6 @@ from weir.results.schema import ActionResult, OperationMetric, OperationRate, Ru
 UNEVEN = 1.25
 """From here on the slowest rank's time over the mean of all is said."""
 
-MIX_PART = "mix/"
-"""With what the name of an operation of a mix begins, beside the mix itself."""
-
 EXPLANATION = (
     "Operations per second: over the time of the slowest rank, with the 95 % interval of the "
     "median; and with the closing barrier, as mdtest has it. In short phases that barrier takes "

@@ -49,6 +49,10 @@ def seconds_text(seconds: float) -> str:
     return "0 s"
 
 
+MIX_PART = "mix/"
+"""With what the name of an operation of a mix begins (workload metadata), beside the mix itself."""
+
+
 def phase_name(function: str, direction: str) -> str:
     """How a phase is called: ``S write``, or ``read`` where the function is named so."""
     return direction if function == direction else f"{function} {direction}"
