@@ -131,6 +131,17 @@ class HeaderMaker {
                     one.name, name, records, record_name_, header_.records.value_or(0)));
   }
 
+  // Of the fixed variables, or of one record of the others, that are too small to be aligned.
+  [[nodiscard]] std::int64_t bytes_of_small(bool records) const {
+    std::int64_t sum = 0;
+    for (const CdfVariable& one : header_.variables) {
+      const std::int64_t bytes = header_.data_bytes(one).value_or(0);
+      if (header_.is_record(one) != records || alignment_of(file_.alignment, bytes) > 1) continue;
+      sum = checked_add(sum, bytes).value_or(INT64_MAX);
+    }
+    return sum;
+  }
+
   // Fixed variables in their order, then the records.
   Status place() {
     header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
@@ -141,9 +152,11 @@ class HeaderMaker {
         if (header_.is_record(one) != records) continue;
         const auto bytes = header_.data_bytes(one);
         if (!bytes || *bytes > most_bytes(header_.version)) return too_large(one);
-        // Records lie between each other, so that only the first of them can be aligned.
-        const std::int64_t alignment =
-            records && !first ? 1 : alignment_of(file_.alignment, *bytes);
+        // Records lie between each other, so that only the first of them can be aligned. The first
+        // of all begins where one array of all small ones would, as these are moved together.
+        std::int64_t alignment = records && !first ? 1 : alignment_of(file_.alignment, *bytes);
+        if (first)
+          alignment = std::max(alignment, alignment_of(file_.alignment, bytes_of_small(records)));
         if (next) next = checked_round_up(*next, std::max<std::int64_t>(4, alignment));
         if (!next || *next > most_offset(header_.version)) return too_large(one);
         one.begin = *next;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
+#include "common/checked.hpp"
 #include "storage/formats/hdf5/add_steps.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
@@ -53,12 +55,24 @@ FileDescription with_chunks(FileDescription file) {
   return file;
 }
 
+// The most that there can be where they are more.
+std::int64_t bytes_of_all(const FileDescription& description) {
+  std::optional<std::int64_t> sum = 0;
+  for (const ArrayDescription& one : description.arrays) {
+    const auto bytes = bytes_of(one.shape.extents(), one.type);
+    sum = sum && bytes ? checked_add(*sum, *bytes) : std::nullopt;
+  }
+  return sum.value_or(INT64_MAX);
+}
+
 Status make_file(const FileDescription& description, const std::string& path) {
   Hdf5Writing writing(Hdf5Writing::Writes::reach_the_file, description.alignment);
   const Hdf5Handle access = writing.access();
   const Hdf5Handle creation = creation_in_order(H5P_FILE_CREATE);
   Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()));
   if (!file.ok()) return hdf5_failure("create the file", path, ErrorCode::io);
+  writing.expect_arrays(static_cast<std::int64_t>(description.arrays.size()),
+                        bytes_of_all(description));
   if (Status made = make_groups(file.id(), description, path); !made.ok()) return made;
   for (const ArrayDescription& one : description.arrays) {
     if (one.grows) writing.share_next_header();

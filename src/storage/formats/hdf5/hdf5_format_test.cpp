@@ -1,5 +1,6 @@
 #include "storage/formats/hdf5/hdf5_format.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <hdf5_hl.h>
@@ -248,6 +249,26 @@ TEST(Hdf5Format, LaterStepsAreAlignedToo) {
   EXPECT_TRUE(room.value().map.groups.empty());
   for (std::int64_t step = 0; step < 7; ++step) {
     EXPECT_EQ(room.value().map.arrays[0].map.place_of({step, 0})->offset % alignment, 0) << step;
+  }
+}
+
+TEST(Hdf5Format, ManySmallArraysLieNextToEachOther) {
+  TestFolder folder;
+  constexpr std::int64_t bytes = 1 << 12;
+  FileDescription file;
+  for (int number = 0; number < 300; ++number) {
+    file.arrays.push_back({.name = fmt::format("variable {}", number),
+                           .shape = shape_of({bytes}),
+                           .type = array::ElementKind::uint8,
+                           .dimension_names = {"x"}});
+  }
+  const auto room = hdf5_format()->lay_out(file, folder.path("a.h5"));
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const std::int64_t first = room.value().map.arrays.front().map.dense()->offset;
+  EXPECT_EQ(first % alignment_of(0, 300 * bytes), 0);
+  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+    const std::int64_t place = room.value().map.arrays[i].map.dense()->offset;
+    EXPECT_EQ(place, first + static_cast<std::int64_t>(i) * bytes) << i;
   }
 }
 

@@ -213,6 +213,20 @@ std::int64_t Hdf5Writing::length() const {
   return length;
 }
 
+void Hdf5Writing::expect_arrays(std::int64_t count, std::int64_t bytes) {
+  constexpr std::int64_t least_count = 8;
+  constexpr std::int64_t metadata_of_each = 512;  // mostly less; more lies between the arrays
+  constexpr std::int64_t most_kept = 1 << 20;
+  if (count < least_count) return;
+  const std::int64_t from = round_up(end_, hdf5_page_bytes);
+  const std::int64_t kept = std::min(most_kept, count * metadata_of_each);
+  const std::int64_t to =
+      round_up(from + kept, std::max(hdf5_page_bytes, alignment_of(alignment_, bytes)));
+  if (from < 0 || to < 0) return;
+  kept_free_ = {from, to};
+  end_ = to;
+}
+
 // A block never ends where the file does: the library would lengthen it in place, into the next
 // page.
 std::int64_t Hdf5Writing::allocate_metadata(std::int64_t bytes, bool object_header) {
@@ -221,10 +235,16 @@ std::int64_t Hdf5Writing::allocate_metadata(std::int64_t bytes, bool object_head
   const std::int64_t taken = round_up(bytes, granule);
   if (taken < 0) return -1;
   if (free.to - free.from < taken) {
+    const bool fits = taken <= hdf5_page_bytes - granule;
+    if (fits && kept_free_.to - kept_free_.from >= hdf5_page_bytes) {
+      const std::int64_t kept = std::exchange(kept_free_.from, kept_free_.from + hdf5_page_bytes);
+      free = {kept, kept + hdf5_page_bytes - granule};
+      return std::exchange(free.from, free.from + taken);
+    }
     const std::int64_t page = round_up(end_, hdf5_page_bytes);
     if (page < 0 || taken > INT64_MAX - 2 * hdf5_page_bytes - page) return -1;
     end_ = round_up(page + taken + granule, hdf5_page_bytes);
-    if (taken > hdf5_page_bytes - granule) return page;
+    if (!fits) return page;
     free = {page, end_ - granule};
   }
   return std::exchange(free.from, free.from + taken);

@@ -38,6 +38,10 @@ class Hdf5Writing {
   // The properties by which H5Fcreate() and H5Fopen() use it; otherwise those of hdf5_access().
   [[nodiscard]] Hdf5Handle access();
 
+  // The file gets so many arrays, of so many bytes together: pages for their metadata are kept free
+  // next to each other, so that small arrays lie next to each other, too, and are moved together;
+  // they begin where one array of all these bytes would.
+  void expect_arrays(std::int64_t count, std::int64_t bytes);
   // The next object header that the library makes is that of an array that grows.
   void share_next_header() { shares_next_ = true; }
   void set_alignment(std::int64_t alignment) { alignment_ = alignment; }
@@ -84,11 +88,12 @@ class Hdf5Writing {
   std::int64_t alignment_;
   int descriptor_ = -1;
   std::int64_t end_ = 0;
-  // What is free of the last page of each kind.
+  // Bytes of the file; of the last page of each kind, those that are free.
   struct Page {
     std::int64_t from = 0;
     std::int64_t to = 0;
   };
+  Page kept_free_;  // whole pages, for metadata
   Page metadata_;
   Page growing_headers_;
   bool shares_next_ = false;
