@@ -11,6 +11,7 @@
 #include "workloads/calibrate.hpp"
 #include "workloads/madbench.hpp"
 #include "workloads/metadata.hpp"
+#include "workloads/open.hpp"
 #include "workloads/probe.hpp"
 #include "workloads/stream.hpp"
 
@@ -34,6 +35,8 @@ constexpr Workload workloads[] = {
     {"metadata",
      "mdtest's phases and what they lack: what creating, finding and removing files costs",
      weir::bench::run_metadata},
+    {"open", "what opening a file costs that ranks share, by POSIX, MPI-IO, HDF5, PnetCDF and Weir",
+     weir::bench::run_open},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",

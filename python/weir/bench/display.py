@@ -12,6 +12,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from weir.bench.messages import Progress
+from weir.bench.opening_table import show_opening
 from weir.bench.program import PlannedJob
 from weir.results.calibration import Calibration
 from weir.results.platform import Platform
@@ -178,6 +179,8 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
                 headline = next(one for one in result.rates if one.headline)
                 per_second = f"{significant(headline.median_per_second)}/s"
                 table.add_row(escape(run.label), result.action, per_second, "", "", "")
+        elif run.opening:
+            pass  # has a table of its own
         elif not run.rates:
             table.add_row(escape(run.label), "", "", "", "", "complete, no rate was measured")
         for rate in run.verdict.rates if run.verdict else []:
@@ -193,7 +196,9 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             remarks.setdefault(run.environment.quiet.text, []).append(run.label)
         for warning in run.warnings:
             remarks.setdefault(f"warning: {warning}", []).append(run.label)
-    console.print(table)
+    if table.row_count:
+        console.print(table)
+    show_opening(console, runs)
     for remark, labels in remarks.items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
         console.print(f"{whose}, {remark}", markup=False, highlight=False)

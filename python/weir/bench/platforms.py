@@ -58,6 +58,21 @@ def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
     }
 
 
+def with_operations_rate(arguments: Sequence[str], platform: str | None) -> list[str]:
+    """The words of the workload open with the rate at which one client of the platform creates.
+
+    Unchanged for other workloads, where the rate was given, and where nothing was probed.
+    """
+    option = "--operations-per-second"
+    given = any(word.partition("=")[0] == option for word in arguments)
+    if platform is None or arguments[0] != "open" or given:
+        return list(arguments)
+    creating = find_platform(platform).latencies_seconds.get("create")
+    if creating is None or creating.value <= 0:
+        return list(arguments)
+    return [*arguments, f"{option}={1 / creating.value:.6g}"]
+
+
 def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:
     """The probed directory on the same mounted file system; the nearest above, if several are."""
     path = Path(directory).resolve()

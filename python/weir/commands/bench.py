@@ -26,7 +26,7 @@ from weir.bench.job import (
     utc_now,
 )
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
-from weir.bench.platforms import find_platform, places_of
+from weir.bench.platforms import find_platform, places_of, with_operations_rate
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.campaign.lock import holder_of_machine
 from weir.commands.report import write_reports
@@ -132,6 +132,7 @@ def bench_command(
     if other is not None:
         warn(f"a campaign runs on this machine, both measure each other: {other}")
     job = find_job(ranks, launcher)
+    arguments = with_operations_rate(arguments, platform)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(target) as preparation:
         prepared = prepare(console, job, planned, arguments, preparation, platform)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weir.report import clients, factor_charts, hiding
+from weir.report import clients, factor_charts, hiding, opening
 from weir.report.chart import table
 from weir.report.comparison import ORDER
 from weir.report.line_chart import level_text
@@ -132,6 +132,11 @@ def _sections(
                 content = factor_charts.render_factor(campaign, factor, shown, load_curves(path))
                 sections.append((f"over-{'-'.join(factor.names)}", title, content))
         sections.append(("combinations", "Every combination", _combinations(campaign, cells)))
+    opened = opening.over_ranks(
+        [run for runs in finished.values() for _, run in runs if run.status == "complete"]
+    )
+    if opened is not None:
+        sections.append(("opening", "Creating and opening over the ranks", opened))
     sections.append(("runs", "Every run, in its order", _runs(path, campaign, finished)))
     return sections
 

@@ -247,6 +247,17 @@ class ActionPhase(Record):
     barrier_wait_seconds: Spread = Field(description="at the last barrier")
 
 
+class OpeningPhase(Record):
+    """One step of the workload open in one repetition."""
+
+    step: str
+    seconds: NonNegative = Field(
+        description="from the first rank that began to the last that was done"
+    )
+    rank_seconds: Spread = Field(description="each rank's own time in the step")
+    wait_seconds: Spread = Field(description="at the barrier after the step")
+
+
 class Repetition(Record):
     """One execution of the configuration. Warm-ups are kept, and left out of every rate."""
 
@@ -260,6 +271,9 @@ class Repetition(Record):
     functions: list[FunctionTimes]
     metadata: list[ActionPhase] = Field(
         default_factory=list, description="of the workload metadata; empty otherwise"
+    )
+    opening: list[OpeningPhase] = Field(
+        default_factory=list, description="of the workload open; empty otherwise"
     )
 
 
@@ -363,6 +377,73 @@ class ActionResult(Record):
     nodes: list[NodeActions]
 
 
+class StepTimes(Record):
+    """A step's time over the measured repetitions."""
+
+    values_seconds: list[float]
+    median_seconds: NonNegative
+    low_seconds: NonNegative = Field(description="confidence interval of the median, lower end")
+    high_seconds: NonNegative
+    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
+    converged: bool = Field(description="95 % interval within the asked fraction of the median")
+
+
+class CountedOperations(Record):
+    """Metadata operations of a step on so many ranks."""
+
+    ranks: Count
+    operations: Count
+
+
+class ExpectedOperations(Record):
+    """What a step comes to on more ranks than there were."""
+
+    ranks: Count
+    operations: NonNegative
+    seconds: NonNegative | None = Field(
+        description="at the rate that the file system serves, where --operations-per-second gave it"
+    )
+
+
+class NodeOperations(Record):
+    """What a step asked for on one node, and on two: the ranks of one were taken for them."""
+
+    ranks_per_node: Count
+    first_node: Count
+    further_node: float = Field(description="what the second node added")
+
+
+class StepOperations(Record):
+    """What a step asked the file system for, counted in a pass that was not timed.
+
+    Calls of libc's functions on the job's files and their folder, whichever library made them; all
+    but reads and writes are metadata operations.
+    """
+
+    total: Count = Field(description="of all ranks")
+    first_rank: Count = Field(description="of them, by rank 0")
+    most: Count = Field(description="by the rank with the most")
+    transfers: Count = Field(description="reads and writes of all ranks")
+    elsewhere: Count = Field(description="on other files, such as those of the MPI library")
+    calls: dict[str, int] = Field(description="of all ranks, by what was called")
+    counts: list[CountedOperations] = Field(description="on 1, 2, 4 and so on to all ranks")
+    fixed: float = Field(description="of the line: operations = fixed + per_rank * ranks")
+    per_rank: float
+    largest_deviation: NonNegative = Field(description="of a count from the line, in operations")
+    nodes: NodeOperations | None = Field(
+        description="of an interface that knows nodes; expected then goes by these, not by the line"
+    )
+    expected: list[ExpectedOperations]
+
+
+class OpeningStep(Record):
+    """One step of the workload open over the measured repetitions."""
+
+    step: str
+    times: StepTimes = Field(description="from the first rank that began to the last that was done")
+    operations: StepOperations | None = Field(description="null where calls were not counted")
+
+
 class NodePhase(Record):
     """One function in one direction on one node; times are of its slowest rank."""
 
@@ -411,7 +492,8 @@ class Verification(Record):
     compressible_percent: int
     bytes_verified: Count
     items_verified: Count | None = Field(
-        default=None, description="files and directories looked at, by the workload metadata"
+        default=None,
+        description="files and directories looked at, by the workloads metadata and open",
     )
     errors: list[PayloadError]
 
@@ -574,6 +656,9 @@ class Run(Record):
     )
     metadata: list[ActionResult] = Field(
         default_factory=list, description="of the workload metadata; empty otherwise"
+    )
+    opening: list[OpeningStep] = Field(
+        default_factory=list, description="of the workload open; empty otherwise"
     )
     histograms: list[Histogram]
     nodes: list[Node]

@@ -2,7 +2,9 @@
 //
 // A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "adapters/calls/counted.hpp"
@@ -34,6 +36,18 @@ int __fxstat64(int version, int descriptor, struct stat64* found) {
   WEIR_REAL(__fxstat64);
   return counted(Operation::stat, descriptor, [&] { return real(version, descriptor, found); });
 }
+
+#define WEIR_FILE_SYSTEM(name, type)                         \
+  int name(int descriptor, struct type* found) noexcept {    \
+    WEIR_REAL(name);                                         \
+    return counted(Operation::stat_file_system, descriptor,  \
+                   [&] { return real(descriptor, found); }); \
+  }
+
+WEIR_FILE_SYSTEM(fstatfs, statfs)
+WEIR_FILE_SYSTEM(fstatfs64, statfs64)
+WEIR_FILE_SYSTEM(fstatvfs, statvfs)
+WEIR_FILE_SYSTEM(fstatvfs64, statvfs64)
 
 int ftruncate(int descriptor, off_t bytes) noexcept {
   WEIR_REAL(ftruncate);

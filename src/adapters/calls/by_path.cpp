@@ -3,8 +3,10 @@
 // A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): renameat2, remove
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <utime.h>
@@ -35,6 +37,10 @@ WEIR_LOOK(int, utime, change_times, const struct utimbuf*)
 WEIR_LOOK(int, truncate, truncate, off_t)
 WEIR_LOOK(int, truncate64, truncate, off64_t)
 WEIR_LOOK(int, removexattr, attribute, const char*)
+WEIR_LOOK(int, statfs, stat_file_system, struct statfs*)
+WEIR_LOOK(int, statfs64, stat_file_system, struct statfs64*)
+WEIR_LOOK(int, statvfs, stat_file_system, struct statvfs*)
+WEIR_LOOK(int, statvfs64, stat_file_system, struct statvfs64*)
 
 int utimes(const char* path, const struct timeval times[2]) noexcept {
   WEIR_REAL(utimes);

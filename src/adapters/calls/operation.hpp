@@ -25,16 +25,18 @@ enum class Operation : std::uint8_t {
   sync,
   attribute,
   open_folder,
+  stat_file_system,
   read,
   write,
 };
 
-inline constexpr std::size_t operations = 18;
+inline constexpr std::size_t operations = 19;
 
 // As records name them, in the order of the enumeration.
 inline constexpr std::array<std::string_view, operations> operation_names = {
-    "open", "close", "stat",  "access",   "readlink", "mkdir", "rmdir",   "unlink", "rename",
-    "link", "chmod", "utime", "truncate", "sync",     "xattr", "opendir", "read",   "write"};
+    "open",   "close",   "stat",   "access", "readlink", "mkdir",    "rmdir",
+    "unlink", "rename",  "link",   "chmod",  "utime",    "truncate", "sync",
+    "xattr",  "opendir", "statfs", "read",   "write"};
 
 [[nodiscard]] constexpr bool moves_bytes(Operation operation) {
   return operation == Operation::read || operation == Operation::write;

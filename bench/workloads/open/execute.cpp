@@ -1,0 +1,325 @@
+// Protocol of one step, on every rank that takes part:
+//   1. Meet twice: the second barrier is short, so that all begin at once.
+//   2. The step, between two looks at the clock.
+//   3. Meet: a rank whose step failed tells it here.
+//   4. Check, not timed: after reading, that the rank found its own piece of this repetition; after
+//      closing, that the file is there, long enough; after removing, that nothing is.
+#include "workloads/open/execute.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "measurement/payload_words.hpp"
+
+namespace weir::bench::opening {
+namespace {
+
+constexpr const char* file_name = "opened";
+constexpr std::int64_t repetitions_of_a_count = 2;  // one to prepare, and the counted one
+
+constexpr std::array<const char*, step_count> long_names = {
+    "creating", "writing to", "closing", "opening", "reading from", "closing", "removing"};
+
+Error wrong(const char* operation, const std::string& file, std::string what) {
+  Error error;
+  error.code = ErrorCode::corrupt;
+  error.operation = operation;
+  error.file = file;
+  error.message = std::move(what);
+  return error;
+}
+
+}  // namespace
+
+struct Executor::Kept {
+  Kept(const Variant& what, MPI_Comm all, std::int64_t sharers)
+      : variant(what), who(all, sharers) {}
+  Variant variant;
+  Participants who;
+  std::unique_ptr<SharedFile> file;
+};
+
+struct Executor::Counter {
+  CallCounts before;
+  std::array<CallCounts, step_count> steps;
+};
+
+Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
+                   const Options& options, const OwnCalls& calls, std::string root,
+                   std::uint64_t seed)
+    : job_(job),
+      guard_(guard),
+      core_(core),
+      options_(options),
+      calls_(calls),
+      root_(std::move(root)),
+      seed_(seed),
+      piece_(static_cast<std::size_t>(options.bytes / 8)),
+      found_(piece_.size()) {}
+
+Executor::~Executor() = default;
+
+Status Executor::meet(MPI_Comm all, Status mine, std::int64_t* wait_ns) {
+  if (!mine && mine.error().rank < 0) mine.error().rank = job_.rank;
+  const bool elsewhere = !mine && mine.error().code == ErrorCode::peer;
+  const int failed = mine.ok() ? none_failed : elsewhere ? failed_rank_ : job_.rank;
+  auto agreed = agree(all, failed, job_.deadline_ns());
+  if (!agreed) {
+    failed_rank_ = job_.rank;
+    return agreed.error();
+  }
+  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
+  if (agreed.value().failed_rank == none_failed) return {};
+  failed_rank_ = agreed.value().failed_rank;
+  return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
+}
+
+Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, MPI_Comm all,
+                                                       std::int64_t ranks_per_node) {
+  int ranks = 1;
+  MPI_Comm_size(all, &ranks);
+  auto kept = std::make_unique<Kept>(variant, all, sharers_of(variant, options_, ranks));
+  guard_.entering("preparing the interface", nullptr, -1);
+  auto file = make_shared_file({.who = kept->who,
+                                .variant = kept->variant,
+                                .options = options_,
+                                .deadline_seconds = core_.deadline_seconds,
+                                .ranks_per_node = ranks_per_node});
+  guard_.left();
+  Status status = file ? Status() : Status(file.error());
+  if (status = meet(all, std::move(status)); !status) return status.error();
+  kept->file = std::move(file).value();
+  return kept;
+}
+
+Result<RepetitionTimes> Executor::run(const Variant& variant) {
+  const auto same = [&](const auto& one) { return one->variant.slug == variant.slug; };
+  auto found = std::find_if(kept_.begin(), kept_.end(), same);
+  if (found == kept_.end()) {
+    auto kept = keep(variant, job_.world, options_.ranks_per_node);
+    if (!kept) return kept.error();
+    found = kept_.insert(kept_.end(), std::move(kept).value());
+  }
+  RepetitionTimes times;
+  if (Status status = repeat(**found, &times, nullptr); !status) return status.error();
+  return times;
+}
+
+Status Executor::repeat(Kept& kept, RepetitionTimes* times, Counter* counter) {
+  const Participants& who = kept.who;
+  path_ = fmt::format("{}/{}-{}", root_, file_name, ++repetition_);
+  if (kept.variant.api != Api::weir) path_ = who.path(path_);
+  const std::uint64_t key = mix(seed_ ^ mix(static_cast<std::uint64_t>(repetition_)));
+  for (std::size_t i = 0; i < piece_.size(); ++i) {
+    piece_[i] = mix(key ^ mix(static_cast<std::uint64_t>(who.rank) * piece_.size() + i));
+  }
+  std::fill(found_.begin(), found_.end(), 0);
+  for (const Step step : all_steps) {
+    const auto which = static_cast<std::size_t>(step);
+    if (Status status = meet(who.all, {}); !status) return status;
+    if (Status status = meet(who.all, {}); !status) return status;
+    if (counter != nullptr) counter->before = calls_.read(root_);
+    guard_.entering(long_names[which], &path_, -1);
+    Status status = carry_out(kept, step, &times->steps[which]);
+    guard_.left();
+    if (counter != nullptr) counter->steps[which] = calls_.read(root_).since(counter->before);
+    status = meet(who.all, std::move(status), &times->steps[which].wait_ns);
+    if (!status) return status;
+    if (!core_.verify) continue;
+    guard_.entering("checking", &path_, -1);
+    status = verify(kept, step, times);
+    guard_.left();
+    if (status = meet(who.all, std::move(status)); !status) return status;
+  }
+  return {};
+}
+
+Status Executor::carry_out(Kept& kept, Step step, StepTimes* times) {
+  SharedFile& file = *kept.file;
+  times->start_ns = monotonic_ns();
+  Status status;
+  switch (step) {
+    case Step::create:
+      status = file.create(path_);
+      break;
+    case Step::write:
+      status = file.write(reinterpret_cast<const std::byte*>(piece_.data()));
+      break;
+    case Step::open:
+      status = file.open(path_);
+      break;
+    case Step::read:
+      status = file.read(reinterpret_cast<std::byte*>(found_.data()));
+      break;
+    case Step::close_written:
+    case Step::close_read:
+      status = file.close();
+      break;
+    case Step::remove:
+      status = remove(kept);
+      break;
+  }
+  times->end_ns = monotonic_ns();
+  return status;
+}
+
+Status Executor::remove(Kept& kept) {
+  for (const OwnName& name : kept.file->own_names(path_)) {
+    if (unlink(name.path.c_str()) == 0 || (errno == ENOENT && !name.must_be)) continue;
+    return system_failure("unlink", name.path, -1, errno);
+  }
+  return {};
+}
+
+Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
+  switch (step) {
+    case Step::read: {
+      const auto differs = std::mismatch(piece_.begin(), piece_.end(), found_.begin()).first;
+      if (differs != piece_.end()) {
+        return wrong("read", path_,
+                     fmt::format("the file that was opened has other data than this repetition "
+                                 "wrote, from word {} of this rank's piece on (file {})",
+                                 differs - piece_.begin(), path_));
+      }
+      times->bytes_verified += options_.bytes;
+      return {};
+    }
+    case Step::close_written:
+      for (const OwnName& name : kept.file->own_names(path_)) {
+        struct stat found {};
+        if (lstat(name.path.c_str(), &found) != 0) {
+          if (errno == ENOENT && !name.must_be) continue;
+          return system_failure("stat", name.path, -1, errno);
+        }
+        if (!S_ISREG(found.st_mode) || found.st_size < name.bytes) {
+          return wrong("close", name.path,
+                       fmt::format("a file of {} bytes is there where one of at least {} was "
+                                   "closed (file {})",
+                                   found.st_size, name.bytes, name.path));
+        }
+        ++times->files_verified;
+      }
+      return {};
+    case Step::remove: {
+      if (kept.who.rank != 0) return {};
+      std::error_code error;
+      const std::filesystem::directory_iterator first(root_, error);
+      if (error) return system_failure("opendir", root_, -1, error.value());
+      if (first == std::filesystem::directory_iterator()) return {};
+      return wrong(
+          "unlink", first->path().string(),
+          fmt::format("something is left that no rank removed (file {})", first->path().string()));
+    }
+    case Step::create:
+    case Step::write:
+    case Step::open:
+    case Step::close_read:
+      break;
+  }
+  return {};
+}
+
+Result<CountedSteps> Executor::count(const Variant& variant) {
+  CountedSteps counted;
+  for (const std::int64_t ranks : counted_ranks(job_.size)) {
+    const auto steps = count_on(variant, ranks, options_.ranks_per_node);
+    if (!steps) return steps.error();
+    for (std::size_t i = 0; i < step_count; ++i) counted.by_ranks[i].push_back(steps.value()[i]);
+  }
+  const bool knows_nodes = variant.api == Api::weir && options_.ranks_per_node == 0;
+  const std::int64_t half = job_.size / 2;
+  if (!knows_nodes || job_.nodes > 1 || half == 0) return counted;
+  const auto one = count_on(variant, half, half);
+  if (!one) return one.error();
+  const auto two = count_on(variant, 2 * half, half);
+  if (!two) return two.error();
+  for (std::size_t i = 0; i < step_count; ++i) {
+    counted.by_nodes.push_back({.one = one.value()[i], .two = two.value()[i]});
+  }
+  return counted;
+}
+
+Result<std::array<CountedStep, step_count>> Executor::count_on(const Variant& variant,
+                                                               std::int64_t ranks,
+                                                               std::int64_t ranks_per_node) {
+  // The same on ranks that take no part.
+  const std::int64_t next = repetition_ + repetitions_of_a_count;
+  MPI_Comm some = MPI_COMM_NULL;
+  MPI_Comm_split(job_.world, job_.rank < ranks ? 0 : MPI_UNDEFINED, job_.rank, &some);
+  std::array<CountedStep, step_count> counted{};
+  Status status;
+  if (some != MPI_COMM_NULL) {
+    auto steps = count_some(variant, some, ranks_per_node);
+    status = steps ? Status() : Status(steps.error());
+    if (steps) counted = steps.value();
+  }
+  // A rank that nobody met at a step has nobody to meet here.
+  if (!status && status.error().code == ErrorCode::deadline) return status.error();
+  if (status = meet(job_.world, std::move(status)); !status) return status.error();
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+  repetition_ = next;
+  return counted;
+}
+
+Result<std::array<CountedStep, step_count>> Executor::count_some(const Variant& variant,
+                                                                 MPI_Comm all,
+                                                                 std::int64_t ranks_per_node) {
+  auto kept = keep(variant, all, ranks_per_node);
+  if (!kept) return kept.error();
+  RepetitionTimes unused;
+  // What a library does the first time of all, such as reading its settings, is no part of opening.
+  if (Status status = repeat(*kept.value(), &unused, nullptr); !status) return status.error();
+  Counter counter;
+  calls_.count(true);
+  Status status = repeat(*kept.value(), &unused, &counter);
+  calls_.count(false);
+  if (status.ok()) status = meet(all, kept.value()->file->finish());
+  if (!status) return status.error();
+  std::array<CountedStep, step_count> counted{};
+  for (std::size_t i = 0; i < step_count; ++i) {
+    const CallCounts& mine = counter.steps[i];
+    std::int64_t operations = 0;
+    std::int64_t elsewhere = 0;
+    std::int64_t transfers = 0;
+    for (std::size_t k = 0; k < calls::operations; ++k) {
+      if (calls::moves_bytes(static_cast<calls::Operation>(k))) {
+        transfers += mine.inside[k];
+      } else {
+        operations += mine.inside[k];
+        elsewhere += mine.elsewhere[k];
+      }
+    }
+    CountedStep& step = counted[i];
+    step.ranks = kept.value()->who.ranks;
+    step.first_rank = operations;
+    const std::array<std::int64_t, 3> sums{operations, transfers, elsewhere};
+    std::array<std::int64_t, 3> all_sums{};
+    MPI_Reduce(sums.data(), all_sums.data(), 3, MPI_INT64_T, MPI_SUM, 0, all);
+    MPI_Reduce(&operations, &step.most, 1, MPI_INT64_T, MPI_MAX, 0, all);
+    MPI_Reduce(mine.inside.data(), step.by_call.data(), calls::operations, MPI_INT64_T, MPI_SUM, 0,
+               all);
+    step.operations = all_sums[0];
+    step.transfers = all_sums[1];
+    step.elsewhere = all_sums[2];
+  }
+  kept.value()->who.free();
+  return counted;
+}
+
+Status Executor::finish() {
+  for (const auto& kept : kept_) {
+    if (Status status = meet(job_.world, kept->file->finish()); !status) return status;
+    kept->who.free();
+  }
+  kept_.clear();
+  return {};
+}
+
+}  // namespace weir::bench::opening

@@ -1,0 +1,184 @@
+#include "workloads/open/parameters.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "workloads/open/available.hpp"
+
+namespace weir::bench::opening {
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30U;
+constexpr std::int64_t most_ranks = 1'000'000'000;
+
+Error refuse(const std::string& rule) { return invalid_argument("open: " + rule); }
+
+Api api_of(const std::string& name) {
+  for (const Api api : {Api::posix, Api::mpiio, Api::hdf5, Api::pnetcdf}) {
+    if (name == name_of(api)) return api;
+  }
+  return Api::weir;
+}
+
+Layout layout_of(const std::string& name) {
+  return name == "per-rank"   ? Layout::per_rank
+         : name == "subfiled" ? Layout::subfiled
+                              : Layout::shared;
+}
+
+bool given(const Settings& settings, const char* name) {
+  return settings.values().find(name)->second.origin != SettingOrigin::default_value;
+}
+
+Variant variant_of(Api api, Layout layout, const std::string& mpi_io) {
+  Variant variant{.api = api, .layout = layout, .label = name_of(api), .slug = name_of(api)};
+  for (char& letter : variant.slug) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  if (uses_mpi_io(api) && !mpi_io.empty()) {
+    variant.label += fmt::format(" ({})", mpi_io);
+    variant.slug += "-" + mpi_io;
+  }
+  variant.label += fmt::format(" {}", name_of(layout));
+  variant.slug += fmt::format("-{}", name_of(layout));
+  return variant;
+}
+
+}  // namespace
+
+const char* name_of(Api api) {
+  switch (api) {
+    case Api::posix:
+      return "POSIX";
+    case Api::mpiio:
+      return "MPIIO";
+    case Api::hdf5:
+      return "HDF5";
+    case Api::pnetcdf:
+      return "PNETCDF";
+    case Api::weir:
+      break;
+  }
+  return "WEIR";
+}
+
+bool uses_mpi_io(Api api) { return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf; }
+
+const char* name_of(Layout layout) {
+  switch (layout) {
+    case Layout::per_rank:
+      return "per-rank";
+    case Layout::subfiled:
+      return "subfiled";
+    case Layout::shared:
+      break;
+  }
+  return "shared";
+}
+
+Result<Options> options_of(const Settings& settings) {
+  Options options;
+  options.bytes = settings.integer("bytes");
+  if (options.bytes < 8 || options.bytes > most_bytes || options.bytes % 8 != 0) {
+    return refuse(fmt::format("--bytes must be a multiple of 8 from 8 to {}; given: {}", most_bytes,
+                              options.bytes));
+  }
+  options.ranks_per_file = settings.integer("ranks-per-file");
+  if (settings.has("ranks-per-node")) options.ranks_per_node = settings.integer("ranks-per-node");
+  for (const auto& [name, value] : {std::pair{"ranks-per-file", options.ranks_per_file},
+                                    std::pair{"ranks-per-node", options.ranks_per_node}}) {
+    if ((value >= 1 && value <= most_ranks) || !settings.has(name)) continue;
+    return refuse(
+        fmt::format("--{} must lie between 1 and {}; given: {}", name, most_ranks, value));
+  }
+  if (settings.text("mpi-io") != "default") options.mpi_io = settings.text("mpi-io");
+  options.count = settings.flag("count");
+  if (settings.has("operations-per-second")) {
+    options.operations_per_second = settings.real("operations-per-second");
+  }
+  return options;
+}
+
+Result<std::vector<Variant>> variants_of(const Settings& settings) {
+  std::vector<std::string> layouts = settings.list("layout");
+  if (settings.flag("one-file-per-rank")) {
+    if (given(settings, "layout")) {
+      return refuse("--one-file-per-rank and --layout: give one of them");
+    }
+    layouts = {"per-rank", "subfiled", "shared"};
+  }
+  const std::string& mpi_io = settings.text("mpi-io");
+  std::vector<Variant> variants;
+  std::set<std::string> slugs;
+  for (const std::string& name : settings.list("api")) {
+    const Api api = api_of(name);
+    if (Status there = check_available(api); !there) {
+      if (given(settings, "api")) return there.error();
+      continue;
+    }
+    for (const std::string& layout : layouts) {
+      variants.push_back(variant_of(api, layout_of(layout), mpi_io == "default" ? "" : mpi_io));
+      if (slugs.insert(variants.back().slug).second) continue;
+      return refuse(
+          fmt::format("the configuration '{}' is asked for twice", variants.back().label));
+    }
+  }
+  return variants;
+}
+
+Status check_core(const CoreSettings& core) {
+  if (core.durability == storage::Durability::none && !core.direct && !core.drop_cache &&
+      core.compressible_percent == 0 && core.memory_hog_bytes == 0 &&
+      core.memory_hog_fraction == 0 && core.rank_shift == 0) {
+    return {};
+  }
+  return refuse(
+      "--sync, --direct, --drop-cache, --compressible, --memory-hog and --rank-shift are of data; "
+      "leave them out");
+}
+
+std::int64_t sharers_of(const Variant& variant, const Options& options, std::int64_t ranks) {
+  if (variant.layout == Layout::shared || variant.api == Api::weir) return ranks;
+  return variant.layout == Layout::per_rank ? 1 : std::min(options.ranks_per_file, ranks);
+}
+
+Status check_available(Api api) {
+  const auto absent = [api](const char* library, const char* what_to_do) {
+    Error error = refuse(fmt::format("--api {}: this weir-bench was built without {}; {}",
+                                     name_of(api), library, what_to_do));
+    error.code = ErrorCode::unsupported;
+    return error;
+  };
+  if (api == Api::hdf5 && !has_hdf5) {
+    return absent("parallel HDF5", "install libhdf5-openmpi-dev and build again");
+  }
+  if (api == Api::pnetcdf && !has_pnetcdf) {
+    return absent("PnetCDF", "install libpnetcdf-dev and build again");
+  }
+  if (api == Api::weir && !has_weir) {
+    return absent("the library's array interface", "build one that has it");
+  }
+  return {};
+}
+
+Status choose_mpi_io(const std::string& name) {
+  if (name.empty()) return {};
+#if defined(OMPI_MAJOR_VERSION)
+  const char* romio = OMPI_MAJOR_VERSION >= 5 ? "romio341" : "romio321";
+  // The process has one thread yet.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (setenv("OMPI_MCA_io", name == "romio" ? romio : "ompio", 1) == 0) return {};
+  return system_failure("setenv", "OMPI_MCA_io", -1, errno);
+#else
+  if (name == "romio") return {};
+  return refuse("--mpi-io ompio: only Open MPI has it, and this weir-bench was built with another");
+#endif
+}
+
+}  // namespace weir::bench::opening

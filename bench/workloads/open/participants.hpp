@@ -1,0 +1,36 @@
+// The ranks that take part in a repetition, and those of them that share a file.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weir::bench::opening {
+
+class Participants {
+ public:
+  // Collective over `all`, of which `sharers` consecutive ranks share a file. `all` must outlive
+  // what it is given to.
+  Participants(MPI_Comm all, std::int64_t sharers);
+  Participants(const Participants&) = delete;
+  Participants& operator=(const Participants&) = delete;
+  // Frees nothing: after a failure other ranks may be anywhere.
+  ~Participants() = default;
+  // Collective.
+  void free();
+
+  MPI_Comm all;
+  MPI_Comm file = MPI_COMM_NULL;
+  int rank = 0;  // in `all`
+  int ranks = 1;
+  int place = 0;  // in `file`
+  int places = 1;
+  int number = 0;  // of the file, 0 ≤ number < files
+  int files = 1;
+
+  // Of this rank's file: `stem`, with the file's number where there are several.
+  [[nodiscard]] std::string path(const std::string& stem) const;
+};
+
+}  // namespace weir::bench::opening

@@ -1,0 +1,25 @@
+#include "workloads/open/plan.hpp"
+
+namespace weir::bench::opening {
+
+std::int64_t files_of(const Variant& variant, const Options& options, std::int64_t ranks) {
+  // The library chooses its aggregators itself: at least one.
+  if (variant.api == Api::weir) return variant.layout == Layout::per_rank ? ranks : 1;
+  const std::int64_t sharers = sharers_of(variant, options, ranks);
+  return (ranks + sharers - 1) / sharers;
+}
+
+nlohmann::ordered_json plan_json(const Variant& variant, const Options& options,
+                                 std::int64_t ranks) {
+  const std::int64_t memory = 2 * options.bytes;  // what is written, and what is read
+  nlohmann::ordered_json plan;
+  plan["ranks"] = ranks;
+  plan["files"] = files_of(variant, options, ranks);
+  plan["memory_bytes_per_rank"] = memory;
+  plan["memory_bytes_total"] = memory * ranks;
+  plan["disk_bytes_total"] = options.bytes * ranks;
+  plan["phases"] = nlohmann::ordered_json::array();
+  return plan;
+}
+
+}  // namespace weir::bench::opening

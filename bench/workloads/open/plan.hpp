@@ -1,0 +1,16 @@
+// What a configuration will do, known before the run: --plan, and run.json's plan.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "workloads/open/parameters.hpp"
+
+namespace weir::bench::opening {
+
+[[nodiscard]] std::int64_t files_of(const Variant& variant, const Options& options,
+                                    std::int64_t ranks);
+[[nodiscard]] nlohmann::ordered_json plan_json(const Variant& variant, const Options& options,
+                                               std::int64_t ranks);
+
+}  // namespace weir::bench::opening

@@ -1,0 +1,178 @@
+#include "workloads/open/results.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "measurement/aggregate.hpp"
+#include "measurement/result.hpp"
+
+namespace weir::bench::opening {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* how_verified =
+    "after every step: each rank found its own piece of this repetition in the file that it had "
+    "opened; what was closed is there, as long as its pieces; what was removed is gone, and "
+    "nothing "
+    "else is left";
+
+ordered_json times_json(const std::vector<double>& values, const RepetitionPolicy& policy) {
+  const MedianInterval interval = median_interval(values, policy.confidence);
+  return {{"values_seconds", values},          {"median_seconds", interval.median},
+          {"low_seconds", interval.low},       {"high_seconds", interval.high},
+          {"confidence", interval.confidence}, {"converged", converged(policy, values)}};
+}
+
+ordered_json calls_json(const CountedStep& counted) {
+  ordered_json calls = ordered_json::object();
+  for (std::size_t i = 0; i < calls::operations; ++i) {
+    if (counted.by_call[i] > 0) calls[std::string(calls::operation_names[i])] = counted.by_call[i];
+  }
+  return calls;
+}
+
+}  // namespace
+
+OpenRun::OpenRun(Variant variant, const Options& options, Executor& executor, CountedSteps counted,
+                 ordered_json run)
+    : variant_(std::move(variant)),
+      options_(options),
+      executor_(executor),
+      counted_(std::move(counted)),
+      run_(std::move(run)) {}
+
+Status OpenRun::repeat(std::int32_t /*repetition*/) {
+  auto times = executor_.run(variant_);
+  if (!times) return times.error();
+  times_ = times.value();
+  return {};
+}
+
+void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
+  ++repetitions_;
+  files_verified_ += times_.files_verified;
+  bytes_verified_ += times_.bytes_verified;
+  const Job& job = facts.job;
+  // On rank 0's clock; the latest start is the least of the negative ones.
+  std::array<std::int64_t, step_count> starts{};
+  std::array<std::int64_t, step_count> ends{};
+  std::array<double, 2 * step_count> mine{};
+  for (std::size_t i = 0; i < step_count; ++i) {
+    const StepTimes& step = times_.steps[i];
+    starts[i] = step.start_ns + facts.offset.offset_ns;
+    ends[i] = step.end_ns + facts.offset.offset_ns;
+    mine[2 * i] = seconds_of(step.end_ns - step.start_ns);
+    mine[2 * i + 1] = seconds_of(step.wait_ns);
+  }
+  std::array<std::int64_t, step_count> first{};
+  std::array<std::int64_t, step_count> last{};
+  MPI_Reduce(starts.data(), first.data(), step_count, MPI_INT64_T, MPI_MIN, 0, job.world);
+  MPI_Reduce(ends.data(), last.data(), step_count, MPI_INT64_T, MPI_MAX, 0, job.world);
+  const std::vector<Spread> spreads = spread_over_ranks(job, mine);
+  if (job.rank != 0) return;
+  ordered_json steps = ordered_json::array();
+  for (std::size_t i = 0; i < step_count; ++i) {
+    const double seconds = seconds_of(last[i] - first[i]);
+    steps.push_back({{"step", step_names[i]},
+                     {"seconds", seconds},
+                     {"rank_seconds", spread_json(spreads[2 * i], facts.hosts)},
+                     {"wait_seconds", spread_json(spreads[2 * i + 1], facts.hosts)}});
+    if (!place.counted) continue;
+    step_seconds_[i].push_back(seconds);
+    shortest_seconds_ = std::min(shortest_seconds_, seconds);
+  }
+  const double seconds = seconds_of(place.ended_ns - place.started_ns);
+  if (place.counted) seconds_.push_back(seconds);
+  run_["repetitions"].push_back(
+      {{"index", place.index},
+       {"warmup", !place.counted},
+       {"outlier", false},  // known at the end
+       {"started_seconds", seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns)},
+       {"seconds", seconds},
+       {"order", place.order},
+       {"phases", ordered_json::array()},
+       {"functions", ordered_json::array()},
+       {"opening", std::move(steps)}});
+}
+
+bool OpenRun::settled(const RepetitionPolicy& policy) const {
+  if (counted() >= policy.maximum) return true;
+  return counted() >= policy.minimum && converged(policy, seconds_of_step(Step::create)) &&
+         converged(policy, seconds_of_step(Step::open));
+}
+
+ordered_json OpenRun::operations_json(Step step) const {
+  const auto which = static_cast<std::size_t>(step);
+  const std::vector<CountedStep>& points = counted_.by_ranks[which];
+  if (points.empty()) return nullptr;
+  const CountedStep& all = points.back();
+  const Line line = fit_line(points);
+  const NodeCounts* nodes = counted_.by_nodes.empty() ? nullptr : &counted_.by_nodes[which];
+  ordered_json counts = ordered_json::array();
+  for (const CountedStep& one : points) {
+    counts.push_back({{"ranks", one.ranks}, {"operations", one.operations}});
+  }
+  ordered_json expected = ordered_json::array();
+  for (const std::int64_t ranks : expected_ranks) {
+    const auto number = static_cast<double>(ranks);
+    const double operations =
+        nodes != nullptr ? operations_on(*nodes, number) : operations_on(line, number);
+    ordered_json seconds = nullptr;
+    if (options_.operations_per_second > 0) seconds = operations / options_.operations_per_second;
+    expected.push_back({{"ranks", ranks}, {"operations", operations}, {"seconds", seconds}});
+  }
+  ordered_json by_nodes = nullptr;
+  if (nodes != nullptr) {
+    by_nodes = {{"ranks_per_node", nodes->one.ranks},
+                {"first_node", nodes->one.operations},
+                {"further_node", nodes->per_node()}};
+  }
+  return {{"total", all.operations},
+          {"first_rank", all.first_rank},
+          {"most", all.most},
+          {"transfers", all.transfers},
+          {"elsewhere", all.elsewhere},
+          {"calls", calls_json(all)},
+          {"counts", std::move(counts)},
+          {"fixed", line.fixed},
+          {"per_rank", line.per_rank},
+          {"largest_deviation", line.largest_deviation},
+          {"nodes", std::move(by_nodes)},
+          {"expected", std::move(expected)}};
+}
+
+void OpenRun::finish(const JobFacts& facts, const ordered_json& environment,
+                     const ordered_json& clocks) {
+  const std::vector<NodeReport> nodes = gather_nodes(facts.job, {});
+  const std::array<double, 2> verified{static_cast<double>(files_verified_),
+                                       static_cast<double>(bytes_verified_)};
+  const std::vector<double> all_verified = sum_over_ranks(facts.job, verified);
+  if (facts.job.rank != 0) return;
+  const std::vector<bool> outlying = outliers(seconds_);
+  std::size_t number = 0;
+  for (ordered_json& repetition : run_["repetitions"]) {
+    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[number++]};
+  }
+  for (const Step step : all_steps) {
+    run_["opening"].push_back({{"step", name_of(step)},
+                               {"times", times_json(seconds_of_step(step), facts.core.repetitions)},
+                               {"operations", operations_json(step)}});
+  }
+  for (const NodeReport& node : nodes) {
+    run_["nodes"].push_back(
+        {{"host", node.host}, {"ranks", node.ranks}, {"phases", ordered_json::array()}});
+  }
+  if (facts.core.verify) {
+    run_["verification"]["how"] = how_verified;
+    run_["verification"]["items_verified"] = static_cast<std::int64_t>(all_verified[0]);
+    run_["verification"]["bytes_verified"] = static_cast<std::int64_t>(all_verified[1]);
+  }
+  run_["clocks"] = clocks;
+  run_["environment"] = environment;
+  run_["status"] = "complete";
+  run_["finished_utc"] = utc_now();
+}
+
+}  // namespace weir::bench::opening

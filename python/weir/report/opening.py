@@ -1,0 +1,181 @@
+"""What creating and opening a file took, and what it asked the file system for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weir.report.chart import figure, table
+from weir.report.log_chart import STYLES, Curve, curve_legend, has_points, log_chart
+from weir.report.markup import Child, Markup, element, join
+from weir.report.quantities import count, grouped, plural, seconds, seconds_text
+from weir.report.sources import Source
+from weir.results.opening import growth_text
+from weir.results.schema import ExpectedOperations, OpeningStep, Run, StepOperations
+
+COLOURS = {
+    "create": ("write", 0),
+    "close-written": ("write", 1),
+    "open": ("read", 2),
+    "close-read": ("read", 3),
+}
+"""The steps that are drawn, with colour and shape."""
+COMPARED = ("create", "close-written", "open", "close-read")
+
+TIMES = (
+    "Times are from the first rank that began a step to the last that was done with it: medians, "
+    "with their 95 % interval. write and read move each rank's piece collectively; what an "
+    "interface opens no sooner than at the first access is in their times and counts."
+)
+COUNTS = (
+    "Operations were counted in a pass of its own, which was not timed: calls of libc's functions "
+    "on the job's files and their folder, without reads and writes. Data come on top of them."
+)
+
+
+def render(source: Source) -> Markup | None:
+    """One row per step, and how the operations grow; nothing for other workloads."""
+    run = source.run
+    if not run.opening:
+        return None
+    counted = any(step.operations for step in run.opening)
+    head = ["Step", "median", "interval", "operations", "of rank 0"]
+    rows = [_row(step) for step in run.opening]
+    return join(
+        element("p", TIMES, " ", COUNTS if counted else None, class_="note"),
+        table(head, rows, caption="Times and operations of each step"),
+        _calls(run),
+        _growth(run),
+        _beyond(run),
+    )
+
+
+def _calls(run: Run) -> Markup | None:
+    """What the operations were, a line for each step that had any."""
+    lines = [
+        element("li", f"{step.step}: ", _called(step.operations))
+        for step in run.opening
+        if step.operations is not None and step.operations.total
+    ]
+    if not lines:
+        return None
+    summary = element("summary", "Which calls these were")
+    return element("details", summary, element("ul", *lines), class_="data")
+
+
+def _called(operations: StepOperations) -> str:
+    return ", ".join(f"{grouped(number)} {name}" for name, number in operations.calls.items())
+
+
+def _beyond(run: Run) -> Markup | None:
+    """How the operations grow, and what they come to on more ranks."""
+    counted = [(step.step, step.operations) for step in run.opening if step.operations]
+    if not counted:
+        return None
+    head = ["Operations", "on n ranks"]
+    head += [f"expected on {grouped(more.ranks)}" for more in counted[0][1].expected]
+    rows = [
+        [name, growth_text(operations), *(_more(one) for one in operations.expected)]
+        for name, operations in counted
+    ]
+    return table(head, rows, caption="Operations of each step on more ranks")
+
+
+def _row(step: OpeningStep) -> list[Child]:
+    times, operations = step.times, step.operations
+    cells: list[Child] = [
+        step.step,
+        seconds(times.median_seconds),
+        f"{seconds_text(times.low_seconds)} to {seconds_text(times.high_seconds)}",
+    ]
+    if operations is None:
+        return cells
+    cells += [
+        count(operations.total),
+        count(operations.first_rank),
+    ]
+    return cells
+
+
+def _more(one: ExpectedOperations) -> Child:
+    total = count(round(one.operations))
+    return total if one.seconds is None else join(total, f", {seconds_text(one.seconds)}")
+
+
+def _growth(run: Run) -> Markup | None:
+    curves = [
+        Curve(
+            step.step,
+            *COLOURS[step.step],
+            [(one.ranks, float(one.operations)) for one in step.operations.counts],
+            [(one.ranks, one.operations) for one in step.operations.expected],
+        )
+        for step in run.opening
+        if step.operations is not None and step.step in COLOURS
+    ]
+    if not has_points(curves):
+        return None
+    caption = "Metadata operations of all ranks, counted and expected"
+    drawn = log_chart(curves, "operations", _number, caption)
+    return figure("opening-operations", caption, drawn, legend=curve_legend(curves))
+
+
+def _number(value: float) -> str:
+    return grouped(round(value))
+
+
+def compare(sources: Sequence[Source]) -> Markup | None:
+    """What every interface took and asked for, one row each; nothing for other workloads."""
+    runs = [source.run for source in sources if source.run.opening]
+    if not runs:
+        return None
+    head = ["", *(name for step in COMPARED for name in (step, "operations"))]
+    rows = [[element("bdi", run.label), *_compared(run)] for run in runs]
+    ranks = sorted({run.plan.ranks for run in runs})
+    said = f"On {plural(ranks[0], 'rank')}. " if len(ranks) == 1 else ""
+    return join(
+        element("p", said, TIMES, class_="note"),
+        table(head, rows, caption="What each interface took, and asked the file system for"),
+    )
+
+
+def _compared(run: Run) -> list[Child]:
+    by_name = {step.step: step for step in run.opening}
+    cells: list[Child] = []
+    for name in COMPARED:
+        step = by_name.get(name)
+        cells.append(None if step is None else seconds(step.times.median_seconds))
+        counted = None if step is None else step.operations
+        cells.append(None if counted is None else count(counted.total))
+    return cells
+
+
+def over_ranks(runs: Sequence[Run]) -> Markup | None:
+    """Times of creating and opening over the ranks of a campaign's runs, by configuration."""
+    labels = list(dict.fromkeys(run.label for run in runs if run.opening))
+    figures = [_over_ranks(runs, labels, step) for step in ("create", "open")]
+    return join(*(one for one in figures if one is not None)) if any(figures) else None
+
+
+def _over_ranks(runs: Sequence[Run], labels: Sequence[str], step: str) -> Markup | None:
+    curves = [
+        Curve(label, STYLES[place % len(STYLES)], place, _times(runs, label, step))
+        for place, label in enumerate(labels)
+    ]
+    if not has_points(curves) or len({r for one in curves for r, _ in one.measured}) < 2:
+        return None
+    caption = f"Time to {step}, over the ranks"
+    drawn = log_chart(curves, "time", seconds_text, caption)
+    names = ["configuration", "ranks", "median"]
+    rows = [[c.name, grouped(r), seconds(v)] for c in curves for r, v in c.measured]
+    data = table(names, rows, caption=caption)
+    return figure(f"opening-{step}", caption, drawn, legend=curve_legend(curves), table=data)
+
+
+def _times(runs: Sequence[Run], label: str, step: str) -> list[tuple[int, float]]:
+    return sorted(
+        (run.plan.ranks, one.times.median_seconds)
+        for run in runs
+        if run.label == label
+        for one in run.opening
+        if one.step == step
+    )
