@@ -428,7 +428,7 @@ class StepOperations(Record):
     calls: dict[str, int] = Field(description="of all ranks, by what was called")
     counts: list[CountedOperations] = Field(description="on 1, 2, 4 and so on to all ranks")
     fixed: float = Field(description="of the line: operations = fixed + per_rank * ranks")
-    per_rank: float
+    per_rank: float = Field(description="of the line, in operations")
     largest_deviation: NonNegative = Field(description="of a count from the line, in operations")
     nodes: NodeOperations | None = Field(
         description="of an interface that knows nodes; expected then goes by these, not by the line"
