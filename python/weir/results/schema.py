@@ -399,7 +399,7 @@ class ExpectedOperations(Record):
     """What a step comes to on more ranks than there were."""
 
     ranks: Count
-    operations: NonNegative
+    operations: NonNegative = Field(description="by the line or by nodes, so no whole number")
     seconds: NonNegative | None = Field(
         description="at the rate that the file system serves, where --operations-per-second gave it"
     )
