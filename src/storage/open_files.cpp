@@ -60,7 +60,7 @@ Status OpenFiles::close_oldest() {
   return close(oldest);
 }
 
-Status OpenFiles::sync(std::span<const std::string> paths) {
+Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& synced_here) {
   // As many at a time as may be open together: a file that was closed is opened again.
   std::vector<std::string> group;
   const auto sync_group = [&]() -> Status {
@@ -68,7 +68,9 @@ Status OpenFiles::sync(std::span<const std::string> paths) {
     for (const std::string& path : group) {
       auto file = get(path, {.write = true});
       if (!file) return file.error();
-      files.push_back(file.value());
+      const std::uint32_t description = file.value()->description();
+      const bool by_another = synced_here && description != 0 && !synced_here(description);
+      if (!by_another) files.push_back(file.value());
     }
     Status synced = engine_->sync(files);
     if (!synced.ok()) return synced;

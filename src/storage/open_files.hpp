@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <set>
@@ -17,6 +18,10 @@
 #include "storage/engines/engine.hpp"
 
 namespace weir::storage {
+
+// Whether this process, of those that have the open file File::description(), is to make durable
+// what they all wrote.
+using SyncedHere = std::function<bool(std::uint32_t)>;
 
 class OpenFiles {
  public:
@@ -37,8 +42,9 @@ class OpenFiles {
 
   // It was or will now be written to.
   void written(const std::string& path) { written_.insert(path); }
-  // Makes those of the files durable that were written, with their names.
-  Status sync(std::span<const std::string> paths);
+  // Makes those of the files durable that were written, with their names. `synced_here`: where all
+  // processes that share open files are known to have finished writing; else each does.
+  Status sync(std::span<const std::string> paths, const SyncedHere& synced_here = nullptr);
   // Succeeds when the file is not open.
   Status close(const std::string& path);
   [[nodiscard]] std::int64_t open_files() const { return static_cast<std::int64_t>(files_.size()); }

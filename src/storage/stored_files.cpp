@@ -130,14 +130,14 @@ bool StoredFiles::cold(std::int64_t file) const {
   return open != nullptr && open->cold();
 }
 
-Status StoredFiles::sync() {
+Status StoredFiles::sync(const SyncedHere& synced_here) {
   std::vector<std::string> paths;
   paths.reserve(used_.size() + written_.size());
   for (const std::int64_t number : used_) paths.push_back(files_.path(number));
   for (const std::int64_t number : written_) {
     if (!used_.contains(number)) paths.push_back(files_.path(number));
   }
-  Status synced = open_->sync(paths);
+  Status synced = open_->sync(paths, synced_here);
   if (synced.ok()) written_.clear();
   return synced;
 }

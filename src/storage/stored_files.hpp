@@ -26,6 +26,8 @@ class StoredFiles {
   [[nodiscard]] bool writable() const { return writable_; }
   [[nodiscard]] Engine& engine() const { return open_->engine(); }
 
+  // Where descriptors may come from: only of one file that is there when it is laid out.
+  void set_shared(const SharedOpening& shared) { shared_ = shared; }
   // Is told of every transfer; null: nobody is.
   void set_watch(TransferWatch* watch) { watch_ = watch; }
 
@@ -54,8 +56,8 @@ class StoredFiles {
            last_.file->gains_from_batches(writing);
   }
 
-  // Makes what this process wrote durable, and the names of files that it made.
-  Status sync();
+  // Makes what this process wrote durable, and the names of files that it made; see OpenFiles.
+  Status sync(const SyncedHere& synced_here = nullptr);
   // Closes the files, whichever array uses them too: these open them again. The first error.
   Status close();
 
@@ -66,7 +68,9 @@ class StoredFiles {
     std::uint64_t closings = 0;
   };
   [[nodiscard]] Opening opening() const {
-    return {writable_, writable_ ? files_.bytes_when_made() : 0};
+    Opening opening{writable_, writable_ ? files_.bytes_when_made() : 0};
+    if (files_.files() == 1 && files_.bytes_when_made() == 0) opening.shared = shared_;
+    return opening;
   }
   Result<EngineFile*> opened(std::int64_t number);
   Status write_unwatched(std::span<const StoredRange> ranges, FileTraffic& traffic);
@@ -80,6 +84,7 @@ class StoredFiles {
   DataFiles files_;
   bool writable_;
   std::shared_ptr<OpenFiles> open_;
+  SharedOpening shared_;
   Last last_;                       // most transfers are in the file of the one before
   std::set<std::int64_t> used_;     // since the last close
   std::set<std::int64_t> written_;  // since the last sync

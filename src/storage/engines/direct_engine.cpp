@@ -78,6 +78,7 @@ class DirectFile final : public EngineFile {
   [[nodiscard]] bool gains_from_batches(bool writing) const override {
     return buffered_->gains_from_batches(writing);
   }
+  [[nodiscard]] std::uint32_t description() const override { return buffered_->description(); }
   Status close() override {
     Status first = direct_ != nullptr ? direct_->close() : Status();
     Status second = buffered_->close();
@@ -233,7 +234,8 @@ class DirectEngine final : public Engine {
                                            const Opening& opening) override {
     auto buffered = base_->open(path, opening);
     if (!buffered) return buffered.error();
-    auto direct = base_->open(path, {.write = opening.write, .direct = true});
+    auto direct =
+        base_->open(path, {.write = opening.write, .direct = true, .shared = opening.shared});
     if (!direct && direct.error().code != ErrorCode::unsupported) return direct.error();
     return std::unique_ptr<EngineFile>(std::make_unique<DirectFile>(
         std::move(buffered).value(), direct ? std::move(direct).value() : nullptr));

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "storage/engines/descriptor_source.hpp"
 #include "storage/engines/slices.hpp"
 
 namespace weir::storage {
@@ -49,6 +50,8 @@ struct Opening {
   // Transfers go past the page cache (O_DIRECT): memory, offsets and lengths are aligned. Fails
   // with ErrorCode::unsupported where the file system or the engine cannot.
   bool direct = false;
+  // Of a file that is not made here. Engines that open files by descriptors ask there.
+  SharedOpening shared = {};  // NOLINT(readability-redundant-member-init): may be left out
 };
 
 // An open file of one engine, which it does not outlive. Its end closes it; close() tells of
@@ -70,6 +73,8 @@ class EngineFile {
     (void)writing;
     return false;
   }
+  // File::description().
+  [[nodiscard]] virtual std::uint32_t description() const { return 0; }
   virtual Status close() = 0;
   // Folders that got names when it was opened: a made file is found after a crash only when they
   // are durable too.

@@ -42,14 +42,23 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
   return File(descriptor, path);
 }
 
+File File::passed(int descriptor, std::string path, std::uint32_t description) {
+  File file(descriptor, std::move(path));
+  file.description_ = description;
+  return file;
+}
+
 File::File(File&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      description_(other.description_) {}
 
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = std::exchange(other.descriptor_, -1);
     path_ = std::move(other.path_);
+    description_ = other.description_;
   }
   return *this;
 }

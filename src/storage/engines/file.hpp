@@ -20,6 +20,8 @@ struct OpenOptions {
 class File {
  public:
   static Result<File> open(const std::string& path, const OpenOptions& options);
+  // Takes a descriptor over that another process opened and passed.
+  static File passed(int descriptor, std::string path, std::uint32_t description);
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -29,6 +31,10 @@ class File {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  // Which open file it is, where several processes of a node have the same one: a number of those
+  // that pass it. 0: it is this process's alone.
+  [[nodiscard]] std::uint32_t description() const { return description_; }
+  void set_description(std::uint32_t description) { description_ = description; }
   Status close();
 
  private:
@@ -36,6 +42,7 @@ class File {
 
   int descriptor_ = -1;
   std::string path_;
+  std::uint32_t description_ = 0;
 };
 
 }  // namespace weir::storage

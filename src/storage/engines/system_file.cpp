@@ -86,7 +86,10 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
   const bool may_make = opening.write && opening.bytes_when_made > 0;
   std::vector<std::string> changed;
   for (int attempt = 1;; ++attempt) {
-    auto file = File::open(path, {.read = true, .write = opening.write, .direct = opening.direct});
+    const OpenOptions options{.read = true, .write = opening.write, .direct = opening.direct};
+    DescriptorSource* const source = opening.shared.source;
+    auto file =
+        source != nullptr ? source->open(path, options, opening.shared) : File::open(path, options);
     if (!file) {
       if (!may_make || !is_missing(file.error()) || attempt == most_attempts) return file.error();
       if (Status made = make_file(path, changed); !made.ok()) return made.error();

@@ -37,6 +37,7 @@ class SystemFile : public EngineFile {
   [[nodiscard]] bool gains_from_batches(bool writing) const override {
     return writing ? edges_.wait_for_storage() : reading_.cold();
   }
+  [[nodiscard]] std::uint32_t description() const override { return file_.description(); }
   Status close() override { return file_.close(); }
 
  private:

@@ -1,0 +1,174 @@
+#include "storage/engines/descriptor_socket.hpp"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace weir::storage {
+namespace {
+
+// A message; the path follows.
+struct Head {
+  DescriptorSocket::Secret secret;
+  std::uint64_t file;
+  std::int32_t user;
+  std::uint32_t description;
+  std::uint8_t write;
+  std::uint8_t direct;
+};
+
+// In it are the credentials, which the kernel adds, and the descriptor. More than one descriptor is
+// nothing that send() sends; room for a few lets these be closed.
+constexpr std::size_t most_descriptors = 4;
+constexpr std::size_t control_bytes =
+    CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(most_descriptors * sizeof(int));
+
+struct Received {
+  std::array<int, most_descriptors> descriptors{};
+  std::size_t count = 0;
+  bool from_this_user = false;
+};
+
+Received control_of(msghdr& message) {
+  Received received;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET) continue;
+    if (part->cmsg_type == SCM_CREDENTIALS) {
+      ucred sender{};
+      std::memcpy(&sender, CMSG_DATA(part), sizeof sender);
+      received.from_this_user = sender.uid == ::getuid();
+    } else if (part->cmsg_type == SCM_RIGHTS) {
+      received.count =
+          std::min((part->cmsg_len - CMSG_LEN(0)) / sizeof(int), received.descriptors.size());
+      std::memcpy(received.descriptors.data(), CMSG_DATA(part), received.count * sizeof(int));
+    }
+  }
+  return received;
+}
+
+}  // namespace
+
+std::optional<DescriptorSocket::Secret> new_secret() {
+  DescriptorSocket::Secret secret{};
+  const ssize_t got = ::getrandom(secret.data(), secret.size(), GRND_NONBLOCK);
+  if (got != static_cast<ssize_t>(secret.size())) return std::nullopt;
+  return secret;
+}
+
+Result<DescriptorSocket> DescriptorSocket::create() {
+  const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return system_failure("socket", "", -1, errno);
+  DescriptorSocket made(descriptor, {});
+  const int yes = 1;
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  socklen_t bytes = sizeof name;
+  // An address of the family alone asks for an abstract name that is free.
+  if (::setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
+      ::bind(descriptor, reinterpret_cast<const sockaddr*>(&name), sizeof(sa_family_t)) != 0 ||
+      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) {
+    return system_failure("bind", "", -1, errno);
+  }
+  const std::size_t length = bytes - offsetof(sockaddr_un, sun_path);
+  if (length == 0 || length > made.address_.name.size()) {
+    return system_failure("getsockname", "", -1, ENAMETOOLONG);
+  }
+  std::copy_n(std::begin(name.sun_path), length, made.address_.name.begin());
+  made.address_.bytes = static_cast<std::uint8_t>(length);
+  return made;
+}
+
+DescriptorSocket::DescriptorSocket(DescriptorSocket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), address_(other.address_) {}
+
+DescriptorSocket& DescriptorSocket::operator=(DescriptorSocket&& other) noexcept {
+  if (this != &other) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = std::exchange(other.descriptor_, -1);
+    address_ = other.address_;
+  }
+  return *this;
+}
+
+DescriptorSocket::~DescriptorSocket() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+DescriptorSocket::Sent DescriptorSocket::send(const Address& to, const Secret& secret,
+                                              const PassedName& name, const File& file) const {
+  if (to.bytes == 0 || name.path.size() > longest_path) return Sent::nobody_there;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy_n(to.name.begin(), to.bytes, std::begin(address.sun_path));
+  Head head{};
+  head.secret = secret;
+  head.file = name.file;
+  head.user = name.user;
+  head.description = file.description();
+  head.write = name.write ? 1 : 0;
+  head.direct = name.direct ? 1 : 0;
+  std::string path = name.path;
+  std::array<iovec, 2> parts{{{&head, sizeof head}, {path.data(), path.size()}}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_name = &address;
+  message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + to.bytes);
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  const int passed = file.descriptor();
+  std::memcpy(CMSG_DATA(rights), &passed, sizeof passed);
+  ssize_t sent = 0;
+  do {
+    sent = ::sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return Sent::yes;
+  // ETOOMANYREFS: as many of this user's descriptors are on their way as he may have open.
+  const bool for_now =
+      errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
+  return for_now ? Sent::no_room : Sent::nobody_there;
+}
+
+std::optional<PassedFile> DescriptorSocket::receive(const Secret& secret) const {
+  for (;;) {
+    Head head{};
+    std::array<char, longest_path> path{};
+    std::array<iovec, 2> parts{{{&head, sizeof head}, {path.data(), path.size()}}};
+    alignas(cmsghdr) std::array<char, control_bytes> control{};
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t got = ::recvmsg(descriptor_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    const Received received = control_of(message);
+    const bool wanted = got >= static_cast<ssize_t>(sizeof head) && received.count == 1 &&
+                        received.from_this_user && (message.msg_flags & MSG_TRUNC) == 0 &&
+                        head.secret == secret;
+    if (!wanted) {  // or this process may have no more descriptors
+      for (std::size_t i = 0; i < received.count; ++i) ::close(received.descriptors.at(i));
+      continue;
+    }
+    PassedName name{head.file, head.user, head.write != 0, head.direct != 0,
+                    std::string(path.data(), static_cast<std::size_t>(got) - sizeof head)};
+    File file = File::passed(received.descriptors.front(), name.path, head.description);
+    return PassedFile{std::move(name), std::move(file)};
+  }
+}
+
+}  // namespace weir::storage
