@@ -31,6 +31,8 @@ struct ArrayOrigin {
   std::string path;                    // of the array or of the file that it is in
   std::string name = {};               // in the file; "" when the file is the array
   std::vector<std::byte> fill = {};    // one element; none: zeros
+  std::uint64_t file_number = 0;       // of the open file that it is in, or its own: no other's
+  storage::DescriptorSource* descriptors = nullptr;  // of the node; null: the system
 };
 // NOLINTEND(readability-redundant-member-init)
 
@@ -86,12 +88,13 @@ class OpenArray final : public ArrayFile {
     if (!files) {
       files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
       files->set_watch(&sums_);
+      files->set_shared({origin_.descriptors, origin_.file_number, static_cast<int>(engine_)});
     }
     return *files;
   }
   // What this rank wrote is durable, by whichever engine.
-  Status sync() {
-    return for_each_files([](storage::StoredFiles& files) { return files.sync(); });
+  Status sync(const storage::SyncedHere& synced_here = nullptr) {
+    return for_each_files([&](storage::StoredFiles& files) { return files.sync(synced_here); });
   }
   Status close_files() {
     return for_each_files([](storage::StoredFiles& files) { return files.close(); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "aggregation/request.hpp"
 #include "aggregation/step_file.hpp"
 #include "aggregation/waiting.hpp"
+#include "storage/file_targets.hpp"
 #include "storage/formats/raw_files.hpp"
 
 namespace weir::aggregation {
@@ -153,8 +155,10 @@ class Implementation final : public Collective {
     end_current(state_);
     return std::make_unique<CollectiveRequest>(state_, parts, direction);
   }
-  Result<std::unique_ptr<ArrayFile>> made(const storage::RawArray& array, const std::string& path,
-                                          bool writable);
+  static std::string targets_of(const storage::RawArray& array, const std::string& path);
+  // `told` begins with what targets_of() gave on rank 0.
+  std::unique_ptr<ArrayFile> made(const storage::RawArray& array, const std::string& path,
+                                  bool writable, const std::string& told);
 
   CollectiveState state_;
 };
@@ -179,10 +183,17 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   fingerprint.add(Argument::files, path);
   if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(settled));
   if (Status agreed = agree_on(state_, possible, fingerprint); !agreed.ok()) return agreed.error();
-  Status created;
-  if (state_.rank == 0) created = storage::create_raw_files(settled, path);
-  if (Status agreed = agree_on(state_, created, fingerprint); !agreed.ok()) return agreed.error();
-  return made(settled, path, true);
+  Result<std::string> created = std::string();
+  if (state_.rank == 0) {
+    if (Status made = storage::create_raw_files(settled, path); !made.ok()) {
+      created = made.error();
+    } else {
+      created = targets_of(settled, path);
+    }
+  }
+  const auto told = told_by_rank_0(state_, created, "the array's files");
+  if (!told) return told.error();
+  return made(settled, path, true, told.value());
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
@@ -192,35 +203,44 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
   if (Status agreed = agree_on(state_, {}, fingerprint); !agreed.ok()) return agreed.error();
-  Status opened;
-  std::string document;
+  Result<std::string> opened = std::string();
   if (state_.rank == 0) {
     const auto array = storage::open_raw_files(path);
     if (array) {
-      document = storage::raw_array_json(array.value());
+      opened = targets_of(array.value(), path) + storage::raw_array_json(array.value());
     } else {
       opened = array.error();
     }
   }
-  if (Status agreed = agree_on(state_, opened, fingerprint); !agreed.ok()) return agreed.error();
-  if (Status shared = share(state_, document, "the array's document"); !shared.ok())
-    return shared.error();
-  const auto array = storage::parse_raw_array(document, storage::sidecar_path(path));
+  const auto told = told_by_rank_0(state_, opened, "the array's document");
+  if (!told) return told.error();
+  const auto array = storage::parse_raw_array(told.value().substr(told.value().find('\n') + 1),
+                                              storage::sidecar_path(path));
   if (!array) return array.error();
-  return made(array.value(), path, writable);
+  return made(array.value(), path, writable, told.value());
 }
 
-Result<std::unique_ptr<ArrayFile>> Implementation::made(const storage::RawArray& array,
-                                                        const std::string& path, bool writable) {
-  const auto targets = share_targets(state_, storage::data_path(array, path, 0));
-  if (!targets) return targets.error();
-  std::unique_ptr<ArrayFile> file =
-      std::make_unique<OpenArray>(ArrayOrigin{.number = ++state_.arrays,
-                                              .writable = writable,
-                                              .targets = targets.value(),
-                                              .path = path},
-                                  storage::extent_map_of(array, path), state_.engines);
-  return file;
+// How the array's files lie on their storage, as the file system tells rank 0, so that all plan
+// alike; zeros where it tells nothing. A line.
+std::string Implementation::targets_of(const storage::RawArray& array, const std::string& path) {
+  const auto asked = storage::file_targets(storage::data_path(array, path, 0));
+  const topology::FileTargets targets = asked ? asked.value() : topology::FileTargets();
+  return fmt::format("{} {} {}\n", targets.count, targets.stripe_bytes, targets.lock_bytes);
+}
+
+std::unique_ptr<ArrayFile> Implementation::made(const storage::RawArray& array,
+                                                const std::string& path, bool writable,
+                                                const std::string& told) {
+  topology::FileTargets targets;
+  std::istringstream(told) >> targets.count >> targets.stripe_bytes >> targets.lock_bytes;
+  const std::uint64_t number = ++state_.arrays;
+  return std::make_unique<OpenArray>(ArrayOrigin{.number = number,
+                                                 .writable = writable,
+                                                 .targets = targets,
+                                                 .path = path,
+                                                 .file_number = number,
+                                                 .descriptors = state_.group->descriptors()},
+                                     storage::extent_map_of(array, path), state_.engines);
 }
 
 Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
@@ -243,7 +263,7 @@ Status Implementation::sync(ArrayFile& file) {
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "sync");
   fingerprint.add(Argument::files, open.number());
-  return agree_on(state_, open.sync(), fingerprint);
+  return agree_on(state_, open.sync(begin_sync(state_)), fingerprint);
 }
 
 Status Implementation::close(ArrayFile& file) {
@@ -253,7 +273,9 @@ Status Implementation::close(ArrayFile& file) {
   fingerprint.add(Argument::call, "close");
   fingerprint.add(Argument::files, open.number());
   open.set_closed();
-  return agree_on(state_, open.close_files(), fingerprint);
+  Status closed = open.close_files();
+  forget_descriptors(state_, open.number());
+  return agree_on(state_, closed, fingerprint);
 }
 
 }  // namespace

@@ -4,16 +4,40 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
+#include <string>
+#include <utility>
 
 #include "aggregation/agreement.hpp"
 #include "aggregation/waiting.hpp"
-#include "storage/file_targets.hpp"
 
 namespace weir::aggregation {
 namespace {
 
 // Of one message: its length is an int.
 constexpr std::size_t most_at_once = std::size_t{1} << 30U;
+// Of a text that goes in one message with its length.
+constexpr std::size_t first_bytes = 4088;
+
+// An error's numbers and texts, as one rank tells them to the others.
+std::string text_of(const Error& error) {
+  return fmt::format("{} {} {} {}{}{}{}{}", static_cast<int>(error.code), error.offset,
+                     error.system_error, error.operation, '\0', error.file, '\0', error.message);
+}
+
+Error error_of(const std::string& text) {
+  Error error;
+  int code = 0;
+  std::istringstream from(text);
+  from >> code >> error.offset >> error.system_error;
+  from.ignore();
+  std::getline(from, error.operation, '\0');
+  std::getline(from, error.file, '\0');
+  std::getline(from, error.message, '\0');
+  error.code = static_cast<ErrorCode>(code);
+  error.rank = 0;
+  return error;
+}
 
 }  // namespace
 
@@ -32,21 +56,53 @@ Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprin
 }
 
 Status share(CollectiveState& state, std::string& text, const char* what) {
-  auto bytes = static_cast<std::int64_t>(text.size());
-  const auto broadcast = [&](void* data, std::size_t count, MPI_Datatype type) {
+  // The length and the beginning, which is all of most texts, go together.
+  struct Beginning {
+    std::int64_t bytes = 0;
+    std::array<char, first_bytes> text{};
+  };
+  KeptUntilDone<Beginning> beginning;
+  KeptUntilDone<std::string> rest;
+  const auto broadcast = [&](void* data, std::size_t count) {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibcast(data, static_cast<int>(count), type, 0, state.communicator, &request);
+    MPI_Ibcast(data, static_cast<int>(count), MPI_CHAR, 0, state.communicator, &request);
     Status done = wait_for(request, state.settings.deadline_seconds, what);
-    if (!done.ok()) state.broken = true;
+    if (done.ok()) return done;
+    beginning.keep_for_good();
+    rest.keep_for_good();
+    state.broken = true;
     return done;
   };
-  if (Status done = broadcast(&bytes, 1, MPI_INT64_T); !done.ok()) return done;
-  text.resize(static_cast<std::size_t>(bytes));
-  for (std::size_t sent = 0; sent < text.size(); sent += most_at_once) {
-    const std::size_t part = std::min(most_at_once, text.size() - sent);
-    if (Status done = broadcast(text.data() + sent, part, MPI_CHAR); !done.ok()) return done;
+  beginning->bytes = static_cast<std::int64_t>(text.size());
+  std::copy_n(text.begin(), std::min(text.size(), first_bytes), beginning->text.begin());
+  if (Status done = broadcast(&*beginning, sizeof(Beginning)); !done.ok()) return done;
+  const auto bytes = static_cast<std::size_t>(beginning->bytes);
+  if (bytes <= first_bytes) {
+    text.assign(beginning->text.data(), bytes);
+    return {};
   }
+  *rest = std::move(text);
+  rest->resize(bytes);
+  std::copy_n(beginning->text.begin(), first_bytes, rest->begin());
+  for (std::size_t sent = first_bytes; sent < bytes; sent += most_at_once) {
+    const std::size_t part = std::min(most_at_once, bytes - sent);
+    if (Status done = broadcast(rest->data() + sent, part); !done.ok()) return done;
+  }
+  text = std::move(*rest);
   return {};
+}
+
+Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::string>& found,
+                                   const char* what) {
+  if (state.broken) return broken_collective();
+  std::string message;
+  if (state.rank == 0) {
+    message = found ? "found" + found.value() : "error" + text_of(found.error());
+  }
+  if (Status shared = share(state, message, what); !shared.ok()) return shared.error();
+  constexpr std::size_t mark = 5;  // of either word
+  if (message.starts_with("found")) return message.substr(mark);
+  return error_of(message.substr(mark));
 }
 
 Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
@@ -98,23 +154,14 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   return std::move(kept->all);
 }
 
-Result<topology::FileTargets> share_targets(CollectiveState& state, const std::string& path) {
-  KeptUntilDone<std::array<std::int64_t, 3>> told;
-  if (state.rank == 0) {
-    if (const auto asked = storage::file_targets(path)) {
-      *told = {asked.value().count, asked.value().stripe_bytes, asked.value().lock_bytes};
-    }
-  }
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(told->data(), 3, MPI_INT64_T, 0, state.communicator, &request);
-  Status done = wait_for(request, state.settings.deadline_seconds, "how the array's files lie");
-  if (!done.ok()) {
-    told.keep_for_good();
-    state.broken = true;
-    return done.error();
-  }
-  // 0 targets: nothing was told.
-  return topology::FileTargets{std::max<std::int64_t>(1, (*told)[0]), (*told)[1], (*told)[2]};
+storage::SyncedHere begin_sync(CollectiveState& state) {
+  NodeDescriptors* const descriptors = state.group->descriptors();
+  return descriptors != nullptr ? descriptors->begin_sync() : nullptr;
+}
+
+void forget_descriptors(CollectiveState& state, std::uint64_t file_number) {
+  NodeDescriptors* const descriptors = state.group->descriptors();
+  if (descriptors != nullptr) descriptors->forget(file_number);
 }
 
 void end_current(CollectiveState& state) {

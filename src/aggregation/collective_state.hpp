@@ -46,13 +46,19 @@ struct CollectiveState {
                               const CallFingerprint& fingerprint);
 // Rank 0's text to all. `what` is for the error of a missed deadline.
 [[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
+// What rank 0 alone found, a text or an error, as the answer of all ranks: by one message where it
+// is short. `what` as above.
+[[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
+                                                 const Result<std::string>& found,
+                                                 const char* what);
 // All ranks' numbers at rank 0, one after the other; nothing on the others.
 [[nodiscard]] Result<std::vector<std::int64_t>> gather_at_rank_0(
     CollectiveState& state, const std::vector<std::int64_t>& mine, const char* what);
-// How a file lies on its storage, as the file system tells rank 0, so that all plan alike; nothing
-// where it tells nothing. The path matters on rank 0.
-[[nodiscard]] Result<topology::FileTargets> share_targets(CollectiveState& state,
-                                                          const std::string& path);
+// Which of the ranks that share an open file makes it durable: for those that call this together,
+// in one order, when all that was to be written is.
+[[nodiscard]] storage::SyncedHere begin_sync(CollectiveState& state);
+// Closes what this rank was passed of a file and did not need, when the file is closed.
+void forget_descriptors(CollectiveState& state, std::uint64_t file_number);
 
 // Waits for the request under way, if there is one; its outcome stays with it.
 void end_current(CollectiveState& state);

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "plan/rank_pieces.hpp"
+
 namespace weir::aggregation {
 namespace {
 
@@ -22,6 +24,16 @@ std::int64_t MoveContext::turn_of(const plan::PieceId& id) const {
 
 std::int64_t MoveContext::ticket_of(const plan::PieceId& id) const {
   return ((request & request_mask) << turn_bits) | turn_of(id);
+}
+
+bool moves_bytes(const std::shared_ptr<const plan::Plan>& plan, std::int64_t rank) {
+  if (plan->parameters().strategy == plan::Strategy::direct) {
+    plan::PieceId id;
+    return plan::RankPieces(plan, rank).next(id);
+  }
+  const auto aggregator = plan->aggregator_at(rank);
+  plan::Piece piece;
+  return aggregator && plan::AggregatorPieces(plan, *aggregator).next(piece);
 }
 
 std::int64_t turns_for(std::int64_t parts, std::int64_t buffers) {

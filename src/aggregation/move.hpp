@@ -52,6 +52,9 @@ struct MoveContext {
   [[nodiscard]] std::int64_t ticket_of(const plan::PieceId& id) const;
 };
 
+// Whether the rank moves bytes between memory and files in the plan.
+[[nodiscard]] bool moves_bytes(const std::shared_ptr<const plan::Plan>& plan, std::int64_t rank);
+
 // The least number that is at least `parts` and has nothing in common with `buffers`.
 [[nodiscard]] std::int64_t turns_for(std::int64_t parts, std::int64_t buffers);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <span>
 
 #include "aggregation/waiting.hpp"
 
@@ -73,6 +74,7 @@ Result<topology::Topology> topology_of(const std::vector<int>& counts,
 }  // namespace
 
 NodeGroup::~NodeGroup() {
+  descriptors_.reset();
   if (window_ != MPI_WIN_NULL) {
     MPI_Win_unlock_all(window_);
     // Freeing waits for all ranks of the node.
@@ -215,7 +217,9 @@ Status NodeGroup::find_holders(int rank) {
 std::int64_t NodeGroup::header_bytes() const {
   return round_to_pages(static_cast<std::int64_t>(sizeof(Header)) +
                         buffers_ * static_cast<std::int64_t>(sizeof(BufferControl)) +
-                        places() * static_cast<std::int64_t>(sizeof(PaddedBell)));
+                        places() * static_cast<std::int64_t>(sizeof(PaddedBell)) +
+                        static_cast<std::int64_t>(sizeof(DescriptorBoard)) +
+                        places() * static_cast<std::int64_t>(sizeof(NodeDescriptors::Address)));
 }
 
 Status NodeGroup::make_window() {
@@ -257,7 +261,24 @@ Status NodeGroup::make_window() {
   if (own_holder_ == 0) {  // in whose part they are
     for (std::int64_t place = 0; place < places(); ++place) new (&bell(place)) PaddedBell{};
   }
+  if (places() > 1) make_descriptors();
   return meet(node_, deadline_seconds_, waited_for);
+}
+
+// Behind the bells; each rank writes the address of its own socket.
+void NodeGroup::make_descriptors() {
+  std::byte* const after_bells = reinterpret_cast<std::byte*>(&bell(0)) +
+                                 static_cast<std::size_t>(places()) * sizeof(PaddedBell);
+  auto* const board = reinterpret_cast<DescriptorBoard*>(after_bells);
+  auto* const addresses =
+      reinterpret_cast<NodeDescriptors::Address*>(after_bells + sizeof(DescriptorBoard));
+  if (own_holder_ == 0) {
+    new (board) DescriptorBoard{};
+    if (const auto secret = storage::new_secret()) board->secret = *secret;
+  }
+  descriptors_ = std::make_unique<NodeDescriptors>(
+      *board, std::span(addresses, static_cast<std::size_t>(places())), own_place_,
+      deadline_seconds_);
 }
 
 void NodeGroup::query_segments() {

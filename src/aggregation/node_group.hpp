@@ -24,10 +24,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "aggregation/bell.hpp"
+#include "aggregation/node_descriptors.hpp"
 #include "common/status.hpp"
 #include "topology/aggregator_placement.hpp"
 
@@ -81,6 +83,12 @@ class NodeGroup {
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
   [[nodiscard]] Bell& own_bell() const { return bell(own_place_); }
 
+  // Passes open files between the ranks of the node; null: this rank is alone there.
+  [[nodiscard]] NodeDescriptors* descriptors() const { return descriptors_.get(); }
+  [[nodiscard]] int rank_at(std::int64_t place) const {
+    return ranks_on_node_[static_cast<std::size_t>(place)];
+  }
+
   // The last request in which an aggregator of the node failed: copying for it is in vain.
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
@@ -101,6 +109,7 @@ class NodeGroup {
   }
   [[nodiscard]] std::int64_t place_of(int rank) const;
   [[nodiscard]] Bell& bell(std::int64_t place) const;
+  void make_descriptors();
 
   MPI_Comm node_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
@@ -114,6 +123,7 @@ class NodeGroup {
   std::int64_t own_holder_ = -1;
   std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
+  std::unique_ptr<NodeDescriptors> descriptors_;
 };
 
 }  // namespace weir::aggregation

@@ -244,6 +244,12 @@ void CollectiveRequest::start_moving() {
                       .rates = state_.settings.rates,
                       .stores = state_.stores,
                       .figures = figures_};
+  if (NodeDescriptors* const descriptors = state_.group->descriptors()) {
+    descriptors->begin_request(
+        [schedule = plan.value()->plan, group = state_.group.get()](std::int64_t place) {
+          return moves_bytes(schedule, group->rank_at(place));
+        });
+  }
   if (figures_.strategy == plan::Strategy::direct) {
     move_ = std::make_unique<DirectMove>(std::move(context));
   } else {
@@ -321,6 +327,7 @@ void CollectiveRequest::end(const Status& outcome) {
   step_ = Step::ended;
   if (state_.current == this) state_.current = nullptr;
   state_.figures = figures_;
+  if (state_.group->descriptors() != nullptr) state_.group->descriptors()->end_request();
   move_.reset();
 }
 

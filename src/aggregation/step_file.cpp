@@ -6,8 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "storage/formats/file_map_message.hpp"
+#include "aggregation/told_layout.hpp"
 #include "storage/serial/open_any.hpp"
+#include "storage/sums/sums_file.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -30,26 +31,6 @@ void add_settings(CallFingerprint& call, const FileSettings& settings) {
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.rewrite ? 1 : 0));
 }
 
-// What rank 0 found, told to all; every rank returns rank 0's error.
-Result<storage::FileMap> told_by_rank_0(CollectiveState& state, const CallFingerprint& call,
-                                        const Result<storage::FileMap>& found,
-                                        const std::string& path) {
-  Status mine;
-  std::string message;
-  if (state.rank == 0) {
-    if (found) {
-      message = storage::message_of(found.value());
-    } else {
-      mine = named(found.error(), path);
-    }
-  }
-  if (Status agreed = agree_on(state, mine, call); !agreed.ok()) return agreed.error();
-  if (Status shared = share(state, message, "the file's layout"); !shared.ok()) {
-    return shared.error();
-  }
-  return storage::parse_file_map(message);
-}
-
 // Whether a step more changes nothing but how long arrays are, as in NetCDF files: then thousands
 // of maps need not be told anew.
 bool is_only_longer(const storage::FileMap& before, const storage::FileMap& after) {
@@ -66,7 +47,7 @@ bool is_only_longer(const storage::FileMap& before, const storage::FileMap& afte
   return true;
 }
 
-Result<storage::FileMap> nothing_yet() { return storage::FileMap(); }
+Result<ToldLayout> nothing_yet() { return ToldLayout(); }
 
 }  // namespace
 
@@ -98,18 +79,16 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
     auto room = format.value()->lay_out(description, path);
     if (room) {
       file->room_ = std::move(room).value();
-      laid_out = file->room_.map;
+      laid_out = ToldLayout{.map = file->room_.map, .targets = targets_of(file->room_.map, path)};
     } else {
       laid_out = room.error();
     }
   }
-  auto map = told_by_rank_0(state, call, laid_out, path);
-  if (!map) return map.error();
-  file->map_ = std::move(map).value();
+  auto told = told_by_rank_0(state, laid_out, path);
+  if (!told) return told.error();
+  file->map_ = std::move(told.value().map);
   file->published_ = false;
-  std::string sample = path;
-  if (!file->map_.arrays.empty()) sample = file->map_.arrays.front().map.files.path(0);
-  if (Status opened = file->open_arrays(state, sample); !opened.ok()) return opened.error();
+  file->open_arrays(state, told.value().targets);
   if (Status given = file->give_places(state); !given.ok()) return given.error();
   file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
 
@@ -126,36 +105,33 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   add_settings(call, settings);
   if (Status agreed = agree_on(state, {}, call); !agreed.ok()) return agreed.error();
   auto found = nothing_yet();
-  std::string named;  // the format, and the file's own path
   if (state.rank == 0) {
-    auto opened = storage::open_any(path);
-    if (opened) {
-      named = fmt::format("{} {}", opened.value().format, opened.value().path);
-      found = std::move(opened.value().map);
+    if (auto opened = storage::open_any(path)) {
+      storage::OpenedFile& one = opened.value();
+      const topology::FileTargets targets = targets_of(one.map, one.path);
+      // What cannot be read is not known: the file itself may be all right. weir check names it.
+      auto sums = storage::read_sums(storage::sums_path(one.path));
+      found = ToldLayout{std::move(one.map), std::string(one.format), std::move(one.path), targets,
+                         sums ? std::move(sums).value() : std::string()};
     } else {
       found = opened.error();
     }
   }
-  auto map = told_by_rank_0(state, call, found, path);
-  if (!map) return map.error();
-  if (Status shared = share(state, named, "the file's format"); !shared.ok()) {
-    return shared.error();
-  }
-  const auto space = named.find(' ');
-  std::unique_ptr<StepFile> file(
-      new StepFile(named.substr(space + 1), named.substr(0, space), settings, writable));
-  file->map_ = std::move(map).value();
-  if (Status opened = file->open_arrays(state, file->path_); !opened.ok()) return opened.error();
+  auto told = told_by_rank_0(state, found, path);
+  if (!told) return told.error();
+  std::unique_ptr<StepFile> file(new StepFile(std::move(told.value().path),
+                                              std::move(told.value().format), settings, writable));
+  file->map_ = std::move(told.value().map);
+  file->open_arrays(state, told.value().targets);
   const auto steps = file->map_.steps();
   file->steps_ = steps.value_or(1);
-  if (Status loaded = file->load_sums(state); !loaded.ok()) return loaded.error();
+  Status loaded = file->load_sums(state, std::move(told.value().sums));
+  if (!loaded.ok()) return loaded.error();
   file->leave_step();
   return std::unique_ptr<File>(std::move(file));
 }
 
-Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) {
-  const auto targets = share_targets(state, sample);
-  if (!targets) return targets.error();
+void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& targets) {
   number_ = ++state.arrays;
   most_loose_ = loose_parts_of_each(state.ranks);
   for (storage::StoredArray& one : map_.arrays) {
@@ -166,13 +142,14 @@ Status StepFile::open_arrays(CollectiveState& state, const std::string& sample) 
                     .grows = one.description.grows,
                     .writable = writable_,
                     .sync_each = settings_.durability == storage::StepDurability::operation,
-                    .targets = targets.value(),
+                    .targets = targets,
                     .path = path_,
                     .name = one.description.name,
-                    .fill = one.description.fill},
+                    .fill = one.description.fill,
+                    .file_number = number_,
+                    .descriptors = state.group->descriptors()},
         one.map, state.engines));
   }
-  return {};
 }
 
 // Requests need not compare neighbours then.
@@ -296,16 +273,16 @@ Status StepFile::begin_step(CollectiveState& state) {
     } else if (room) {
       room_ = std::move(room).value();
       // No array: they are only longer.
-      if (!is_only_longer(map_, room_.map)) laid_out = room_.map;
+      if (!is_only_longer(map_, room_.map)) laid_out = ToldLayout{.map = room_.map};
     } else {
       laid_out = room.error();
     }
   }
-  const auto map = told_by_rank_0(state, call, laid_out, path_);
-  if (!map) return map.error();
-  if (map.value().arrays.empty()) {
+  const auto told = told_by_rank_0(state, laid_out, path_);
+  if (!told) return told.error();
+  if (told.value().map.arrays.empty()) {
     lengthen_arrays(steps_ + 1);
-  } else if (Status taken = take_map(map.value()); !taken.ok()) {
+  } else if (Status taken = take_map(told.value().map); !taken.ok()) {
     return taken;
   }
   if (Status given = give_places(state); !given.ok()) return given;
@@ -315,16 +292,17 @@ Status StepFile::begin_step(CollectiveState& state) {
 }
 
 // What this rank wrote.
-Status StepFile::written_durably() {
+Status StepFile::written_durably(const storage::SyncedHere& synced_here) {
   if (settings_.durability == storage::StepDurability::none) return {};
   for (const auto& one : arrays_) {
-    if (Status synced = one->sync(); !synced.ok()) return synced;
+    if (Status synced = one->sync(synced_here); !synced.ok()) return synced;
   }
   return {};
 }
 
 Status StepFile::end_step(CollectiveState& state) {
   end_current(state);
+  const storage::SyncedHere synced_here = begin_sync(state);
   Status possible;
   if (!in_step_) possible = refusal(path_, "no step has begun");
   const auto failed = std::find_if(arrays_.begin(), arrays_.end(),
@@ -335,7 +313,7 @@ Status StepFile::end_step(CollectiveState& state) {
                                           "begin it again",
                                           steps_, (*failed)->name()));
   }
-  if (possible.ok()) possible = written_durably();
+  if (possible.ok()) possible = written_durably(synced_here);
   // They will be asked for by their new names. Before the commit, so that all ranks return the
   // error of one that cannot close them.
   if (possible.ok() && !published_) possible = close_files();
@@ -346,9 +324,13 @@ Status StepFile::end_step(CollectiveState& state) {
   if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
   if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);
   if (agreed.ok()) {
-    Status committed;
-    if (state.rank == 0) committed = named(commit_with_sums(chunks, sums), path_);
-    agreed = agree_on(state, committed, call);
+    Result<std::string> committed = std::string();
+    if (state.rank == 0) {
+      Status done = named(commit_with_sums(chunks, sums), path_);
+      if (!done.ok()) committed = done.error();
+    }
+    const auto told = told_by_rank_0(state, committed, "the commit");
+    if (!told) agreed = told.error();
   }
   if (!agreed.ok()) {
     if (in_step_) leave_step();
@@ -378,6 +360,7 @@ Status StepFile::close(CollectiveState& state) {
   for (const auto& one : arrays_) one->set_closed();
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
+  forget_descriptors(state, number_);
   return agree_on(state, first, fingerprint("close a file"));
 }
 

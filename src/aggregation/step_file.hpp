@@ -70,7 +70,7 @@ class StepFile final : public File {
         writable_(writable) {}
 
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
-  Status open_arrays(CollectiveState& state, const std::string& sample);
+  void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
   Status take_map(const storage::FileMap& map);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: changing them later would change steps that
@@ -79,7 +79,7 @@ class StepFile final : public File {
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
   void leave_step();
-  [[nodiscard]] Status written_durably();
+  [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
   // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.
   using WrittenChunks = std::vector<std::int64_t>;
@@ -89,7 +89,8 @@ class StepFile final : public File {
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
   // Of checksums (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
-  Status load_sums(CollectiveState& state);
+  // `text`: of the file of checksums, as rank 0 read it.
+  Status load_sums(CollectiveState& state, std::string text);
   [[nodiscard]] bool may_be_rewritten(const OpenArray& array) const;
   [[nodiscard]] Status forget_rewritten(storage::SumBook book) const;
   void collect_sums(bool in_step);

@@ -61,27 +61,22 @@ std::int64_t loose_parts_of_each(int ranks) {
   return std::max(least_loose_parts, most_loose_parts / ranks);
 }
 
-Status StepFile::load_sums(CollectiveState& state) {
-  std::string text;
-  Status forgotten;
-  if (state.rank == 0) {
-    // What cannot be read is not known: the file itself may be all right. weir check names it.
-    if (auto read = storage::read_sums(storage::sums_path(path_))) {
-      text = std::move(read).value();
-      auto parsed = storage::parse_sums(text, steps_);
-      text.resize(static_cast<std::size_t>(parsed.counted_bytes));
-      if (settings_.rewrite && !text.empty()) {
-        forgotten = forget_rewritten(std::move(parsed.book));
-        auto rest = storage::read_sums(storage::sums_path(path_));
-        text = rest ? std::move(rest).value() : "";
+Status StepFile::load_sums(CollectiveState& state, std::string text) {
+  auto parsed = storage::parse_sums(text, steps_);
+  text.resize(static_cast<std::size_t>(parsed.counted_bytes));
+  if (settings_.rewrite && !text.empty()) {
+    Result<std::string> rest = std::string();
+    if (state.rank == 0) {
+      if (Status forgotten = forget_rewritten(std::move(parsed.book)); !forgotten.ok()) {
+        rest = forgotten.error();
+      } else if (auto read = storage::read_sums(storage::sums_path(path_))) {
+        rest = std::move(read).value();
       }
     }
+    auto told = told_by_rank_0(state, rest, "the checksums that are left");
+    if (!told) return told.error();
+    text = std::move(told).value();
   }
-  if (settings_.rewrite) {
-    Status agreed = agree_on(state, forgotten, fingerprint("forget checksums"));
-    if (!agreed.ok()) return agreed;
-  }
-  if (Status shared = share(state, text, "the file's checksums"); !shared.ok()) return shared;
   const bool has_some = !text.empty();
   const auto book =
       std::make_shared<const storage::SumBook>(storage::parse_sums(text, steps_).book);

@@ -139,9 +139,12 @@ TEST_P(Faults, WhatCannotBeMadeDurableIsToldToAll) {
   auto array = session_.create<double>(path("weir-array"), shape_);
   ASSERT_EQ(write(array, 1), 0) << weir_last_error();
   {
-    const Fault fault("rank=1,call=fdatasync,nth=1,error=EIO");
+    // On whichever rank makes it durable for those that share the open file.
+    const Fault fault("call=fdatasync,nth=1,error=EIO");
     EXPECT_EQ(weir_array_sync(array.get()), WEIR_E_IO);
-    EXPECT_NE(std::string(weir_last_error()).find("rank 1: "), std::string::npos);
+    const std::string text = weir_last_error();
+    EXPECT_NE(text.find("rank "), std::string::npos) << text;
+    EXPECT_NE(text.find("fdatasync failed"), std::string::npos) << text;
   }
   EXPECT_EQ(weir_array_sync(array.get()), 0) << weir_last_error();
 }

@@ -1,0 +1,115 @@
+#include "aggregation/node_descriptors.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "aggregation/waiting.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+// That came and were not asked for: they hold descriptors of this process.
+constexpr std::size_t most_unasked = 64;
+constexpr std::size_t most_remembered = 4096;
+
+class Turn {
+ public:
+  explicit Turn(std::atomic<std::int32_t>& opener) : opener_(opener) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { opener_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<std::int32_t>& opener_;
+};
+
+}  // namespace
+
+NodeDescriptors::NodeDescriptors(DescriptorBoard& board, std::span<Address> addresses,
+                                 std::int64_t own_place, double deadline_seconds)
+    : board_(board),
+      shared_addresses_(addresses),
+      own_place_(own_place),
+      deadline_seconds_(deadline_seconds) {
+  if (auto made = storage::DescriptorSocket::create()) socket_ = std::move(made).value();
+  Address& own = shared_addresses_[static_cast<std::size_t>(own_place)];
+  own = socket_ ? socket_->address() : Address{};
+}
+
+Result<storage::File> NodeDescriptors::open(const std::string& path,
+                                            const storage::OpenOptions& options,
+                                            const storage::SharedOpening& shared) {
+  const Name name{shared.file, shared.user, options.write, options.direct, path};
+  // Again: it was closed meanwhile, as there were too many, and others may still have it.
+  const bool first = opened_.size() < most_remembered && opened_.insert(name).second;
+  if (!needing_ || !socket_ || !first || path.size() > storage::DescriptorSocket::longest_path) {
+    return storage::File::open(path, options);
+  }
+  Patience patience(deadline_seconds_);
+  for (std::int32_t nobody = 0; !board_.opener.compare_exchange_strong(
+           nobody, static_cast<std::int32_t>(own_place_) + 1, std::memory_order_acquire);
+       nobody = 0) {
+    if (auto come = take(name)) return std::move(*come);
+    // Then whoever opens has a file system that hangs, or has ended: no reason not to try.
+    if (!patience.look_again()) return storage::File::open(path, options);
+  }
+  const Turn turn(board_.opener);
+  if (auto come = take(name)) return std::move(*come);
+  auto file = storage::File::open(path, options);
+  if (file) pass(name, file.value());
+  return file;
+}
+
+std::optional<storage::File> NodeDescriptors::take(const Name& name) {
+  collect();
+  const auto found =
+      std::find_if(come_.begin(), come_.end(), [&](const auto& one) { return one.name == name; });
+  if (found == come_.end()) return std::nullopt;
+  storage::File file = std::move(found->file);
+  come_.erase(found);
+  return file;
+}
+
+void NodeDescriptors::collect() {
+  while (auto one = socket_->receive(board_.secret)) {
+    if (come_.size() >= most_unasked) come_.erase(come_.begin());
+    come_.push_back(std::move(*one));
+  }
+}
+
+void NodeDescriptors::pass(const Name& name, storage::File& file) {
+  using Sent = storage::DescriptorSocket::Sent;
+  if (addresses_.empty()) addresses_.assign(shared_addresses_.begin(), shared_addresses_.end());
+  for (std::size_t place = 0; place < addresses_.size(); ++place) {
+    if (static_cast<std::int64_t>(place) == own_place_ || addresses_[place].bytes == 0 ||
+        !needing_(static_cast<std::int64_t>(place))) {
+      continue;
+    }
+    while (file.description() == 0) {
+      file.set_description(board_.descriptions.fetch_add(1, std::memory_order_relaxed) + 1);
+    }
+    const Sent sent = socket_->send(addresses_[place], board_.secret, name, file);
+    if (sent == Sent::nobody_there) addresses_[place].bytes = 0;
+  }
+}
+
+storage::SyncedHere NodeDescriptors::begin_sync() {
+  ++syncings_;
+  return [this](std::uint32_t description) { return sync_is_mine(description); };
+}
+
+// Two open files that have one place here may both be made durable twice, but none is left out.
+bool NodeDescriptors::sync_is_mine(std::uint32_t description) const {
+  std::atomic<std::uint64_t>& place = board_.synced.at(description % board_.synced.size());
+  const std::uint64_t mine = (std::uint64_t{syncings_} << 32U) | description;
+  return place.exchange(mine, std::memory_order_acq_rel) != mine;
+}
+
+void NodeDescriptors::forget(std::uint64_t file) {
+  if (!socket_) return;
+  collect();
+  std::erase_if(come_, [&](const auto& one) { return one.name.file == file; });
+  std::erase_if(opened_, [&](const Name& one) { return one.file == file; });
+}
+
+}  // namespace weir::aggregation

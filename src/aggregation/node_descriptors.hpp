@@ -1,0 +1,90 @@
+// One open() per node: the ranks of a node pass each other the files that they open.
+//
+// Who needs a file first in a request opens it and sends the descriptor to those of the node that
+// move bytes in that request too; they find it in their socket when they come to need it:
+//
+//   whoever needs a file   in the socket? ─► takes it
+//                          else waits until nobody of the node opens one (or it has come), looks
+//                          once more, opens, sends, lets the next one
+//
+// Nobody waits for a rank that is not opening a file at that moment, and no error comes from
+// passing: a rank that cannot be reached, or has no room, opens the file by itself. So does one
+// that opens a file again, one alone on its node, and all outside of requests.
+//
+// The memory that the node shares holds who is opening, the sockets' addresses, and which open file
+// somebody is making durable for all.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/engines/descriptor_socket.hpp"
+#include "storage/engines/descriptor_source.hpp"
+#include "storage/open_files.hpp"
+
+namespace weir::aggregation {
+
+// In shared memory. Made by one rank before the others look.
+struct DescriptorBoard {
+  alignas(64) std::atomic<std::int32_t> opener;  // a rank's place on the node, plus 1; 0: nobody
+  std::atomic<std::uint32_t> descriptions;       // numbers given so far
+  storage::DescriptorSocket::Secret secret;
+  // By description: the syncing in which a rank took it on itself, and the description.
+  alignas(64) std::array<std::atomic<std::uint64_t>, 64> synced;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+class NodeDescriptors final : public storage::DescriptorSource {
+ public:
+  using Address = storage::DescriptorSocket::Address;
+  // Of ranks' places on the node.
+  using Needing = std::function<bool(std::int64_t place)>;
+
+  // `addresses`: of all ranks of the node, in shared memory; this writes its own. All of them have
+  // to be made before one is used.
+  NodeDescriptors(DescriptorBoard& board, std::span<Address> addresses, std::int64_t own_place,
+                  double deadline_seconds);
+
+  // Until end_request() files are opened for all that `needing` names; it names the same on all.
+  void begin_request(Needing needing) { needing_ = std::move(needing); }
+  void end_request() { needing_ = nullptr; }
+
+  Result<storage::File> open(const std::string& path, const storage::OpenOptions& options,
+                             const storage::SharedOpening& shared) override;
+
+  // Called by all ranks of the node, in one order, where none of them has a request under way: one
+  // of those that share an open file makes it durable.
+  [[nodiscard]] storage::SyncedHere begin_sync();
+
+  // No rank will open this file again: what has come of it unasked is closed.
+  void forget(std::uint64_t file);
+
+ private:
+  using Name = storage::PassedName;
+  // Of the file if it has come.
+  std::optional<storage::File> take(const Name& name);
+  void collect();
+  void pass(const Name& name, storage::File& file);
+  [[nodiscard]] bool sync_is_mine(std::uint32_t description) const;
+
+  DescriptorBoard& board_;
+  std::span<Address> shared_addresses_;
+  std::int64_t own_place_;
+  double deadline_seconds_;
+  std::optional<storage::DescriptorSocket> socket_;  // nothing: the system has none left
+  std::vector<Address> addresses_;                   // without those that cannot be reached
+  Needing needing_;
+  std::vector<storage::PassedFile> come_;  // not asked for yet
+  std::set<Name> opened_;                  // once already
+  std::uint32_t syncings_ = 0;
+};
+
+}  // namespace weir::aggregation
