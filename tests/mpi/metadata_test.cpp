@@ -10,7 +10,6 @@
 #include <mpi.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/clock.hpp"
 #include "faulty_calls.h"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
@@ -479,21 +477,31 @@ void test_unwritable(Test& test) {
   test.clear();
 }
 
-// One rank works on for longer than the others wait for a sign of it; a failure is told all the
-// same.
+// One rank works on while the other waits: each of its signs is a round, in which patience begins
+// anew; the barrier is passed after its last, and a failure is told all the same.
 void test_unequal_work(Test& test) {
-  using std::chrono::milliseconds;
-  constexpr Patience patience{.sign_after_ns = 20'000'000, .give_up_after_ns = 400'000'000};
+  constexpr std::int64_t signs = 20;
+  constexpr Patience patience{
+      .sign_after_ns = 0, .give_up_after_ns = static_cast<std::int64_t>(deadline_seconds * 1e9)};
   const Job& job = test.job();
+  const std::string finished = test.root() + "/finished";
   PatientBarrier barrier(job.world, patience);
-  const std::int64_t end = monotonic_ns() + 2 * patience.give_up_after_ns;
-  while (job.rank == 0 && monotonic_ns() < end) {
-    std::this_thread::sleep_for(milliseconds(1));
-    barrier.still_working();
+  if (job.rank == 0) {
+    while (barrier.rounds() < signs) {
+      barrier.still_working();
+      std::this_thread::yield();
+    }
+    std::ofstream(finished) << "x";
   }
   const auto met = barrier.wait(job.rank == 0 ? 0 : none_failed);
+  test.expect(fs::exists(finished), "the barrier is passed while a rank works");
   test.expect(met.ok() && met.value().failed_rank == 0,
               "a barrier after unequal work: " + (met ? "" : met.error().text()));
+  std::int64_t most = barrier.rounds();
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, job.world);
+  test.expect(barrier.rounds() == most && most > signs,
+              fmt::format("{} rounds of at most {}", barrier.rounds(), most));
+  test.clear();
 }
 
 // Returns how much was wrong on all ranks.

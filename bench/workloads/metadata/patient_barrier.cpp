@@ -14,6 +14,7 @@ void PatientBarrier::start_round(Part part, int failed_rank) {
   told_ = {failed_rank, static_cast<int>(part)};
   MPI_Iallreduce(told_.data(), found_.data(), static_cast<int>(told_.size()), MPI_INT, MPI_MIN,
                  communicator_, &round_);
+  ++rounds_;
   last_round_ns_ = monotonic_ns();
 }
 

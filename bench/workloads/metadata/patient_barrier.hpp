@@ -39,6 +39,8 @@ class PatientBarrier {
   void still_working();
   // Collective; as agree() of job.hpp.
   Result<Agreement> wait(int failed_rank);
+  // How many this rank has started so far; the same on all ranks once a barrier is passed.
+  [[nodiscard]] std::int64_t rounds() const { return rounds_; }
 
  private:
   enum class Part { working, finished };
@@ -51,6 +53,7 @@ class PatientBarrier {
   // By MPI_MIN: the lowest failed rank, and the least advanced part.
   std::array<int, 2> told_{};
   std::array<int, 2> found_{};
+  std::int64_t rounds_ = 0;
   std::int64_t last_round_ns_ = 0;  // 0: none since the last barrier and nobody asked
 };
 
