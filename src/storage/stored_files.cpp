@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "storage/watched_parts.hpp"
-
 namespace weir::storage {
 
 StoredFiles::StoredFiles(DataFiles files, bool writable, std::shared_ptr<OpenFiles> open)
@@ -43,23 +41,9 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
     error.file = files_.path(ranges.front().file);
     return error;
   }
-  const bool watched = watch_ != nullptr && watch_->is_watching();
-  if (watched && is_better_in_parts(ranges, true)) {
-    WatchedParts parts(ranges.front());
-    Status status;
-    for (StoredRange part; status.ok() && parts.next(part);) {
-      watch_->writes(part);
-      status = write_unwatched({&part, 1}, traffic);
-    }
-    return status;
+  if (watch_ != nullptr) {
+    for (const StoredRange& range : ranges) watch_->writes(range);
   }
-  for (const StoredRange& range : ranges) {
-    if (watched) watch_->writes(range);
-  }
-  return write_unwatched(ranges, traffic);
-}
-
-Status StoredFiles::write_unwatched(std::span<const StoredRange> ranges, FileTraffic& traffic) {
   return move(ranges, [&](std::span<const FileRange> open) {
     for (const StoredRange& range : ranges) {
       // Before they are written: a write that fails may have written something.
@@ -76,33 +60,14 @@ Status StoredFiles::write(std::int64_t file, std::span<const Slice> slices, std:
 }
 
 Status StoredFiles::read(std::span<const StoredRange> ranges, FileTraffic& traffic) {
-  const bool watched = watch_ != nullptr && watch_->is_watching();
-  if (watched && is_better_in_parts(ranges, false)) {
-    WatchedParts parts(ranges.front());
-    Status status;
-    for (StoredRange part; status.ok() && parts.next(part);) {
-      status = read_unwatched({&part, 1}, traffic);
-      if (status.ok()) status = watch_->has_read(part);
-    }
-    return status;
-  }
-  Status status = read_unwatched(ranges, traffic);
+  Status status = move(
+      ranges, [&](std::span<const FileRange> open) { return open_->engine().read(open, traffic); });
+  if (watch_ == nullptr) return status;
   for (const StoredRange& range : ranges) {
-    if (!status.ok() || !watched) break;
+    if (!status.ok()) break;
     status = watch_->has_read(range);
   }
   return status;
-}
-
-Status StoredFiles::read_unwatched(std::span<const StoredRange> ranges, FileTraffic& traffic) {
-  return move(ranges,
-              [&](std::span<const FileRange> open) { return open_->engine().read(open, traffic); });
-}
-
-bool StoredFiles::is_better_in_parts(std::span<const StoredRange> ranges, bool writing) const {
-  return ranges.size() == 1 && has_several_parts(ranges.front()) &&
-         ranges.front().file == last_.number && open_->closings() == last_.closings &&
-         !last_.file->cold() && !last_.file->gains_from_batches(writing);
 }
 
 Status StoredFiles::read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,

@@ -73,11 +73,6 @@ class StoredFiles {
     return opening;
   }
   Result<EngineFile*> opened(std::int64_t number);
-  Status write_unwatched(std::span<const StoredRange> ranges, FileTraffic& traffic);
-  Status read_unwatched(std::span<const StoredRange> ranges, FileTraffic& traffic);
-  // Whether what is moved is better summed a part at a time: one long range, by an engine that
-  // gains nothing from having all of it at once.
-  [[nodiscard]] bool is_better_in_parts(std::span<const StoredRange> ranges, bool writing) const;
   template <typename Move>
   Status move(std::span<const StoredRange> ranges, const Move& move);
 
