@@ -15,6 +15,7 @@ import os
 import statistics
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -84,8 +85,7 @@ class Case:
         if not np.array_equal(self.found, self.mine):
             message = f"rank {world.rank} read something else than it wrote to {self.path}"
             raise SystemExit(message)
-        seconds = world.allreduce(np.array([written, read]), op=MPI.MAX)
-        return float(seconds[0]), float(seconds[1])
+        return world.allreduce(written, op=MPI.MAX), world.allreduce(read, op=MPI.MAX)
 
 
 def line(what: str, times: dict[str, list[float]], megabytes: float) -> str:
@@ -138,12 +138,15 @@ def main() -> None:
                                 line(f"{file_format}, {durability}, {way}", by_kind, megabytes),
                                 flush=True,
                             )
-    finally:
-        world.barrier()
-        if world.rank == 0:
-            for left in folder.iterdir():
-                left.unlink()
-            folder.rmdir()
+    except BaseException:
+        # The others wait for this rank.
+        traceback.print_exc()
+        world.Abort(1)
+    world.barrier()
+    if world.rank == 0:
+        for left in folder.iterdir():
+            left.unlink()
+        folder.rmdir()
 
 
 if __name__ == "__main__":
