@@ -396,6 +396,7 @@ void test_failing_calls(Test& test) {
   struct Case {
     Action action;
     const char* call;
+    int error = EIO;
   };
   constexpr Case cases[] = {
       {Action::tree_create, "mkdirat"},
@@ -426,6 +427,8 @@ void test_failing_calls(Test& test) {
       {Action::readlink, "readlinkat"},
       {Action::readdir, "opendir"},
       {Action::readdir, "readdir"},
+      {Action::create, "openat", EDQUOT},
+      {Action::mkdir, "mkdirat", EDQUOT},
       {Action::unlink, "unlinkat"},
       {Action::tree_remove, "unlinkat"},
   };
@@ -445,14 +448,14 @@ void test_failing_calls(Test& test) {
     options.actions = {one.action};
     // The tree that all share is made by rank 0.
     const bool here = test.job().rank == (facts.subject == Subject::tree ? 0 : 1);
-    if (here) fail_next(one.call, "/weir-tree", EIO);
+    if (here) fail_next(one.call, "/weir-tree", one.error);
     const auto record = test.run(variant, options);
     const std::string what = fmt::format("{} with a failing {}", facts.name, one.call);
     test.expect((has_failed() != 0) == here, what + " does not call it");
     test.expect(!record.ok(), what + " passes");
     if (!record && here) {
       const Error& error = record.error();
-      test.expect(error.operation == facts.name && error.system_error == EIO &&
+      test.expect(error.operation == facts.name && error.system_error == one.error &&
                       error.rank == test.job().rank &&
                       error.file.find("/weir-tree") != std::string::npos &&
                       error.text().find('\n') == std::string::npos,
