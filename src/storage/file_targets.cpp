@@ -17,8 +17,9 @@ constexpr std::int64_t page = 4096;
 constexpr std::int64_t largest_block = std::int64_t{1} << 30;
 
 // statfs's numbers of file systems whose nodes lock ranges of a file against each other.
+constexpr std::uint32_t lustre_number = 0x0BD00BD0;
 constexpr std::array<std::uint32_t, 6> locking = {
-    0x0BD00BD0,  // Lustre
+    lustre_number,
     0x47504653,  // GPFS
     0x00C36400,  // CephFS: capabilities of a file's objects
     0x01161970,  // GFS2
@@ -45,8 +46,9 @@ Result<topology::FileTargets> file_targets(const std::string& path) {
   struct statfs system {};
   if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
   if (::statfs(path.c_str(), &system) != 0) return system_failure("statfs", path, -1, errno);
-  const auto layout = lustre_layout_of(path);
-  return targets_of(static_cast<std::uint32_t>(system.f_type), information.st_blksize,
+  const auto type = static_cast<std::uint32_t>(system.f_type);
+  const auto layout = type == lustre_number ? lustre_layout_of(path) : std::nullopt;
+  return targets_of(type, information.st_blksize,
                     layout ? std::optional(lustre_targets(*layout)) : std::nullopt);
 }
 
