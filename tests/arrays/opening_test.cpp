@@ -13,11 +13,13 @@
 
 namespace {
 
-int synced = 0;  // calls of fdatasync on this rank
+// Calls of fdatasync on this rank.
+int synced = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): counted below
 
 }  // namespace
 
 // Stands before libc's (and before what is preloaded, which it calls).
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's is reserved
 extern "C" int fdatasync(int descriptor) {
   static const auto real = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "fdatasync"));
   ++synced;
