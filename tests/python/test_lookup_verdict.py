@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weir.model.lookup_verdict import judge_look_ups
+from weir.results.lookup_verdict import judge_look_ups
 from weir.results.schema import Latencies
 
 

@@ -11,13 +11,13 @@ from statistics import median
 
 import numpy as np
 
-from weir.model.saturation import Saturation, fit_saturation
 from weir.report.chart import figure, table
 from weir.report.line_chart import MARKERS, Point, Rule, Series, legend, level_text, line_chart
 from weir.report.markup import Child, Markup, element, join
 from weir.report.metadata import rate_of
 from weir.report.quantities import NO_VALUE, Unit, count, percent_text, significant
 from weir.results.campaign import Campaign
+from weir.results.saturation import Saturation, fit_saturation
 from weir.results.schema import Direction, Run
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from weir.model.lookup_verdict import judge_look_ups
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, nanoseconds, percent_text, significant
 from weir.report.sources import Source, measured
+from weir.results.lookup_verdict import judge_look_ups
 from weir.results.schema import ActionResult, OperationMetric, OperationRate, Run, Spread
 
 UNEVEN = 1.25

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from weir.model.laws import Values
+Values = NDArray[np.float64]
 
 LEAST_LEVELS = 3
 """Three parameters: with fewer levels nothing is said."""
