@@ -14,10 +14,6 @@ constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4
                                                          "snappy",  "zlib", "zstd"};
 constexpr std::array<std::string_view, 3> shuffles = {"noshuffle", "shuffle", "bitshuffle"};
 
-Json named(const char* name, Json configuration) {
-  return {{"name", name}, {"configuration", std::move(configuration)}};
-}
-
 struct JsonOf {
   std::int64_t type_bytes;
 
@@ -82,6 +78,10 @@ class Configuration {
 };
 
 }  // namespace
+
+Json named(const char* name, Json configuration) {
+  return {{"name", name}, {"configuration", std::move(configuration)}};
+}
 
 std::span<const std::string_view> zarr_codecs() { return known; }
 

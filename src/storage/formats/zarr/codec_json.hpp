@@ -13,6 +13,9 @@
 
 namespace weir::storage {
 
+// As Zarr writes what has a name and parameters.
+[[nodiscard]] nlohmann::ordered_json named(const char* name, nlohmann::ordered_json configuration);
+
 // The names of the codecs that a Zarr array may have.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs();
 

@@ -24,10 +24,6 @@ Json list_of(const array::Indices& indices) {
   return std::vector<std::int64_t>(indices.begin(), indices.end());
 }
 
-Json named(const char* name, Json configuration) {
-  return {{"name", name}, {"configuration", std::move(configuration)}};
-}
-
 Json chunk_codecs(const ArrayDescription& array) {
   Json codecs = Json::array();
   if (array.order == array::Order::column_major) {
