@@ -233,10 +233,14 @@ class BrokenSteps : public OnRanks {
     // NOLINTBEGIN(concurrency-mt-unsafe): the only thread
     const char* const place = std::getenv("WEIR_TEST_FILE_SYSTEM");
     const char* const engine = std::getenv("WEIR_TEST_ENGINE");
+    const char* const below = std::getenv("WEIR_TEST_FILE_SYSTEM_BELOW");
+    const char* const reason = std::getenv("WEIR_TEST_REASON");
     // NOLINTEND(concurrency-mt-unsafe)
     if (place == nullptr || engine == nullptr) GTEST_SKIP() << "no file system to break";
     place_ = place;
     engine_ = engine;
+    shut_down_ = below != nullptr ? below : place;
+    if (reason != nullptr) reason_ = reason;
   }
   [[nodiscard]] std::string name() const { return place_ + "/steps.nc"; }
   [[nodiscard]] weir_session_options options() const {
@@ -269,12 +273,11 @@ class BrokenSteps : public OnRanks {
       before(step);
       const auto part = content_of_step(columns, shape_, step);
       const int written = weir_write(array.get(), columns.get(), part.data());
-      if (written == WEIR_OK) {
-        file.end_step();
-        continue;
-      }
-      EXPECT_EQ(written, WEIR_E_IO);
-      expect_error_of_all();
+      // What the system takes into memory fails when it is to be durable.
+      const int ended = written == WEIR_OK ? weir_file_step_end(file.get()) : written;
+      if (ended == WEIR_OK) continue;
+      EXPECT_EQ(ended, WEIR_E_IO);
+      expect_error_of_all(written != WEIR_OK);
       EXPECT_NE(weir_file_step_end(file.get()), WEIR_OK);
       try {
         file.close();
@@ -286,10 +289,11 @@ class BrokenSteps : public OnRanks {
     ADD_FAILURE() << "nothing failed";
     return -1;
   }
-  // Every rank has the same line, which names rank, file and offset.
-  void expect_error_of_all() const {
+  // Every rank has the same line, which names rank, file and, of bytes that were moved, offset.
+  void expect_error_of_all(bool moving) const {
     const std::string mine = weir_last_error();
-    for (const std::string& part : {std::string("rank "), name(), std::string("offset ")}) {
+    for (const std::string& part :
+         {std::string("rank "), name(), std::string(moving ? "offset " : ""), reason_}) {
       EXPECT_NE(mine.find(part), std::string::npos) << mine;
     }
     std::string first = mine;
@@ -312,10 +316,13 @@ class BrokenSteps : public OnRanks {
   }
 
   const Extents shape_ = {128, 1000};  // of about 1 MB
+  // The file system itself, or the one that its device is a file of.
+  std::string shut_down_;
 
  private:
   std::string place_;
   std::string engine_;
+  std::string reason_;  // part of the error
 };
 
 TEST_F(BrokenSteps, AreNotInAFileForWhichThereIsNoRoom) {
@@ -324,7 +331,8 @@ TEST_F(BrokenSteps, AreNotInAFileForWhichThereIsNoRoom) {
   expect_steps(steps);
 }
 
-// Every call on a file system that was shut down fails, as on a device or a server that is gone.
+// Every call on a file system that was shut down fails, as on a server that is gone. One whose
+// device fails takes what is written, and cannot make it durable.
 TEST_F(BrokenSteps, AreNotInAFileWhoseFileSystemIsLost) {
   const int steps = write_steps([&](int step) {
     if (step != 2) return;
@@ -332,7 +340,7 @@ TEST_F(BrokenSteps, AreNotInAFileWhoseFileSystemIsLost) {
     if (rank_of_world() == 0) {
       constexpr unsigned long shut_down = _IOR('X', 125, std::uint32_t);
       const std::uint32_t without_flushing = 2;
-      const int folder = ::open(std::filesystem::path(name()).parent_path().c_str(), O_RDONLY);
+      const int folder = ::open(shut_down_.c_str(), O_RDONLY);
       EXPECT_EQ(::ioctl(folder, shut_down, &without_flushing), 0);
       ::close(folder);
     }

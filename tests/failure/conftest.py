@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,6 +41,30 @@ def small_file_system(request: pytest.FixtureRequest, tmp_path: Path) -> Iterato
         (point / "lost+found").rmdir()
     try:
         yield point
+    finally:
+        subprocess.run(["umount", "--lazy", str(point)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def folder_with_quota(tmp_path: Path) -> Iterator[Path]:
+    """A folder that may hold 4 MiB of a larger file system; the quota of Btrfs binds root, too."""
+    if os.geteuid() != 0 or shutil.which("mkfs.btrfs") is None:
+        pytest.skip("a quota needs root and btrfs-progs")
+    point, image = tmp_path / "quota", tmp_path / "image"
+    point.mkdir()
+    with image.open("wb") as file:
+        file.truncate(128 << 20)
+    subprocess.run(["mkfs.btrfs", "-q", "-M", str(image)], check=True, capture_output=True)
+    mount("-o", "loop", str(image), str(point))
+    folder = point / "limited"
+    try:
+        for command in (
+            ["quota", "enable", str(point)],
+            ["subvolume", "create", str(folder)],
+            ["qgroup", "limit", str(SMALL_FILE_SYSTEM_BYTES), str(folder)],
+        ):
+            subprocess.run(["btrfs", *command], check=True, capture_output=True)
+        yield folder
     finally:
         subprocess.run(["umount", "--lazy", str(point)], check=True, capture_output=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -68,6 +69,48 @@ def test_a_full_file_system_in_a_step(tmp_path: Path, small_file_system: Path, e
         WEIR_TEST_FILE_SYSTEM=str(small_file_system),
         WEIR_TEST_ENGINE=engine,
     )
+
+
+def test_a_quota_that_is_used_up_in_a_step(tmp_path: Path, folder_with_quota: Path) -> None:
+    """As on a full file system, by the system's own quota."""
+    run_arrays_test(
+        tmp_path,
+        "BrokenSteps.AreNotInAFileForWhichThereIsNoRoom",
+        tmp_path,
+        WEIR_TEST_FILE_SYSTEM=str(folder_with_quota),
+        WEIR_TEST_ENGINE="posix",
+        WEIR_TEST_REASON="Disk quota exceeded",
+    )
+
+
+def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
+    """Its file system's device is a file, of a file system that is shut down: then it has EIO."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system needs root")
+    images = [tmp_path / "below.image", tmp_path / "below" / "image"]
+    points = [tmp_path / "below", tmp_path / "point"]
+    variables = {
+        "WEIR_TEST_FILE_SYSTEM": str(points[1]),
+        "WEIR_TEST_FILE_SYSTEM_BELOW": str(points[0]),
+        "WEIR_TEST_ENGINE": "posix",
+    }
+    fails = {"WEIR_TEST_REASON": "Input/output error"}
+    for name, more in (
+        ("AreNotInAFileWhoseFileSystemIsLost", fails),
+        ("LeaveThoseBeforeThem", {}),
+    ):
+        with contextlib.ExitStack() as mounted:
+            for image, point, mebibytes in zip(images, points, (64, 32), strict=True):
+                if not image.exists():
+                    with image.open("wb") as file:
+                        file.truncate(mebibytes << 20)
+                    make = ["mkfs.ext4", "-q", "-F", str(image)]
+                    subprocess.run(make, check=True, capture_output=True)
+                point.mkdir(exist_ok=True)
+                mount("-o", "loop", str(image), str(point))
+                unmount = ["umount", str(point)]
+                mounted.callback(subprocess.run, unmount, check=True, capture_output=True)
+            run_arrays_test(tmp_path, f"BrokenSteps.{name}", tmp_path, **variables, **more)
 
 
 @pytest.mark.parametrize("engine", ["posix", "io_uring"])
