@@ -177,7 +177,8 @@ Complaint read_raw_file(Input bytes, const std::string& folder) {
   const std::string path = folder + "/raw";
   const auto parsed = storage::parse_raw_file(as_text(bytes), "document");
   if (parsed) {
-    const auto again = storage::parse_raw_file(storage::raw_file_json(parsed.value()), "again");
+    const auto again =
+        storage::parse_raw_file(storage::raw_file_json(parsed.value()).value(), "again");
     if (!again || again.value().arrays != parsed.value().arrays) {
       return "what was read is written as something else";
     }

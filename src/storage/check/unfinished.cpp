@@ -7,6 +7,7 @@
 
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/serial/open_any.hpp"
 
@@ -48,6 +49,10 @@ Result<std::vector<std::string>> find_unfinished(const std::string& path) {
   const auto& arrays = opened.value().map.arrays;
   // The data of a raw file that is there have this name until they are renamed.
   if (begun && (arrays.empty() || arrays.front().map.files.path(0) != temporary)) tell_of_begun();
+  if (is_replaced_document(path)) {
+    findings.push_back(fmt::format("{} is of the raw file that was here before: remove it",
+                                   printable(sidecar_path(path))));
+  }
   add_arrays_ahead(opened.value().map, findings);
   const auto format = find_format(opened.value().format);
   if (!format) return format.error();

@@ -11,8 +11,10 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/sums/sums_file.hpp"
+#include "storage/text_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -60,7 +62,11 @@ class Commit {
   }
 
   Status apply(const SidecarReplacement& change) {
-    return replace(committed_path(path_ + change.suffix), change.text);
+    const std::string name = committed_path(path_ + change.suffix);
+    if (replaces_ && !named_) {
+      if (Status kept = keep(name); !kept.ok()) return kept;
+    }
+    return replace(name, change.text);
   }
 
   Status apply(const FileEnd& change) {
@@ -83,10 +89,11 @@ class Commit {
 
   Status apply(const Publication& /*change*/) {
     if (Status synced = apply(DurabilityPoint{}); !synced.ok()) return synced;
-    Status published = publish(path_, durability_);
-    if (!published.ok() || has_document_) return published;
-    // Not before: until then it is that of the bytes which are there.
-    return remove_raw_document(path_, durability_);
+    if (has_document_) return give_name();
+    const auto replaces_raw = announce_replacement(path_, durability_);
+    if (!replaces_raw) return replaces_raw.error();
+    if (Status named = give_name(); !named.ok()) return named;
+    return replaces_raw.value() ? end_replacement(path_, durability_) : Status();
   }
 
   Status end() {
@@ -94,7 +101,40 @@ class Commit {
     return file_ ? file_->close() : Status();
   }
 
+  // After a failure: what was seen before is seen again, so that the commit can be tried once more.
+  // Where this fails too, readers see the file under its temporary name.
+  void undo() {
+    if (!document_before_ || named_) return;
+    if (document_before_->text) {
+      (void)replace(document_before_->name, *document_before_->text);
+    } else {
+      ::unlink(document_before_->name.c_str());
+    }
+  }
+
  private:
+  struct DocumentBefore {
+    std::string name;
+    std::optional<std::string> text;  // nothing: there was none
+  };
+
+  Status keep(const std::string& name) {
+    DocumentBefore before{name, std::nullopt};
+    if (is_on_disk(name)) {
+      auto text = read_text_file(name, most_raw_file_document_bytes);
+      if (!text) return text.error();
+      before.text = std::move(text).value();
+    }
+    document_before_ = std::move(before);
+    return {};
+  }
+
+  Status give_name() {
+    Status published = publish(path_, durability_);
+    named_ = published.ok() || !is_on_disk(incomplete_path(path_));
+    return published;
+  }
+
   Status replace(const std::string& name, std::string text) {
     const std::string fresh = name + new_document_suffix;
     auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
@@ -133,7 +173,9 @@ class Commit {
   StepDurability durability_;
   bool replaces_ = false;
   bool has_document_ = false;  // beside the file, as raw files have
-  std::string place_;          // where the file is before the changes
+  std::optional<DocumentBefore> document_before_;
+  bool named_ = false;  // it was renamed
+  std::string place_;   // where the file is before the changes
   std::optional<File> file_;
   std::set<std::string> folders_;  // with new entries that are not durable
 };
@@ -153,7 +195,9 @@ Status commit(const std::string& path, const HeaderUpdate& update, StepDurabilit
   if (Status removed = commit.remove_old_sums(); !removed.ok()) return removed;
   for (const HeaderChange& change : update.changes) {
     Status applied = std::visit([&](const auto& one) { return commit.apply(one); }, change);
-    if (!applied.ok()) return applied;
+    if (applied.ok()) continue;
+    commit.undo();
+    return applied;
   }
   return commit.end();
 }

@@ -28,6 +28,11 @@ Error failure(const char* operation, const std::string& path, const std::error_c
 
 }  // namespace
 
+bool is_on_disk(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(path, failed);
+}
+
 std::string committed_path(const std::string& path) {
   constexpr int most_links = 40;  // as the kernel follows
   std::error_code failed;
@@ -69,6 +74,7 @@ Status clear_for_file(const std::string& path) {
       there != std::filesystem::file_type::regular) {
     return in_the_way(path, "there is something else than a file; remove it or give another name");
   }
+  if (Status dropped = drop_replaced_document(path); !dropped.ok()) return dropped;
   if (Status finished = finish_raw_renaming(path); !finished.ok()) return finished;
   const std::string temporary = incomplete_path(path);
   const auto left = std::filesystem::symlink_status(temporary, failed).type();

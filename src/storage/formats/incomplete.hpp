@@ -11,6 +11,8 @@
 
 namespace weir::storage {
 
+[[nodiscard]] bool is_on_disk(const std::string& path);
+
 // Where PATH leads: of a symbolic link the file that it names, so that this one is replaced and the
 // link stays.
 [[nodiscard]] std::string committed_path(const std::string& path);

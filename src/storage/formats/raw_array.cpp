@@ -155,19 +155,6 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
       reader.refuse(fmt::format("holds the unknown \"{}\"", printable(key)));
     }
   }
-  const Json* const shape_list = reader.member("shape");
-  const auto extents = shape_list != nullptr ? reader.list(*shape_list, "shape") : array::Indices();
-  const std::string type_name = reader.text("type");
-  const std::string order = reader.text("order");
-  if (order != "row-major" && order != "column-major") {
-    reader.refuse(fmt::format("\"order\" is \"{}\", not \"row-major\" or \"column-major\"",
-                              printable(order)));
-  }
-  if (const std::string bytes = reader.text("byte_order"); bytes != "little") {
-    reader.refuse(
-        fmt::format("\"byte_order\" is \"{}\"; only \"little\" is read", printable(bytes)));
-  }
-  const std::int64_t offset = reader.whole("offset");
   const std::string layout_name = reader.text("layout");
   const auto* const layout = std::find_if(
       layouts.begin(), layouts.end(), [&](const auto& one) { return one.second == layout_name; });
@@ -176,11 +163,9 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
                               printable(layout_name)));
   }
   const std::int64_t files = reader.whole("files");
-  std::optional<array::Indices> chunks;
   std::string reason;
-  if (const auto found = document.find("chunk_shape"); found != document.end()) {
-    chunks = reader.list(*found, "chunk_shape");
-    if (document.contains("chunk_reason")) reason = printable(reader.text("chunk_reason"));
+  if (document.contains("chunk_shape") && document.contains("chunk_reason")) {
+    reason = printable(reader.text("chunk_reason"));
   }
   std::uint64_t turn = 0;
   if (document.contains("turn")) turn = reader.hexadecimal("turn");
@@ -188,22 +173,11 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
   if (const auto found = document.find("directories"); found != document.end()) {
     directories = reader.texts(*found, "directories", most_directories);
   }
-  if (!reader.status().ok()) return reader.status().error();
-
-  const auto shape = array::Shape::create(extents);
-  if (!shape) return reader.error("\"shape\": " + shape.error().message);
-  const auto type = array::ElementType::parse(type_name);
-  if (!type) return reader.error("\"type\": " + printable(type.error().message));
-  RawArray array{shape.value(),
-                 type.value(),
-                 order == "row-major" ? array::Order::row_major : array::Order::column_major,
-                 offset,
-                 chunks,
-                 reason,
-                 layout->first,
-                 files,
-                 turn,
-                 directories};
+  const auto documented = reader.documented_array();
+  if (!documented) return documented.error();
+  const DocumentedArray& about = documented.value();
+  RawArray array{about.shape, about.type,    about.order, about.offset, about.chunk_extents,
+                 reason,      layout->first, files,       turn,         directories};
   if (const Status possible = array.check(); !possible.ok()) {
     return reader.error(possible.error().message);
   }

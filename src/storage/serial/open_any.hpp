@@ -19,4 +19,8 @@ struct OpenedFile {
 // Fails when it is none of these, and as Format::open() does.
 [[nodiscard]] Result<OpenedFile> open_any(const std::string& path);
 
+// Whether readers of PATH see a file whose data still have their temporary name, as a commit that
+// failed half-way may leave one.
+[[nodiscard]] bool is_seen_unrenamed(const std::string& path);
+
 }  // namespace weir::storage

@@ -78,23 +78,6 @@ std::vector<Attribute> attributes_in(const Json& from) {
 Result<RawFileArray> parse_array(const Json& one, const std::string& source) {
   DocumentReader reader(one, source);
   const std::string name = reader.text("name");
-  const Json* const shape_list = reader.member("shape");
-  const auto extents = shape_list != nullptr ? reader.list(*shape_list, "shape") : array::Indices();
-  const std::string type_name = reader.text("type");
-  const std::string order = reader.text("order");
-  if (order != "row-major" && order != "column-major") {
-    reader.refuse(fmt::format("\"order\" is \"{}\", not \"row-major\" or \"column-major\"",
-                              printable(order)));
-  }
-  if (const std::string bytes = reader.text("byte_order"); bytes != "little") {
-    reader.refuse(
-        fmt::format("\"byte_order\" is \"{}\"; only \"little\" is read", printable(bytes)));
-  }
-  const std::int64_t offset = reader.whole("offset");
-  std::optional<array::Indices> chunks;
-  if (const auto found = one.find("chunk_shape"); found != one.end()) {
-    chunks = reader.list(*found, "chunk_shape");
-  }
   bool grows = false;
   if (const auto found = one.find("grows"); found != one.end()) {
     if (!found->is_boolean()) reader.refuse("\"grows\" is neither true nor false");
@@ -104,28 +87,45 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source) {
   if (const auto found = one.find("dimension_names"); found != one.end()) {
     names = reader.texts(*found, "dimension_names", array::max_dimensions);
   }
-  if (!reader.status().ok()) return reader.status().error();
-
-  const auto shape = array::Shape::create(extents);
-  if (!shape) return reader.error("\"shape\": " + shape.error().message);
-  const auto type = array::ElementType::parse(type_name);
-  if (!type) return reader.error("\"type\": " + printable(type.error().message));
-  RawFileArray array{
-      {.name = name,
-       .shape = shape.value(),
-       .type = type.value(),
-       .order = order == "row-major" ? array::Order::row_major : array::Order::column_major,
-       .grows = grows,
-       .chunk_extents = chunks,
-       .dimension_names = std::move(names),
-       .attributes = attributes_in(one)},
-      offset};
+  const auto documented = reader.documented_array();
+  if (!documented) return documented.error();
+  RawFileArray array{{.name = name,
+                      .shape = documented.value().shape,
+                      .type = documented.value().type,
+                      .order = documented.value().order,
+                      .grows = grows,
+                      .chunk_extents = documented.value().chunk_extents,
+                      .dimension_names = std::move(names),
+                      .attributes = attributes_in(one)},
+                     documented.value().offset};
   if (const auto found = one.find("fill_value"); found != one.end()) {
-    auto element = parse_fill_value(type.value(), *found);
+    auto element = parse_fill_value(array.description.type, *found);
     if (!element) return reader.error("\"fill_value\" is no element of its type");
     array.description.fill = *std::move(element);
   }
   return array;
+}
+
+// Nothing where a text in it is not UTF-8.
+std::optional<std::string> spelled(const Json& document) {
+  try {
+    return document.dump(2, ' ', false, Json::error_handler_t::strict) + "\n";
+  } catch (const Json::type_error&) {
+    return std::nullopt;
+  }
+}
+
+Error beyond_utf8(const RawFile& file) {
+  for (const RawFileArray& one : file.arrays) {
+    if (spelled(array_json(one))) continue;
+    return invalid_argument(
+        fmt::format("array \"{}\": its name, or those of its dimensions, or its attributes are not "
+                    "in UTF-8, as the document of a raw file needs them",
+                    printable(one.description.name)));
+  }
+  return invalid_argument(
+      "a group's name or attributes are not in UTF-8, as the document of a raw "
+      "file needs them");
 }
 
 Status check_head(DocumentReader& reader) {
@@ -143,7 +143,7 @@ Status check_head(DocumentReader& reader) {
 
 }  // namespace
 
-std::string raw_file_json(const RawFile& file) {
+Result<std::string> raw_file_json(const RawFile& file) {
   Json document;
   document["format"] = "weir-raw";
   document["version"] = version;
@@ -159,7 +159,13 @@ std::string raw_file_json(const RawFile& file) {
     document["groups"].push_back(
         {{"name", one.name}, {"attributes", attributes_json(one.attributes)}});
   }
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  auto text = spelled(document);
+  if (!text) return beyond_utf8(file);
+  if (text->size() <= most_raw_file_document_bytes) return *std::move(text);
+  return invalid_argument(fmt::format(
+      "the document of a raw file would have {} bytes, and at most {} are read: give it "
+      "fewer arrays or shorter attributes",
+      text->size(), most_raw_file_document_bytes));
 }
 
 bool is_raw_file_json(std::string_view text) {

@@ -13,7 +13,9 @@ namespace weir::storage {
 
 inline constexpr std::size_t most_raw_file_document_bytes = std::size_t{1} << 26;
 
-[[nodiscard]] std::string raw_file_json(const RawFile& file);
+// Fails where no document that is read again can say it: on text that is not UTF-8, and on more of
+// it than most_raw_file_document_bytes.
+[[nodiscard]] Result<std::string> raw_file_json(const RawFile& file);
 
 // Whether it is such a document, rather than one of a raw array alone. False where it is neither.
 [[nodiscard]] bool is_raw_file_json(std::string_view text);

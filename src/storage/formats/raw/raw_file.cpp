@@ -17,8 +17,9 @@ using array::divide_up;
 constexpr std::int64_t page = 4096;
 constexpr std::int64_t least_alignment = 64;
 constexpr std::int64_t most_steps_in_record = std::int64_t{1} << 20;
-// Places of chunks that are not at equal distances are a table with an entry for each record.
-constexpr std::int64_t most_records_in_table = std::int64_t{1} << 18;
+// Places of chunks that are not at equal distances are a table with an entry for each record, which
+// all ranks get at each step: of all arrays together, 10 MiB.
+constexpr std::int64_t most_places_in_tables = std::int64_t{1} << 18;
 
 std::int64_t steps_of(const ArrayDescription& one) { return one.shape.extent(0); }
 
@@ -182,6 +183,7 @@ Status RawFile::check() const {
   const std::int64_t count = divide_up(all, records.steps);
   const auto bytes = checked_multiply(count, records.bytes);
   if (!bytes || !checked_add(*bytes, records.offset)) return too_long("of records");
+  std::int64_t in_tables = 0;
   for (const RawFileArray& one : arrays) {
     const ArrayDescription& about = one.description;
     if (one.offset < 0) return invalid_argument("an offset is negative");
@@ -196,10 +198,14 @@ Status RawFile::check() const {
           printable(about.name), records.steps, records.bytes));
     }
     const bool by_table = (about.chunk_extents || records.steps > 1) && *own != records.bytes;
-    if (by_table && count > most_records_in_table) {
-      return invalid_argument(fmt::format("array \"{}\" has chunks in over {} records",
-                                          printable(about.name), most_records_in_table));
+    if (by_table && count > most_places_in_tables - in_tables) {
+      return invalid_argument(
+          fmt::format("array \"{}\": with its chunks in {} records those of all arrays that grow "
+                      "would be in over {} places, which a raw file cannot have; give chunks of "
+                      "more steps, or begin another file",
+                      printable(about.name), count, most_places_in_tables));
     }
+    if (by_table) in_tables += count;
   }
   return {};
 }

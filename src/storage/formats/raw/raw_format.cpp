@@ -37,11 +37,6 @@ Error damaged_document(const std::string& file, std::string what) {
   return error;
 }
 
-bool is_on_disk(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::exists(path, failed);
-}
-
 Result<std::int64_t> length_of(const std::string& path) {
   struct stat information {};
   if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
@@ -131,6 +126,21 @@ Status clear_for_raw(const std::string& path) {
   return clear_for_file(path);
 }
 
+struct Documents {
+  std::string renaming;  // while the data have their temporary name
+  std::string renamed;
+};
+
+Result<Documents> documents_of(RawFile file) {
+  file.renaming = true;
+  auto renaming = raw_file_json(file);
+  if (!renaming) return renaming.error();
+  file.renaming = false;
+  auto renamed = raw_file_json(file);
+  if (!renamed) return renamed.error();
+  return Documents{std::move(renaming).value(), std::move(renamed).value()};
+}
+
 class RawFormat final : public Format {
  public:
   [[nodiscard]] std::string_view name() const override { return "raw"; }
@@ -144,6 +154,8 @@ class RawFormat final : public Format {
     if (Status fine = check_for_raw(description); !fine.ok()) return fine.error();
     auto file = place_raw_arrays(description);
     if (!file) return file.error();
+    const auto texts = documents_of(file.value());
+    if (!texts) return texts.error();
     if (Status clear = clear_for_raw(path); !clear.ok()) return clear.error();
     const std::string place = incomplete_path(path);
     auto data = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
@@ -152,13 +164,9 @@ class RawFormat final : public Format {
     if (made.ok()) made = data.value().close();
     if (!made.ok()) return made.error();
     Room room{file.value().map(place), {.made = {""}, .changes = {}}};
-    file.value().renaming = true;
-    room.update.changes.emplace_back(
-        SidecarReplacement{sidecar_suffix, raw_file_json(file.value())});
+    room.update.changes.emplace_back(SidecarReplacement{sidecar_suffix, texts.value().renaming});
     room.update.changes.emplace_back(Publication{});
-    file.value().renaming = false;
-    room.update.changes.emplace_back(
-        SidecarReplacement{sidecar_suffix, raw_file_json(file.value())});
+    room.update.changes.emplace_back(SidecarReplacement{sidecar_suffix, texts.value().renamed});
     return room;
   }
 
@@ -194,6 +202,8 @@ class RawFormat final : public Format {
       error.file = path;
       return error;
     }
+    auto text = raw_file_json(longer);
+    if (!text) return text.error();
     // Behind the last step lies what a killed run wrote. Cut off, it reads as zeros.
     auto data = File::open(path, {.read = true, .write = true});
     if (!data) return data.error();
@@ -203,11 +213,11 @@ class RawFormat final : public Format {
     }
     if (done.ok()) done = set_length(data.value(), longer.data_bytes());
     if (done.ok()) done = data.value().close();
-    std::string text = raw_file_json(longer);
-    if (done.ok()) done = announce(path, text);
+    if (done.ok()) done = announce(path, text.value());
     if (!done.ok()) return done.error();
-    return Room{longer.map(path),
-                {.made = {""}, .changes = {SidecarReplacement{sidecar_suffix, std::move(text)}}}};
+    return Room{
+        longer.map(path),
+        {.made = {""}, .changes = {SidecarReplacement{sidecar_suffix, std::move(text).value()}}}};
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {

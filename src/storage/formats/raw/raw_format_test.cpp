@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "storage/check/unfinished.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
+#include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/formats/raw_files.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
@@ -44,7 +47,7 @@ void write_document(const std::string& path, const std::string& text) {
 TEST(RawFormat, ReadsItsDocumentsBack) {
   const auto placed = place_raw_arrays(everything());
   ASSERT_TRUE(placed.ok()) << placed.error().text();
-  const auto again = parse_raw_file(raw_file_json(placed.value()), "x.json");
+  const auto again = parse_raw_file(raw_file_json(placed.value()).value(), "x.json");
   ASSERT_TRUE(again.ok()) << again.error().text();
   EXPECT_EQ(again.value().arrays, placed.value().arrays);
   EXPECT_EQ(again.value().groups, placed.value().groups);
@@ -87,7 +90,7 @@ TEST(RawFormat, PutsLargeArraysAtPagesAndAtTheAlignment) {
 
 TEST(RawFormat, RefusesDocumentsThatCannotBe) {
   const auto refused = [](const std::string& from, const std::string& to) {
-    std::string text = raw_file_json(place_raw_arrays(everything()).value());
+    std::string text = raw_file_json(place_raw_arrays(everything()).value()).value();
     const auto at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     text.replace(at, from.size(), to);
@@ -159,10 +162,74 @@ TEST(RawFormat, GivesItsPlaceToOtherFormats) {
   const auto opened = open_any(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
   EXPECT_EQ(opened.value().format, "cdf5");
-  // What is somebody else's stays.
+  // What is somebody else's stays, and is not taken for a document.
   write_document(path + ".json", R"({"mine": true})");
   ASSERT_TRUE(make_file(other, file, path).ok());
   EXPECT_TRUE(std::filesystem::exists(path + ".json"));
+  EXPECT_EQ(open_any(path).value().format, "cdf5");
+  // Nor is what can be none, for its length or its kind.
+  std::filesystem::resize_file(path + ".json", most_raw_file_document_bytes + 1);
+  EXPECT_TRUE(make_file(other, file, path).ok());
+  EXPECT_EQ(open_any(path).value().format, "cdf5");
+  std::filesystem::remove(path + ".json");
+  std::filesystem::create_directory(path + ".json");
+  EXPECT_TRUE(make_file(other, file, path).ok());
+  EXPECT_EQ(open_any(path).value().format, "cdf5");
+}
+
+// Killed at each point from the note beside the document on.
+TEST(RawFormat, GivesItsPlaceToOtherFormatsAlsoWhenTheirRunIsKilled) {
+  const Format& other = *find_format("cdf5").value();
+  const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
+  for (const int point : {0, 1, 2}) {
+    SCOPED_TRACE(point);
+    const TestFolder folder;
+    const std::string path = folder.path("a");
+    ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+    ASSERT_TRUE(other.lay_out(file, path).ok());
+    ASSERT_TRUE(announce_replacement(path, StepDurability::step).value());
+    if (point > 0) {
+      ASSERT_TRUE(publish(path, StepDurability::none).ok());
+    }
+    if (point > 1) std::filesystem::remove(path + ".json");
+    const auto opened = open_any(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    EXPECT_EQ(opened.value().format, point == 0 ? "raw" : "cdf5");
+    EXPECT_EQ(find_unfinished(path).value().size(), point == 2 ? 0U : 1U);
+    // What is made next removes what is none of it, and keeps what is.
+    ASSERT_TRUE(other.lay_out(file, path).ok());
+    EXPECT_FALSE(std::filesystem::exists(path + ".json.replaced"));
+    EXPECT_EQ(std::filesystem::exists(path + ".json"), point == 0);
+    EXPECT_EQ(open_any(path).value().format, point == 0 ? "raw" : "cdf5");
+  }
+}
+
+// The renaming of the data fails when the document is there: readers are to see what was there.
+TEST(RawFormat, UndoesAFirstCommitThatFails) {
+  const TestFolder folder;
+  const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
+  for (const bool replaces : {false, true}) {
+    SCOPED_TRACE(replaces);
+    const std::string path = folder.path(replaces ? "a" : "b");
+    if (replaces) {
+      ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+    }
+    const auto room = raw_format()->lay_out(file, path);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    if (replaces) std::filesystem::rename(path, path + ".kept");
+    std::filesystem::create_directory(path);
+    EXPECT_FALSE(commit(path, room.value().update, StepDurability::none).ok());
+    std::filesystem::remove(path);
+    if (replaces) std::filesystem::rename(path + ".kept", path);
+    EXPECT_FALSE(is_seen_unrenamed(path));
+    if (replaces) {
+      EXPECT_EQ(open_any(path).value().map.arrays.size(), everything().arrays.size());
+    } else {
+      EXPECT_FALSE(open_any(path).ok());
+    }
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+    EXPECT_EQ(open_any(path).value().map.arrays.size(), 1U);
+  }
 }
 
 // Its run was killed when its document was there, and its data had their temporary name.
@@ -193,6 +260,43 @@ TEST(RawFormat, RefusesWhatItHasNoWordsFor) {
   EXPECT_TRUE(make_file(*raw_format(), file, folder.path("a")).ok());
   file.arrays[0].fill = std::vector<std::byte>(3);
   EXPECT_FALSE(make_file(*raw_format(), file, folder.path("a")).ok());
+}
+
+TEST(RawFormat, RefusesDocumentsThatNobodyCouldRead) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const auto refused = [&](const FileDescription& file, const std::string& why) {
+    const auto room = raw_format()->lay_out(file, path);
+    ASSERT_FALSE(room.ok()) << why;
+    EXPECT_NE(room.error().text().find(why), std::string::npos) << room.error().text();
+    EXPECT_EQ(room.error().text().find('\n'), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(path + ".incomplete"));
+  };
+  const FileDescription plain{.arrays = {{.name = "a", .shape = shape_of({2})}}};
+  FileDescription file = plain;
+  file.arrays[0].name = "a\xff";
+  refused(file, "UTF-8");
+  file = plain;
+  file.groups = {{"", {{"unit", std::string("\xb5m")}}}};
+  refused(file, "UTF-8");
+  file = plain;
+  file.arrays[0].attributes = {{"long", std::string(most_raw_file_document_bytes, 'a')}};
+  refused(file, "at most");
+}
+
+TEST(RawFormat, BoundsThePlacesOfAllArraysTogether) {
+  FileDescription file;
+  for (const char* const name : {"a", "b", "c"}) {
+    file.arrays.push_back({.name = name,
+                           .shape = shape_of({1, 100}),
+                           .grows = true,
+                           .chunk_extents = array::Indices{1, 50}});
+  }
+  RawFile placed = place_raw_arrays(file).value();
+  EXPECT_TRUE(placed.set_steps(80000).ok());
+  const Status many = placed.set_steps(100000);
+  ASSERT_FALSE(many.ok());
+  EXPECT_NE(many.error().message.find("\"c\""), std::string::npos) << many.error().message;
 }
 
 }  // namespace

@@ -1,11 +1,18 @@
 #include "storage/formats/raw/raw_leftovers.hpp"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
+#include <utility>
 
+#include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/format_by_content.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw_array.hpp"
@@ -14,17 +21,76 @@
 namespace weir::storage {
 namespace {
 
-bool is_on_disk(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::exists(path, failed);
+constexpr std::size_t longest_note = 64;
+constexpr std::size_t beginning = 1024;  // of a document
+
+// The text of PATH.json, "" where there is none or what is there can be no document of Weir's.
+Result<std::string> document_beside(const std::string& path) {
+  const std::string document = sidecar_path(path);
+  struct stat information {};
+  if (::stat(document.c_str(), &information) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::string();
+    return system_failure("stat", document, -1, errno);
+  }
+  const bool possible = S_ISREG(information.st_mode) &&
+                        std::cmp_less_equal(information.st_size, most_raw_file_document_bytes);
+  return possible ? read_text_file(document, most_raw_file_document_bytes) : std::string();
 }
 
 // Whether the data that a document tells of are in PATH itself.
-bool describes(const std::string& text, const std::string& document, const std::string& path) {
+bool describes(const std::string& text, const std::string& path) {
+  const std::string document = sidecar_path(path);
   if (is_raw_file_json(text)) return parse_raw_file(text, document).ok();
   if (text.size() > most_document_bytes) return false;
   const auto array = parse_raw_array(text, document);
   return array && array.value().files == 1 && data_path(array.value(), path, 0) == path;
+}
+
+bool is_weirs_document(const std::string& path) {
+  const auto has_name = [](const Result<std::string>& text) {
+    return text && text.value().find("\"weir-raw\"") != std::string::npos;
+  };
+  // Where Weir writes it, and wherever else it may be.
+  return has_name(read_text_file(sidecar_path(path), beginning)) || has_name(document_beside(path));
+}
+
+Status remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return system_failure("unlink", path, -1, errno);
+}
+
+// ---- The note beside a document: which file will be at PATH when the document is none of it ----
+
+std::string note_path(const std::string& path) {
+  return committed_path(sidecar_path(path)) + ".replaced";
+}
+
+std::string note_of(const std::string& file) {
+  struct stat information {};
+  if (::stat(file.c_str(), &information) != 0) return "";
+  return fmt::format("by inode {}\n", information.st_ino);
+}
+
+bool is_noted(const std::string& path) {
+  if (!is_on_disk(note_path(path))) return false;
+  const auto note = read_text_file(note_path(path), longest_note);
+  return note && !note.value().empty() && note.value() == note_of(path);
+}
+
+Status write_note(const std::string& path, StepDurability durability) {
+  std::string text = note_of(incomplete_path(path));
+  auto file =
+      File::open(note_path(path), {.read = false, .write = true, .create = true, .truncate = true});
+  if (!file) return file.error();
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+  Status closed = file.value().close();
+  if (written.ok()) written = std::move(closed);
+  if (!written.ok() || durability == StepDurability::none) return written;
+  Status synced = sync_path(note_path(path));
+  return synced.ok() ? sync_folder(folder_of(note_path(path))) : synced;
 }
 
 }  // namespace
@@ -38,32 +104,55 @@ Status finish_raw_renaming(const std::string& path, RawFile& file) {
   if (!file.renaming) return {};
   const bool renamed = data_of(file, path) == path;
   file.renaming = false;
+  auto text = raw_file_json(file);
+  if (!text) return text.error();
   HeaderUpdate update;
   if (!renamed) update.changes.emplace_back(Publication{});
-  update.changes.emplace_back(SidecarReplacement{sidecar_path(""), raw_file_json(file)});
+  update.changes.emplace_back(SidecarReplacement{sidecar_path(""), std::move(text).value()});
   return commit(path, update, StepDurability::none);
 }
 
 Status finish_raw_renaming(const std::string& path) {
-  const std::string document = sidecar_path(path);
-  if (!is_on_disk(document)) return {};
-  const auto text = read_text_file(document, most_raw_file_document_bytes);
+  const auto text = document_beside(path);
   if (!text) return text.error();
   if (!is_raw_file_json(text.value())) return {};
-  auto file = parse_raw_file(text.value(), document);
+  auto file = parse_raw_file(text.value(), sidecar_path(path));
   return file ? finish_raw_renaming(path, file.value()) : Status();
 }
 
-Status remove_raw_document(const std::string& path, StepDurability durability) {
-  const std::string document = sidecar_path(path);
-  if (!is_on_disk(document)) return {};
-  const auto text = read_text_file(document, most_raw_file_document_bytes);
+Result<bool> announce_replacement(const std::string& path, StepDurability durability) {
+  const auto text = document_beside(path);
   if (!text) return text.error();
-  if (!describes(text.value(), document, path)) return {};
-  if (::unlink(document.c_str()) != 0 && errno != ENOENT) {
-    return system_failure("unlink", document, -1, errno);
+  if (text.value().empty() || !describes(text.value(), path)) return false;
+  if (Status noted = write_note(path, durability); !noted.ok()) return noted.error();
+  return true;
+}
+
+Status end_replacement(const std::string& path, StepDurability durability) {
+  const std::string document = sidecar_path(path);
+  if (Status removed = remove_file(document); !removed.ok()) return removed;
+  // The note not before: it is what says that a document which is still there is none.
+  if (durability != StepDurability::none) {
+    if (Status synced = sync_folder(folder_of(document)); !synced.ok()) return synced;
   }
-  return durability == StepDurability::none ? Status() : sync_folder(folder_of(document));
+  return remove_file(note_path(path));
+}
+
+bool has_other_format(const std::string& path) {
+  // The content is looked at last: on a parallel file system that takes many messages.
+  if (!is_noted(path) && is_weirs_document(path)) return false;
+  const auto format = format_by_content(path);
+  return format && !format.value().empty();
+}
+
+bool is_replaced_document(const std::string& path) {
+  return is_noted(path) && is_on_disk(sidecar_path(path)) && has_other_format(path);
+}
+
+Status drop_replaced_document(const std::string& path) {
+  if (!is_on_disk(note_path(path))) return {};
+  if (is_replaced_document(path)) return end_replacement(path, StepDurability::none);
+  return remove_file(note_path(path));
 }
 
 }  // namespace weir::storage

@@ -19,8 +19,23 @@ Status finish_raw_renaming(const std::string& path, RawFile& file);
 // name, which is about to be cleared.
 Status finish_raw_renaming(const std::string& path);
 
-// PATH is a file of another format from now on: the document of the raw file or array whose bytes
-// were there goes. Documents that are not Weir's, or of an array in files of other names, stay.
-Status remove_raw_document(const std::string& path, StepDurability durability);
+// A file of another format takes the place of a raw one: PATH.incomplete is about to be renamed to
+// PATH, and the document is none of it. So a note beside the document says, before the renaming,
+// which file that will be, and document and note go after it: whoever is killed in between leaves a
+// file that is read as what it is.
+//
+//   if (announce_replacement) → rename → end_replacement
+//
+// False, and nothing is done, where PATH has no document, or one that is not Weir's, or of an array
+// in files of other names, which stay.
+Result<bool> announce_replacement(const std::string& path, StepDurability durability);
+Status end_replacement(const std::string& path, StepDurability durability);
+
+// PATH has a document beside it, and is of a format of its own all the same.
+[[nodiscard]] bool has_other_format(const std::string& path);
+// What a killed run left: a document that the file in its place is none of.
+[[nodiscard]] bool is_replaced_document(const std::string& path);
+// Removes it, before anything else is made at PATH.
+Status drop_replaced_document(const std::string& path);
 
 }  // namespace weir::storage
