@@ -66,6 +66,17 @@ const char* weir_files_formats(void);
  * Nothing stays open of it but data files, from the first read on. On failure *file is null. */
 int weir_files_open(const char* path, weir_files** file);
 
+/* Which blocks of a file with checksums beside it (docs/formats.md) the reads that follow verify.
+ * A block is 1 MiB, or ends where its array or step does. A read that finds one damaged fails with
+ * WEIR_FILES_E_CORRUPT and a line with array, step, file and offset; its memory may hold anything
+ * then. Reads of blocks without checksums, and of compressed chunks, are as without this. */
+enum {
+  WEIR_FILES_VERIFY_NONE = 0,
+  WEIR_FILES_VERIFY_COVERED = 1, /* of which one read takes three quarters or more: the default */
+  WEIR_FILES_VERIFY_TOUCHED = 2  /* of which a read takes anything: it reads their rest, too */
+};
+int weir_files_verify_reads(weir_files* file, int32_t blocks);
+
 /* Closes the file; *file becomes null. A null handle is nothing to close. What was being made and
  * not committed is removed. */
 int weir_files_close(weir_files** file);
@@ -132,8 +143,9 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
 /* Makes a file of one of the formats, from a description as above of which "name", "shape" and
  * "type" of each array are needed; the rest may be left out. "alignment" beside "arrays": those of
  * at least so many bytes begin at a multiple of it; without it large ones begin at multiples of up
- * to 2 MiB. Until weir_files_commit() it is called
- * PATH.incomplete, and a file that is there at `path` stays. A Zarr folder must not be there. */
+ * to 2 MiB. "checksum": "crc32c" puts the checksums of what is written beside the file. Until
+ * weir_files_commit() it is called PATH.incomplete, and a file that is there at `path` stays. A
+ * Zarr folder must not be there. */
 int weir_files_create(const char* path, const char* format, const char* description,
                       weir_files** file);
 

@@ -117,10 +117,12 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] storage::ArraySums& sums() { return sums_; }
   // After the last piece of a read, on every rank. `whole`: all elements were asked for.
   [[nodiscard]] Status end_reading(bool whole) {
-    return sums_.end_reading(whole, [this](const storage::StoredRange& range) {
-      storage::FileTraffic traffic;
-      return files().read({&range, 1}, traffic);
-    });
+    using Completing = storage::ArraySums::Completing;
+    return sums_.end_reading(whole ? Completing::of_whole : Completing::nearly_whole,
+                             [this](const storage::StoredRange& range) {
+                               storage::FileTraffic traffic;
+                               return files().read({&range, 1}, traffic);
+                             });
   }
   // Encoded chunks: those that only a request that knows of them may write. map() is then that of a
   // file that there seems to be (storage/encoded/decoded_engine.hpp).

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aggregation/told_layout.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/sums/sums_file.hpp"
 
@@ -91,7 +92,6 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   file->open_arrays(state, told.value().targets);
   if (Status given = file->give_places(state); !given.ok()) return given.error();
   file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
-
   file->enter_step(0);
   file->find_kinds(state);
   return std::unique_ptr<File>(std::move(file));
@@ -248,6 +248,16 @@ Status StepFile::take_map(const storage::FileMap& map) {
   return {};
 }
 
+// By rank 0, after a first commit that failed: not where readers may see what is in the file.
+Status StepFile::can_be_tried_again() const {
+  const bool hidden =
+      storage::is_on_disk(storage::incomplete_path(path_)) && !storage::is_seen_unrenamed(path_);
+  if (hidden) return {};
+  return refusal(path_,
+                 "its first commit failed half-way, and readers may see it already: close it and "
+                 "look at what is there before you open or create it again");
+}
+
 Status StepFile::begin_step(CollectiveState& state) {
   end_current(state);
   Status possible;
@@ -258,6 +268,7 @@ Status StepFile::begin_step(CollectiveState& state) {
                        "no array of the file grows: give each step a file of its own, or "
                        "define arrays that grow");
   }
+  if (possible.ok() && !published_ && state.rank == 0) possible = can_be_tried_again();
   const CallFingerprint call = fingerprint("begin a step");
   if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed;
   if (!published_) {  // the first one failed: its places are there

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "aggregation/collective_state.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/sums/block_sums.hpp"
+#include "storage/sums/file_state.hpp"
 #include "storage/sums/sum_book.hpp"
 
 namespace weir::aggregation {
@@ -76,6 +78,7 @@ class StepFile final : public File {
   // Arrays that do not grow belong to the first step: changing them later would change steps that
   // are committed.
   void refuse_writing_between_steps();
+  [[nodiscard]] Status can_be_tried_again() const;
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
   void leave_step();
@@ -116,8 +119,10 @@ class StepFile final : public File {
   bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
   bool has_sums_ = false;          // steps from now on get checksums
   bool adds_sums_ = true;          // on rank 0: what is there can be added to
-  std::int64_t most_loose_ = 0;    // parts of blocks that this rank keeps
-  storage::Room room_;             // on rank 0: what commits the step
+  // On rank 0: PATH.sums when the frames in it were last known to be those of the committed steps.
+  std::optional<storage::FileState> sums_as_;
+  std::int64_t most_loose_ = 0;  // parts of blocks that this rank keeps
+  storage::Room room_;           // on rank 0: what commits the step
 };
 
 }  // namespace weir::aggregation

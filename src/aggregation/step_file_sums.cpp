@@ -12,15 +12,14 @@
 #include "aggregation/step_file.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/sums/block_owner.hpp"
+#include "storage/sums/sum_again.hpp"
 #include "storage/sums/sums_file.hpp"
 
 namespace weir::aggregation {
 namespace {
 
-// Of all ranks, besides one for each block: 40 MiB at rank 0.
+// Of all ranks, besides one for each block and rank: 40 MiB at rank 0.
 constexpr std::int64_t most_loose_parts = 1 << 20;
-constexpr std::int64_t least_loose_parts = 256;  // of a rank
-constexpr std::int64_t read_at_once = 1 << 20;
 
 std::string text_of(const std::vector<std::int64_t>& numbers) {
   std::string text(numbers.size() * sizeof(std::int64_t), '\0');
@@ -34,31 +33,11 @@ std::vector<std::int64_t> numbers_of(const std::string& text) {
   return numbers;
 }
 
-// Sums what the array has in a block as it is in the file.
-Status sum_block(OpenArray& array, const storage::BlockSums::Block& block,
-                 storage::BlockSums& sums) {
-  std::vector<std::byte> room;
-  Status status;
-  const auto sum = [&](std::int64_t begin, std::int64_t end) {
-    while (status.ok() && begin < end) {
-      const std::int64_t bytes = std::min(end - begin, read_at_once);
-      room.resize(static_cast<std::size_t>(bytes));
-      const storage::Slice slice{room.data(), bytes};
-      storage::FileTraffic traffic;
-      status = array.files().read(block.file, {&slice, 1}, begin, traffic);
-      if (status.ok()) sums.add(block.file, begin, bytes, {&slice, 1});
-      begin += bytes;
-    }
-  };
-  array.sums().places().for_each_in(block.file, block.begin, block.begin + storage::sum_block_bytes,
-                                    sum);
-  return status;
-}
-
 }  // namespace
 
 std::int64_t loose_parts_of_each(int ranks) {
-  return std::max(least_loose_parts, most_loose_parts / ranks);
+  // Of over a million ranks none keeps any: blocks of several parts are read again.
+  return most_loose_parts / ranks;
 }
 
 Status StepFile::load_sums(CollectiveState& state, std::string text) {
@@ -78,14 +57,14 @@ Status StepFile::load_sums(CollectiveState& state, std::string text) {
     text = std::move(told).value();
   }
   const bool has_some = !text.empty();
-  const auto book =
-      std::make_shared<const storage::SumBook>(storage::parse_sums(text, steps_).book);
+  const auto known =
+      std::make_shared<const storage::KnownSums>(path_, storage::parse_sums(text, steps_).book);
   const bool asked_for =
       settings_.checksum ? *settings_.checksum != storage::Checksum::none : has_some;
   // One of other blocks than ours is read, and not added to.
-  has_sums_ = writable_ && asked_for && book->block_bytes() == storage::sum_block_bytes;
+  has_sums_ = writable_ && asked_for && known->book().block_bytes() == storage::sum_block_bytes;
   for (const auto& one : arrays_) {
-    if (!may_be_rewritten(*one)) one->sums().verify(book, map_);
+    if (!may_be_rewritten(*one)) one->sums().verify(known, map_);
   }
   return {};
 }
@@ -160,8 +139,14 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
   for (std::size_t at = 0, block = 0; status.ok() && at + 3 <= blocks.size(); at += 3, ++block) {
     if (static_cast<std::int64_t>(block) % state.ranks != state.rank) continue;
     sums.emplace(static_cast<std::size_t>(most_loose_parts));
-    status = sum_block(*arrays_[static_cast<std::size_t>(blocks[at])],
-                       {blocks[at + 1], blocks[at + 2]}, *sums);
+    OpenArray& array = *arrays_[static_cast<std::size_t>(blocks[at])];
+    status = storage::sum_again(
+        array.sums().places(), {blocks[at + 1], blocks[at + 2]},
+        [&](std::int64_t file, std::int64_t offset, const storage::Slice& slice) {
+          storage::FileTraffic traffic;
+          return array.files().read(file, {&slice, 1}, offset, traffic);
+        },
+        *sums);
     sums->tell(blocks[at], mine);
   }
   // As before they were read: one that stayed open under the name that it has until the commit
@@ -191,11 +176,16 @@ void StepFile::name_runs(const std::map<std::int64_t, storage::BlockSums>& array
   }
 }
 
-// By rank 0, before a step more: what a killed run left of a step that was not committed.
+// By rank 0, before a step more: what a killed run left of a step that was not committed. Read only
+// where it has changed since this file's last commit.
 Status StepFile::cut_sums() {
-  const auto cut = storage::cut_sums(storage::sums_path(path_), steps_);
+  const std::string sums_file = storage::sums_path(path_);
+  const auto now = storage::state_of_file(sums_file);
+  if (now && now == sums_as_) return {};
+  const auto cut = storage::cut_sums(sums_file, steps_);
   if (!cut) return cut.error();
   adds_sums_ = cut.value();
+  sums_as_ = storage::state_of_file(sums_file);
   return {};
 }
 
@@ -204,13 +194,13 @@ Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArray
   const std::string committed = storage::sums_path(path_);
   const std::string incomplete = storage::incomplete_sums_path(path_);
   const std::string frame = storage::sums_frame(steps_ + 1, sums);
+  sums_as_.reset();  // a commit that fails leaves a frame of a step that is not there
   Status entered;
-  if (published_) {
-    if (has_sums_ && adds_sums_)
-      entered = storage::append_sums(committed, frame, settings_.durability);
-  } else {
+  if (!published_) {
     entered = has_sums_ ? storage::replace_sums(incomplete, frame, settings_.durability)
                         : storage::remove_sums(incomplete, settings_.durability);
+  } else if (has_sums_ && adds_sums_) {
+    entered = storage::append_sums(committed, frame, settings_.durability);
   }
   if (!entered.ok()) return entered;
   if (Status done = commit(chunks); !done.ok()) return done;
@@ -218,6 +208,7 @@ Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArray
   if (!published_ && has_sums_) {
     (void)storage::rename_sums(incomplete, committed, settings_.durability);
   }
+  sums_as_ = storage::state_of_file(committed);
   return {};
 }
 

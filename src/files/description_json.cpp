@@ -260,13 +260,15 @@ std::string description_json(std::string_view format, const storage::FileMap& ma
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<storage::FileDescription> parse_description(std::string_view text) {
+Result<AskedFile> parse_description(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
   try {
     if (document.is_discarded() || !document.is_object())
       refuse("is no JSON document of one object");
-    refuse_unknown(document, {"format", "arrays", "groups", "refused", "alignment"}, "the file");
-    storage::FileDescription file;
+    refuse_unknown(document, {"format", "arrays", "groups", "refused", "alignment", "checksum"},
+                   "the file");
+    AskedFile asked;
+    storage::FileDescription& file = asked.description;
     file.arrays = list_from(member(document, "arrays", "the file"), "\"arrays\"", array_from);
     if (const Json* const groups = optional_member(document, "groups")) {
       file.groups = list_from(*groups, "\"groups\"", group_from);
@@ -275,7 +277,13 @@ Result<storage::FileDescription> parse_description(std::string_view text) {
       file.alignment = integer_of(*alignment, "\"alignment\"");
       if (file.alignment < 1) refuse("has an alignment below 1");
     }
-    return file;
+    if (const Json* const checksum = optional_member(document, "checksum")) {
+      if (text_of(*checksum, "\"checksum\"") != "crc32c") {
+        refuse("has a checksum that is not \"crc32c\"");
+      }
+      asked.checksum = storage::Checksum::crc32c;
+    }
+    return asked;
   } catch (const Wrong& wrong) {
     return wrong.error();
   }

@@ -8,12 +8,17 @@
 #include "common/status.hpp"
 #include "storage/formats/file_description.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/sums/checksum.hpp"
 
 namespace weir::files {
 
 [[nodiscard]] std::string description_json(std::string_view format, const storage::FileMap& map);
 
+struct AskedFile {
+  storage::FileDescription description;
+  storage::Checksum checksum = storage::Checksum::none;
+};
 // Fails on what is no such document; what a format cannot express, its lay_out() refuses.
-[[nodiscard]] Result<storage::FileDescription> parse_description(std::string_view text);
+[[nodiscard]] Result<AskedFile> parse_description(std::string_view text);
 
 }  // namespace weir::files

@@ -263,6 +263,9 @@ TEST_F(Sums, GoWithTheFileThatTheyAreOf) {
   write(session, name, "cdf5", "crc32c");
   const auto rows = session.distribution(plane, "BLOCK, *");
   // Written in place, it is not known; what has steps is.
+  weir_file_open_options reading{};
+  reading.read_only = 1;
+  File early = session.open_file(name, reading);
   weir_file_open_options rewriting{};
   rewriting.rewrite = 1;
   File file = session.open_file(name, rewriting);
@@ -270,6 +273,10 @@ TEST_F(Sums, GoWithTheFileThatTheyAreOf) {
   std::vector<double> part(rows.elements());
   file.array("fixed").read(rows, part);
   EXPECT_EQ(part, part_of_step(rows, plane, 3));
+  // Who opened the file before knows the sums of what was there.
+  early.array("fixed").read(rows, part);
+  EXPECT_EQ(part, part_of_step(rows, plane, 3));
+  early.close();
   file.array("fixed").write(rows, part_of_step(rows, plane, 7));
   file.close();
   EXPECT_EQ(read(session, name), "");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from stored_cases import FORMATS, SUFFIXES, TITLE, cases
 
 import weir
 from weir.bench.errors import BenchError
+from weir.check import check
 from weir.commands.convert import convert_command
 from weir.convert import ConversionError, Layout, convert
 from weir.convert.tiles import tile_shape, tiles
@@ -255,3 +257,73 @@ def test_tiles_cover_whole_chunks_of_the_source_where_memory_allows() -> None:
     assert tile_shape([1000, 100], 8, None, None, 10 * 100 * 8) == (10, 100)
     assert tile_shape([1000, 100], 8, [10, 100], None, 1) == (10, 100)
     assert list(tiles([0, 4], [1, 4])) == []
+
+
+def damage(path: Path, values: np.ndarray) -> None:
+    """Changes a byte in the middle of these numbers, wherever they lie in the file or folder."""
+    files = [one for one in path.rglob("*") if one.is_file()] if path.is_dir() else [path]
+    for file in files:
+        content = bytearray(file.read_bytes())
+        for order in "<>":
+            wanted = values.astype(values.dtype.newbyteorder(order)).tobytes()
+            if (at := content.find(wanted)) >= 0:
+                content[at + len(wanted) // 2] ^= 4
+                file.write_bytes(content)
+                return
+    message = f"the numbers are not in {path}"
+    raise AssertionError(message)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_checksums_go_with_the_file_and_are_verified(
+    name: str, weir_files: dict[str, Path], tmp_path: Path
+) -> None:
+    target, again = (tmp_path / f"{which}.{SUFFIXES[name]}" for which in ("target", "again"))
+    with weir.open(weir_files[name]) as source:
+        assert source.checksum is None
+        summed = Layout(checksum="crc32c")
+        convert(source, target, file_format=name, layout=summed, workers=3, memory_bytes=2000)
+        density, pressure = source["density"][...], source["pressure"][1]
+    report = check(target)
+    assert report.findings == []
+    assert report.bytes_verified >= density.nbytes + 3 * pressure.nbytes
+    with weir.open(target, verify="touched") as source:
+        assert source.checksum == "crc32c"
+        assert pickle.loads(pickle.dumps(source)).verify == "touched"
+        for array in source.arrays.values():
+            array[..., 1]
+        convert(source, again, file_format=name)  # as the source has them
+        assert Path(f"{again}.sums").exists()
+        again_without = tmp_path / f"without.{SUFFIXES[name]}"
+        convert(source, again_without, file_format=name, layout=Layout(checksum="none"))
+        assert not Path(f"{again_without}.sums").exists()
+
+    damage(target, density)
+    damage(target, pressure)
+    with weir.open(target) as file:
+        for array, step in ((file["density"], ""), (file["pressure"], ", step(s . to .| 1)")):
+            wanted = f'array "{array.name}"{step}: .* checksum'
+            with pytest.raises(weir.StorageError, match=wanted) as caught:
+                array[...]
+            assert "offset" in str(caught.value)
+            assert "\n" not in str(caught.value)
+        file["density"][0, 0]  # of the block it takes too little
+        file["x"][...]
+    with (
+        weir.open(target, verify="touched") as file,
+        pytest.raises(weir.StorageError, match="checksum"),
+    ):
+        file["density"][0, 0]
+    with weir.open(target, verify="none") as file:
+        file["density"][...]
+    assert len(check(target).findings) == 2
+    with weir.open(target, verify="touched") as file, pytest.raises(weir.StorageError):
+        convert(file, tmp_path / f"third.{SUFFIXES[name]}", file_format=name)
+    assert not list(tmp_path.glob("third*"))
+
+
+def test_refuses_what_verifies_nothing(weir_files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="covered"):
+        weir.open(weir_files["hdf5"], verify="all")  # type: ignore[arg-type]
+    with weir.open(weir_files["hdf5"]) as file, pytest.raises(ConversionError, match="crc32c"):
+        convert(file, tmp_path / "target.h5", layout=Layout(checksum="md5"))

@@ -26,6 +26,9 @@ PLACE = POINTER(c_void_p)
 NUMBERS = POINTER(c_int64)
 MOVE = [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, c_void_p, NUMBERS]
 
+# What reads verify, by the numbers of weir_files_verify_reads.
+VERIFIED = {"none": 0, "covered": 1, "touched": 2}
+
 # Result and arguments of each function that is used.
 FUNCTIONS: Declarations = {
     "weir_files_version": (c_char_p, []),
@@ -37,6 +40,7 @@ FUNCTIONS: Declarations = {
     "weir_files_unfinished": (c_char_p, [c_char_p]),
     "weir_files_sums": (c_int64, [HANDLE, NUMBERS, POINTER(c_char_p)]),
     "weir_files_verify": (c_char_p, [HANDLE, c_int64]),
+    "weir_files_verify_reads": (c_int, [HANDLE, c_int32]),
     "weir_files_read": (c_int, MOVE),
     "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
     "weir_files_write": (c_int, MOVE),
@@ -137,6 +141,10 @@ class FileHandle:
     ) -> None:
         """Writes a section from `data`, of shape `count`, whose strides may be any."""
         checked(library().weir_files_write(*self._move(array, start, count, stride, data)))
+
+    def verify_reads(self, blocks: str) -> None:
+        """Which blocks with checksums are verified when they are read: a name of `VERIFIED`."""
+        checked(library().weir_files_verify_reads(self._handle, VERIFIED[blocks]))
 
     def sums(self) -> tuple[int, int, str]:
         """Parts to verify by checksums, their bytes, what is wrong with the checksums' own file."""

@@ -40,6 +40,10 @@ def convert_command(
             "--codec", help="of chunks: zstd:1, shuffle,deflate:4 … [as before in the same format]"
         ),
     ] = None,
+    checksum: Annotated[
+        str | None,
+        typer.Option("--checksum", help="of the target's blocks: crc32c, none [as the source has]"),
+    ] = None,
     array: Annotated[
         list[str] | None, typer.Option("--array", help="convert this array, and others so named")
     ] = None,
@@ -62,13 +66,13 @@ def convert_command(
     if target.exists() and not overwrite:
         message = f"{target} is there already: remove it, or give --overwrite"
         raise BenchError(message, USAGE)
-    layout = Layout(_extents("--chunks", chunks), _extents("--shards", shards), codec)
+    layout = Layout(_extents("--chunks", chunks), _extents("--shards", shards), codec, checksum)
     started = time.monotonic()
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     console = message_console()
     try:
         with (
-            weir.open(source) as file,
+            weir.open(source, verify="touched") as file,
             Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
         ):
             shown = bar.add_task("", total=None)

@@ -58,7 +58,8 @@ def convert(
 
     Threads hold at most `memory_bytes` of elements together, or one chunk of the target each where
     that is more; besides, each has two buffers of 4 MiB, or of one encoded chunk. `tell` is called
-    from this thread about ten times a second. Raises ConversionError, and weir.Error where a file
+    from this thread about ten times a second. A source that is opened with ``verify="touched"`` is
+    verified whole where it has checksums. Raises ConversionError, and weir.Error where a file
     cannot be read or written; then the target is as it was.
     """
     name = format_of(target, file_format)
@@ -107,18 +108,20 @@ def _copy(
             stop.set()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while thread.is_alive():
                 thread.join(0.1)
                 if tell:
                     tell(Progress(sum(done), in_all))
     finally:
+        # Ctrl-C may come while they are started: one that has not begun looks at `stop` first.
         stop.set()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
     if failures:
         raise failures[0]
     return Progress(sum(done), in_all)

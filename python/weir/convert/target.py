@@ -22,6 +22,7 @@ SUFFIXES = {
 CHUNKED = {"hdf5", "zarr", "raw"}
 GROUPED = {"hdf5", "zarr", "raw"}
 COLUMN_MAJOR = {"zarr", "raw"}
+CHECKSUMS = ("crc32c", "none")
 CHUNK_BYTES = 16 << 20
 """Of chunks that are chosen here, because the format or the codec wants some: at most."""
 
@@ -42,6 +43,8 @@ class Layout:
     codec: str | None = None
     """"zstd:1": codecs, as docs/formats.md has them; "none". None: those of the source in a file of
     the same format, or none."""
+    checksum: str | None = None
+    """"crc32c": of the new file's blocks, beside it; "none". None: as the source has it."""
 
 
 def format_of(target: Path, told: str | None) -> str:
@@ -98,6 +101,10 @@ def description(
         if extents and all(len(extents) != one.ndim for one in arrays):
             message = f"{what} {_text(extents)}: no array has {len(extents)} dimensions"
             raise ConversionError(message)
+    checksum = layout.checksum or source.checksum
+    if checksum not in (None, *CHECKSUMS):
+        message = f"there is no checksum {checksum!r}; give one of {', '.join(CHECKSUMS)}"
+        raise ConversionError(message)
     groups = ["", *source.group_names] if file_format in GROUPED else [""]
     return {
         "arrays": [_array(one, file_format, layout) for one in arrays],
@@ -106,6 +113,7 @@ def description(
             for name in groups
             if source.attributes_of_group(name)
         ],
+        "checksum": None if checksum == "none" else checksum,
     }
 
 

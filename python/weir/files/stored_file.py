@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from weir._core.errors import UnsupportedError
-from weir._core.files import FileHandle
+from weir._core.files import VERIFIED, FileHandle
 from weir.files.stored_array import AttributeValue, StoredArray, attributes_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 PathLike: TypeAlias = str | os.PathLike[str]
+Verify: TypeAlias = Literal["none", "covered", "touched"]
 
 
-def open(path: PathLike) -> StoredFile:  # noqa: A001 (weir.open, as gzip.open)
+def open(path: PathLike, *, verify: Verify = "covered") -> StoredFile:  # noqa: A001 (as gzip.open)
     """Opens a file of arrays for reading, without MPI.
 
     `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr v3 folder,
@@ -25,10 +26,15 @@ def open(path: PathLike) -> StoredFile:  # noqa: A001 (weir.open, as gzip.open)
     was written; its content says which. Names, shapes, types, attributes are read, elements are
     not.
 
+    Where the file has checksums beside it (``PATH.sums``), reading compares blocks of 1 MiB with
+    them, and raises StorageError, with array, step, file and offset, on one that is not what was
+    written. `verify` says which: "covered", those of which one read takes three quarters or more;
+    "touched", all of which it takes anything, by reading the whole block; "none".
+
     Raises StorageError when there is no such file or it is damaged, UnsupportedError when it is of
-    no known format.
+    no known format, ValueError for another `verify`.
     """
-    return StoredFile(path)
+    return StoredFile(path, verify=verify)
 
 
 class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
@@ -82,9 +88,15 @@ class StoredFile(StoredGroup):
     It is the mapping of the names at the top of the file; `arrays` has all of them.
     """
 
-    def __init__(self, path: PathLike) -> None:
+    def __init__(self, path: PathLike, *, verify: Verify = "covered") -> None:
+        if verify not in VERIFIED:
+            message = f"verify={verify!r}: give one of {', '.join(map(repr, VERIFIED))}"
+            raise ValueError(message)
         self.path = Path(path)
+        self.verify = verify
+        """Which blocks are compared with their checksums when they are read."""
         self._handle: FileHandle | None = FileHandle.open(self.path)
+        self._handle.verify_reads(verify)
         described = self._handle.description
         self.format: str = described["format"]
         """"hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"."""
@@ -108,6 +120,11 @@ class StoredFile(StoredGroup):
     def steps(self) -> int | None:
         """The steps that all growing arrays have; None where no array grows."""
         return min((one.shape[0] for one in self.arrays.values() if one.grows), default=None)
+
+    @property
+    def checksum(self) -> str | None:
+        """The kind of the checksums beside the file, "crc32c"; None where none is known."""
+        return "crc32c" if self.handle.sums()[0] else None
 
     @property
     def identity(self) -> tuple[str, int, int]:
@@ -147,10 +164,14 @@ class StoredFile(StoredGroup):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoredFile, (self.path,)
+        return _opened_again, (self.path, self.verify)
 
     def __repr__(self) -> str:
         return f"<weir.StoredFile {self.path} ({self.format}): {', '.join(self)}>"
+
+
+def _opened_again(path: Path, verify: Verify) -> StoredFile:
+    return StoredFile(path, verify=verify)
 
 
 def _with_those_above(names: list[str], arrays: Mapping[str, StoredArray]) -> list[str]:

@@ -20,6 +20,7 @@ from weir.files import StoredArray
 
 if TYPE_CHECKING:
     from weir.files import StoredFile, StoredGroup
+    from weir.files.stored_file import Verify
 
 FILL = "_FillValue"
 
@@ -95,7 +96,7 @@ class WeirBackendEntrypoint(BackendEntrypoint):
     url = ""
     open_dataset_parameters = (
         "filename_or_obj", "drop_variables", "group", "mask_and_scale", "decode_times",
-        "concat_characters", "decode_coords", "use_cftime", "decode_timedelta",
+        "concat_characters", "decode_coords", "use_cftime", "decode_timedelta", "verify",
     )  # fmt: skip
     supports_groups = True
 
@@ -111,10 +112,11 @@ class WeirBackendEntrypoint(BackendEntrypoint):
         decode_coords: Any = None,
         use_cftime: bool | None = None,
         decode_timedelta: Any = None,
+        verify: Verify = "covered",
     ) -> xr.Dataset:
-        """The arrays of the file, or of its group `group`, as a dataset."""
+        """The arrays of the file, or of its group `group`, as a dataset; `verify`: as weir.open."""
         drop = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
-        file = weir.open(filename_or_obj)
+        file = weir.open(filename_or_obj, verify=verify)
         found = file[group] if group and group.strip("/") else file
         if isinstance(found, StoredArray):
             message = f"{group!r} of {file.path} is an array, not a group"

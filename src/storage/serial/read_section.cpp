@@ -1,9 +1,6 @@
 #include "storage/serial/read_section.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -13,6 +10,7 @@
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/serial/chunk_sections.hpp"
+#include "storage/serial/read_range.hpp"
 #include "storage/serial/spans.hpp"
 
 namespace weir::storage {
@@ -39,11 +37,12 @@ void fill_target(const array::StridedCopy& copy, const std::vector<std::byte>& e
 class SpanReader {
  public:
   SpanReader(const StoredArray& array, std::byte* data, DataFileCache& files,
-             std::int64_t buffer_bytes)
+             std::int64_t buffer_bytes, SectionVerifier* verifier)
       : map_(array.map),
         data_(data),
         files_(files),
         buffer_bytes_(buffer_bytes),
+        verifier_(verifier),
         swapped_together_(map_.byte_order == ByteOrder::big ? bytes_swapped_together(map_.type)
                                                             : 1),
         fill_(array.description.fill) {
@@ -120,33 +119,19 @@ class SpanReader {
   // `there` is false when there is no such file and need not be.
   Status read(std::int64_t number, std::int64_t offset, std::int64_t bytes, std::byte* to,
               bool& there) {
-    const auto file = files_.get(map_.files.path(number), 0);
-    if (!file) {
-      there = false;
-      const bool may_be_missing = map_.files.bytes_when_made() > 0;
-      if (may_be_missing && file.error().system_error == ENOENT) return {};
-      return file.error();
-    }
-    there = true;
     const Slice slice{to, bytes};
-    std::int64_t moved = 0;
-    std::int64_t calls = 0;
-    Status status = read_slices(*file.value(), {&slice, 1}, offset, moved, calls);
-    if (!status.ok() || moved == bytes) return status;
-    Error error;
-    error.code = ErrorCode::short_transfer;
-    error.operation = "read";
-    error.file = file.value()->path();
-    error.offset = offset + moved;
-    error.message = fmt::format("the file ends after {} of the {} bytes that its header tells of",
-                                moved, bytes);
-    return error;
+    const auto found = read_range(map_, files_, number, offset, slice);
+    if (!found) return found.error();
+    there = found.value();
+    if (verifier_ == nullptr) return {};
+    return there ? verifier_->has_read(number, offset, slice) : verifier_->is_missing(number);
   }
 
   const ExtentMap& map_;
   std::byte* data_;
   DataFileCache& files_;
   std::int64_t buffer_bytes_;
+  SectionVerifier* verifier_;
   std::int64_t swapped_together_;
   std::vector<std::byte> fill_;
   std::vector<Span> waiting_;
@@ -157,7 +142,8 @@ class SpanReader {
 }  // namespace
 
 Status read_section(const StoredArray& array, const array::Section& section, std::byte* data,
-                    const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes) {
+                    const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes,
+                    SectionVerifier* verifier) {
   if (section.empty()) return {};
   if (!memory.elements_are_apart()) {
     return invalid_argument("elements of the memory to read into overlap: give other strides");
@@ -165,7 +151,7 @@ Status read_section(const StoredArray& array, const array::Section& section, std
   if (array.map.encoded() != nullptr) {
     return read_encoded_section(array, section, data, memory, files);
   }
-  SpanReader reader(array, data, files, buffer_bytes);
+  SpanReader reader(array, data, files, buffer_bytes, verifier);
   const SpanCutter cutter(SpanUse::reading, memory, {.most_bytes = buffer_bytes},
                           [&](const Span& span) { return reader.take(span); });
   Status status = for_each_part(array.map, section, [&](const StoredPart& part) -> Status {
@@ -174,7 +160,8 @@ Status read_section(const StoredArray& array, const array::Section& section, std
     reader.fill(array::StridedCopy::between(target, memory, target, memory));
     return {};
   });
-  return status.ok() ? reader.flush() : status;
+  if (status.ok()) status = reader.flush();
+  return status.ok() && verifier != nullptr ? verifier->end() : status;
 }
 
 }  // namespace weir::storage

@@ -10,6 +10,7 @@
 #include "common/status.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/serial/data_file_cache.hpp"
+#include "storage/serial/section_verifier.hpp"
 
 namespace weir::storage {
 
@@ -20,9 +21,11 @@ inline constexpr std::int64_t serial_buffer_bytes = std::int64_t{4} << 20;
 // `memory` has the extents section.count and counts from `data`; elements that are in no file get
 // the array's fill value, or zeros where it has none. Numbers come in the machine's byte order.
 // Fails when elements of the memory overlap, when a file cannot be read or ends early. Safe for
-// threads with the same cache.
+// threads with the same cache. With a verifier, which has nothing to do for encoded chunks, also
+// when a block that was read is not what was written; then the memory may hold some of it.
 Status read_section(const StoredArray& array, const array::Section& section, std::byte* data,
                     const array::Layout& memory, DataFileCache& files,
-                    std::int64_t buffer_bytes = serial_buffer_bytes);
+                    std::int64_t buffer_bytes = serial_buffer_bytes,
+                    SectionVerifier* verifier = nullptr);
 
 }  // namespace weir::storage

@@ -15,10 +15,11 @@ namespace {
 
 class SpanWriter {
  public:
-  SpanWriter(const StoredArray& array, const std::byte* data, DataFileCache& files)
+  SpanWriter(const StoredArray& array, const std::byte* data, DataFileCache& files, BlockSums* sums)
       : map_(array.map),
         data_(data),
         files_(files),
+        sums_(sums),
         swapped_together_(map_.byte_order == ByteOrder::big ? bytes_swapped_together(map_.type)
                                                             : 1) {}
 
@@ -44,6 +45,7 @@ class SpanWriter {
     // A slice that is written is not changed.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const Slice slice{const_cast<std::byte*>(from), span.bytes()};
+    if (sums_ != nullptr) sums_->add(span.file, span.begin, span.bytes(), {&slice, 1});
     std::int64_t calls = 0;
     return write_slices(*file.value(), {&slice, 1}, span.begin, calls);
   }
@@ -51,6 +53,7 @@ class SpanWriter {
   const ExtentMap& map_;
   const std::byte* data_;
   DataFileCache& files_;
+  BlockSums* sums_;
   std::int64_t swapped_together_;
   std::unique_ptr<std::byte[]> buffer_;
   std::int64_t capacity_ = 0;
@@ -59,12 +62,13 @@ class SpanWriter {
 }  // namespace
 
 Status write_section(const StoredArray& array, const array::Section& section, const std::byte* data,
-                     const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes) {
+                     const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes,
+                     BlockSums* sums) {
   if (section.empty()) return {};
   if (array.map.encoded() != nullptr) {
     return write_encoded_section(array, section, data, memory, files);
   }
-  SpanWriter writer(array, data, files);
+  SpanWriter writer(array, data, files, sums);
   // A run that needs its bytes swapped goes through the buffer like all others.
   const SpanLimits limits{.most_bytes = buffer_bytes, .long_runs = !writer.swaps()};
   const SpanCutter cutter(SpanUse::writing, memory, limits,

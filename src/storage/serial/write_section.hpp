@@ -11,14 +11,16 @@
 #include "storage/formats/format.hpp"
 #include "storage/serial/data_file_cache.hpp"
 #include "storage/serial/read_section.hpp"
+#include "storage/sums/block_sums.hpp"
 
 namespace weir::storage {
 
 // `memory` has the extents section.count and counts from `data`, which is only read. Files that
 // are missing are made where the array's map says so. Fails where a chunk has no place. Processes
-// may write disjoint sections at the same time.
+// may write disjoint sections at the same time. `sums` gets what is written, as it is in the file;
+// not of encoded chunks.
 Status write_section(const StoredArray& array, const array::Section& section, const std::byte* data,
                      const array::Layout& memory, DataFileCache& files,
-                     std::int64_t buffer_bytes = serial_buffer_bytes);
+                     std::int64_t buffer_bytes = serial_buffer_bytes, BlockSums* sums = nullptr);
 
 }  // namespace weir::storage

@@ -6,13 +6,6 @@
 namespace weir::storage {
 namespace {
 
-// Bytes of one index of dimension 0.
-std::int64_t row_bytes(const array::Indices& extents, const array::ElementType& type) {
-  std::int64_t bytes = type.bytes();
-  for (int d = 1; d < extents.size(); ++d) bytes *= extents[d];
-  return bytes;
-}
-
 void add_chunks(const ExtentMap& map, const ChunkExtents& chunks, std::optional<std::int64_t> step,
                 std::vector<ArrayPlaces::Place>& places) {
   const array::Indices& counts = chunks.grid.counts();
@@ -32,6 +25,12 @@ void add_chunks(const ExtentMap& map, const ChunkExtents& chunks, std::optional<
 }
 
 }  // namespace
+
+std::int64_t row_bytes(const array::Indices& extents, const array::ElementType& type) {
+  std::int64_t bytes = type.bytes();
+  for (int d = 1; d < extents.size(); ++d) bytes *= extents[d];
+  return bytes;
+}
 
 ArrayPlaces ArrayPlaces::of(const ExtentMap& map, std::optional<std::int64_t> step) {
   ArrayPlaces found;

@@ -10,6 +10,9 @@
 
 namespace weir::storage {
 
+// Of one index of dimension 0.
+[[nodiscard]] std::int64_t row_bytes(const array::Indices& extents, const array::ElementType& type);
+
 class ArrayPlaces {
  public:
   struct Place {

@@ -9,8 +9,6 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t read_at_once = 1 << 20;
-// Of blocks that were read in part; those beyond are not verified.
-constexpr std::size_t most_parts = 1 << 14;
 // Blocks of an array that was read whole which a process completes: so many, and one more for each
 // of these that it has verified.
 constexpr std::int64_t completed_anyway = 4;
@@ -25,7 +23,7 @@ std::int64_t bytes_of_range(const StoredRange& range) {
 }  // namespace
 
 void ArraySums::set_place(const ExtentMap& map, std::optional<std::int64_t> step) {
-  known_.clear();
+  numbers_.clear();
   map_ = &map;
   step_ = step;
   places_.reset();
@@ -63,22 +61,22 @@ void ArraySums::writes(const StoredRange& range) {
 }
 
 std::int64_t ArraySums::known_as(std::int64_t file) {
-  const auto [at, fresh] = known_.try_emplace(file, -1);
+  const auto [at, fresh] = numbers_.try_emplace(file, -1);
   if (fresh && map_ != nullptr) {
     const auto name = name_below(path_, map_->files.path(file));
-    if (name) at->second = book_->number_of(*name);
+    if (name) at->second = known_->book().number_of(*name);
   }
   return at->second;
 }
 
 Status ArraySums::compare(std::int64_t known, const SumBook::Block& block,
                           std::uint32_t sum) const {
-  if (sum == block.sum) return {};
-  return differing_block(*file_, path_, book_->name_of(known), block, sum);
+  if (sum == block.sum || !known_->is_damaged(known, block, sum)) return {};
+  return BlockOwners(*file_, path_).differing_block(known_->book().name_of(known), block, sum);
 }
 
 Status ArraySums::has_read(const StoredRange& range) {
-  if (!book_ || book_->empty() || completing_) return {};
+  if (!known_ || known_->book().empty() || completing_) return {};
   const std::int64_t known = known_as(range.file);
   if (known < 0) return {};
   std::int64_t offset = range.offset;
@@ -103,7 +101,7 @@ Status ArraySums::has_read(const StoredRange& range) {
 Status ArraySums::verify_kept(std::int64_t known, const StoredRange& range) {
   const std::int64_t end = range.offset + bytes_of_range(range);
   Status status;
-  book_->for_each_block(known, range.offset, end, [&](const SumBook::Block& block) {
+  known_->book().for_each_block(known, range.offset, end, [&](const SumBook::Block& block) {
     const std::int64_t from = std::max(block.begin, range.offset);
     const std::int64_t to = std::min(block.end, end);
     const auto sum_from = [&](std::uint32_t before) {
@@ -162,15 +160,17 @@ void ArraySums::give_up_reading() {
   verified_ = 0;
 }
 
-Status ArraySums::end_reading(bool whole, const ReadMore& read_more) {
+Status ArraySums::end_reading(Completing which, const ReadMore& read_more) {
   Status status;
   completing_ = true;
-  std::int64_t left = whole ? completed_anyway + verified_ / verified_for_each : 0;
+  std::int64_t left =
+      which == Completing::of_whole ? completed_anyway + verified_ / verified_for_each : 0;
   for (const auto& [key, one] : incomplete_) {
     std::int64_t there = 0;
     for (const Part& part : one.parts) there += part.end - part.begin;
     const std::int64_t bytes = one.block.end - one.block.begin;
-    if (there < bytes - bytes / 4 && --left < 0) continue;
+    const bool nearly_whole = there >= bytes - bytes / 4;
+    if (!nearly_whole && which != Completing::all && --left < 0) continue;
     status = complete(key.first, one, read_more);
     if (!status.ok()) break;
   }

@@ -4,7 +4,8 @@
 // Reading, a block is verified when this process has read all of it, in as many parts as it takes.
 // Blocks that are incomplete at the end of a request are completed, by reading the rest, where that
 // is little: where three quarters are there and, of an array that was read whole, a few, as
-// aggregators share a block where their parts meet. Others are not verified.
+// aggregators share a block where their parts meet. Others are not verified, unless
+// all that was touched is to be.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,7 @@
 #include "storage/formats/format.hpp"
 #include "storage/sums/array_places.hpp"
 #include "storage/sums/block_sums.hpp"
+#include "storage/sums/known_sums.hpp"
 #include "storage/sums/sum_book.hpp"
 #include "storage/transfer_watch.hpp"
 
@@ -44,7 +46,7 @@ class ArraySums final : public TransferWatch {
   void collect(std::size_t most_loose);
   void collect_nothing() {
     written_.reset();
-    watching_ = book_ != nullptr;
+    watching_ = known_ != nullptr;
   }
   void set_turn(std::int64_t turn);
   // Null: nothing is collected.
@@ -55,17 +57,29 @@ class ArraySums final : public TransferWatch {
 
   // ---- Reading ----
 
-  // Nothing is verified without a book. `file` is all that is there, for errors, and stays.
-  void verify(std::shared_ptr<const SumBook> book, const FileMap& file) {
-    book_ = std::move(book);
+  // Nothing is verified without this. `file` is all that is there, for errors, and stays.
+  void verify(std::shared_ptr<const KnownSums> known, const FileMap& file) {
+    known_ = std::move(known);
     file_ = &file;
-    watching_ = written_ || book_ != nullptr;
+    numbers_.clear();
+    watching_ = written_ || known_ != nullptr;
   }
   Status has_read(const StoredRange& range) override;
   // Reads the rest of a block: fills the bytes at an offset of a file of the array.
   using ReadMore = std::function<Status(const StoredRange& range)>;
-  // When the request has ended on this process. `whole`: all of the array was asked for.
-  Status end_reading(bool whole, const ReadMore& read_more);
+  enum class Completing : std::uint8_t {
+    nearly_whole,  // blocks of which three quarters were read
+    of_whole,      // and a few more, where all of the array was asked for
+    all,
+  };
+  // When the request has ended on this process. Blocks that it begins again afterwards are others.
+  Status end_reading(Completing which, const ReadMore& read_more);
+  // Parts of blocks that are incomplete up to now. Not beyond `most_parts`: what is read of more
+  // blocks then is not verified.
+  [[nodiscard]] std::size_t incomplete_parts() const { return parts_; }
+  static constexpr std::size_t most_parts = 1 << 14;
+  // Whether something is known of this file of the array.
+  [[nodiscard]] bool knows(std::int64_t file) { return known_ && known_as(file) >= 0; }
   // The same when it failed.
   void give_up_reading();
 
@@ -95,9 +109,9 @@ class ArraySums final : public TransferWatch {
   std::optional<std::int64_t> step_;
   std::optional<ArrayPlaces> places_;  // once they were needed
   std::optional<BlockSums> written_;
-  std::shared_ptr<const SumBook> book_;
+  std::shared_ptr<const KnownSums> known_;
   const FileMap* file_ = nullptr;
-  std::unordered_map<std::int64_t, std::int64_t> known_;
+  std::unordered_map<std::int64_t, std::int64_t> numbers_;  // of the array's files in the book
   std::map<std::pair<std::int64_t, std::int64_t>, Incomplete> incomplete_;  // by file and block
   std::size_t parts_ = 0;
   std::int64_t verified_ = 0;  // blocks in this request

@@ -71,6 +71,14 @@ void BlockSums::add(std::int64_t file, std::int64_t offset, std::int64_t bytes,
   }
 }
 
+void BlockSums::add(const BlockSums& other) {
+  for (const auto& [block, theirs] : other.blocks_) {
+    Parts& ours = blocks_[block];
+    if (theirs.unclear) give_up(ours);
+    for (const Part& part : theirs.parts) insert(ours, part);
+  }
+}
+
 void BlockSums::insert(Parts& block, const Part& part) {
   if (block.unclear) return;
   std::vector<Part>& parts = block.parts;

@@ -62,6 +62,8 @@ class BlockSums {
   // slices' first.
   void add(std::int64_t file, std::int64_t offset, std::int64_t bytes,
            std::span<const Slice> slices, std::int64_t skipped = 0);
+  // What somebody else has summed, as if it had been added here.
+  void add(const BlockSums& other);
   // Something was written into the block, and it is not known what.
   void add_unclear(const Block& block) { give_up(blocks_[block]); }
   [[nodiscard]] bool empty() const { return blocks_.empty(); }

@@ -16,7 +16,9 @@
 #include "storage/codecs/crc32c.hpp"
 #include "storage/sums/array_places.hpp"
 #include "storage/sums/array_sums.hpp"
+#include "storage/sums/block_owner.hpp"
 #include "storage/sums/block_sums.hpp"
+#include "storage/sums/known_sums.hpp"
 #include "storage/sums/sum_book.hpp"
 #include "storage/sums/sums_file.hpp"
 #include "storage/test_folder.hpp"
@@ -227,17 +229,19 @@ TEST(ArraySums, AreNotComparedWithWhatWasDiscarded) {
   for (std::int64_t at = 0; at < 1536; at += block) {
     sums.push_back(sum_between(stored, at, at + block));
   }
-  auto book = std::make_shared<SumBook>(block);
-  ASSERT_TRUE(book->enter({"", 0, 1536, sums}));
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const std::vector<NamedRun> runs = {{"", 0, 1536, sums}};
+  ASSERT_TRUE(replace_sums(sums_path(path), sums_frame(1, runs), StepDurability::none, block).ok());
   const ExtentMap map{.shape = array::Shape::create({192}).value(),
                       .type = array::ElementType::parse("float64").value(),
-                      .files = DataFiles::one("a"),
+                      .files = DataFiles::one(path),
                       .extents = DenseExtents{0}};
   const FileMap file{};
   for (const bool damaged : {false, true}) {
-    ArraySums watch("a");
+    ArraySums watch(path);
     watch.set_place(map, std::nullopt);
-    watch.verify(book, file);
+    watch.verify(KnownSums::read(path, 1), file);
     auto read = stored;
     if (damaged) read[1530] ^= std::byte{1};
     std::vector<std::byte> hole(400);
@@ -252,6 +256,78 @@ TEST(ArraySums, AreNotComparedWithWhatWasDiscarded) {
       EXPECT_EQ(status.error().offset, 1024);
     }
   }
+}
+
+// Somebody who keeps checksums has written the file anew since they were read.
+TEST(KnownSums, JudgeByWhatIsThereNow) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const auto known_now = [&](std::uint32_t sum) {
+    const std::vector<NamedRun> runs = {{"", 100, 200, {sum}}};
+    EXPECT_TRUE(replace_sums(sums_path(path), sums_frame(9, runs), StepDurability::none).ok());
+  };
+  known_now(7);
+  const auto known = KnownSums::read(path, 9);
+  const SumBook::Block there{100, 300, 7};
+  EXPECT_TRUE(known->is_damaged(0, there, 8));
+  known_now(8);
+  EXPECT_FALSE(known->is_damaged(0, there, 8));
+  EXPECT_TRUE(known->is_damaged(0, there, 9));
+  // As another process was told of them, which never looked at the file.
+  EXPECT_FALSE(KnownSums(path, known->book()).is_damaged(0, there, 8));
+  const std::vector<NamedRun> none;
+  EXPECT_TRUE(replace_sums(sums_path(path), sums_frame(9, none), StepDurability::none).ok());
+  EXPECT_FALSE(known->is_damaged(0, there, 9));
+  EXPECT_TRUE(remove_sums(sums_path(path), StepDurability::none).ok());
+  EXPECT_FALSE(known->is_damaged(0, there, 9));
+}
+
+TEST(BlockOwners, NameArrayAndStep) {
+  const auto type = array::ElementType::parse("float64").value();
+  const auto stored = [&](const std::string& name, bool grows, const array::Indices& extents,
+                          const std::string& file, auto places) {
+    const array::Shape shape = array::Shape::create(extents).value();
+    ArrayDescription about{.name = name, .shape = shape, .type = type, .grows = grows};
+    return StoredArray{
+        about, {.shape = shape, .type = type, .files = DataFiles::one(file), .extents = places}};
+  };
+  const auto grid = [](const array::Indices& extents, const array::Indices& chunk) {
+    return array::ChunkGrid::create(array::Shape::create(extents).value(), chunk).value();
+  };
+  array::ChunkTable table;
+  table.add(0, {0, 20000});
+  table.add(1, {0, 10000});
+  FileMap map;
+  map.arrays = {
+      stored("fixed", false, {10}, "p", DenseExtents{0}),
+      stored("a", true, {3, 10}, "p", RecordExtents{1000, 200}),
+      stored("b", true, {3, 10}, "p", RecordExtents{1100, 200}),
+      stored("steps", true, {4, 10}, "p", DenseExtents{5000}),
+      stored("chunks", true, {4, 10}, "p",
+             ChunkExtents{grid({4, 10}, {2, 10}), array::Indices{2, 10}, table}),
+      stored("apart", false, {10}, "p/c.0", DenseExtents{0}),
+      stored("elsewhere", false, {10}, "q", DenseExtents{2000}),
+  };
+  const BlockOwners owners(map, "p/");
+  const auto owner = [&](std::int64_t begin, std::int64_t end, const std::string& file = "") {
+    const Error error = owners.differing_block(file, {begin, end, 1}, 2);
+    EXPECT_EQ(error.offset, begin);
+    return error.message.substr(0, error.message.find(':'));
+  };
+  EXPECT_EQ(owner(0, 80), "array \"fixed\"");
+  EXPECT_EQ(owner(80, 1000), "no array of the file");
+  EXPECT_EQ(owner(1000, 1080), "array \"a\", step 0");
+  EXPECT_EQ(owner(1300, 1380), "array \"b\", step 1");
+  EXPECT_EQ(owner(1400, 1401), "array \"a\", step 2");
+  EXPECT_EQ(owner(1480, 1500), "no array of the file");
+  EXPECT_EQ(owner(1580, 5000), "no array of the file");
+  EXPECT_EQ(owner(5170, 5240), "array \"steps\", step 2");
+  EXPECT_EQ(owner(20080, 20160), "array \"chunks\", step 1");
+  EXPECT_EQ(owner(9000, 10001), "array \"chunks\", step 2");
+  EXPECT_EQ(owner(5079, 5161), "array \"steps\", steps 0 to 2");
+  EXPECT_EQ(owner(10000, 20001), "array \"chunks\", steps 0 to 3");
+  EXPECT_EQ(owner(0, 10, "/c.0"), "array \"apart\"");
+  EXPECT_EQ(owner(2000, 2010), "no array of the file");
 }
 
 TEST(ArrayPlaces, AreThoseOfTheArrayOrOfAStep) {

@@ -1,0 +1,119 @@
+#include "files/file_handle.hpp"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <utility>
+
+#include "files/description_json.hpp"
+#include "storage/formats/incomplete.hpp"
+#include "storage/sums/sums_file.hpp"
+
+weir_files::weir_files(std::string opened_path, std::string_view format_name,
+                       weir::storage::FileMap opened, weir::storage::DataFileCache::Use use)
+    : path(std::move(opened_path)),
+      format(format_name),
+      map(std::move(opened)),
+      description(weir::files::description_json(format, map)),
+      data_files(use) {
+  for (const auto& one : map.arrays) type_names.push_back(one.description.type.name());
+}
+
+weir_files::~weir_files() {
+  if (!unpublished) return;
+  weir::storage::remove_incomplete(path);
+  if (sums) {
+    (void)weir::storage::remove_sums(weir::storage::incomplete_sums_path(path),
+                                     weir::storage::StepDurability::none);
+  }
+}
+
+namespace weir::files {
+namespace {
+
+int code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return WEIR_FILES_E_ARGUMENT;
+    case ErrorCode::corrupt:
+      return WEIR_FILES_E_CORRUPT;
+    case ErrorCode::insufficient:
+      return WEIR_FILES_E_MEMORY;
+    case ErrorCode::unsupported:
+      return WEIR_FILES_E_UNSUPPORTED;
+    default:
+      return WEIR_FILES_E_IO;
+  }
+}
+
+std::string& kept_text() {
+  thread_local std::string text;
+  return text;
+}
+
+}  // namespace
+
+int report(const Error& error) {
+  kept_text() = error.text();
+  return code_of(error.code);
+}
+
+const std::string& last_error() { return kept_text(); }
+
+int report_thrown(const std::exception& thrown) {
+  Error error =
+      invalid_argument(fmt::format("not enough memory for this call ({})", thrown.what()));
+  error.code = ErrorCode::insufficient;
+  return report(error);
+}
+
+Error no_handle() { return invalid_argument("the file is null or was closed"); }
+
+const storage::StoredArray* array_of(const weir_files* file, std::int64_t array) {
+  if (file == nullptr) {
+    report(no_handle());
+    return nullptr;
+  }
+  const auto& arrays = file->map.arrays;
+  if (array < 0 || std::cmp_greater_equal(array, arrays.size())) {
+    report(invalid_argument(
+        fmt::format("there is no array number {}: the file has {}", array, arrays.size())));
+    return nullptr;
+  }
+  return &arrays[static_cast<std::size_t>(array)];
+}
+
+Status check_place(weir_files** file) {
+  if (file == nullptr) return invalid_argument("there is no place for the file's handle");
+  *file = nullptr;
+  return {};
+}
+
+Result<Request> request_of(const storage::StoredArray& stored, const std::int64_t* start,
+                           const std::int64_t* count, const std::int64_t* stride, const void* data,
+                           const std::int64_t* strides) {
+  const auto& shape = stored.description.shape;
+  const auto dimensions = static_cast<std::size_t>(shape.dimensions());
+  if ((start == nullptr) != (count == nullptr)) {
+    return invalid_argument("give both start and count, or neither for the whole array");
+  }
+  const array::Indices zeros(shape.dimensions());
+  const array::Indices ones(shape.dimensions(), 1);
+  const auto given = [&](const std::int64_t* numbers, const array::Indices& otherwise) {
+    return numbers != nullptr ? std::span(numbers, dimensions)
+                              : std::span<const std::int64_t>(otherwise.begin(), otherwise.end());
+  };
+  const auto section = array::Section::create(shape, given(start, zeros),
+                                              given(count, shape.extents()), given(stride, ones));
+  if (!section) return section.error();
+  const std::int64_t bytes = stored.description.type.bytes();
+  auto memory =
+      strides != nullptr
+          ? array::Layout::strided(section.value().count, bytes, std::span(strides, dimensions))
+          : array::Layout::packed(section.value().count, bytes, array::Order::row_major);
+  if (!memory) return memory.error();
+  if (data == nullptr && !section.value().empty()) return invalid_argument("data is null");
+  return Request{section.value(), std::move(memory).value()};
+}
+
+}  // namespace weir::files

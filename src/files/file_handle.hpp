@@ -1,0 +1,92 @@
+// What a handle of include/weir/files.h holds, and what its calls have in common.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "array/layout.hpp"
+#include "array/section.hpp"
+#include "common/status.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/formats/header_update.hpp"
+#include "storage/serial/data_file_cache.hpp"
+#include "storage/serial/section_verifier.hpp"
+#include "storage/sums/known_sums.hpp"
+#include "storage/sums/verification.hpp"
+#include "storage/sums/written_sums.hpp"
+#include "weir/files.h"
+
+struct weir_files {
+  weir_files(std::string opened_path, std::string_view format_name, weir::storage::FileMap opened,
+             weir::storage::DataFileCache::Use use);
+  weir_files(const weir_files&) = delete;
+  weir_files& operator=(const weir_files&) = delete;
+  ~weir_files();
+
+  std::string path;
+  std::string format;
+  weir::storage::FileMap map;
+  std::string description;
+  std::vector<std::string> type_names;
+  weir::storage::DataFileCache data_files;
+
+  // ---- Of one that is open ----
+
+  std::once_flag looked_for_sums;
+  std::shared_ptr<const weir::storage::KnownSums> known_sums;
+  std::once_flag cut_for_verification;
+  std::optional<weir::storage::Verification> verification;
+  // On reading.
+  std::atomic<weir::storage::VerifiedBlocks> verified = weir::storage::VerifiedBlocks::none;
+
+  // ---- Of one that is being made, until it is committed ----
+
+  std::optional<weir::storage::HeaderUpdate> unpublished;
+  std::mutex mutex;
+  // Where encoded chunks go whose places are a table, and those that are there.
+  std::int64_t free_from = -1;
+  std::vector<weir::storage::WrittenChunk> written;
+  std::optional<weir::storage::WrittenSums> sums;  // where they are asked for
+};
+
+namespace weir::files {
+
+// Keeps the line for weir_files_last_error() and gives the code.
+int report(const Error& error);
+[[nodiscard]] const std::string& last_error();
+
+// The same for what was thrown: all that can be is that there is no memory.
+int report_thrown(const std::exception& thrown);
+// Runs a call that gives a Status; no exception reaches a C program.
+template <typename Call>
+int reported(const Call& call) {
+  try {
+    const Status status = call();
+    return status.ok() ? WEIR_FILES_OK : report(status.error());
+  } catch (const std::exception& thrown) {
+    return report_thrown(thrown);
+  }
+}
+
+[[nodiscard]] Error no_handle();
+// Null, and reported, when there is no such array.
+[[nodiscard]] const storage::StoredArray* array_of(const weir_files* file, std::int64_t array);
+Status check_place(weir_files** file);
+
+struct Request {
+  array::Section section;
+  array::Layout memory;
+};
+[[nodiscard]] Result<Request> request_of(const storage::StoredArray& stored,
+                                         const std::int64_t* start, const std::int64_t* count,
+                                         const std::int64_t* stride, const void* data,
+                                         const std::int64_t* strides);
+
+}  // namespace weir::files

@@ -1,0 +1,169 @@
+// The calls of include/weir/files.h that make a file.
+#include <fmt/format.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "files/description_json.hpp"
+#include "files/file_handle.hpp"
+#include "storage/encoded/encoded_section.hpp"
+#include "storage/encoded/encoded_writer.hpp"
+#include "storage/formats/incomplete.hpp"
+#include "storage/serial/open_any.hpp"
+#include "storage/serial/write_section.hpp"
+#include "storage/sums/sums_file.hpp"
+
+using weir::Result;
+using weir::Status;
+using weir::array::Section;
+using weir::files::array_of;
+using weir::files::check_place;
+using weir::files::no_handle;
+using weir::files::report;
+using weir::files::reported;
+using weir::files::Request;
+using weir::files::request_of;
+using weir::storage::DataFileCache;
+using weir::storage::StepDurability;
+using weir::storage::StoredArray;
+
+namespace {
+
+// A chunk that was written in two parts would have two places, of which the last one counts.
+Status check_whole_chunks(const Section& section, const weir::storage::EncodedChunks& chunks) {
+  for (int d = 0; d < section.dimensions(); ++d) {
+    const std::int64_t chunk = chunks.grid.chunk_extents()[d];
+    const std::int64_t end = section.start[d] + section.count[d];
+    const bool whole = section.start[d] % chunk == 0 && section.stride[d] == 1 &&
+                       (end % chunk == 0 || end == chunks.grid.shape().extent(d));
+    if (!whole) {
+      return weir::invalid_argument(fmt::format(
+          "compressed chunks of this format are written whole: dimension {} has chunks of {}", d,
+          chunk));
+    }
+  }
+  return {};
+}
+
+// Encoded chunks whose places are told to the file's header when it is committed.
+Status write_to_table(weir_files& file, std::int64_t array, const Request& request,
+                      const void* data) {
+  const StoredArray& stored = file.map.arrays[static_cast<std::size_t>(array)];
+  if (Status whole = check_whole_chunks(request.section, *stored.map.encoded()); !whole.ok()) {
+    return whole;
+  }
+  weir::storage::EncodedWriter writer(
+      stored.map, file.data_files, false, [&](std::int64_t bytes) -> Result<std::int64_t> {
+        const std::lock_guard lock(file.mutex);
+        return std::exchange(file.free_from, file.free_from + bytes);
+      });
+  Status status = weir::storage::write_encoded_section(stored, request.section,
+                                                       static_cast<const std::byte*>(data),
+                                                       request.memory, file.data_files, writer);
+  if (!status.ok()) return status;
+  const std::lock_guard lock(file.mutex);
+  for (const auto& one : writer.take_written())
+    file.written.push_back({array, one.chunk, one.place});
+  return {};
+}
+
+Status check_being_made(const weir_files& file) {
+  if (file.unpublished) return {};
+  return weir::invalid_argument("only a file that is being made, and not committed, is written to");
+}
+
+// Beside the file under its temporary name, before it gets its own.
+Status write_sums(weir_files& file) {
+  const std::string beside = weir::storage::incomplete_sums_path(file.path);
+  if (!file.sums) return weir::storage::remove_sums(beside, StepDurability::none);
+  const auto runs =
+      file.sums->runs(file.map, weir::storage::incomplete_path(file.path), file.data_files);
+  if (!runs) return runs.error();
+  const std::int64_t steps = file.map.steps().value_or(1);
+  return weir::storage::replace_sums(beside, weir::storage::sums_frame(steps, runs.value()),
+                                     StepDurability::step);
+}
+
+}  // namespace
+
+int weir_files_create(const char* path, const char* format, const char* description,
+                      weir_files** file) {
+  return reported([&]() -> Status {
+    if (Status place = check_place(file); !place.ok()) return place;
+    if (path == nullptr || format == nullptr || description == nullptr) {
+      return weir::invalid_argument("path, format and description are all needed");
+    }
+    const auto found = weir::storage::find_format(format);
+    if (!found) return found.error();
+    const auto parsed = weir::files::parse_description(description);
+    if (!parsed) return parsed.error();
+    auto room = found.value()->lay_out(parsed.value().description, path);
+    if (!room) return room.error();
+    auto made = std::make_unique<weir_files>(
+        path, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
+    made->unpublished = std::move(room.value().update);
+    made->free_from = room.value().free_from;
+    if (parsed.value().checksum != weir::storage::Checksum::none) {
+      made->sums.emplace(made->map.arrays.size());
+    }
+    *file = made.release();
+    return {};
+  });
+}
+
+int weir_files_write(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
+                     const int64_t* stride, const void* data, const int64_t* strides) {
+  const StoredArray* const stored = array_of(file, array);
+  if (stored == nullptr) return WEIR_FILES_E_ARGUMENT;
+  return reported([&]() -> Status {
+    if (Status making = check_being_made(*file); !making.ok()) return making;
+    const auto request = request_of(*stored, start, count, stride, data, strides);
+    if (!request) return request.error();
+    const auto* const encoded = stored->map.encoded();
+    if (encoded != nullptr && !request.value().section.empty() &&
+        std::holds_alternative<weir::storage::EncodedTable>(encoded->places)) {
+      return write_to_table(*file, array, request.value(), data);
+    }
+    auto sums = weir::storage::WrittenSums::of_one_write();
+    const bool summed = file->sums && encoded == nullptr;
+    Status written = weir::storage::write_section(
+        *stored, request.value().section, static_cast<const std::byte*>(data),
+        request.value().memory, file->data_files, weir::storage::serial_buffer_bytes,
+        summed ? &sums : nullptr);
+    if (written.ok() && summed) file->sums->add(array, sums);
+    return written;
+  });
+}
+
+int weir_files_commit(weir_files* file) {
+  if (file == nullptr) return report(no_handle());
+  return reported([&]() -> Status {
+    if (Status making = check_being_made(*file); !making.ok()) return making;
+    if (Status durable = file->data_files.sync(); !durable.ok()) return durable;
+    if (!file->written.empty()) {
+      const auto format = weir::storage::find_format(file->format);
+      if (!format) return format.error();
+      const weir::storage::Room room{file->map, *file->unpublished, file->free_from};
+      auto entered = format.value()->enter_chunks(file->path, room, file->map.steps().value_or(1),
+                                                  file->written);
+      if (!entered) return entered.error();
+      file->unpublished = std::move(entered).value();
+      file->written.clear();
+    }
+    if (Status summed = write_sums(*file); !summed.ok()) return summed;
+    Status committed =
+        weir::storage::commit(file->path, *file->unpublished, weir::storage::StepDurability::step);
+    if (committed.ok() || weir::storage::is_seen_unrenamed(file->path)) file->unpublished.reset();
+    if (committed.ok() && file->sums) {
+      // The file is there whatever becomes of this: then its sums are not known.
+      (void)weir::storage::rename_sums(weir::storage::incomplete_sums_path(file->path),
+                                       weir::storage::sums_path(file->path), StepDurability::step);
+    }
+    return committed;
+  });
+}
