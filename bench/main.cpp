@@ -9,6 +9,7 @@
 #include "measurement/failure.hpp"
 #include "workloads/array.hpp"
 #include "workloads/calibrate.hpp"
+#include "workloads/flagfile.hpp"
 #include "workloads/madbench.hpp"
 #include "workloads/metadata.hpp"
 #include "workloads/open.hpp"
@@ -37,6 +38,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_metadata},
     {"open", "what opening a file costs that ranks share, by POSIX, MPI-IO, HDF5, PnetCDF and Weir",
      weir::bench::run_open},
+    {"flagfile", "what ranks that poll a file do to everyone else's look-ups",
+     weir::bench::run_flagfile},
     {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from weir.bench.flagfile_table import show_flagfile
 from weir.bench.messages import Progress
 from weir.bench.opening_table import show_opening
 from weir.bench.program import PlannedJob
@@ -174,13 +175,13 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             table.add_row(escape(run.label), "", "", "", "", f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
+        elif run.opening or run.flag is not None:
+            pass  # they have a table of their own
         elif run.metadata:
             for result in run.metadata:
                 headline = next(one for one in result.rates if one.headline)
                 per_second = f"{significant(headline.median_per_second)}/s"
                 table.add_row(escape(run.label), result.action, per_second, "", "", "")
-        elif run.opening:
-            pass  # has a table of its own
         elif not run.rates:
             table.add_row(escape(run.label), "", "", "", "", "complete, no rate was measured")
         for rate in run.verdict.rates if run.verdict else []:
@@ -199,6 +200,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     if table.row_count:
         console.print(table)
     show_opening(console, runs)
+    show_flagfile(console, runs)
     for remark, labels in remarks.items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
         console.print(f"{whose}, {remark}", markup=False, highlight=False)

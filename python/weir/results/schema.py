@@ -444,6 +444,21 @@ class OpeningStep(Record):
     operations: StepOperations | None = Field(description="null where calls were not counted")
 
 
+class Flag(Record):
+    """What polled and what did not in a run of the workload flagfile.
+
+    The others' look-ups and the polls are the actions stat and poll of ``metadata``.
+    """
+
+    pollers: Count
+    others: Count = Field(description="ranks that called stat on files of their own")
+    by_reading: bool = Field(description="a poll opened, read and closed the flag; else a stat")
+    interval_seconds: NonNegative = Field(description="between two polls of a rank")
+    notice: StepTimes | None = Field(
+        description="from setting the flag until the last poller saw it; null without pollers"
+    )
+
+
 class NodePhase(Record):
     """One function in one direction on one node; times are of its slowest rank."""
 
@@ -660,6 +675,7 @@ class Run(Record):
     opening: list[OpeningStep] = Field(
         default_factory=list, description="of the workload open; empty otherwise"
     )
+    flag: Flag | None = Field(default=None, description="of the workload flagfile")
     histograms: list[Histogram]
     nodes: list[Node]
     targets: list[TargetShare] = Field(

@@ -1,0 +1,71 @@
+// One repetition: some ranks poll a flag, others look at files of their own, until the flag is set.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "measurement/core_settings.hpp"
+#include "measurement/failure.hpp"
+#include "measurement/histogram.hpp"
+#include "measurement/job.hpp"
+#include "workloads/flagfile/parameters.hpp"
+
+namespace weir::bench::flagfile {
+
+enum class Part { other, poller, idle };
+
+// What a repetition was for this rank, on its own clock.
+struct RankRecord {
+  Part part = Part::idle;
+  std::int64_t operations = 0;  // stat calls on own files, or polls
+  std::int64_t elapsed_ns = 0;
+  std::int64_t busy_ns = 0;  // in the calls
+  std::int64_t wait_ns = 0;  // for the other ranks, at the end
+  std::int64_t flag_ns = 0;  // rank 0: when it began to set the flag; a poller: when it saw it set
+  std::int64_t files_verified = 0;
+  LatencyHistogram latencies;
+};
+
+class Executor {
+ public:
+  // `root`: the folder of all files, which exists. All arguments outlive the executor.
+  Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
+           std::string root);
+
+  // Each is collective and fails on every rank when it fails on one: with the rank's own error
+  // where it happened, elsewhere with ErrorCode::peer; `failed_rank()` says where.
+
+  // Makes the files.
+  Status begin();
+  Result<RankRecord> run(const Variant& variant);
+  // Removes the files.
+  Status finish();
+
+  [[nodiscard]] int failed_rank() const { return failed_rank_; }
+
+ private:
+  Status meet(Status mine, std::int64_t* wait_ns = nullptr);
+  [[nodiscard]] Part part_of(const Variant& variant) const;
+  Status make_files();
+  Status remove_files();
+  Status look_at_own_files(RankRecord* record);
+  Status poll(RankRecord* record);
+  Result<bool> is_set();
+  Status set_flag();
+  Status clear_flag();
+  Status check_flag();
+
+  const Job& job_;
+  FailureGuard& guard_;
+  const CoreSettings& core_;
+  const Options& options_;
+  std::string folder_;  // this rank's
+  std::string flag_;
+  std::vector<std::string> files_;
+  std::uint64_t token_ = 0;  // what the flag holds once it is set; another in every repetition
+  int failed_rank_ = none_failed;
+};
+
+}  // namespace weir::bench::flagfile

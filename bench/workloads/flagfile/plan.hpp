@@ -1,0 +1,13 @@
+// What a configuration will do, known before the run: --plan, and run.json's plan.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "workloads/flagfile/parameters.hpp"
+
+namespace weir::bench::flagfile {
+
+[[nodiscard]] nlohmann::ordered_json plan_json(const Options& options, std::int64_t ranks);
+
+}  // namespace weir::bench::flagfile

@@ -1,0 +1,44 @@
+"""What ranks that poll a file do to everyone else's look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weir.report.chart import table
+from weir.report.markup import Child, Markup, element, join
+from weir.report.quantities import percent_text, seconds, significant
+from weir.report.sources import Source
+from weir.results.flagfile import PolledLine, polled_lines
+
+NOTE = (
+    "The same ranks called stat on files of their own in all runs; what differs is how many others "
+    "polled one file meanwhile. Medians, operations per second of all ranks of a kind. On one "
+    "machine pollers take processor time as well as the file system's."
+)
+
+
+def compare(sources: Sequence[Source]) -> Markup | None:
+    """One row per number of pollers; nothing for other workloads."""
+    lines = polled_lines([source.run for source in sources])
+    if not lines:
+        return None
+    head = ["Run", "others' stat per second", "of unpolled", "polls per second", "flag seen after"]
+    caption = "What pollers cost the others"
+    return join(
+        element("p", NOTE, class_="note"),
+        table(head, [_row(line) for line in lines], caption=caption),
+    )
+
+
+def _row(line: PolledLine) -> list[Child]:
+    return [
+        line.label,
+        _rate(line.others_rate),
+        None if line.share is None else percent_text(line.share),
+        None if line.polls_rate is None else _rate(line.polls_rate),
+        None if line.notice_seconds is None else seconds(line.notice_seconds),
+    ]
+
+
+def _rate(value: float) -> Markup:
+    return element("data", significant(value), value=repr(value), title=f"{value!r} per second")
