@@ -81,8 +81,8 @@ class FailureGuard {
   // Gives the process that claimed the failure time to finish its record, then looks after it.
   void finish_record_of_first() const;
   // Starts a process of its own that removes the job's folders, on a few ranks of each node, any of
-  // which may be the lost one: a launcher gives its ranks a second
-  // to end, and there may be a million files.
+  // which may be the lost one: a launcher gives its ranks a second to end, and there may be a
+  // million files.
   void start_removal();
   [[noreturn]] void end_process(const std::string& status, const Error& error, int exit_status);
   [[nodiscard]] Error describe_signal(int signal) const;

@@ -97,16 +97,23 @@ Error failed_elsewhere(int rank) {
   return error;
 }
 
-Status agree_on(const Job& job, Status mine, int* failed_rank) {
-  if (!mine && mine.error().rank < 0) mine.error().rank = job.rank;
+Status agree_on(const Job& job, Status mine, int* failed_rank, std::int64_t* wait_ns) {
   const auto agreed = agree(job.world, mine.ok() ? none_failed : job.rank, job.deadline_ns());
+  return status_of(agreed, job.rank, std::move(mine), failed_rank, wait_ns);
+}
+
+Status status_of(const Result<Agreement>& agreed, int rank, Status mine, int* failed_rank,
+                 std::int64_t* wait_ns) {
   if (!agreed) {
-    *failed_rank = job.rank;
+    *failed_rank = rank;
     return agreed.error();
   }
+  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
   if (agreed.value().failed_rank == none_failed) return {};
   *failed_rank = agreed.value().failed_rank;
-  return mine.ok() ? Status(failed_elsewhere(*failed_rank)) : mine;
+  if (mine.ok()) return failed_elsewhere(*failed_rank);
+  if (mine.error().rank < 0) mine.error().rank = rank;
+  return mine;
 }
 
 Result<Agreement> agree(MPI_Comm communicator, int failed_rank, std::int64_t deadline_ns) {

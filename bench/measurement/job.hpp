@@ -62,8 +62,12 @@ struct Agreement {
 
 // The same over the whole job for a Status: when any rank's is an error, every rank gets one; the
 // rank where it happened its own, with its rank noted, the others ErrorCode::peer. `failed_rank`
-// becomes the lowest failed rank.
-[[nodiscard]] Status agree_on(const Job& job, Status mine, int* failed_rank);
+// becomes the lowest failed rank, `wait_ns`, unless null, how long this rank waited.
+[[nodiscard]] Status agree_on(const Job& job, Status mine, int* failed_rank,
+                              std::int64_t* wait_ns = nullptr);
+// What `agreed`, of whichever barrier at which `rank` told of `mine`, is for it: as of agree_on.
+[[nodiscard]] Status status_of(const Result<Agreement>& agreed, int rank, Status mine,
+                               int* failed_rank, std::int64_t* wait_ns);
 // What a rank knows of another's failure.
 [[nodiscard]] Error failed_elsewhere(int rank);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +35,32 @@ ordered_json result_parameters(const Settings& settings, const std::vector<std::
     parameters[key] = entry;
   }
   return parameters;
+}
+
+Result<std::int64_t> ranks_to_plan_for(const Settings& settings) {
+  if (!settings.has("ranks")) {
+    return invalid_argument("--plan needs --ranks N, the number of ranks to plan for");
+  }
+  const std::int64_t ranks = settings.integer("ranks");
+  if (ranks < 1) return invalid_argument("--ranks must be at least 1");
+  return ranks;
+}
+
+int print_planned(const std::vector<PlannedConfiguration>& configurations,
+                  const std::string& directory, std::int64_t transfer_bytes) {
+  ordered_json plan;
+  plan["configurations"] = ordered_json::array();
+  for (const PlannedConfiguration& one : configurations) {
+    plan["configurations"].push_back({{"label", one.label},
+                                      {"slug", one.slug},
+                                      {"asynchronous", one.asynchronous},
+                                      {"parameters", one.parameters},
+                                      {"plan", one.plan}});
+  }
+  plan["directory"] = std::filesystem::absolute(directory).lexically_normal().string();
+  plan["transfer_bytes"] = transfer_bytes;
+  fmt::print("{}\n", plan.dump(2));
+  return 0;
 }
 
 Result<std::vector<ordered_json>> write_new_runs(const JobFolders& folders,

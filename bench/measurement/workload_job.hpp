@@ -2,6 +2,7 @@
 // to MPI, from MPI to the folder of results.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,6 +25,22 @@ int complain(Error error);
 // writes, with underscores, and with the unit in the names of `sizes`.
 [[nodiscard]] nlohmann::ordered_json result_parameters(const Settings& settings,
                                                        const std::vector<std::string>& sizes);
+
+// The ranks that --plan is asked to plan for, which --ranks says.
+[[nodiscard]] Result<std::int64_t> ranks_to_plan_for(const Settings& settings);
+
+// One configuration of what --plan prints.
+struct PlannedConfiguration {
+  std::string label;
+  std::string slug;
+  bool asynchronous = false;
+  nlohmann::ordered_json parameters;
+  nlohmann::ordered_json plan;
+};
+
+// Prints what --plan prints, as JSON: `transfer_bytes` is the largest transfer's. Returns 0.
+int print_planned(const std::vector<PlannedConfiguration>& configurations,
+                  const std::string& directory, std::int64_t transfer_bytes);
 
 // run.json of every configuration before the first repetition. Call on rank 0.
 [[nodiscard]] Result<std::vector<nlohmann::ordered_json>> write_new_runs(

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -108,28 +107,19 @@ Status check_directories(const Request& request) {
 }
 
 int print_plan(const Settings& settings) {
-  if (!settings.has("ranks")) {
-    return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
-  }
-  const std::int64_t ranks = settings.integer("ranks");
-  if (ranks < 1) return complain(invalid_argument("--ranks must be at least 1"));
-  const auto request = request_of(settings, ranks);
+  const auto ranks = ranks_to_plan_for(settings);
+  if (!ranks) return complain(ranks.error());
+  const auto request = request_of(settings, ranks.value());
   if (!request) return complain(request.error());
   const Request& r = request.value();
   if (Status status = check_directories(r); !status) return complain(status.error());
-  ordered_json plan;
-  plan["configurations"] = ordered_json::array();
+  std::vector<PlannedConfiguration> configurations;
   for (const Variant& variant : r.variants) {
-    plan["configurations"].push_back({{"label", variant.label},
-                                      {"slug", variant.slug},
-                                      {"asynchronous", false},
-                                      {"parameters", own_parameters(r, variant)},
-                                      {"plan", plan_json(r.geometry, r.options, variant, ranks)}});
+    configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
+                              plan_json(r.geometry, r.options, variant, ranks.value())});
   }
-  plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
-  plan["transfer_bytes"] = std::max<std::int64_t>(1, r.geometry.asked_bytes() / ranks);
-  fmt::print("{}\n", plan.dump(2));
-  return 0;
+  return print_planned(configurations, r.core.directory,
+                       std::max<std::int64_t>(1, r.geometry.asked_bytes() / ranks.value()));
 }
 
 // Refuses what cannot work before anything is written. Collective; the same answer on every rank.

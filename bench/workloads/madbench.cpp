@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -52,10 +51,9 @@ ordered_json own_parameters(const Settings& settings, const Variant& variant) {
 }
 
 int print_plan(const Program& program, const Settings& settings) {
-  if (!settings.has("ranks")) {
-    return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
-  }
-  const auto request = request_of(program, settings, settings.integer("ranks"));
+  const auto ranks = ranks_to_plan_for(settings);
+  if (!ranks) return complain(ranks.error());
+  const auto request = request_of(program, settings, ranks.value());
   if (!request) return complain(request.error());
   const Request& r = request.value();
   if (Status status = check_directory(r.core.directory); !status) return complain(status.error());
@@ -65,8 +63,7 @@ int print_plan(const Program& program, const Settings& settings) {
   if (Status status = check_disk(r.core, layout.value().disk_bytes()); !status) {
     return complain(status.error());
   }
-  ordered_json plan;
-  plan["configurations"] = ordered_json::array();
+  std::vector<PlannedConfiguration> configurations;
   std::int64_t transfer_bytes = 0;
   for (const Variant& variant : r.variants) {
     const auto one = plan_json(r.size, variant, r.alpha, r.calculation);
@@ -74,16 +71,10 @@ int print_plan(const Program& program, const Settings& settings) {
     for (const ordered_json& phase : one.value()["phases"]) {
       transfer_bytes = std::max(transfer_bytes, phase["bytes_per_operation"].get<std::int64_t>());
     }
-    plan["configurations"].push_back({{"label", label_of(variant)},
-                                      {"slug", slug_of(variant)},
-                                      {"asynchronous", variant.mode == Mode::async},
-                                      {"parameters", own_parameters(r.settings, variant)},
-                                      {"plan", one.value()}});
+    configurations.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
+                              own_parameters(r.settings, variant), one.value()});
   }
-  plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
-  plan["transfer_bytes"] = transfer_bytes;
-  fmt::print("{}\n", plan.dump(2));
-  return 0;
+  return print_planned(configurations, r.core.directory, transfer_bytes);
 }
 
 // The test files that this rank removes when the run breaks off (failure.hpp).

@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -118,28 +117,19 @@ Status check_targets(const Request& request, std::int64_t ranks) {
 }
 
 int print_plan(const Settings& settings) {
-  if (!settings.has("ranks")) {
-    return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
-  }
-  const std::int64_t ranks = settings.integer("ranks");
-  if (ranks < 1) return complain(invalid_argument("--ranks must be at least 1"));
-  const auto request = request_of(settings, ranks);
+  const auto ranks = ranks_to_plan_for(settings);
+  if (!ranks) return complain(ranks.error());
+  const auto request = request_of(settings, ranks.value());
   if (!request) return complain(request.error());
   const Request& r = request.value();
-  if (Status status = check_targets(r, ranks); !status) return complain(status.error());
-  ordered_json plan;
-  plan["configurations"] = ordered_json::array();
+  if (Status status = check_targets(r, ranks.value()); !status) return complain(status.error());
+  std::vector<PlannedConfiguration> configurations;
   for (const Variant& variant : r.variants) {
-    plan["configurations"].push_back({{"label", variant.label},
-                                      {"slug", variant.slug},
-                                      {"asynchronous", false},
-                                      {"parameters", own_parameters(r, variant)},
-                                      {"plan", plan_json(variant, r.options, r.targets, ranks)}});
+    configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
+                              plan_json(variant, r.options, r.targets, ranks.value())});
   }
-  plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
-  plan["transfer_bytes"] = largest_needs(r, ranks).transfer_bytes;
-  fmt::print("{}\n", plan.dump(2));
-  return 0;
+  return print_planned(configurations, r.core.directory,
+                       largest_needs(r, ranks.value()).transfer_bytes);
 }
 
 // Refuses what cannot work before anything is written. Collective; the same answer on every rank.

@@ -73,16 +73,8 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 }
 
 Status Executor::meet(Status mine, std::int64_t* wait_ns) {
-  if (!mine && mine.error().rank < 0) mine.error().rank = job_.rank;
-  auto agreed = barrier_.wait(mine.ok() ? none_failed : job_.rank);
-  if (!agreed) {
-    failed_rank_ = job_.rank;
-    return agreed.error();
-  }
-  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
-  if (agreed.value().failed_rank == none_failed) return {};
-  failed_rank_ = agreed.value().failed_rank;
-  return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
+  const auto agreed = barrier_.wait(mine.ok() ? none_failed : job_.rank);
+  return status_of(agreed, job_.rank, std::move(mine), &failed_rank_, wait_ns);
 }
 
 void Executor::keep_watch(const char* operation, const std::string& path, std::int64_t now_ns,
@@ -209,8 +201,8 @@ Status Executor::on_tree(Phase& phase) {
   const std::int64_t count = shape.directories();
   std::int64_t now = monotonic_ns();
   for (std::int64_t i = 0; i < count; ++i) {
-    // Parents first, or children first.
     if (guard_.ending()) wait_for_the_end();
+    // Parents first, or children first.
     const std::string& path = path_->directory(phase.owner, making ? i : count - 1 - i);
     const Place place{AT_FDCWD, path.c_str()};
     if (i == 0) guard_.entering(facts_of(phase.action).name, &path_->text(), -1);

@@ -28,7 +28,8 @@ from weir.report.quantities import (
 )
 from weir.report.sources import Source
 from weir.results.quantities import phase_name
-from weir.results.schema import Direction, Latencies, Run
+from weir.results.record import Latencies
+from weir.results.schema import Direction, Run
 
 LEFT, RIGHT, PLOT = 40.0, 22.0, 92.0
 LABEL_ROW = 14.0
