@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weir.results.lookup_verdict import judge_look_ups
-from weir.results.schema import Latencies
+from weir.results.record import Latencies
 
 
 def latencies(*buckets: tuple[int, int, int]) -> Latencies:

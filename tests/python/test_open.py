@@ -9,7 +9,8 @@ import pytest
 from report_reader import read_report
 from test_cli_real import weir
 from weir.results.folder import find_run_folders, load_run
-from weir.results.schema import Run, StepOperations
+from weir.results.opening_records import StepOperations
+from weir.results.schema import Run
 
 RANKS = 4
 ONCE = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from weir.bench.program import PROGRAM
-from weir.results.schema import Record
+from weir.results.record import Record
 
 LINES_KEPT = 2000
 

@@ -9,8 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from weir.results.opening import growth_text
+from weir.results.opening_records import ExpectedOperations
 from weir.results.quantities import seconds_text
-from weir.results.schema import ExpectedOperations, Run
+from weir.results.schema import Run
 
 
 def show_opening(console: Console, runs: Sequence[Run]) -> None:

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 import weir
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.results.folder import describe_validation
-from weir.results.schema import Parameter, Plan, Record
+from weir.results.record import Record
+from weir.results.schema import Parameter, Plan
 
 PROGRAM = "weir-bench"
 BUILT = Path("build/release/bench") / PROGRAM

@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 
 from weir.bench.errors import BenchError
 from weir.results.folder import refuse_newer
-from weir.results.schema import Record
+from weir.results.record import Record
 
 JOURNAL_FILE = "journal.jsonl"
 JOURNALS = "journal*.jsonl"

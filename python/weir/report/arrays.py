@@ -31,7 +31,8 @@ from weir.report.quantities import (
 )
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import DIRECTION_NOUN
-from weir.results.schema import ArrayCosts, Direction, Phase, Run, Spread
+from weir.results.record import Spread
+from weir.results.schema import ArrayCosts, Direction, Phase, Run
 
 LEFT, RIGHT, TOP = 58.0, 20.0, 6.0
 ROW = 30.0

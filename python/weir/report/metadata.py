@@ -9,8 +9,10 @@ from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, nanoseconds, percent_text, significant
 from weir.report.sources import Source, measured
+from weir.results.action_records import ActionResult, OperationMetric, OperationRate
 from weir.results.lookup_verdict import judge_look_ups
-from weir.results.schema import ActionResult, OperationMetric, OperationRate, Run, Spread
+from weir.results.record import Spread
+from weir.results.schema import Run
 
 UNEVEN = 1.25
 """From here on the slowest rank's time over the mean of all is said."""

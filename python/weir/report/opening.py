@@ -10,7 +10,8 @@ from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, grouped, plural, seconds, seconds_text
 from weir.report.sources import Source
 from weir.results.opening import growth_text
-from weir.results.schema import ExpectedOperations, OpeningStep, Run, StepOperations
+from weir.results.opening_records import ExpectedOperations, OpeningStep, StepOperations
+from weir.results.schema import Run
 
 COLOURS = {
     "create": ("write", 0),

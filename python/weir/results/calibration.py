@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from weir.results.schema import Record
+from weir.results.record import Record
 
 
 class Trials(Record):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weir.results.quantities import MIX_PART
-from weir.results.schema import Latencies
+from weir.results.record import Latencies
 
 LOOK_UPS = ("stat", "lstat", "directory-stat", "open", "readlink", "getxattr")
 

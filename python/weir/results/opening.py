@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weir.results.schema import StepOperations
+from weir.results.opening_records import StepOperations
 
 
 def growth_text(operations: StepOperations) -> str:

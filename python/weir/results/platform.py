@@ -11,7 +11,8 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from weir.results.probe import Target
-from weir.results.schema import Count, Direction, NonNegative, Record
+from weir.results.record import Count, NonNegative, Record
+from weir.results.schema import Direction
 
 StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
 """The place on the byte's path, in its order from the application to the device."""

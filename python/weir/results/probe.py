@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from weir.results.schema import Count, NonNegative, Quiet, Record
+from weir.results.record import Count, NonNegative, Record
+from weir.results.schema import Quiet
 
 Operation = Literal[
     "memory_copy",

@@ -8,9 +8,13 @@ name ends in ``_ns``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
+from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
+from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 
 FORMAT_VERSION = 1
 
@@ -24,25 +28,8 @@ of each rank's own rate. ``foreground``: bytes over the slowest rank's time bloc
 EAAR of Borrill et al., section 5.
 """
 
-OperationMetric = Literal["barrier", "slowest_rank", "sum_of_ranks"]
-"""How a rate of operations over many ranks is formed, for the workload metadata.
-
-``barrier``: operations over the longest time of a rank from the first barrier to the end of the
-last, as mdtest has it. ``slowest_rank``: the same without the last barrier. ``sum_of_ranks``: the
-sum of each rank's own rate.
-"""
-
 CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]
 VerdictWord = Literal["as expected", "below", "above", "no expectation"]
-
-NonNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=0)]
-
-
-class Record(BaseModel):
-    """Base of every record: no unknown fields, no silent coercion of names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Parameter(Record):
@@ -82,13 +69,6 @@ class PlannedPhase(Record):
     )
 
 
-class PlannedAction(Record):
-    """What one phase of the workload metadata will do."""
-
-    action: str
-    operations: Count = Field(description="over all ranks, one repetition")
-
-
 class PlannedTarget(Record):
     """The share of one directory, where the files lie in several."""
 
@@ -113,16 +93,6 @@ class Plan(Record):
     metadata: list[PlannedAction] = Field(
         default_factory=list, description="of the workload metadata; empty otherwise"
     )
-
-
-class Spread(Record):
-    """One figure over all ranks. The slowest rank is named, never averaged away."""
-
-    min: NonNegative = Field(description="unit: that of the field which holds the spread")
-    mean: NonNegative = Field(description="unit: that of the field which holds the spread")
-    max: NonNegative = Field(description="unit: that of the field which holds the spread")
-    max_rank: int
-    max_host: str
 
 
 class Evidence(Record):
@@ -232,32 +202,6 @@ class FunctionTimes(Record):
     )
 
 
-class ActionPhase(Record):
-    """One action of the workload metadata in one repetition. Rates are operations per second."""
-
-    action: str
-    operations: Count
-    barrier_per_second: NonNegative
-    slowest_rank_per_second: NonNegative
-    sum_of_ranks_per_second: NonNegative
-    elapsed_seconds: Spread = Field(
-        description="from the first barrier to before the last, less what is not measured"
-    )
-    busy_seconds: Spread = Field(description="in the operations")
-    barrier_wait_seconds: Spread = Field(description="at the last barrier")
-
-
-class OpeningPhase(Record):
-    """One step of the workload open in one repetition."""
-
-    step: str
-    seconds: NonNegative = Field(
-        description="from the first rank that began to the last that was done"
-    )
-    rank_seconds: Spread = Field(description="each rank's own time in the step")
-    wait_seconds: Spread = Field(description="at the barrier after the step")
-
-
 class Repetition(Record):
     """One execution of the configuration. Warm-ups are kept, and left out of every rate."""
 
@@ -317,146 +261,11 @@ class EffectiveRate(Record):
     nbin_multiple_bytes_per_second: float | None
 
 
-class Latencies(Record):
-    """Latencies over all ranks and measured repetitions, merged exactly."""
-
-    count: Count
-    min_ns: Count
-    p50_ns: Count
-    p90_ns: Count
-    p99_ns: Count
-    p999_ns: Count
-    p9999_ns: Count
-    max_ns: Count
-    buckets: list[tuple[int, int, int]] = Field(
-        description="(lower bound ns, upper bound ns exclusive, count), empty ones left out"
-    )
-
-
 class Histogram(Latencies):
     """Latencies of one phase."""
 
     function: str
     direction: Direction
-
-
-class OperationRate(Record):
-    """One rate of an action over the measured repetitions (warm-ups left out)."""
-
-    metric: OperationMetric
-    headline: bool
-    values_per_second: list[NonNegative]
-    median_per_second: NonNegative
-    low_per_second: NonNegative = Field(description="confidence interval of the median, lower end")
-    high_per_second: NonNegative
-    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
-    converged: bool = Field(description="95 % interval within the asked fraction of the median")
-
-
-class NodeActions(Record):
-    """One action on one node; the time is of its slowest rank."""
-
-    host: str
-    operations: Count
-    busy_seconds_max: NonNegative
-    median_per_second: NonNegative = Field(
-        description="operations over the time in them of the node's slowest rank"
-    )
-
-
-class ActionResult(Record):
-    """One action of the workload metadata over the measured repetitions."""
-
-    action: str
-    item: Literal["file", "directory", "entry", "item"] = Field(
-        description="what an operation is done to; entry: of a directory that is read, whose "
-        "latencies are those of whole directories; item: of a mix, a file or a directory"
-    )
-    rates: list[OperationRate]
-    latencies: Latencies
-    nodes: list[NodeActions]
-
-
-class StepTimes(Record):
-    """A step's time over the measured repetitions."""
-
-    values_seconds: list[float]
-    median_seconds: NonNegative
-    low_seconds: NonNegative = Field(description="confidence interval of the median, lower end")
-    high_seconds: NonNegative
-    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
-    converged: bool = Field(description="95 % interval within the asked fraction of the median")
-
-
-class CountedOperations(Record):
-    """Metadata operations of a step on so many ranks."""
-
-    ranks: Count
-    operations: Count
-
-
-class ExpectedOperations(Record):
-    """What a step comes to on more ranks than there were."""
-
-    ranks: Count
-    operations: NonNegative = Field(description="by the line or by nodes, so no whole number")
-    seconds: NonNegative | None = Field(
-        description="at the rate that the file system serves, where --operations-per-second gave it"
-    )
-
-
-class NodeOperations(Record):
-    """What a step asked for on one node, and on two: the ranks of one were taken for them."""
-
-    ranks_per_node: Count
-    first_node: Count
-    further_node: float = Field(description="what the second node added")
-
-
-class StepOperations(Record):
-    """What a step asked the file system for, counted in a pass that was not timed.
-
-    Calls of libc's functions on the job's files and their folder, whichever library made them; all
-    but reads and writes are metadata operations.
-    """
-
-    total: Count = Field(description="of all ranks")
-    first_rank: Count = Field(description="of them, by rank 0")
-    most: Count = Field(description="by the rank with the most")
-    transfers: Count = Field(description="reads and writes of all ranks")
-    elsewhere: Count = Field(description="on other files, such as those of the MPI library")
-    calls: dict[str, int] = Field(description="of all ranks, by what was called")
-    counts: list[CountedOperations] = Field(description="on 1, 2, 4 and so on to all ranks")
-    fixed: float = Field(description="of the line: operations = fixed + per_rank * ranks")
-    per_rank: float = Field(description="of the line, in operations")
-    largest_deviation: NonNegative = Field(description="of a count from the line, in operations")
-    nodes: NodeOperations | None = Field(
-        description="of an interface that knows nodes; expected then goes by these, not by the line"
-    )
-    expected: list[ExpectedOperations]
-
-
-class OpeningStep(Record):
-    """One step of the workload open over the measured repetitions."""
-
-    step: str
-    times: StepTimes = Field(description="from the first rank that began to the last that was done")
-    operations: StepOperations | None = Field(description="null where calls were not counted")
-
-
-class Flag(Record):
-    """What polled and what did not in a run of the workload flagfile.
-
-    The others' look-ups and the polls are the actions stat and poll of ``metadata``.
-    """
-
-    pollers: Count
-    others: Count = Field(description="ranks that called stat on files of their own")
-    by_reading: bool = Field(description="a poll opened, read and closed the flag; else a stat")
-    interval_seconds: NonNegative = Field(description="between two polls of a rank")
-    notice: StepTimes | None = Field(
-        description="from setting the flag until the last poller saw it; null without pollers"
-    )
 
 
 class NodePhase(Record):

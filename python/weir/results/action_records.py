@@ -1,0 +1,76 @@
+"""What ``run.json`` holds of the workload metadata: its actions, planned and measured."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from weir.results.record import Count, Latencies, NonNegative, Record, Spread
+
+OperationMetric = Literal["barrier", "slowest_rank", "sum_of_ranks"]
+"""How a rate of operations over many ranks is formed.
+
+``barrier``: operations over the longest time of a rank from the first barrier to the end of the
+last, as mdtest has it. ``slowest_rank``: the same without the last barrier. ``sum_of_ranks``: the
+sum of each rank's own rate.
+"""
+
+
+class PlannedAction(Record):
+    """What one phase of the workload metadata will do."""
+
+    action: str
+    operations: Count = Field(description="over all ranks, one repetition")
+
+
+class ActionPhase(Record):
+    """One action of the workload metadata in one repetition. Rates are operations per second."""
+
+    action: str
+    operations: Count
+    barrier_per_second: NonNegative
+    slowest_rank_per_second: NonNegative
+    sum_of_ranks_per_second: NonNegative
+    elapsed_seconds: Spread = Field(
+        description="from the first barrier to before the last, less what is not measured"
+    )
+    busy_seconds: Spread = Field(description="in the operations")
+    barrier_wait_seconds: Spread = Field(description="at the last barrier")
+
+
+class OperationRate(Record):
+    """One rate of an action over the measured repetitions (warm-ups left out)."""
+
+    metric: OperationMetric
+    headline: bool
+    values_per_second: list[NonNegative]
+    median_per_second: NonNegative
+    low_per_second: NonNegative = Field(description="confidence interval of the median, lower end")
+    high_per_second: NonNegative
+    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
+    converged: bool = Field(description="95 % interval within the asked fraction of the median")
+
+
+class NodeActions(Record):
+    """One action on one node; the time is of its slowest rank."""
+
+    host: str
+    operations: Count
+    busy_seconds_max: NonNegative
+    median_per_second: NonNegative = Field(
+        description="operations over the time in them of the node's slowest rank"
+    )
+
+
+class ActionResult(Record):
+    """One action of the workload metadata over the measured repetitions."""
+
+    action: str
+    item: Literal["file", "directory", "entry", "item"] = Field(
+        description="what an operation is done to; entry: of a directory that is read, whose "
+        "latencies are those of whole directories; item: of a mix, a file or a directory"
+    )
+    rates: list[OperationRate]
+    latencies: Latencies
+    nodes: list[NodeActions]
