@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -58,28 +57,18 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
 }
 
 int print_plan(const Settings& settings) {
-  if (!settings.has("ranks")) {
-    return complain(invalid_argument("--plan needs --ranks N, the number of ranks to plan for"));
-  }
-  const std::int64_t ranks = settings.integer("ranks");
-  if (ranks < 1) return complain(invalid_argument("--ranks must be at least 1"));
+  const auto ranks = ranks_to_plan_for(settings);
+  if (!ranks) return complain(ranks.error());
   const auto request = request_of(settings);
   if (!request) return complain(request.error());
   const Request& r = request.value();
   if (Status there = check_directory(r.core.directory); !there) return complain(there.error());
-  ordered_json plan;
-  plan["configurations"] = ordered_json::array();
+  std::vector<PlannedConfiguration> configurations;
   for (const Variant& variant : r.variants) {
-    plan["configurations"].push_back({{"label", variant.label},
-                                      {"slug", variant.slug},
-                                      {"asynchronous", false},
-                                      {"parameters", own_parameters(r, variant)},
-                                      {"plan", plan_json(variant, r.options, ranks)}});
+    configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
+                              plan_json(variant, r.options, ranks.value())});
   }
-  plan["directory"] = std::filesystem::absolute(r.core.directory).lexically_normal().string();
-  plan["transfer_bytes"] = 0;
-  fmt::print("{}\n", plan.dump(2));
-  return 0;
+  return print_planned(configurations, r.core.directory, 0);
 }
 
 std::vector<RunHead> heads_of(const Job& job, const Request& request,

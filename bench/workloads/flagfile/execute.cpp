@@ -58,16 +58,7 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
       flag_(root + "/flag") {}
 
 Status Executor::meet(Status mine, std::int64_t* wait_ns) {
-  if (!mine && mine.error().rank < 0) mine.error().rank = job_.rank;
-  auto agreed = agree(job_.world, mine.ok() ? none_failed : job_.rank, job_.deadline_ns());
-  if (!agreed) {
-    failed_rank_ = job_.rank;
-    return agreed.error();
-  }
-  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
-  if (agreed.value().failed_rank == none_failed) return {};
-  failed_rank_ = agreed.value().failed_rank;
-  return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
+  return agree_on(job_, std::move(mine), &failed_rank_, wait_ns);
 }
 
 Part Executor::part_of(const Variant& variant) const {

@@ -100,7 +100,8 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
   if (!mine) least.fill(std::numeric_limits<double>::infinity());
   std::array<double, 3> least_of_part{};
   MPI_Reduce(least.data(), least_of_part.data(), 3, MPI_DOUBLE, MPI_MIN, 0, job.world);
-  const auto members = static_cast<double>(part == Part::other ? options_.others : variant_.pollers);
+  const auto members =
+      static_cast<double>(part == Part::other ? options_.others : variant_.pollers);
   for (std::size_t i = 0; i < spreads.size(); ++i) {
     spreads[i].min = least_of_part[i];
     spreads[i].mean *= job.size / members;

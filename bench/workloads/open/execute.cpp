@@ -67,18 +67,10 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 Executor::~Executor() = default;
 
 Status Executor::meet(MPI_Comm all, Status mine, std::int64_t* wait_ns) {
-  if (!mine && mine.error().rank < 0) mine.error().rank = job_.rank;
   const bool elsewhere = !mine && mine.error().code == ErrorCode::peer;
   const int failed = mine.ok() ? none_failed : elsewhere ? failed_rank_ : job_.rank;
-  auto agreed = agree(all, failed, job_.deadline_ns());
-  if (!agreed) {
-    failed_rank_ = job_.rank;
-    return agreed.error();
-  }
-  if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
-  if (agreed.value().failed_rank == none_failed) return {};
-  failed_rank_ = agreed.value().failed_rank;
-  return mine.ok() ? Status(failed_elsewhere(failed_rank_)) : mine;
+  const auto agreed = agree(all, failed, job_.deadline_ns());
+  return status_of(agreed, job_.rank, std::move(mine), &failed_rank_, wait_ns);
 }
 
 Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, MPI_Comm all,
