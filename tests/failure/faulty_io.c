@@ -4,8 +4,9 @@
 //   WEIR_FAULT="rank=0,call=pread,nth=1,effect=flip"     the call has this effect instead
 //
 //   rank    of the job; without it every rank is affected
-//   call    open | pwrite | pread | fsync | fdatasync; pwritev counts as pwrite, preadv and preadv2
-//   as pread nth     the how-manieth such call of the process on a test file; 1 when not given
+//   call    open | pwrite | pread | fsync | fdatasync; pwritev counts as pwrite, preadv and
+//           preadv2 as pread
+//   nth     the how-manieth such call of the process on a test file; 1 when not given
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
 //   effect  flip    one bit of the data is flipped, in the file (pwrite) or on the way back (pread)
 //           swap    the first two blocks of 4096 bytes change places

@@ -9,28 +9,26 @@ Line fit_line(std::span<const CountedStep> points) {
   const auto beyond_one = std::count_if(points.begin(), points.end(),
                                         [](const CountedStep& one) { return one.ranks > 1; });
   const auto used = [&](const CountedStep& one) { return beyond_one < 2 || one.ranks > 1; };
+  // Sums of whole numbers, which doubles hold: no rounding makes a constant out of none.
   double count = 0;
-  double mean_ranks = 0;
-  double mean_operations = 0;
+  double ranks = 0;
+  double operations = 0;
+  double squares = 0;
+  double products = 0;
   for (const CountedStep& one : points) {
     if (!used(one)) continue;
+    const auto x = static_cast<double>(one.ranks);
+    const auto y = static_cast<double>(one.operations);
     count += 1;
-    mean_ranks += static_cast<double>(one.ranks);
-    mean_operations += static_cast<double>(one.operations);
+    ranks += x;
+    operations += y;
+    squares += x * x;
+    products += x * y;
   }
-  mean_ranks /= count;
-  mean_operations /= count;
-  double together = 0;
-  double spread = 0;
-  for (const CountedStep& one : points) {
-    if (!used(one)) continue;
-    const double ranks = static_cast<double>(one.ranks) - mean_ranks;
-    together += ranks * (static_cast<double>(one.operations) - mean_operations);
-    spread += ranks * ranks;
-  }
+  const double spread = count * squares - ranks * ranks;
   Line line;
-  line.per_rank = spread > 0 ? together / spread : 0;
-  line.fixed = mean_operations - line.per_rank * mean_ranks;
+  line.per_rank = spread > 0 ? (count * products - ranks * operations) / spread : 0;
+  line.fixed = spread > 0 ? (operations * squares - ranks * products) / spread : operations / count;
   for (const CountedStep& one : points) {
     if (!used(one)) continue;
     const double deviation =

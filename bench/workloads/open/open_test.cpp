@@ -49,6 +49,12 @@ TEST(OpenLine, LeavesOneRankOut) {
   EXPECT_THAT(line.at(1000), DoubleNear(2003, 1e-6));
 }
 
+TEST(OpenLine, ThroughNoughtHasNoConstantOfRounding) {
+  const Line line = fit_line(counted({{1, 9}, {2, 18}, {4, 36}, {8, 72}, {16, 144}, {32, 288}}));
+  EXPECT_EQ(line.fixed, 0);
+  EXPECT_EQ(line.per_rank, 9);
+}
+
 TEST(OpenLine, TellsHowFarItIsOff) {
   const Line line = fit_line(counted({{2, 4}, {4, 4}, {6, 10}}));
   EXPECT_THAT(line.per_rank, DoubleNear(1.5, 1e-9));
