@@ -9,7 +9,7 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::int64_t most_name_bytes = 4096;
+constexpr std::int64_t longest_name_bytes = 4096;
 
 // Reads a header from front to back. After the first thing found wrong it gives zeros, so that what
 // reads need look at it only where it would go on for long.
@@ -66,7 +66,7 @@ class Parser {
   }
   std::string name() {
     const std::int64_t length = count("the length of a name");
-    if (length > most_name_bytes) refuse(fmt::format("a name has {} bytes", length));
+    if (length > longest_name_bytes) refuse(fmt::format("a name has {} bytes", length));
     const std::byte* const from = take(length);
     if (from == nullptr) return {};
     std::string text(reinterpret_cast<const char*>(from), static_cast<std::size_t>(length));
