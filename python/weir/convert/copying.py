@@ -66,6 +66,9 @@ def convert(
     if target.exists() and target.samefile(source.path):
         message = f"{target} is the source itself; give another name"
         raise ConversionError(message)
+    if source.verify == "touched" and (damage := source.handle.sums()[2]):
+        message = f"{damage}; remove it to convert what cannot be verified"
+        raise ConversionError(message)
     chosen = chosen_arrays(source, arrays)
     described = description(source, chosen, name, layout or Layout())
     made = FileHandle.create(target, name, described)

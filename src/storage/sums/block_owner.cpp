@@ -13,6 +13,9 @@
 namespace weir::storage {
 namespace {
 
+// Of chunks, for which memory is taken: a file's numbers may say that there are 2^40.
+constexpr std::int64_t most_stretches = std::int64_t{1} << 20U;
+
 std::string_view without_slashes(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   return path;
@@ -54,6 +57,10 @@ void BlockOwners::add(std::size_t array) {
     return add(one);
   }
   const ChunkExtents& chunks = *map.chunks();
+  if (chunks.grid.chunks() > most_stretches - static_cast<std::int64_t>(stretches_.size())) {
+    knows_all_ = false;
+    return;
+  }
   for (std::int64_t chunk = 0; chunk < chunks.grid.chunks(); ++chunk) {
     const auto place = chunks.place_of(chunk);
     if (!place) continue;
@@ -106,7 +113,7 @@ std::string BlockOwners::owner_of(const std::string& name, const SumBook::Block&
     owner = Owned{next->array, std::min(owner ? owner->first : next->first, next->first),
                   std::max(owner ? owner->last : next->last, next->last)};
   }
-  if (!owner) return "no array of the file";
+  if (!owner) return knows_all_ ? "no array of the file" : "an array of very many chunks";
   const ArrayDescription& array = map_.arrays[owner->array].description;
   std::string text = fmt::format("array \"{}\"", printable(array.name));
   if (array.grows && owner->first == owner->last) text += fmt::format(", step {}", owner->first);

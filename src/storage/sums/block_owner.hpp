@@ -17,7 +17,8 @@ namespace weir::storage {
 [[nodiscard]] std::optional<std::string> name_below(const std::string& path,
                                                     const std::string& data_file);
 
-// Where all arrays of a file lie, to look up; making it takes time and memory for each chunk.
+// Where all arrays of a file lie, to look up; making it takes time and memory for each
+// chunk, of up to 2^20.
 class BlockOwners {
  public:
   // Of the file at `path`; the map stays.
@@ -57,6 +58,7 @@ class BlockOwners {
   const FileMap& map_;
   std::string path_;
   std::vector<Stretch> pieces_;     // that have holes: one for each array in records
+  bool knows_all_ = true;           // not those of more chunks than there is room for
   std::vector<Stretch> stretches_;  // ascending
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "storage/sums/sums_file.hpp"
 
@@ -11,11 +12,6 @@ namespace {
 
 // Frames of steps that a reader does not have are of bytes that it does not read.
 constexpr std::int64_t any_steps = std::numeric_limits<std::int64_t>::max();
-
-SumBook book_at(const std::string& sums_file) {
-  const auto text = read_sums(sums_file);
-  return text ? parse_sums(text.value(), any_steps).book : SumBook();
-}
 
 }  // namespace
 
@@ -48,12 +44,17 @@ bool KnownSums::is_damaged(std::int64_t file, const SumBook::Block& block,
   if (!now || now == read_as_) return true;
   if (now->is_missing()) return false;  // whoever removed it wants nothing to be known
   if (now != newer_as_) {
-    newer_ = book_at(sums_file);
+    const auto text = read_sums(sums_file);
+    if (!text) return true;  // nothing there acquits the block
+    ParsedSums parsed = parse_sums(text.value(), any_steps);
+    newer_ = std::move(parsed.book);
+    newer_is_whole_ = parsed.damage.empty();
     newer_as_ = now;
   }
   const std::int64_t there = newer_.number_of(book_.name_of(file));
-  if (there < 0) return false;
-  bool damaged = false;
+  // What a whole one does not know, nobody claims to know any more.
+  bool damaged = !newer_is_whole_;
+  if (there < 0) return damaged;
   newer_.for_each_block(there, block.begin, block.end, [&](const SumBook::Block& one) {
     damaged = one.begin == block.begin && one.end == block.end && one.sum != sum;
     return false;

@@ -46,6 +46,7 @@ class KnownSums {
   // What was found there later.
   mutable std::optional<FileState> newer_as_;
   mutable SumBook newer_;
+  mutable bool newer_is_whole_ = false;
 };
 
 }  // namespace weir::storage

@@ -282,6 +282,18 @@ TEST(KnownSums, JudgeByWhatIsThereNow) {
   EXPECT_FALSE(known->is_damaged(0, there, 9));
 }
 
+// What cannot be read acquits no block.
+TEST(KnownSums, AreNotJudgedByDamagedOnes) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const std::vector<NamedRun> runs = {{"", 100, 200, {7}}};
+  ASSERT_TRUE(replace_sums(sums_path(path), sums_frame(9, runs), StepDurability::none).ok());
+  const auto known = KnownSums::read(path, 9);
+  std::ofstream(sums_path(path)) << "no header of such a file";
+  EXPECT_TRUE(known->is_damaged(0, {100, 300, 7}, 8));
+  EXPECT_TRUE(KnownSums(path, known->book()).is_damaged(0, {100, 300, 7}, 8));
+}
+
 TEST(BlockOwners, NameArrayAndStep) {
   const auto type = array::ElementType::parse("float64").value();
   const auto stored = [&](const std::string& name, bool grows, const array::Indices& extents,
