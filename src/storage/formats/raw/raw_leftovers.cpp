@@ -139,8 +139,9 @@ Status end_replacement(const std::string& path, StepDurability durability) {
 }
 
 bool has_other_format(const std::string& path) {
-  // The content is looked at last: on a parallel file system that takes many messages.
-  if (!is_noted(path) && is_weirs_document(path)) return false;
+  // The content is looked at last: on a parallel file system that takes many messages. Any note
+  // calls for it: in a copy of the files the inode is another.
+  if (!is_on_disk(note_path(path)) && is_weirs_document(path)) return false;
   const auto format = format_by_content(path);
   return format && !format.value().empty();
 }
