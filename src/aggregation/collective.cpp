@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <locale>
 #include <span>
 #include <sstream>
 #include <string>
@@ -232,7 +233,9 @@ std::unique_ptr<ArrayFile> Implementation::made(const storage::RawArray& array,
                                                 const std::string& path, bool writable,
                                                 const std::string& told) {
   topology::FileTargets targets;
-  std::istringstream(told) >> targets.count >> targets.stripe_bytes >> targets.lock_bytes;
+  std::istringstream numbers(told);
+  numbers.imbue(std::locale::classic());  // the program's may group digits
+  numbers >> targets.count >> targets.stripe_bytes >> targets.lock_bytes;
   const std::uint64_t number = ++state_.arrays;
   return std::make_unique<OpenArray>(ArrayOrigin{.number = number,
                                                  .writable = writable,

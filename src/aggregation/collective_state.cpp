@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <locale>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ Error error_of(const std::string& text) {
   Error error;
   int code = 0;
   std::istringstream from(text);
+  from.imbue(std::locale::classic());  // the program's may group digits
   from >> code >> error.offset >> error.system_error;
   from.ignore();
   std::getline(from, error.operation, '\0');

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <locale>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@ std::string text_of(const ToldLayout& told) {
 Result<ToldLayout> layout_of(const std::string& text) {
   ToldLayout told;
   std::istringstream numbers(text.substr(0, text.find('\n')));
+  numbers.imbue(std::locale::classic());  // the program's may group digits
   std::size_t format = 0;
   std::size_t path = 0;
   std::size_t sums = 0;
