@@ -36,6 +36,17 @@ NodeDescriptors::NodeDescriptors(DescriptorBoard& board, std::span<Address> addr
   own = socket_ ? socket_->address() : Address{};
 }
 
+void NodeDescriptors::begin_request(Needing needing) {
+  needing_ = std::move(needing);
+  needs_.clear();
+}
+
+bool NodeDescriptors::needs(std::size_t place) {
+  if (needs_.size() <= place) needs_.resize(place + 1);
+  if (!needs_[place]) needs_[place] = needing_(static_cast<std::int64_t>(place));
+  return *needs_[place];
+}
+
 Result<storage::File> NodeDescriptors::open(const std::string& path,
                                             const storage::OpenOptions& options,
                                             const storage::SharedOpening& shared) {
@@ -50,8 +61,12 @@ Result<storage::File> NodeDescriptors::open(const std::string& path,
            nobody, static_cast<std::int32_t>(own_place_) + 1, std::memory_order_acquire);
        nobody = 0) {
     if (auto come = take(name)) return std::move(*come);
-    // Then whoever opens has a file system that hangs, or has ended: no reason not to try.
-    if (!patience.look_again()) return storage::File::open(path, options);
+    // Then whoever opens has a file system that hangs, or has ended: no reason not to try, and for
+    // others to wait for it again.
+    if (!patience.look_again()) {
+      board_.opener.compare_exchange_strong(nobody, 0, std::memory_order_relaxed);
+      return storage::File::open(path, options);
+    }
   }
   const Turn turn(board_.opener);
   if (auto come = take(name)) return std::move(*come);
@@ -82,7 +97,7 @@ void NodeDescriptors::pass(const Name& name, storage::File& file) {
   if (addresses_.empty()) addresses_.assign(shared_addresses_.begin(), shared_addresses_.end());
   for (std::size_t place = 0; place < addresses_.size(); ++place) {
     if (static_cast<std::int64_t>(place) == own_place_ || addresses_[place].bytes == 0 ||
-        !needing_(static_cast<std::int64_t>(place))) {
+        !needs(place)) {
       continue;
     }
     while (file.description() == 0) {
@@ -90,6 +105,8 @@ void NodeDescriptors::pass(const Name& name, storage::File& file) {
     }
     const Sent sent = socket_->send(addresses_[place], board_.secret, name, file);
     if (sent == Sent::nobody_there) addresses_[place].bytes = 0;
+    // It opens what it needs more by itself.
+    if (sent == Sent::no_room) needs_[place] = false;
   }
 }
 

@@ -54,7 +54,7 @@ class NodeDescriptors final : public storage::DescriptorSource {
                   double deadline_seconds);
 
   // Until end_request() files are opened for all that `needing` names; it names the same on all.
-  void begin_request(Needing needing) { needing_ = std::move(needing); }
+  void begin_request(Needing needing);
   void end_request() { needing_ = nullptr; }
 
   Result<storage::File> open(const std::string& path, const storage::OpenOptions& options,
@@ -72,6 +72,7 @@ class NodeDescriptors final : public storage::DescriptorSource {
   // Of the file if it has come.
   std::optional<storage::File> take(const Name& name);
   void collect();
+  [[nodiscard]] bool needs(std::size_t place);
   void pass(const Name& name, storage::File& file);
   [[nodiscard]] bool sync_is_mine(std::uint32_t description) const;
 
@@ -82,8 +83,9 @@ class NodeDescriptors final : public storage::DescriptorSource {
   std::optional<storage::DescriptorSocket> socket_;  // nothing: the system has none left
   std::vector<Address> addresses_;                   // without those that cannot be reached
   Needing needing_;
-  std::vector<storage::PassedFile> come_;  // not asked for yet
-  std::set<Name> opened_;                  // once already
+  std::vector<std::optional<bool>> needs_;  // by place, as needing_ said; asking takes time
+  std::vector<storage::PassedFile> come_;   // not asked for yet
+  std::set<Name> opened_;                   // once already
   std::uint32_t syncings_ = 0;
 };
 

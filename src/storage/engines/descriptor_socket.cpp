@@ -54,6 +54,41 @@ Received control_of(msghdr& message) {
   return received;
 }
 
+enum class Next { none, ours, foreign };
+
+// Looks at the next message without taking its descriptors: closing one of a stranger's may wait
+// for the stranger.
+Next next_of(int socket, const DescriptorSocket::Secret& secret) {
+  Head head{};
+  iovec part{&head, sizeof head};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> credentials{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = credentials.data();
+  message.msg_controllen = credentials.size();
+  ssize_t got = 0;
+  do {
+    got = ::recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return Next::none;
+  const bool ours = control_of(message).from_this_user &&
+                    got >= static_cast<ssize_t>(sizeof head) && head.secret == secret;
+  return ours ? Next::ours : Next::foreign;
+}
+
+// The kernel drops its descriptors.
+void drop_next(int socket) {
+  char nothing = 0;
+  iovec part{&nothing, sizeof nothing};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  static_cast<void>(::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+}
+
+constexpr int most_dropped_at_once = 64;
+
 }  // namespace
 
 std::optional<DescriptorSocket::Secret> new_secret() {
@@ -143,7 +178,14 @@ DescriptorSocket::Sent DescriptorSocket::send(const Address& to, const Secret& s
 }
 
 std::optional<PassedFile> DescriptorSocket::receive(const Secret& secret) const {
-  for (;;) {
+  for (int dropped = 0; dropped < most_dropped_at_once;) {
+    const Next next = next_of(descriptor_, secret);
+    if (next == Next::none) return std::nullopt;
+    if (next == Next::foreign) {
+      drop_next(descriptor_);
+      ++dropped;
+      continue;
+    }
     Head head{};
     std::array<char, longest_path> path{};
     std::array<iovec, 2> parts{{{&head, sizeof head}, {path.data(), path.size()}}};
@@ -162,6 +204,7 @@ std::optional<PassedFile> DescriptorSocket::receive(const Secret& secret) const 
                         head.secret == secret;
     if (!wanted) {  // or this process may have no more descriptors
       for (std::size_t i = 0; i < received.count; ++i) ::close(received.descriptors.at(i));
+      ++dropped;
       continue;
     }
     PassedName name{head.file, head.user, head.write != 0, head.direct != 0,
@@ -169,6 +212,7 @@ std::optional<PassedFile> DescriptorSocket::receive(const Secret& secret) const 
     File file = File::passed(received.descriptors.front(), name.path, head.description);
     return PassedFile{std::move(name), std::move(file)};
   }
+  return std::nullopt;
 }
 
 }  // namespace weir::storage

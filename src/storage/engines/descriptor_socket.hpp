@@ -3,7 +3,9 @@
 // Each process has one socket of datagrams, under an abstract name that the kernel chose: nothing
 // lies in the file system, and the name ends with the process. Sending never waits; it fails where
 // the receiver has no room for a message. What does not come from a process of the same user that
-// knows the secret is dropped, so nobody else can have bytes written to a file of his choice.
+// knows the secret is dropped, so nobody else can have bytes written to a file of his choice. The
+// sender does not see who receives: after a process has ended, another of the machine can take its
+// name, and gets what is sent to it until its node's ranks end too.
 #pragma once
 
 #include <array>
