@@ -32,7 +32,8 @@ bool is_same_section(const array::Section* a, const array::Section* b) {
 }
 
 bool is_same_layout(const MemoryPiece& a, const MemoryPiece& b) {
-  return a.layout == b.layout || *a.layout == *b.layout;
+  return a.layout == b.layout ||
+         (a.layout != nullptr && b.layout != nullptr && *a.layout == *b.layout);
 }
 
 }  // namespace
