@@ -154,10 +154,17 @@ class HeaderMaker {
         if (!bytes || *bytes > most_bytes(header_.version)) return too_large(one);
         // Records lie between each other, so that only the first of them can be aligned. The first
         // of all begins where one array of all small ones would, as these are moved together.
-        std::int64_t alignment = records && !first ? 1 : alignment_of(file_.alignment, *bytes);
-        if (first)
-          alignment = std::max(alignment, alignment_of(file_.alignment, bytes_of_small(records)));
+        const std::int64_t alignment =
+            records && !first ? 1 : alignment_of(file_.alignment, *bytes);
+        const std::optional<std::int64_t> before = next;
         if (next) next = checked_round_up(*next, std::max<std::int64_t>(4, alignment));
+        if (first && before) {
+          const auto together = checked_round_up(
+              *before, std::max({std::int64_t{4}, alignment,
+                                 alignment_of(file_.alignment, bytes_of_small(records))}));
+          // Not where that takes the room that a small format has not.
+          if (together && *together <= most_offset(header_.version)) next = together;
+        }
         if (!next || *next > most_offset(header_.version)) return too_large(one);
         one.begin = *next;
         next = checked_add(*next, *bytes);
