@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "adapters/calls/counted_path.hpp"
 #include "common/settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
@@ -145,7 +146,15 @@ int measure(const Job& job, FailureGuard& guard, const Request& request, Measure
 }
 
 // Whether every rank can count its calls; the same on all. On rank 0 `why_not` is why not all can.
-bool all_can_count(const Job& job, const OwnCalls& calls, std::string* why_not) {
+bool all_can_count(const Job& job, const OwnCalls& calls, const std::string& root,
+                   std::string* why_not) {
+  if (!calls::is_counted_path(root + "/")) {
+    *why_not = fmt::format(
+        "metadata operations were not counted: libweir_calls leaves out files below {}; give "
+        "another --directory",
+        root.substr(0, root.find('/', 1)));
+    return false;
+  }
   int mine = calls.why_not().empty() ? 1 : 0;
   int all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, job.world);
@@ -180,7 +189,7 @@ int run_in_job(const Job& job, const Request& request, const std::vector<std::st
   Measurement measurement{
       .folders = folders.value(), .command = command, .calls = calls, .counts = false, .runs = {}};
   std::string why_not;
-  measurement.counts = request.options.count && all_can_count(job, calls, &why_not);
+  measurement.counts = request.options.count && all_can_count(job, calls, root, &why_not);
   if (job.rank == 0) {
     auto runs = write_new_runs(folders.value(),
                                heads_of(job, request, expectations.value(), command), core);

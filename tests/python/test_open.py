@@ -9,11 +9,27 @@ import pytest
 from report_reader import read_report
 from test_cli_real import weir
 from weir.results.folder import find_run_folders, load_run
-from weir.results.opening_records import StepOperations
+from weir.results.opening import growth_text
+from weir.results.opening_records import ExpectedOperations, StepOperations
 from weir.results.schema import Run
 
 RANKS = 4
 ONCE = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1")
+
+
+@pytest.mark.parametrize(
+    ("fixed", "per_rank", "told"),
+    [(0, 9, "9 n"), (7, 0, "7"), (2, 13_500, "2 + 13500 n"), (-3, 1.5, "1.50 n - 3")],
+)
+def test_how_operations_grow_is_worded_in_whole_numbers(
+    fixed: float, per_rank: float, told: str
+) -> None:
+    expected = ExpectedOperations(ranks=1000, operations=1, seconds=None)
+    counted = StepOperations.model_construct(
+        fixed=fixed, per_rank=per_rank, nodes=None, expected=[expected]
+    )
+    assert growth_text(counted) == told
+    assert growth_text(counted.model_copy(update={"expected": []})) == "unknown"
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 #include "workloads/open/counted_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,6 +38,24 @@ Line fit_line(std::span<const CountedStep> points) {
     line.largest_deviation = std::max(line.largest_deviation, deviation);
   }
   return line;
+}
+
+bool has_slope(std::span<const CountedStep> points) {
+  return std::count_if(points.begin(), points.end(),
+                       [](const CountedStep& one) { return one.ranks > 1; }) >= 2;
+}
+
+std::string growth(const Line& line) {
+  constexpr double visible = 5e-4;
+  const auto number = [](double value) {
+    const bool whole = std::abs(value - std::round(value)) < visible;
+    return whole ? fmt::format("{:.0f}", std::round(value)) : fmt::format("{:.2f}", value);
+  };
+  if (std::abs(line.per_rank) < visible) return number(line.fixed);
+  const std::string slope = number(line.per_rank) + " n";
+  if (std::abs(line.fixed) < visible) return slope;
+  if (line.fixed < 0) return fmt::format("{} - {}", slope, number(-line.fixed));
+  return fmt::format("{} + {}", number(line.fixed), slope);
 }
 
 double operations_on(const Line& line, double ranks) { return std::max(0.0, line.at(ranks)); }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "adapters/calls/operation.hpp"
@@ -33,6 +34,12 @@ struct Line {
 // Through the points of at least two ranks where there are two such: one rank alone is a case of
 // its own for most libraries. At least one point; through one alone the line is level.
 [[nodiscard]] Line fit_line(std::span<const CountedStep> points);
+
+// Whether these tell how the operations grow: two counts of two ranks and more, at least.
+[[nodiscard]] bool has_slope(std::span<const CountedStep> points);
+
+// "2 + 9 n", "7", "9 n".
+[[nodiscard]] std::string growth(const Line& line);
 
 // What the step comes to on `ranks` ranks, by the line; at least 0.
 [[nodiscard]] double operations_on(const Line& line, double ranks);

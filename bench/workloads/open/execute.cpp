@@ -6,6 +6,7 @@
 //      closing, that the file is there, long enough; after removing, that nothing is.
 #include "workloads/open/execute.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,10 +68,13 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 Executor::~Executor() = default;
 
 Status Executor::meet(MPI_Comm all, Status mine, std::int64_t* wait_ns) {
-  const bool elsewhere = !mine && mine.error().code == ErrorCode::peer;
-  const int failed = mine.ok() ? none_failed : elsewhere ? failed_rank_ : job_.rank;
-  const auto agreed = agree(all, failed, job_.deadline_ns());
+  const auto agreed = agree(all, failed_of(mine), job_.deadline_ns());
   return status_of(agreed, job_.rank, std::move(mine), &failed_rank_, wait_ns);
+}
+
+int Executor::failed_of(const Status& mine) const {
+  if (mine.ok()) return none_failed;
+  return mine.error().code == ErrorCode::peer ? failed_rank_ : job_.rank;
 }
 
 Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, MPI_Comm all,
@@ -185,11 +189,18 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
     }
     case Step::close_written:
       for (const OwnName& name : kept.file->own_names(path_)) {
-        struct stat found {};
-        if (lstat(name.path.c_str(), &found) != 0) {
+        // Opened, not only looked at: by that, clients of network file systems learn what others
+        // wrote before they closed it.
+        const int opened = open(name.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (opened < 0) {
           if (errno == ENOENT && !name.must_be) continue;
-          return system_failure("stat", name.path, -1, errno);
+          return system_failure("open", name.path, -1, errno);
         }
+        struct stat found {};
+        const int looked = fstat(opened, &found);
+        const int error = errno;
+        close(opened);
+        if (looked != 0) return system_failure("stat", name.path, -1, error);
         if (!S_ISREG(found.st_mode) || found.st_size < name.bytes) {
           return wrong("close", name.path,
                        fmt::format("a file of {} bytes is there where one of at least {} was "
@@ -254,7 +265,13 @@ Result<std::array<CountedStep, step_count>> Executor::count_on(const Variant& va
   }
   // A rank that nobody met at a step has nobody to meet here.
   if (!status && status.error().code == ErrorCode::deadline) return status.error();
-  if (status = meet(job_.world, std::move(status)); !status) return status.error();
+  // Ranks that take no part wait here for all steps of the others, each of which may take as long
+  // as the deadline says.
+  const std::int64_t patience = monotonic_ns() + 2 * static_cast<std::int64_t>(step_count + 1) *
+                                                     (job_.deadline_ns() - monotonic_ns());
+  const auto agreed = agree(job_.world, failed_of(status), patience);
+  status = status_of(agreed, job_.rank, std::move(status), &failed_rank_, nullptr);
+  if (!status) return status.error();
   if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
   repetition_ = next;
   return counted;

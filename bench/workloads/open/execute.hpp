@@ -78,6 +78,8 @@ class Executor {
   Result<std::array<CountedStep, step_count>> count_some(const Variant& variant, MPI_Comm all,
                                                          std::int64_t ranks_per_node);
   Status meet(MPI_Comm all, Status mine, std::int64_t* wait_ns = nullptr);
+  // What a rank tells of itself at a barrier.
+  [[nodiscard]] int failed_of(const Status& mine) const;
 
   const Job& job_;
   FailureGuard& guard_;

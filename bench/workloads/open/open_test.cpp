@@ -55,6 +55,22 @@ TEST(OpenLine, ThroughNoughtHasNoConstantOfRounding) {
   EXPECT_EQ(line.per_rank, 9);
 }
 
+TEST(OpenLine, IsWordedInWholeNumbersWhereItHasThem) {
+  const auto worded = [](double fixed, double per_rank) {
+    return growth({.fixed = fixed, .per_rank = per_rank, .largest_deviation = 0});
+  };
+  EXPECT_EQ(worded(0, 9), "9 n");
+  EXPECT_EQ(worded(7, 0), "7");
+  EXPECT_EQ(worded(2, 10000), "2 + 10000 n");
+  EXPECT_EQ(worded(-3, 1.5), "1.50 n - 3");
+}
+
+TEST(OpenLine, NeedsTwoCountsOfSeveralRanks) {
+  EXPECT_FALSE(has_slope(counted({{1, 1}})));
+  EXPECT_FALSE(has_slope(counted({{1, 1}, {2, 2}})));
+  EXPECT_TRUE(has_slope(counted({{1, 1}, {2, 2}, {4, 4}})));
+}
+
 TEST(OpenLine, TellsHowFarItIsOff) {
   const Line line = fit_line(counted({{2, 4}, {4, 4}, {6, 10}}));
   EXPECT_THAT(line.per_rank, DoubleNear(1.5, 1e-9));

@@ -101,6 +101,9 @@ Result<Options> options_of(const Settings& settings) {
   options.count = settings.flag("count");
   if (settings.has("operations-per-second")) {
     options.operations_per_second = settings.real("operations-per-second");
+    if (options.operations_per_second <= 0) {
+      return refuse("--operations-per-second must be above 0");
+    }
   }
   return options;
 }

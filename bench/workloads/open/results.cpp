@@ -14,9 +14,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* how_verified =
     "after every step: each rank found its own piece of this repetition in the file that it had "
-    "opened; what was closed is there, as long as its pieces; what was removed is gone, and "
-    "nothing "
-    "else is left";
+    "opened; what was closed is there, as long as its pieces where it holds all of them; what was "
+    "removed is gone, and nothing else is left";
 
 ordered_json times_json(const std::vector<double>& values, const RepetitionPolicy& policy) {
   const MedianInterval interval = median_interval(values, policy.confidence);
@@ -103,7 +102,7 @@ bool OpenRun::settled(const RepetitionPolicy& policy) const {
          converged(policy, seconds_of_step(Step::open));
 }
 
-ordered_json OpenRun::operations_json(Step step) const {
+ordered_json OpenRun::operations_json(Step step, int job_nodes) const {
   const auto which = static_cast<std::size_t>(step);
   const std::vector<CountedStep>& points = counted_.by_ranks[which];
   if (points.empty()) return nullptr;
@@ -114,8 +113,12 @@ ordered_json OpenRun::operations_json(Step step) const {
   for (const CountedStep& one : points) {
     counts.push_back({{"ranks", one.ranks}, {"operations", one.operations}});
   }
+  // The library asks by node: over ranks of several real nodes no line tells what it asks for.
+  const bool asks_by_node = variant_.api == Api::weir && options_.ranks_per_node == 0;
+  const bool expects = nodes != nullptr || (has_slope(points) && !(asks_by_node && job_nodes > 1));
   ordered_json expected = ordered_json::array();
   for (const std::int64_t ranks : expected_ranks) {
+    if (!expects) break;
     const auto number = static_cast<double>(ranks);
     const double operations =
         nodes != nullptr ? operations_on(*nodes, number) : operations_on(line, number);
@@ -158,7 +161,7 @@ void OpenRun::finish(const JobFacts& facts, const ordered_json& environment,
   for (const Step step : all_steps) {
     run_["opening"].push_back({{"step", name_of(step)},
                                {"times", times_json(seconds_of_step(step), facts.core.repetitions)},
-                               {"operations", operations_json(step)}});
+                               {"operations", operations_json(step, facts.job.nodes)}});
   }
   for (const NodeReport& node : nodes) {
     run_["nodes"].push_back(

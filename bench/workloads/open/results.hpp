@@ -42,7 +42,7 @@ class OpenRun final : public SweptRun {
   [[nodiscard]] const CountedSteps& counts() const { return counted_; }
 
  private:
-  [[nodiscard]] nlohmann::ordered_json operations_json(Step step) const;
+  [[nodiscard]] nlohmann::ordered_json operations_json(Step step, int job_nodes) const;
 
   Variant variant_;
   const Options& options_;

@@ -22,9 +22,8 @@ std::string table(const OpenRun& run) {
                         fmt::format("{} to {}", time_text(interval.low), time_text(interval.high)));
     const auto& points = run.counts().by_ranks[static_cast<std::size_t>(step)];
     if (!points.empty()) {
-      const Line line = fit_line(points);
       text += fmt::format("{:>12}{:>12}{:>26}", points.back().operations, points.back().first_rank,
-                          fmt::format("{:.4g} + {:.4g} n", line.fixed, line.per_rank));
+                          has_slope(points) ? growth(fit_line(points)) : "");
     }
     text += "\n";
   }

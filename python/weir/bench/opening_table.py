@@ -24,7 +24,8 @@ def show_opening(console: Console, runs: Sequence[Run]) -> None:
     table.add_column("step", no_wrap=True)
     for name in ("median", "operations", "on n ranks"):
         table.add_column(name, justify="right", no_wrap=True)
-    more = next((s.operations.expected for r in opened for s in r.opening if s.operations), [])
+    told = [step.operations.expected for run in opened for step in run.opening if step.operations]
+    more = max(told, key=len, default=[])
     for one in more:
         table.add_column(f"on {one.ranks:,}", justify="right", no_wrap=True)
     for run in opened:

@@ -70,7 +70,7 @@ def _called(operations: StepOperations) -> str:
 def _beyond(run: Run) -> Markup | None:
     """How the operations grow, and what they come to on more ranks."""
     counted = [(step.step, step.operations) for step in run.opening if step.operations]
-    if not counted:
+    if not counted or not counted[0][1].expected:
         return None
     head = ["Operations", "on n ranks"]
     head += [f"expected on {grouped(more.ranks)}" for more in counted[0][1].expected]

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from weir.results.opening_records import StepOperations
 
+VISIBLE = 5e-4
+"""Less than this of an operation is what fitting leaves of none."""
+
 
 def growth_text(operations: StepOperations) -> str:
-    """How the operations grow: "2 + 3 n", or by nodes."""
+    """How the operations grow: "2 + 3 n", by nodes, or unknown from too few counts."""
     nodes = operations.nodes
     if nodes is not None:
-        first, further = nodes.first_node, nodes.further_node
-        return f"{first} + {further:.3g} per further node of {nodes.ranks_per_node}"
+        first, further = nodes.first_node, _number(nodes.further_node)
+        return f"{first} + {further} per further node of {nodes.ranks_per_node}"
+    if not operations.expected:
+        return "unknown"
     fixed, each = operations.fixed, operations.per_rank
-    if abs(each) < 0.0005:
-        return f"{max(fixed, 0.0):.3g}"
-    text = f"{each:.3g} n"
-    return f"{fixed:.3g} + {text}" if abs(fixed) >= 0.05 else text
+    if abs(each) < VISIBLE:
+        return _number(max(fixed, 0.0))
+    if abs(fixed) < VISIBLE:
+        return f"{_number(each)} n"
+    if fixed < 0:
+        return f"{_number(each)} n - {_number(-fixed)}"
+    return f"{_number(fixed)} + {_number(each)} n"
+
+
+def _number(value: float) -> str:
+    return f"{round(value)}" if abs(value - round(value)) < VISIBLE else f"{value:.2f}"

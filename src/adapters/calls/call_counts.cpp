@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "adapters/calls/counted_path.hpp"
+
 namespace weir::calls {
 namespace {
 
@@ -20,10 +22,7 @@ std::uint64_t hash_of(std::string_view path) {
 
 }  // namespace
 
-bool CallCounts::counts(std::string_view absolute_path) {
-  return absolute_path.starts_with('/') && !absolute_path.starts_with("/proc/") &&
-         !absolute_path.starts_with("/sys/") && !absolute_path.starts_with("/dev/");
-}
+bool CallCounts::counts(std::string_view absolute_path) { return is_counted_path(absolute_path); }
 
 FileCounts* CallCounts::file(std::string_view absolute_path) {
   const std::uint64_t hash = hash_of(absolute_path);
