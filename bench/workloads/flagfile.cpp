@@ -38,9 +38,9 @@ struct Request {
 Result<Request> request_of(Settings settings, std::int64_t ranks) {
   auto core = core_settings_of(settings);
   if (!core) return core.error();
-  if (Status fits = check_core(core.value()); !fits) return fits.error();
   auto options = options_of(settings, ranks);
   if (!options) return options.error();
+  if (Status fits = check_core(core.value(), options.value()); !fits) return fits.error();
   auto variants = variants_of(settings, options.value(), ranks);
   if (!variants) return variants.error();
   return Request{std::move(settings), std::move(core).value(), std::move(options).value(),

@@ -1,8 +1,9 @@
 // Protocol of one repetition, on every rank:
-//   1. Rank 0 empties the flag; all meet twice: the second barrier is short, so that all begin at
-//      once.
+//   1. All meet twice: the second barrier is short, so that all begin at once.
 //   2. For --seconds the other ranks call stat on their files in turn, and the pollers poll. Then
-//      rank 0 writes this repetition's word to the flag; a poller is done when it finds it there.
+//      rank 0 writes this repetition's word behind those of the repetitions before, so that what a
+//      client of the file system knows of these is not taken for it; a poller is done when it
+//      finds it there.
 //      Ranks that have no part sleep, so as to take no processor from those that have.
 //   3. Meet. Unmeasured, every poller reads the flag and finds the right word.
 #include "workloads/flagfile/execute.hpp"
@@ -69,7 +70,7 @@ Part Executor::part_of(const Variant& variant) const {
 Status Executor::begin() {
   guard_.entering("making files", &folder_, -1);
   Status status = job_.rank < options_.others ? make_files() : Status();
-  if (status.ok() && job_.rank == 0) status = clear_flag();
+  if (status.ok() && job_.rank == 0) status = make_flag();
   guard_.left();
   return meet(std::move(status));
 }
@@ -107,8 +108,8 @@ Result<RankRecord> Executor::run(const Variant& variant) {
   ++token_;
   RankRecord record;
   record.part = part_of(variant);
-  Status status = job_.rank == 0 ? clear_flag() : Status();
-  if (status = meet(std::move(status)); !status) return status.error();
+  Status status = meet({});
+  if (!status) return status.error();
   if (status = meet({}); !status) return status.error();
   const std::int64_t start = monotonic_ns();
   switch (record.part) {
@@ -201,30 +202,33 @@ Status Executor::poll(RankRecord* record) {
   }
 }
 
-// Set, the flag has a word; emptied, none.
+std::int64_t Executor::place_of_word() const {
+  return static_cast<std::int64_t>((token_ - 1) * sizeof token_);
+}
+
 Result<bool> Executor::is_set() {
   if (!options_.by_reading) {
     struct stat found {};
     if (stat(flag_.c_str(), &found) != 0) return system_failure("stat", flag_, -1, errno);
-    return found.st_size == static_cast<off_t>(sizeof token_);
+    return found.st_size > place_of_word();
   }
   const Descriptor opened(flag_, O_RDONLY | O_CLOEXEC);
   if (opened.number() < 0) return system_failure("open", flag_, -1, errno);
   std::uint64_t word = 0;
-  const ssize_t got = ::read(opened.number(), &word, sizeof word);
-  if (got < 0) return system_failure("read", flag_, -1, errno);
-  return got == static_cast<ssize_t>(sizeof word);
+  const ssize_t got = ::pread(opened.number(), &word, sizeof word, place_of_word());
+  if (got < 0) return system_failure("read", flag_, place_of_word(), errno);
+  return got == static_cast<ssize_t>(sizeof word) && word == token_;
 }
 
 Status Executor::set_flag() {
   const Descriptor opened(flag_, O_WRONLY | O_CLOEXEC);
   if (opened.number() < 0) return system_failure("open", flag_, -1, errno);
-  const ssize_t wrote = ::pwrite(opened.number(), &token_, sizeof token_, 0);
+  const ssize_t wrote = ::pwrite(opened.number(), &token_, sizeof token_, place_of_word());
   if (wrote == static_cast<ssize_t>(sizeof token_)) return {};
   return system_failure("write", flag_, -1, wrote < 0 ? errno : ENOSPC);
 }
 
-Status Executor::clear_flag() {
+Status Executor::make_flag() {
   const Descriptor opened(flag_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
   return opened.number() >= 0 ? Status() : system_failure("open", flag_, -1, errno);
 }
@@ -233,7 +237,8 @@ Status Executor::check_flag() {
   const Descriptor opened(flag_, O_RDONLY | O_CLOEXEC);
   if (opened.number() < 0) return system_failure("open", flag_, -1, errno);
   std::uint64_t word = 0;
-  if (::read(opened.number(), &word, sizeof word) == static_cast<ssize_t>(sizeof word) &&
+  if (::pread(opened.number(), &word, sizeof word, place_of_word()) ==
+          static_cast<ssize_t>(sizeof word) &&
       word == token_) {
     return {};
   }

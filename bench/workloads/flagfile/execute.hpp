@@ -52,9 +52,10 @@ class Executor {
   Status remove_files();
   Status look_at_own_files(RankRecord* record);
   Status poll(RankRecord* record);
+  [[nodiscard]] std::int64_t place_of_word() const;
   Result<bool> is_set();
   Status set_flag();
-  Status clear_flag();
+  Status make_flag();
   Status check_flag();
 
   const Job& job_;

@@ -67,7 +67,10 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, const Options
   return variants;
 }
 
-Status check_core(const CoreSettings& core) {
+Status check_core(const CoreSettings& core, const Options& options) {
+  if (std::max(options.seconds, options.interval_seconds) >= core.deadline_seconds) {
+    return refuse("--seconds and --interval must be shorter than --deadline");
+  }
   if (core.durability == storage::Durability::none && !core.direct && !core.drop_cache &&
       core.compressible_percent == 0 && core.memory_hog_bytes == 0 &&
       core.memory_hog_fraction == 0 && core.rank_shift == 0) {

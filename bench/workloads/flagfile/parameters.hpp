@@ -34,6 +34,6 @@ struct Options {
 // Not given: 0, 1, 2, 4 and so on to all ranks besides the others.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings,
                                                        const Options& options, std::int64_t ranks);
-[[nodiscard]] Status check_core(const CoreSettings& core);
+[[nodiscard]] Status check_core(const CoreSettings& core, const Options& options);
 
 }  // namespace weir::bench::flagfile
