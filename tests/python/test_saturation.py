@@ -46,6 +46,17 @@ def test_a_plateau_is_no_wall() -> None:
     assert found.plateau == pytest.approx(100_000, rel=1e-6)
 
 
+def test_clients_that_cost_more_than_they_bring_are_a_wall() -> None:
+    clients = (1, 2, 4, 8)
+    for exchange in (0.0, 0.05):
+        law = Saturation(1000, 2.35, exchange, 0.0, 8)
+        found = fit_saturation(clients, [law.rate(n) for n in clients])
+        assert found is not None
+        assert found.has_wall
+        assert found.peak_clients == 1
+        assert found.plateau == pytest.approx(1000)
+
+
 def test_a_peak_beyond_what_was_measured_is_no_wall() -> None:
     levels = (1, 2, 4)
     found = fit_saturation(levels, [Saturation(10, 0, 0.001, 0, 4).rate(n) for n in levels])

@@ -14,6 +14,8 @@ from weir.results.lookup_verdict import judge_look_ups
 from weir.results.record import Spread
 from weir.results.schema import Run
 
+BEYOND_THE_CALL = ("io_uring", "MPIIO")
+"""Interfaces whose latencies hold more than the system's call."""
 UNEVEN = 1.25
 """From here on the slowest rank's time over the mean of all is said."""
 
@@ -143,6 +145,10 @@ def _answer(run: Run, result: ActionResult) -> Child:
     """Of look-ups; how it is known stands in the tooltip."""
     if run.environment is None:
         return None
+    interface = run.parameters.get("api")
+    if interface is not None and interface.value in BEYOND_THE_CALL:
+        why = "latencies hold more than the call: the wait in a queue, or the MPI library"
+        return element("span", "unknown", title=why)
     where = run.environment.file_system
     judged = judge_look_ups(
         result.action,

@@ -6,8 +6,9 @@ The form is Gunther's universal scalability law. With one client's rate ``r``, n
 
 Contention is the share of an operation that only one client can have at a time: it alone makes a
 plateau of ``r / contention``. Exchange is what clients cost each other in pairs (locks that wander,
-a directory block that all change): beyond its peak the rate falls. Contention lies between 0 and 1;
-with it, and no exchange, the rate never falls.
+a directory block that all change): beyond its peak the rate falls. With contention from 0 to 1, and
+no exchange, the rate never falls; above 1 each client more costs more than it brings, and one alone
+reaches the most.
 """
 
 from __future__ import annotations
@@ -58,15 +59,17 @@ class Saturation:
     @property
     def peak_clients(self) -> float:
         """Where the rate is largest; infinite where it never falls."""
+        if self.contention > 1:
+            return 1.0
         if self.exchange == 0:
             return math.inf
-        return math.sqrt(max(0.0, 1 - self.contention) / self.exchange)
+        return max(1.0, math.sqrt((1 - self.contention) / self.exchange))
 
     @property
     def plateau(self) -> float:
         """The rate that no number of clients exceeds; infinite where each adds its own."""
-        if self.exchange > 0:
-            return self.rate(max(1.0, self.peak_clients))
+        if math.isfinite(self.peak_clients):
+            return self.rate(self.peak_clients)
         return self.one_client / self.contention if self.contention > 0 else math.inf
 
     @property
