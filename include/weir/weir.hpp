@@ -379,7 +379,7 @@ class Transfer {
   Transfer(const Array& array, const Distribution& distribution, Data&& data,
            const Memory& memory = {}, const std::optional<Section>& section = {}) {
     const std::span elements(data);
-    using Element = typename decltype(elements)::element_type;
+    using Element = std::remove_pointer_t<decltype(elements.data())>;
     static_assert(is_written || !std::is_const_v<Element>, "memory that is read into is not const");
     static const std::string type = element_type_of<std::remove_cv_t<Element>>();
     transfer_.data_type = type.c_str();
