@@ -22,7 +22,7 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t longest_allowed = 255;
 constexpr double exponential_limit = 16;  // times the mean
 
-Error refuse(const std::string& rule) { return invalid_argument("metadata: " + rule); }
+Error refuse_setting(const std::string& rule) { return invalid_argument("metadata: " + rule); }
 
 // What mdtest measures, on which kinds.
 constexpr Action mdtest_actions[] = {Action::tree_create, Action::mkdir,  Action::directory_stat,
@@ -54,10 +54,10 @@ Status read_actions(const Settings& settings, Options* options) {
       chosen.insert(*action);
       options->named.push_back(*action);
     } else {
-      return refuse(fmt::format("--actions: there is no '{}'; --help lists them", name));
+      return refuse_setting(fmt::format("--actions: there is no '{}'; --help lists them", name));
     }
   }
-  if (chosen.empty()) return refuse("--actions names nothing");
+  if (chosen.empty()) return refuse_setting("--actions names nothing");
   // The order of the enumeration is that of the phases.
   options->actions.assign(chosen.begin(), chosen.end());
   return {};
@@ -83,7 +83,7 @@ Result<std::int64_t> bounded(const Settings& settings, const char* name, std::in
   if (!settings.has(name)) return std::int64_t{0};
   const std::int64_t value = settings.integer(name);
   if (value >= least && value <= most) return value;
-  return refuse(
+  return refuse_setting(
       fmt::format("--{} must lie between {} and {}; given: {}", name, least, most, value));
 }
 
@@ -108,7 +108,7 @@ Result<TreeShape> shape_of(const Settings& settings, std::int64_t ranks) {
     *bound.value = value.value();
   }
   if (shape.items_per_rank > 0 && shape.total > 0) {
-    return refuse("--items and --total: give one of them, for weak or for strong scaling");
+    return refuse_setting("--items and --total: give one of them, for weak or for strong scaling");
   }
   if (shape.items_per_rank == 0 && shape.total == 0 && shape.items_per_directory == 0) {
     shape.items_per_rank = default_items;
@@ -132,10 +132,10 @@ Status read_mix(const Settings& settings, Options* options) {
   if (!operations) return operations.error();
   options->mix_operations = operations.value();
   if (!settings.has("mix")) {
-    return options->mix_operations == 0 ? Status() : refuse("--mix-operations is of --mix");
+    return options->mix_operations == 0 ? Status() : refuse_setting("--mix-operations is of --mix");
   }
   if (was_given(settings, "actions")) {
-    return refuse("--mix is measured instead of --actions: give one of them");
+    return refuse_setting("--mix is measured instead of --actions: give one of them");
   }
   auto mix = mix_of(settings.text("mix"));
   if (!mix) return mix.error();
@@ -155,13 +155,15 @@ Status check_api(const Options& options, const Variant& variant) {
   if (variant.api != Api::ring && variant.api != Api::mpi) return {};
   const char* api = name_of(variant.api);
   if (!options.mix.empty()) {
-    return refuse(fmt::format("--mix is done by --api POSIX and AT, not by {}", api));
+    return refuse_setting(fmt::format("--mix is done by --api POSIX and AT, not by {}", api));
   }
   if (options.bytes > 0) {
-    return refuse(fmt::format("--api {} measures files without content: leave --bytes out", api));
+    return refuse_setting(
+        fmt::format("--api {} measures files without content: leave --bytes out", api));
   }
   if (variant.api == Api::ring && variant.shape.sharing == Sharing::one_file) {
-    return refuse("--api io_uring needs files of every rank's own: leave --sharing one-file out");
+    return refuse_setting(
+        "--api io_uring needs files of every rank's own: leave --sharing one-file out");
   }
   return {};
 }
@@ -169,13 +171,13 @@ Status check_api(const Options& options, const Variant& variant) {
 Status check_mix(const Options& options, const std::vector<Variant>& variants) {
   if (options.keep || options.existing || options.one_creator || options.mdtest_rates ||
       options.mdtest_times || options.metarates) {
-    return refuse(
+    return refuse_setting(
         "--mix makes and removes its own files: leave --keep, --existing, --one-creator and "
         "the tables of other programs out");
   }
   for (const Variant& variant : variants) {
     if (variant.shape.sharing == Sharing::one_file) {
-      return refuse("--mix needs files of every rank's own: leave --sharing one-file out");
+      return refuse_setting("--mix needs files of every rank's own: leave --sharing one-file out");
     }
   }
   return {};
@@ -265,7 +267,7 @@ Result<Options> options_of(const Settings& settings) {
   if (settings.has("prefix")) options.prefix = settings.text("prefix");
   if (options.prefix.find('/') != std::string::npos || options.prefix.starts_with("d.") ||
       options.prefix.find('\0') != std::string::npos) {
-    return refuse(
+    return refuse_setting(
         "--prefix must hold no '/' and not begin with 'd.', as the tree's directories do");
   }
   const auto length = bounded(settings, "name-length", 1, longest_allowed);
@@ -276,7 +278,7 @@ Result<Options> options_of(const Settings& settings) {
   options.mdtest_times = table == "times" || table == "both";
   options.metarates = settings.flag("metarates-table");
   if (options.metarates && table != "none") {
-    return refuse("--mdtest-table and --metarates-table: give one of them");
+    return refuse_setting("--mdtest-table and --metarates-table: give one of them");
   }
   return options;
 }
@@ -303,7 +305,8 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
       variant.label = fmt::format("{} {} {}", api, sharing, size_text(variant.shape));
       variant.slug = fmt::format("{}-{}", slug_of(variant.api), sharing);
       if (!slugs.insert(variant.slug).second) {
-        return refuse(fmt::format("the configuration '{}' is asked for twice", variant.label));
+        return refuse_setting(
+            fmt::format("the configuration '{}' is asked for twice", variant.label));
       }
       variants.push_back(std::move(variant));
     }
@@ -335,17 +338,18 @@ Status check_combination(const Options& options, const CoreSettings& core,
                          const std::vector<Variant>& variants) {
   if (core.direct || core.drop_cache || core.compressible_percent != 0 ||
       core.memory_hog_bytes != 0 || core.memory_hog_fraction != 0) {
-    return refuse(
+    return refuse_setting(
         "--direct, --drop-cache, --compressible and --memory-hog are of data; leave them out");
   }
   const bool once = core.repetitions.warmups == 0 && core.repetitions.maximum == 1;
   if ((options.keep || options.existing) && (!once || variants.size() > 1)) {
-    return refuse(
+    return refuse_setting(
         "--keep and --existing take one configuration and one repetition: --warmups 0 "
         "--repetitions 1 --max-repetitions 1");
   }
   if (options.existing && options.size_rule != SizeRule::constant && !core.seed_given) {
-    return refuse("--existing with drawn --sizes needs the --seed of the run that kept the files");
+    return refuse_setting(
+        "--existing with drawn --sizes needs the --seed of the run that kept the files");
   }
   if (!options.mix.empty()) {
     if (Status status = check_mix(options, variants); !status) return status;
@@ -357,27 +361,28 @@ Status check_combination(const Options& options, const CoreSettings& core,
     const std::int64_t longest = longest_name(rules, shape);
     const std::int64_t allowed = options.name_length > 0 ? options.name_length : longest_allowed;
     if (longest > allowed) {
-      return refuse(fmt::format(
+      return refuse_setting(fmt::format(
           "names of up to {} bytes are needed, {} are allowed; shorten --prefix or raise "
           "--name-length (at most {})",
           longest, allowed, longest_allowed));
     }
     if (shape.sharing == Sharing::one_file && options.size_rule != SizeRule::constant) {
-      return refuse("one file for all has one size: leave --sizes out");
+      return refuse_setting("one file for all has one size: leave --sizes out");
     }
     for (const Action action : options.named) {
       if (!has_call(action, variant.api)) {
-        return refuse(fmt::format("{} cannot be done by --api {}", facts_of(action).name,
-                                  name_of(variant.api)));
+        return refuse_setting(fmt::format("{} cannot be done by --api {}", facts_of(action).name,
+                                          name_of(variant.api)));
       }
       if (has_place(action, shape)) continue;
-      return refuse(fmt::format("{} cannot be done with --sharing {} in a tree of {} {}",
-                                facts_of(action).name, name_of(shape.sharing), shape.holders(),
-                                shape.holders() == 1 ? "directory" : "directories"));
+      return refuse_setting(fmt::format("{} cannot be done with --sharing {} in a tree of {} {}",
+                                        facts_of(action).name, name_of(shape.sharing),
+                                        shape.holders(),
+                                        shape.holders() == 1 ? "directory" : "directories"));
     }
     if (measured_on(options, variant).empty()) {
-      return refuse(fmt::format("--sharing {} and --api {} leave nothing to measure",
-                                name_of(shape.sharing), name_of(variant.api)));
+      return refuse_setting(fmt::format("--sharing {} and --api {} leave nothing to measure",
+                                        name_of(shape.sharing), name_of(variant.api)));
     }
   }
   return {};
