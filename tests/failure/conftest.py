@@ -63,7 +63,9 @@ def folder_with_quota(tmp_path: Path) -> Iterator[Path]:
             ["subvolume", "create", str(folder)],
             ["qgroup", "limit", str(SMALL_FILE_SYSTEM_BYTES), str(folder)],
         ):
-            subprocess.run(["btrfs", *command], check=True, capture_output=True)
+            done = subprocess.run(["btrfs", *command], check=False, capture_output=True, text=True)
+            if done.returncode != 0:
+                pytest.skip(f"this system has no quotas of Btrfs: {done.stderr.strip()}")
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", str(point)], check=True, capture_output=True)

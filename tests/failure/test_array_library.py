@@ -108,7 +108,7 @@ def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
                     subprocess.run(make, check=True, capture_output=True)
                 point.mkdir(exist_ok=True)
                 mount("-o", "loop", str(image), str(point))
-                unmount = ["umount", str(point)]
+                unmount = ["umount", "--lazy", str(point)]
                 mounted.callback(subprocess.run, unmount, check=True, capture_output=True)
             run_arrays_test(tmp_path, f"BrokenSteps.{name}", tmp_path, **variables, **more)
 

@@ -20,7 +20,7 @@ pytestmark = needs_library
     [
         ("array_properties.py", 3, 1, 30),
         ("array_properties.py", 4, 2, 30),
-        ("many_arrays.py", 3, 3, 12),
+        ("many_arrays.py", 3, 3, 6),
     ],
 )
 def test_random_requests_give_what_numpy_gives(

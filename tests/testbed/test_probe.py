@@ -49,7 +49,7 @@ def test_each_of_four_targets_has_its_rate(targets: MakeTargets, tmp_path: Path)
     places = [target.directory for target in made]
 
     def direct_rates() -> list[float]:
-        words = ("--directory", ",".join(places), "-n", "2", "--seconds", "36")
+        words = ("--directory", ",".join(places), "-n", "2", "--seconds", "50")
         platform = described(tmp_path, *words)
         assert [target.directory for target in platform.targets] == places
         assert [target.file_system for target in platform.targets] == ["ext4"] * 4
