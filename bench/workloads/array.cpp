@@ -114,6 +114,7 @@ int print_plan(const Settings& settings) {
   const Request& r = request.value();
   if (Status status = check_directories(r); !status) return complain(status.error());
   std::vector<PlannedConfiguration> configurations;
+  configurations.reserve(r.variants.size());
   for (const Variant& variant : r.variants) {
     configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
                               plan_json(r.geometry, r.options, variant, ranks.value())});

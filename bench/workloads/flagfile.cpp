@@ -64,6 +64,7 @@ int print_plan(const Settings& settings) {
   const Request& r = request.value();
   if (Status there = check_directory(r.core.directory); !there) return complain(there.error());
   std::vector<PlannedConfiguration> configurations;
+  configurations.reserve(r.variants.size());
   for (const Variant& variant : r.variants) {
     configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
                               plan_json(r.options, ranks.value())});

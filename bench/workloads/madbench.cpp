@@ -64,6 +64,7 @@ int print_plan(const Program& program, const Settings& settings) {
     return complain(status.error());
   }
   std::vector<PlannedConfiguration> configurations;
+  configurations.reserve(r.variants.size());
   std::int64_t transfer_bytes = 0;
   for (const Variant& variant : r.variants) {
     const auto one = plan_json(r.size, variant, r.alpha, r.calculation);

@@ -124,6 +124,7 @@ int print_plan(const Settings& settings) {
   const Request& r = request.value();
   if (Status status = check_targets(r, ranks.value()); !status) return complain(status.error());
   std::vector<PlannedConfiguration> configurations;
+  configurations.reserve(r.variants.size());
   for (const Variant& variant : r.variants) {
     configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
                               plan_json(variant, r.options, r.targets, ranks.value())});

@@ -53,14 +53,14 @@ std::vector<std::int64_t> all_of(std::int64_t mine) {
   return all;
 }
 
-struct Opened {
+struct OpenFiles {
   std::int64_t ranks = 0;      // that have the file open
   std::int64_t each = 0;       // descriptors of these
   std::int64_t different = 0;  // open files
 };
 
 // Collective.
-Opened opened(const std::string& path) {
+OpenFiles opened(const std::string& path) {
   const std::vector<int> mine = descriptors_of(path);
   // In turn, so that of ranks that share an offset the last one's stays.
   for (int rank = 0; rank < size_of_world(); ++rank) {
@@ -71,7 +71,7 @@ Opened opened(const std::string& path) {
     }
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  Opened found;
+  OpenFiles found;
   std::set<std::int64_t> offsets;
   for (std::size_t i = 0; i < 2; ++i) {
     for (const std::int64_t offset : all_of(i < mine.size() ? ::lseek(mine[i], 0, SEEK_CUR) : -1)) {
@@ -130,7 +130,7 @@ TEST_F(Opening, OnceOnEachNodeThatMovesBytes) {
       // The second time nothing more is opened.
       for (int time = 0; time < 2; ++time) {
         array.write(rows, numbers);
-        const Opened found = opened(unpublished(name));
+        const OpenFiles found = opened(unpublished(name));
         EXPECT_EQ(found.ranks, movers);
         EXPECT_EQ(found.each, 1);
         EXPECT_EQ(found.different, nodes);
@@ -148,7 +148,7 @@ TEST_F(Opening, OnceOnEachNodeThatMovesBytes) {
       std::vector<double> part(rows.elements());
       again.array("a").read(rows, part);
       EXPECT_EQ(part, numbers);
-      const Opened found = opened(name);
+      const OpenFiles found = opened(name);
       EXPECT_EQ(found.ranks, movers);
       EXPECT_EQ(found.different, nodes);
       again.close();
@@ -174,7 +174,7 @@ TEST_F(Opening, IsPassedWhateverTheEngine) {
     file.begin_step();
     const auto rows = session.distribution(shape_, "BLOCK, *");
     array.write(rows, numbered_part<double>(rows, shape_));
-    const Opened found = opened(unpublished(name));
+    const OpenFiles found = opened(unpublished(name));
     EXPECT_EQ(found.ranks, size_of_world());
     if (std::string(engine) == "mpi-io") {
       EXPECT_GE(found.different, size_of_world());
@@ -219,7 +219,7 @@ TEST_F(Opening, WhoCannotTakeADescriptorOpensByItself) {
   file.begin_step();
   const auto rows = session.distribution(shape_, "BLOCK, *");
   array.write(rows, numbered_part<double>(rows, shape_));
-  const Opened found = opened(unpublished(name));
+  const OpenFiles found = opened(unpublished(name));
   EXPECT_EQ(found.ranks, size_of_world());
   EXPECT_EQ(found.different, 2);
   file.end_step();

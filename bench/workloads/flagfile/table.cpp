@@ -21,7 +21,7 @@ std::string table(const std::vector<const FlagRun*>& runs) {
       text += fmt::format("{:>14.0f}{:>14}", median_interval(run->polls().slowest_rank).median,
                           fmt::format("{:.3f} ms", 1e3 * median_interval(run->notices()).median));
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -10,9 +10,9 @@ namespace weir::bench::opening {
 
 class Participants {
  public:
-  // Collective over `all`, of which `sharers` consecutive ranks share a file. `all` must outlive
+  // Collective over `everybody`, of whom `sharers` consecutive ranks share a file; it must outlive
   // what it is given to.
-  Participants(MPI_Comm all, std::int64_t sharers);
+  Participants(MPI_Comm everybody, std::int64_t sharers);
   Participants(const Participants&) = delete;
   Participants& operator=(const Participants&) = delete;
   // Frees nothing: after a failure other ranks may be anywhere.

@@ -25,7 +25,7 @@ std::string table(const OpenRun& run) {
       text += fmt::format("{:>12}{:>12}{:>26}", points.back().operations, points.back().first_rank,
                           has_slope(points) ? growth(fit_line(points)) : "");
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -32,7 +32,7 @@ namespace weir::storage {
 namespace {
 
 constexpr int patience_ms = 30'000;
-std::int64_t soon() { return monotonic_ns() + std::int64_t{patience_ms} * 1'000'000; }
+std::int64_t within_patience() { return monotonic_ns() + std::int64_t{patience_ms} * 1'000'000; }
 
 // Memory whose pages come into being when supply() says so.
 class WithheldMemory {
@@ -158,7 +158,7 @@ TEST_P(TransferInFlightTest, TheCallerGoesOnWhileBytesAreWritten) {
 
   const std::vector<std::byte> data = filled(0x5a);
   ASSERT_TRUE(memory_.supply(data));
-  const Status finished = transfer_->wait(soon());
+  const Status finished = transfer_->wait(within_patience());
   ASSERT_TRUE(finished.ok()) << finished.error().text();
   EXPECT_TRUE(contents() == data);
 }
@@ -171,7 +171,7 @@ TEST_P(TransferInFlightTest, TheCallerGoesOnWhileBytesAreRead) {
   EXPECT_FALSE(transfer_->poll().value());
 
   ASSERT_TRUE(memory_.supply(filled(0)));
-  ASSERT_TRUE(transfer_->wait(soon()).ok());
+  ASSERT_TRUE(transfer_->wait(within_patience()).ok());
   EXPECT_EQ(std::memcmp(memory_.data(), data.data(), data.size()), 0);
 }
 
@@ -192,7 +192,7 @@ TEST_P(TransferInFlightTest, AWaitPastItsDeadlineFailsAndLeavesTheTransferInFlig
 
   const std::vector<std::byte> data = filled(0x77);
   ASSERT_TRUE(memory_.supply(data));
-  EXPECT_TRUE(transfer_->wait(soon()).ok());
+  EXPECT_TRUE(transfer_->wait(within_patience()).ok());
   EXPECT_TRUE(contents() == data);
 }
 
@@ -202,12 +202,12 @@ TEST_P(TransferInFlightTest, AllPiecesMoveWithoutTheCaller) {
   ASSERT_TRUE(memory_.someone_is_stopped());
   const std::vector<std::byte> data = filled(0x11);
   ASSERT_TRUE(memory_.supply(data));
-  const std::int64_t deadline = soon();
+  const std::int64_t deadline = within_patience();
   while (contents() != data && monotonic_ns() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(contents() == data);
-  EXPECT_TRUE(transfer_->wait(soon()).ok());
+  EXPECT_TRUE(transfer_->wait(within_patience()).ok());
 }
 
 // The destructor must not return while the system may still touch the buffer.
