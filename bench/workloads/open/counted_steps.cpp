@@ -52,7 +52,7 @@ std::string growth(const Line& line) {
     return whole ? fmt::format("{:.0f}", std::round(value)) : fmt::format("{:.2f}", value);
   };
   if (std::abs(line.per_rank) < visible) return number(line.fixed);
-  const std::string slope = number(line.per_rank) + " n";
+  std::string slope = number(line.per_rank) + " n";
   if (std::abs(line.fixed) < visible) return slope;
   if (line.fixed < 0) return fmt::format("{} - {}", slope, number(-line.fixed));
   return fmt::format("{} + {}", number(line.fixed), slope);
