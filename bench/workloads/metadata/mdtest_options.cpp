@@ -222,9 +222,9 @@ class Translation {
     const bool all = !create_ && !stat_ && !read_ && !remove_;
     const bool of_files = files_only_ || !directories_only_;
     const bool of_directories = directories_only_ || !files_only_;
-    std::string actions;
+    std::string chosen;
     const auto add = [&](bool wanted, const char* name) {
-      if (wanted) actions += (actions.empty() ? "" : ",") + std::string(name);
+      if (wanted) chosen += (chosen.empty() ? "" : ",") + std::string(name);
     };
     const bool create = all || create_;
     const bool remove = all || remove_;
@@ -237,7 +237,7 @@ class Translation {
     add((all || read_) && of_files, "read");
     add(remove && of_files, "unlink");
     add(remove, "tree-remove");
-    give("actions", actions);
+    give("actions", chosen);
     give("kind", of_files && of_directories ? "both" : of_files ? "files" : "directories");
     if (!remove) translated_.emplace_back("--keep");
     if (!create) translated_.emplace_back("--existing");

@@ -8,7 +8,7 @@
 namespace weir::bench::metadata {
 namespace {
 
-constexpr std::string_view compatible = "--metarates-compat";
+constexpr std::string_view compatible_word = "--metarates-compat";
 
 // A kind of call that metarates measures, and the actions that are.
 struct Measure {
@@ -28,7 +28,7 @@ Result<std::string> value_of(std::span<const std::string> arguments, std::size_t
 }  // namespace
 
 Result<std::vector<std::string>> translate_metarates(std::span<const std::string> arguments) {
-  if (std::find(arguments.begin(), arguments.end(), compatible) == arguments.end()) {
+  if (std::find(arguments.begin(), arguments.end(), compatible_word) == arguments.end()) {
     return std::vector<std::string>(arguments.begin(), arguments.end());
   }
   std::vector<std::string> translated{"--kind=files", "--warmups=0", "--repetitions=1",
@@ -37,7 +37,7 @@ Result<std::vector<std::string>> translate_metarates(std::span<const std::string
   std::string actions;
   for (std::size_t at = 0; at < arguments.size(); ++at) {
     const std::string& argument = arguments[at];
-    if (argument == compatible) continue;
+    if (argument == compatible_word) continue;
     if (argument.starts_with("--") && argument.size() > 2) {
       own.push_back(argument);
       const bool value_apart = argument.find('=') == std::string::npos &&

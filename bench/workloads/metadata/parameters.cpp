@@ -19,7 +19,7 @@ constexpr std::int64_t default_items = 1000;
 constexpr std::int64_t most_depth = 64;
 constexpr std::int64_t most_operations = 1'000'000'000'000;  // of a rank in a mix
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
-constexpr std::int64_t longest_allowed = 255;
+constexpr std::int64_t longest_name_bytes = 255;
 constexpr double exponential_limit = 16;  // times the mean
 
 Error refuse_setting(const std::string& rule) { return invalid_argument("metadata: " + rule); }
@@ -270,7 +270,7 @@ Result<Options> options_of(const Settings& settings) {
     return refuse_setting(
         "--prefix must hold no '/' and not begin with 'd.', as the tree's directories do");
   }
-  const auto length = bounded(settings, "name-length", 1, longest_allowed);
+  const auto length = bounded(settings, "name-length", 1, longest_name_bytes);
   if (!length) return length.error();
   options.name_length = length.value();
   const std::string& table = settings.text("mdtest-table");
@@ -359,12 +359,12 @@ Status check_combination(const Options& options, const CoreSettings& core,
     if (Status status = check_api(options, variant); !status) return status;
     const NameRules rules{.prefix = options.prefix};
     const std::int64_t longest = longest_name(rules, shape);
-    const std::int64_t allowed = options.name_length > 0 ? options.name_length : longest_allowed;
+    const std::int64_t allowed = options.name_length > 0 ? options.name_length : longest_name_bytes;
     if (longest > allowed) {
       return refuse_setting(fmt::format(
           "names of up to {} bytes are needed, {} are allowed; shorten --prefix or raise "
           "--name-length (at most {})",
-          longest, allowed, longest_allowed));
+          longest, allowed, longest_name_bytes));
     }
     if (shape.sharing == Sharing::one_file && options.size_rule != SizeRule::constant) {
       return refuse_setting("one file for all has one size: leave --sizes out");
