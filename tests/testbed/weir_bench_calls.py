@@ -14,7 +14,7 @@ from weir.results.platform_file import write_platform
 from weir.results.schema import Direction, ExpectedRate, RateVerdict, Run
 
 WEIR = Path(sys.executable).with_name("weir")
-SECONDS = 120.0
+SECONDS = 240.0
 
 
 @dataclass(frozen=True)
