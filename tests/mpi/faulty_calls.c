@@ -14,10 +14,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+// The C library's names for parameters are reserved; what is to fail is the process's.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name,bugprone-macro-parentheses)
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 static const char* wanted_call = "";
 static const char* wanted_part = "";
 static int wanted_error;
 static int struck;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void fail_next(const char* call, const char* path_part, int error) {
   wanted_part = path_part;
@@ -117,3 +121,4 @@ int openat(int at, const char* path, int flags, ...) {
   va_end(arguments);
   return real(at, path, flags, mode);
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name,bugprone-macro-parentheses)

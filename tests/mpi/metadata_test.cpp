@@ -394,8 +394,8 @@ void test_disturbed(Test& test) {
 // Every call that fails is told with its operation, file, cause and rank, whatever the action.
 void test_failing_calls(Test& test) {
   struct Case {
-    Action action;
-    const char* call;
+    Action action = Action::create;
+    const char* call = "";
     int error = EIO;
   };
   constexpr Case cases[] = {
