@@ -18,8 +18,8 @@ pytestmark = needs_library
 @pytest.mark.parametrize(
     ("program", "ranks", "seed", "cases"),
     [
-        ("array_properties.py", 3, 1, 30),
-        ("array_properties.py", 4, 2, 30),
+        ("array_properties.py", 3, 1, 15),
+        ("array_properties.py", 4, 2, 15),
         ("many_arrays.py", 3, 3, 6),
     ],
 )
