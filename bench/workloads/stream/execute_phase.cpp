@@ -1,0 +1,338 @@
+// Protocol of one phase, on every rank:
+//   1. Wait out --delay. Clear the way (write) or look at the page cache (read). Meet.
+//   2. Open, timed. Meet.
+//   3. Transfers, one after the other or many in flight, with nothing between two of them but the
+//      stamps of the payload, two looks at the clock, and the record (stamped_payload.hpp says why
+//      this suffices). At --stonewall stop; with --wear-out agree on the furthest rank's count and
+//      go on to it. Then the durable sync. Meet: time ends.
+//   4. Close, timed. Meet.
+//   5. Untimed: check what the buffers still hold of the timed reads.
+// A rank whose operation failed goes on to the next meeting and tells it there.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "common/clock.hpp"
+#include "measurement/device_traffic.hpp"
+#include "storage/page_cache.hpp"
+#include "workloads/stream/execute.hpp"
+
+namespace weir::bench::stream {
+namespace {
+
+constexpr std::int64_t resident_sample_pages = 256;
+
+const char* function_name(storage::Direction direction) {
+  return direction == storage::Direction::write ? "write" : "read";
+}
+
+}  // namespace
+
+// The state of one phase while it runs.
+struct Executor::Phase {
+  const Configuration& configuration;
+  std::int32_t repetition;
+  storage::Direction direction;
+  std::int64_t owner;
+  std::string file;
+  const StampedPayload::Stamps stamps;
+  PhaseRecord& figures;
+  std::vector<Event>& events;
+  std::unique_ptr<Channel> channel;
+  std::int64_t position = 0;               // transfers begun
+  std::int64_t wall_ns = 0;                // when --stonewall is over; 0: never
+  std::vector<std::int64_t> held_offsets;  // by buffer: what it holds; -1: nothing
+
+  [[nodiscard]] bool writing() const { return direction == storage::Direction::write; }
+};
+
+Status Executor::look_at_cache(Phase& phase) const {
+  if (phase.writing()) return {};
+  const auto observer = storage::File::open(phase.file, {});
+  if (!observer) return observer.error();
+  const std::int64_t bytes = phase.configuration.layout.file_bytes();
+  if (core_.drop_cache) {
+    Status dropped = storage::drop_cached_pages(observer.value(), 0, bytes);
+    if (!dropped) return dropped;
+  }
+  if (core_.direct) return {};
+  struct stat status {};
+  if (fstat(observer.value().descriptor(), &status) != 0 || status.st_size == 0) return {};
+  const auto resident = storage::resident_fraction(
+      observer.value(), 0, std::min<std::int64_t>(bytes, status.st_size), resident_sample_pages);
+  if (resident) phase.figures.resident_before = resident.value();
+  return {};
+}
+
+Status Executor::run_phase(const Configuration& configuration, std::int32_t repetition,
+                           storage::Direction direction, std::int64_t owner,
+                           RepetitionRecord& record) {
+  record.phases.emplace_back();
+  record.phases.back().direction = direction;
+  const std::uint32_t file_number =
+      configuration.variant.file_per_rank ? static_cast<std::uint32_t>(owner) : 0U;
+  Phase phase{
+      .configuration = configuration,
+      .repetition = repetition,
+      .direction = direction,
+      .owner = owner,
+      .file = configuration.files.path(owner, repetition),
+      .stamps = StampedPayload::Stamps(*payload_, file_number, generation(repetition)),
+      .figures = record.phases.back(),
+      .events = record.events,
+      .channel = nullptr,
+      .held_offsets = std::vector<std::int64_t>(static_cast<std::size_t>(ring_->buffers()), -1)};
+  if (options_.delay_seconds > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options_.delay_seconds));
+  }
+  if (order_owner_ != owner) {
+    order_ = std::make_unique<VisitOrder>(configuration.layout, configuration.payload_seed, owner);
+    order_owner_ = owner;
+  }
+  if (phase.writing()) {
+    for (std::int64_t i = 0; i < ring_->buffers(); ++i) payload_->fill_body(ring_->at(i));
+  }
+  if (Status status = meet(look_at_cache(phase)); !status) return status;
+  const bool asks_devices = job_.node_rank == 0;
+  const auto devices = configuration.files.directories();
+  const auto before = asks_devices ? moved_by_devices(devices, direction) : std::nullopt;
+
+  if (Status status = meet({}); !status) return status;
+  PhaseRecord& figures = phase.figures;
+  figures.opening_ns = monotonic_ns();
+  guard_.entering("open", &phase.file, -1);
+  auto opened = open_channel({.job = job_,
+                              .variant = configuration.variant,
+                              .options = options_,
+                              .layout = configuration.layout,
+                              .path = phase.file,
+                              .owner = owner,
+                              .write = phase.writing(),
+                              .direct = core_.direct,
+                              .durability = core_.durability});
+  guard_.left();
+  figures.open_ns = monotonic_ns() - figures.opening_ns;
+  Status status = opened ? Status() : opened.error();
+  if (opened) phase.channel = std::move(opened).value();
+  if (status = meet(std::move(status)); !status) return status;
+
+  status = move_all(phase);
+  if (status = meet(std::move(status), &figures.wait_ns); !status) return status;
+  if (!phase.events.empty()) phase.events.back().barrier_wait_ns = figures.wait_ns;
+
+  const std::int64_t closing = monotonic_ns();
+  guard_.entering("close", &phase.file, -1);
+  status = phase.channel->close();
+  guard_.left();
+  figures.closed_ns = monotonic_ns();
+  figures.close_ns = figures.closed_ns - closing;
+  if (status = meet(std::move(status)); !status) return status;
+  if (asks_devices && before) {
+    const auto after = moved_by_devices(devices, direction);
+    figures.device_known = after.has_value();
+    if (after) figures.device_bytes = *after - *before;
+  }
+  if (phase.writing()) return agree_on_counts(phase);
+  return core_.verify ? check_buffers(phase, record) : Status();
+}
+
+Status Executor::move_all(Phase& phase) {
+  const std::int64_t limit = written_[static_cast<std::size_t>(phase.owner)];
+  PhaseRecord& figures = phase.figures;
+  if (options_.trace_events > 0) {
+    figures.trace_step = (limit + options_.trace_events - 1) / options_.trace_events;
+  }
+  figures.trace_step = std::max<std::int64_t>(figures.trace_step, 1);
+  const std::int64_t traced =
+      options_.trace_events > 0 ? limit / figures.trace_step + 2 : 1;  // and the sync
+  // Room for all, so that nothing is allocated between two transfers.
+  phase.events.reserve(phase.events.size() + static_cast<std::size_t>(traced));
+  const auto move = [&](std::int64_t to, bool walled) {
+    return phase.channel->queue() != nullptr ? move_in_flight(phase, to, walled)
+                                             : move_one_by_one(phase, to, walled);
+  };
+
+  figures.start_ns = monotonic_ns();
+  const bool walled = options_.stonewall_seconds > 0;
+  if (walled) {
+    phase.wall_ns = figures.start_ns + static_cast<std::int64_t>(options_.stonewall_seconds * 1e9);
+  }
+  Status status = move(limit, walled);
+  if (walled) {
+    figures.wall = {.operations = figures.operations,
+                    .bytes = figures.bytes,
+                    .elapsed_ns = monotonic_ns() - figures.start_ns,
+                    .reached = phase.position < limit};
+    if (phase.writing() && options_.wear_out) {
+      if (status = pass_the_wall(phase, std::move(status)); !status) return status;
+      std::int64_t furthest = phase.position;
+      MPI_Allreduce(&phase.position, &furthest, 1, MPI_INT64_T, MPI_MAX, job_.world);
+      status = move(furthest, false);
+    }
+  }
+  if (status.ok() && phase.writing()) status = make_durable(phase);
+  guard_.left();
+  figures.end_ns = monotonic_ns();
+  if (phase.channel->queue() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
+  return status;
+}
+
+// Everybody learns of a failure before the furthest count is asked for.
+Status Executor::pass_the_wall(Phase& /*phase*/, Status status) {
+  guard_.left();
+  return meet(std::move(status));
+}
+
+Status Executor::make_durable(Phase& phase) {
+  const bool wanted = core_.durability != storage::Durability::none;
+  if (!wanted || options_.sync_each) return {};
+  guard_.entering("fsync", &phase.file, -1);
+  const std::int64_t start = monotonic_ns();
+  Status status = phase.channel->sync();
+  const std::int64_t end = monotonic_ns();
+  phase.figures.sync_ns = end - start;
+  phase.figures.io_ns += end - start;
+  if (options_.trace_events > 0) {
+    phase.events.push_back({.repetition = phase.repetition,
+                            .function = function_write,
+                            .operation = Operation::sync,
+                            .start_ns = start,
+                            .end_ns = end,
+                            .foreground_ns = end - start});
+  }
+  return status;
+}
+
+void Executor::note(Phase& phase, std::int64_t index, std::int64_t offset, std::int64_t start_ns,
+                    std::int64_t end_ns) const {
+  PhaseRecord& figures = phase.figures;
+  const std::int64_t bytes = phase.configuration.layout.transfer_bytes;
+  const std::int64_t duration = end_ns - start_ns;
+  figures.latencies.record(duration);
+  figures.io_ns += duration;
+  figures.bytes += bytes;
+  const std::int64_t number = figures.operations++;
+  if (options_.trace_events == 0 || number % figures.trace_step != 0) return;
+  phase.events.push_back({.repetition = phase.repetition,
+                          .function = phase.writing() ? function_write : function_read,
+                          .operation = phase.writing() ? Operation::write : Operation::read,
+                          .bin = static_cast<std::int32_t>(std::min<std::int64_t>(
+                              index, std::numeric_limits<std::int32_t>::max())),
+                          .start_ns = start_ns,
+                          .end_ns = end_ns,
+                          .foreground_ns = duration,
+                          .bytes = bytes,
+                          .offset_bytes = offset});
+}
+
+Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) {
+  const Layout& layout = phase.configuration.layout;
+  const bool check = !phase.writing() && core_.verify;
+  const char* operation = function_name(phase.direction);
+  storage::TransferRequest request{
+      .direction = phase.direction,
+      .bytes = layout.transfer_bytes,
+      .durability = !phase.writing() || !options_.sync_each         ? storage::Durability::none
+                    : core_.durability == storage::Durability::data ? storage::Durability::data
+                                                                    : storage::Durability::full};
+  // Collective calls go on after a failure, or the other ranks would wait for this one.
+  const bool goes_on = phase.configuration.variant.collective;
+  Status first;
+  std::int64_t now = monotonic_ns();
+  while (phase.position < limit) {
+    if (walled && now >= phase.wall_ns) break;
+    const std::int64_t index = order_->index(phase.position);
+    const std::int64_t buffer = phase.position % ring_->buffers();
+    request.offset = layout.offset(phase.owner, index);
+    request.buffer = ring_->at(buffer);
+    phase.held_offsets[static_cast<std::size_t>(buffer)] = request.offset;
+    ++phase.position;
+    if (phase.writing()) phase.stamps.stamp(request.buffer, request.offset);
+    guard_.entering(operation, &phase.file, request.offset);
+    const std::int64_t start = monotonic_ns();
+    Status status = phase.channel->move(request, index);
+    now = monotonic_ns();
+    note(phase, index, request.offset, start, now);
+    if (status.ok() && check && !phase.stamps.right(request.buffer, request.offset)) {
+      const auto mismatch = phase.stamps.check(request.buffer, request.offset, layout.file_bytes());
+      status = wrong_data(*mismatch, phase.file, phase.repetition, "read");
+    }
+    if (status.ok()) continue;
+    if (!goes_on) return status;
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
+  const Layout& layout = phase.configuration.layout;
+  storage::TransferQueue& queue = *phase.channel->queue();
+  const bool check = !phase.writing() && core_.verify;
+  const char* operation = function_name(phase.direction);
+  struct Slot {
+    std::int64_t index = 0;
+    std::int64_t offset = 0;
+    std::int64_t start_ns = 0;
+  };
+  std::vector<Slot> slots(static_cast<std::size_t>(ring_->buffers()));
+  std::vector<int> free;
+  for (int slot = static_cast<int>(ring_->buffers()) - 1; slot >= 0; --slot) free.push_back(slot);
+  std::int64_t now = monotonic_ns();
+  while (true) {
+    while (!free.empty() && phase.position < limit && (!walled || now < phase.wall_ns)) {
+      const int number = free.back();
+      free.pop_back();
+      Slot& slot = slots[static_cast<std::size_t>(number)];
+      slot.index = order_->index(phase.position++);
+      slot.offset = layout.offset(phase.owner, slot.index);
+      phase.held_offsets[static_cast<std::size_t>(number)] = slot.offset;
+      std::byte* buffer = ring_->at(number);
+      if (phase.writing()) phase.stamps.stamp(buffer, slot.offset);
+      slot.start_ns = monotonic_ns();
+      Status status = queue.submit(number, {.direction = phase.direction,
+                                            .buffer = buffer,
+                                            .bytes = layout.transfer_bytes,
+                                            .offset = slot.offset});
+      if (!status) return status;
+    }
+    if (queue.in_flight() == 0) return {};
+    guard_.entering(operation, &phase.file, -1);
+    const auto end = queue.wait_one();
+    if (!end) return end.error();
+    now = end.value().end_ns;
+    const int number = end.value().slot;
+    const Slot& slot = slots[static_cast<std::size_t>(number)];
+    note(phase, slot.index, slot.offset, slot.start_ns, now);
+    if (check && !phase.stamps.right(ring_->at(number), slot.offset)) {
+      const auto mismatch = phase.stamps.check(ring_->at(number), slot.offset, layout.file_bytes());
+      return wrong_data(*mismatch, phase.file, phase.repetition, "read");
+    }
+    free.push_back(number);
+  }
+}
+
+// How much of each rank's data there is to read. Collective.
+Status Executor::agree_on_counts(const Phase& phase) {
+  if (options_.stonewall_seconds <= 0) return {};
+  MPI_Allgather(&phase.position, 1, MPI_INT64_T, written_.data(), 1, MPI_INT64_T, job_.world);
+  return {};
+}
+
+Status Executor::check_buffers(Phase& phase, RepetitionRecord& record) {
+  Status status;
+  const Layout& layout = phase.configuration.layout;
+  for (std::int64_t buffer = 0; buffer < ring_->buffers() && status.ok(); ++buffer) {
+    const std::int64_t offset = phase.held_offsets[static_cast<std::size_t>(buffer)];
+    if (offset < 0) continue;
+    const auto mismatch = phase.stamps.check(ring_->at(buffer), offset, layout.file_bytes());
+    if (mismatch) status = wrong_data(*mismatch, phase.file, phase.repetition, "read");
+    record.bytes_verified += layout.transfer_bytes;
+  }
+  return meet(std::move(status));
+}
+
+}  // namespace weir::bench::stream
