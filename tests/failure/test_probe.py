@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from weir.platform.probing import load_probe
+from weir.results.metadata_rates import ItemOperation
 from weir.results.platform_file import load_platform
 
 DEADLINE_SECONDS = 120
@@ -67,9 +69,14 @@ def test_two_probes_leave_two_descriptions_with_their_samples(tmp_path: Path) ->
         assert {"memory copy", "storage write", "storage read"} <= {
             stage.name for stage in platform.stages
         }
+        (names,) = platform.metadata
+        assert (names.clients, names.directory) == (2, str(tmp_path.resolve()))
+        assert set(names.operations) == set(get_args(ItemOperation))
+        assert names.operations["rename"].one_directory is not None
     status, out, err = weir_platform(tmp_path, "show", "box.toml")
     assert status == 0, err
     assert "storage write" in out
+    assert "in one directory" in out
     assert f"target {tmp_path.resolve()}" in out.replace("\n", "")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from weir.model import uselton
 from weir.model.curves import rate_over_buffer, rate_over_tasks, rate_over_transfer
-from weir.results.platform import Quantity
+from weir.results.record import Quantity
 
 MB = 1e6
 

@@ -14,8 +14,9 @@ from weir.model.platform_fit import fit_platform
 from weir.model.stage import stage_time
 from weir.model.stage_forms import StageForm, fit_stage
 from weir.results.errors import ResultError
-from weir.results.platform import Fit, Platform, PlatformStage, Quantity
+from weir.results.platform import Fit, Platform, PlatformStage
 from weir.results.platform_file import load_platform, write_platform
+from weir.results.record import Quantity
 
 MIB = 2**20
 

@@ -16,8 +16,9 @@ from weir.platform.picture import write_picture
 from weir.platform.probing import remove_leftovers
 from weir.platform.summary import limits, rows
 from weir.results.errors import ResultError
-from weir.results.platform import Platform, Quantity
+from weir.results.platform import Platform
 from weir.results.platform_file import write_platform
+from weir.results.record import Quantity
 
 
 def platform(name: str = "box") -> Platform:

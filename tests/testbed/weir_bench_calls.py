@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weir.results.folder import load_run
-from weir.results.platform import Platform, PlatformStage, Quantity, Unit
+from weir.results.platform import Platform, PlatformStage, Unit
 from weir.results.platform_file import write_platform
+from weir.results.record import Quantity
 from weir.results.schema import Direction, ExpectedRate, RateVerdict, Run
 
 WEIR = Path(sys.executable).with_name("weir")

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "workloads/probe/empty_items.hpp"
+
 namespace weir::bench::probe {
 namespace {
 
@@ -20,6 +22,8 @@ constexpr double small_weight = 1;
 constexpr double small_weight_of_many = 0.4;
 constexpr double cache_weight = 0.5;
 constexpr double other_weight = 0.5;
+// Ten kinds of operations share it.
+constexpr double items_weight = 1.5;
 constexpr int many_targets = 3;
 
 constexpr std::int64_t most_copied = std::int64_t{1} << 30;
@@ -90,6 +94,18 @@ class Maker {
     const TargetShape& what = shape_.targets[static_cast<std::size_t>(target)];
     const bool many = shape_.targets.size() >= many_targets;
     for (const int ranks : one_and_all()) {
+      add({.operation = Operation::files,
+           .ranks = ranks,
+           .target = target,
+           .most_operations = most_files,
+           .weight = many ? small_weight_of_many : items_weight});
+      if (ranks > 1) {
+        add({.operation = Operation::shared_files,
+             .ranks = ranks,
+             .target = target,
+             .most_operations = most_files,
+             .weight = many ? small_weight_of_many : items_weight});
+      }
       if (many && ranks != ranks_) continue;
       if (!many || target == 0) {
         add({.operation = Operation::call,
@@ -109,11 +125,6 @@ class Maker {
            .ranks = ranks,
            .target = target,
            .most_operations = most_syncs,
-           .weight = many ? small_weight_of_many : other_weight});
-      add({.operation = Operation::files,
-           .ranks = ranks,
-           .target = target,
-           .most_operations = most_files,
            .weight = many ? small_weight_of_many : other_weight});
     }
     for (const std::int64_t bytes : request_sizes(static_cast<int>(shape_.targets.size()))) {
@@ -257,7 +268,12 @@ std::vector<std::string> sample_names(Operation operation) {
     case Operation::fsync:
       return {"fsync"};
     case Operation::files:
-      return {"create", "stat", "remove"};
+    case Operation::shared_files: {
+      std::vector<std::string> names;
+      for (const ItemStep& step : item_steps(operation == Operation::shared_files))
+        names.emplace_back(step.name);
+      return names;
+    }
     case Operation::barrier:
       return {"barrier"};
     case Operation::latency:
@@ -268,6 +284,10 @@ std::vector<std::string> sample_names(Operation operation) {
       return {"busy_work"};
   }
   return {};
+}
+
+bool makes_items(Operation operation) {
+  return operation == Operation::files || operation == Operation::shared_files;
 }
 
 bool moves_file(Operation operation) {

@@ -14,7 +14,8 @@ inline constexpr std::int64_t copied_run_bytes = 64;
 // Of the file that the ranks of a host write together.
 inline constexpr std::int64_t shared_row_bytes = 512;
 
-// As python/weir/results/probe.py names and explains them; `files` is create, stat and remove.
+// As python/weir/results/probe.py names and explains them; `files` and
+// `shared_files` are the steps of empty_items.hpp, in a directory of each rank and in one of all.
 enum class Operation {
   memory_copy,
   run_copy,
@@ -28,6 +29,7 @@ enum class Operation {
   shared_write,
   fsync,
   files,
+  shared_files,
   barrier,
   latency,
   bandwidth,
@@ -38,6 +40,8 @@ enum class Operation {
 [[nodiscard]] std::vector<std::string> sample_names(Operation operation);
 // Whether the operation moves the bytes of a test file.
 [[nodiscard]] bool moves_file(Operation operation);
+// Whether its samples are the steps on empty files and directories.
+[[nodiscard]] bool makes_items(Operation operation);
 
 struct Cell {
   Operation operation = Operation::barrier;

@@ -9,9 +9,11 @@
 namespace weir::bench::probe {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 Shape one_host(int ranks, int targets) {
   return {.host_ranks = {ranks},
@@ -107,6 +109,24 @@ TEST(MakeCells, MeasureEveryTargetOnOneAndOnAllRanks) {
           << target;
     }
   }
+}
+
+TEST(MakeCells, MakeItemsByOneRankAndByAllApartAndTogether) {
+  for (const int targets : {1, 4}) {
+    const auto made = make_cells(one_host(2, targets), names(targets));
+    std::multiset<std::pair<int, int>> apart;
+    for (const Cell& cell : cells_of(made.cells, Operation::files)) {
+      apart.insert({cell.target, cell.ranks});
+    }
+    EXPECT_EQ(apart.size(), 2 * targets);
+    EXPECT_TRUE(apart.count({0, 1}) == 1 && apart.count({0, 2}) == 1);
+    const auto together = cells_of(made.cells, Operation::shared_files);
+    EXPECT_EQ(together.size(), targets);
+    EXPECT_EQ(together.front().ranks, 2);
+  }
+  // A rank lists its own folder; who lists one that all share is not for a probe to say.
+  EXPECT_THAT(sample_names(Operation::files), Contains("readdir"));
+  EXPECT_THAT(sample_names(Operation::shared_files), Not(Contains("readdir")));
 }
 
 TEST(MakeCells, KeepTrialsWithinTheFiles) {

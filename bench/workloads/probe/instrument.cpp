@@ -12,7 +12,7 @@
 #include "common/clock.hpp"
 #include "workloads/madbench/busy_work.hpp"
 #include "workloads/probe/bursts.hpp"
-#include "workloads/probe/empty_files.hpp"
+#include "workloads/probe/empty_items.hpp"
 #include "workloads/probe/messages.hpp"
 
 namespace weir::bench::probe {
@@ -177,7 +177,7 @@ Result<std::vector<double>> Instrument::trial(const Cell& cell, const TrialPlan&
         return move_file(cell, plan);
     }
   };
-  if (cell.operation == Operation::files) return make_files(cell, plan.operations);
+  if (makes_items(cell.operation)) return make_items(cell, plan.operations);
   const auto seconds = single();
   if (!seconds) return seconds.error();
   return std::vector<double>{seconds.value()};
@@ -360,17 +360,35 @@ Result<double> Instrument::sync(const Cell& cell, std::int64_t operations) {
   return meeting_.slowest(seconds);
 }
 
-Result<std::vector<double>> Instrument::make_files(const Cell& cell, std::int64_t operations) {
+// Each step on all that the one before has left.
+Result<std::vector<double>> Instrument::make_items(const Cell& cell, std::int64_t operations) {
   const bool mine = takes_part(cell);
-  EmptyFiles files(guard_, file_of(cell).folder(), mine ? operations : 0);
+  const bool shared = cell.operation == Operation::shared_files;
+  const std::string own = file_of(cell).folder();
+  const std::string folder =
+      (shared ? own.substr(0, own.rfind('/')) + "/rank-0" : own) + "/empty-items";
+  EmptyItems items(guard_, folder, job_.rank, mine ? operations : 0);
+  const bool makes_folder = shared ? job_.rank == 0 : mine;
+  if (Status status = meeting_.meet(makes_folder ? items.make_folder() : Status()); !status) {
+    return status.error();
+  }
   std::vector<double> all;
-  for (const auto step : {&EmptyFiles::create, &EmptyFiles::stat, &EmptyFiles::remove}) {
+  for (const ItemStep& step : item_steps(shared)) {
     if (Status status = meeting_.meet({}); !status) return status.error();
     Times times;
-    Status status = (files.*step)(&times);
+    times.start_ns = times.end_ns = monotonic_ns();
+    Status status;
+    if (step.each != nullptr) {
+      status = (items.*step.each)(&times);
+    } else if (mine) {
+      status = (items.*step.folder)(&times, operations);
+    }
     const auto seconds = seconds_of_span(std::move(status), times, mine);
     if (!seconds) return seconds.error();
     all.push_back(seconds.value());
+  }
+  if (Status status = meeting_.meet(makes_folder ? items.remove_folder() : Status()); !status) {
+    return status.error();
   }
   return all;
 }

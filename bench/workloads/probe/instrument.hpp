@@ -74,7 +74,7 @@ class Instrument {
   Result<double> sync(const Cell& cell, std::int64_t operations);
   Result<double> meet(std::int64_t operations);
   Result<double> message(const Cell& cell, const TrialPlan& plan);
-  Result<std::vector<double>> make_files(const Cell& cell, std::int64_t operations);
+  Result<std::vector<double>> make_items(const Cell& cell, std::int64_t operations);
   // The seconds of a trial that ended, with `ends` of this rank's operations (bursts.hpp).
   Result<double> seconds_in_bursts(const Meeting::Span& span,
                                    const std::vector<std::int64_t>& ends);

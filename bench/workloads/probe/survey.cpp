@@ -386,6 +386,7 @@ nlohmann::ordered_json Survey::samples() const {
           {"operation_bytes", cell.bytes}, {"operations", course.plan.operations},
           {"directory", nullptr},          {"hosts", nlohmann::ordered_json::array()},
           {"seconds", course.seconds[j]}};
+      if (cell.operation == Operation::shared_files) sample["shared_directory"] = true;
       if (cell.target >= 0) {
         sample["directory"] = request_.directories[static_cast<std::size_t>(cell.target)];
       }

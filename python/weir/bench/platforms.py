@@ -59,7 +59,7 @@ def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
 
 
 def with_operations_rate(arguments: Sequence[str], platform: str | None) -> list[str]:
-    """The words of the workload open with the rate at which one client of the platform creates.
+    """The words of the workload open with the most files that clients of the platform create.
 
     Unchanged for other workloads, where the rate was given, and where nothing was probed.
     """
@@ -67,10 +67,14 @@ def with_operations_rate(arguments: Sequence[str], platform: str | None) -> list
     given = any(word.partition("=")[0] == option for word in arguments)
     if platform is None or arguments[0] != "open" or given:
         return list(arguments)
-    creating = find_platform(platform).latencies_seconds.get("create")
-    if creating is None or creating.value <= 0:
-        return list(arguments)
-    return [*arguments, f"{option}={1 / creating.value:.6g}"]
+    rates = [
+        max(known)
+        for target in find_platform(platform).metadata
+        if "create" in target.operations
+        if (known := [rate.value for rate in target.operations["create"].known()])
+    ]
+    slowest = min(rates, default=0.0)
+    return [*arguments, f"{option}={slowest:.6g}"] if slowest > 0 else list(arguments)
 
 
 def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weir.model.interval import interval_factors
-from weir.model.platform_fit import quantity_of_trials
+from weir.model.interval import interval_factors, quantity_of_trials
 from weir.results.calibration import Calibration, Trials
-from weir.results.platform import Platform, PlatformStage, Quantity, Route, StageKind
+from weir.results.platform import Platform, PlatformStage, Route, StageKind
 from weir.results.quantities import size_text
+from weir.results.record import Quantity
 from weir.results.schema import Direction
 
 MOST_FIXED = 0.9

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from weir.model.laws import Values
 from weir.model.least_squares import Columns, Form, Free, solve, solve_from, solve_parts, taken
-from weir.results.platform import Fit, Quantity
+from weir.results.platform import Fit
+from weir.results.record import Quantity
 
 Mask = NDArray[np.bool_]
 

@@ -21,7 +21,8 @@ import numpy as np
 from weir.model.choice import Fitted, choose
 from weir.model.laws import Values, blended_seconds, seconds_per_byte, share_before
 from weir.model.least_squares import Columns, Form, Free, Parameters
-from weir.results.platform import Fit, Quantity
+from weir.results.platform import Fit
+from weir.results.record import Quantity
 
 RATE = ("bytes per second", 1e-3, 1e16)
 SECONDS = ("s", 1e-12, 1e6)

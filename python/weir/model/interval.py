@@ -9,9 +9,12 @@ a file system that gave such a trial may give another during the run.
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from weir.results.calibration import Trials
+from weir.results.record import Quantity
 
 FLOOR = 0.15
 SINGLE_TRIAL_FACTOR = 2.0
@@ -40,3 +43,11 @@ def interval_factors(trials: Trials) -> Factors:
         f"the range of {len(values)} trials, {smallest:.2f} to {largest:.2f} of their median "
         f"(covers it with {covered:.0%}), and {FLOOR:.0%} more either way",
     )
+
+
+def quantity_of_trials(values: Sequence[float]) -> Quantity:
+    """A median with the interval that its few trials allow (``interval_factors``)."""
+    median = statistics.median(values)
+    trials = Trials(median=median, low=min(values), high=max(values), values=list(values))
+    factors = interval_factors(trials)
+    return Quantity(value=median, low=median * factors.low, high=median * factors.high)

@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weir.model.interval import interval_factors
+from weir.model.interval import quantity_of_trials
+from weir.model.metadata_fit import fit_metadata
 from weir.model.stage_forms import FittedStage, fit_stage
-from weir.results.calibration import Trials
-from weir.results.platform import Fit, Platform, PlatformStage, Quantity, Route, StageKind, Unit
+from weir.results.platform import Fit, Platform, PlatformStage, Route, StageKind, Unit
 from weir.results.probe import Operation, Probe, Sample
+from weir.results.record import Quantity
 from weir.results.schema import Direction
 
 ENOUGH_SAMPLES = 4
@@ -74,9 +75,6 @@ STAGES = (
 LATENCIES: dict[Operation, str] = {
     "call": "call",
     "fsync": "fsync",
-    "create": "create",
-    "stat": "stat",
-    "remove": "remove",
     "barrier": "barrier",
     "latency": "message",
 }
@@ -126,6 +124,7 @@ def fit_platform(probe: Probe, name: str) -> Platform:
         memory_available_bytes=probe.memory_available_bytes,
         stages=stages,
         latencies_seconds=_latencies(probe),
+        metadata=fit_metadata(probe),
         busy_work_operations_per_second=_busy_work(probe),
         fits=fits,
     )
@@ -403,11 +402,3 @@ def _per_operation(probe: Probe, operation: Operation) -> list[float]:
         for seconds in sample.seconds
         if seconds > 0
     ]
-
-
-def quantity_of_trials(values: Sequence[float]) -> Quantity:
-    """A median with the interval that its few trials allow (``weir.model.interval``)."""
-    median = statistics.median(values)
-    trials = Trials(median=median, low=min(values), high=max(values), values=list(values))
-    factors = interval_factors(trials)
-    return Quantity(value=median, low=median * factors.low, high=median * factors.high)

@@ -20,7 +20,8 @@ from typing import Literal
 from weir.model.flow import Flow
 from weir.model.laws import blended_seconds, seconds_per_byte, share_before, shared_rate
 from weir.model.units import Load, loads_of
-from weir.results.platform import Cache, PlatformStage, Quantity
+from weir.results.platform import Cache, PlatformStage
+from weir.results.record import Quantity
 
 Case = Literal["expected", "slow", "fast"]
 """Which end of the quantities' intervals: ``slow`` has low rates and high fixed costs."""

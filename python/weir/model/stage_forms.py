@@ -27,7 +27,8 @@ from weir.model.laws import (
     shared_rate,
 )
 from weir.model.least_squares import Columns, Form, Free, Parameters
-from weir.results.platform import Cache, PlatformStage, Quantity, Route, StageKind
+from weir.results.platform import Cache, PlatformStage, Route, StageKind
+from weir.results.record import Quantity
 from weir.results.schema import Direction
 
 SharingForm = Literal["one draws all", "saturating", "linear"]

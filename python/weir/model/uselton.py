@@ -25,7 +25,8 @@ import math
 from weir.model.flow import Flow, flow_on_one_host
 from weir.model.path_time import path_time
 from weir.model.stage import stage_time
-from weir.results.platform import Cache, Crowding, PlatformStage, Quantity, StageKind
+from weir.results.platform import Cache, Crowding, PlatformStage, StageKind
+from weir.results.record import Quantity
 
 
 def equation_1(size: float, m: float, n: float, b: float) -> float:

@@ -10,10 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from weir.platform.summary import Row, fit_of, limits, rows
+from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
-from weir.results.platform import Platform, Quantity
+from weir.results.platform import Platform
 from weir.results.quantities import rate_text, seconds_text, significant, size_text
+from weir.results.record import Quantity
 
 BAR_CELLS = 24
 COLOURS = {"node": "cyan", "rank": "cyan", "node link": "magenta"}
@@ -33,6 +34,7 @@ def draw_platform(console: Console, platform: Platform) -> None:
     console.print()
     draw_limits(console, platform)
     draw_costs(console, platform)
+    draw_metadata(console, platform)
     console.print()
     console.print(_rich_tree(topology_tree(platform)))
     draw_doubts(console, platform)
@@ -122,6 +124,35 @@ def draw_costs(console: Console, platform: Platform) -> None:
             f"busy work of a rank: {significant(work.value / 1e9)} operations per ns",
             highlight=False,
         )
+
+
+def draw_metadata(console: Console, platform: Platform) -> None:
+    """Operations on names per second, with one client and with all, and those of the device."""
+    for target in platform.metadata:
+        table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+        table.add_column(f"on names, per second{_of(target.directory)}", no_wrap=True)
+        table.add_column("one client", justify="right")
+        table.add_column(f"{target.clients} clients", justify="right")
+        table.add_column("in one directory", justify="right")
+        for name, rates in target.operations.items():
+            figures = (rates.one_client, rates.all_clients, rates.one_directory)
+            table.add_row(name, *("" if one is None else _per_second(one) for one in figures))
+        console.print()
+        console.print(table)
+        for text in device_texts(target):
+            console.print(escape(text), highlight=False)
+
+
+def _of(directory: str | None) -> str:
+    return "" if directory is None else f", {escape(directory)}"
+
+
+def _per_second(rate: Quantity) -> str:
+    return (
+        f"{significant(rate.value)} ({interval_text(rate)})"
+        if interval_text(rate)
+        else (significant(rate.value))
+    )
 
 
 def draw_doubts(console: Console, platform: Platform) -> None:

@@ -12,12 +12,13 @@ import math
 from pathlib import Path
 
 from weir.platform.drawing import interval_text
-from weir.platform.summary import Row, limits, rows
+from weir.platform.summary import Row, device_texts, limits, rows
 from weir.platform.topology import Branch, topology_tree
 from weir.report.markup import Markup, element, join
 from weir.results.folder import write_atomically
+from weir.results.metadata_rates import MetadataRates
 from weir.results.platform import Platform
-from weir.results.quantities import rate_text, seconds_text, size_text
+from weir.results.quantities import rate_text, seconds_text, significant, size_text
 
 WIDTH = 1080
 MARGIN = 36
@@ -205,8 +206,25 @@ def _texts(platform: Platform) -> list[tuple[str, list[str]]]:
     ]
     if costs:
         made.append(("What one operation costs", [", ".join(costs)]))
+    made += [("Operations on names, per second", _metadata(target)) for target in platform.metadata]
     made.append(("What is where", _flat(topology_tree(platform), 0)))
     return made
+
+
+def _metadata(target: MetadataRates) -> list[str]:
+    """A line for each way of asking, and one for the device."""
+    ways = {
+        "one client": "one_client",
+        f"{target.clients} clients": "all_clients",
+        f"{target.clients} clients in one directory": "one_directory",
+    }
+    lines = [f"{target.directory}:"] if target.directory else []
+    for way, field in ways.items():
+        rates = {name: getattr(one, field) for name, one in target.operations.items()}
+        told = [f"{name} {significant(rate.value)}" for name, rate in rates.items() if rate]
+        if told:
+            lines.append(f"{way}: {', '.join(told)}")
+    return lines + device_texts(target)
 
 
 def _flat(branch: Branch, depth: int) -> list[str]:

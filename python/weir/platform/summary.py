@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import get_args
 
-from weir.results.platform import Fit, Platform, PlatformStage, Quantity, Route, StageKind
+from weir.results.metadata_rates import MetadataRates
+from weir.results.platform import Fit, Platform, PlatformStage, Route, StageKind
+from weir.results.quantities import significant
+from weir.results.record import Quantity
 from weir.results.schema import Direction
 
 ORDER: tuple[StageKind, ...] = get_args(StageKind)
@@ -127,6 +130,14 @@ def rate_at(platform: Platform, stage: PlatformStage, size: int) -> float:
     if total <= 0:
         return math.inf
     return size * ranks / (size * ranks / total + stage.fixed_seconds.value)
+
+
+def device_texts(target: MetadataRates) -> list[str]:
+    """What the device does without the file system, where it is known."""
+    known = {"reads": target.device_reads_per_second, "writes": target.device_writes_per_second}
+    told = [f"{significant(rate.value)} {what}" for what, rate in known.items() if rate is not None]
+    how = f": {target.device_how}" if target.device_how else ""
+    return [f"the device itself, per second: {', '.join(told)}{how}"] if told else []
 
 
 def fit_of(platform: Platform, row: Row) -> Fit | None:

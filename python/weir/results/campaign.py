@@ -14,8 +14,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, find_run_folders, load_record, load_run
-from weir.results.platform import Quantity
-from weir.results.record import Record
+from weir.results.record import Quantity, Record
 from weir.results.schema import Direction, Run
 
 CAMPAIGN_FILE = "campaign.json"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from weir.results.metadata_rates import MetadataRates
 from weir.results.probe import Target
-from weir.results.record import Count, NonNegative, Record
+from weir.results.record import Count, NonNegative, Quantity, Record
 from weir.results.schema import Direction
 
 StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
@@ -21,21 +22,6 @@ Route = Literal["memory", "cached", "durable", "dropped", "direct", "network"]
 """Which transfers pass: ``cached`` ends in (or comes from) the page cache, ``durable`` are writes
 with a sync, ``dropped`` are reads of pages that are not resident, ``direct`` is O_DIRECT,
 ``network`` are bytes that change hosts, ``memory`` is every copy between buffers."""
-
-
-class Quantity(Record):
-    """A fitted figure and its 95 % interval. By hand a number alone will do, without interval."""
-
-    value: NonNegative
-    low: NonNegative
-    high: NonNegative
-
-    @model_validator(mode="before")
-    @classmethod
-    def _number_alone(cls, given: Any) -> Any:
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            return {"value": given, "low": given, "high": given}
-        return given
 
 
 class Cache(Record):
@@ -138,9 +124,11 @@ class Platform(Record):
     stages: list[PlatformStage]
     latencies_seconds: dict[str, Quantity] = Field(
         default_factory=dict,
-        description="call, fsync, create, stat, remove, barrier, message; shared_write, of a host "
-        "whose ranks write one file, and shared_write_alone, where one does; run_copy, of a short "
-        "run besides its bytes",
+        description="call, fsync, barrier, message; shared_write, of a host whose ranks write one "
+        "file, and shared_write_alone, where one does; run_copy, of a short run besides its bytes",
+    )
+    metadata: list[MetadataRates] = Field(
+        default_factory=list, description="operations on names, for each target"
     )
     busy_work_operations_per_second: Quantity | None = None
     fits: list[Fit] = Field(default_factory=list)

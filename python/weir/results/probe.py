@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from weir.results.metadata_rates import ItemOperation
 from weir.results.record import Count, NonNegative, Record
 from weir.results.schema import Quiet
 
@@ -26,13 +27,11 @@ Operation = Literal[
     "call",
     "shared_write",
     "fsync",
-    "create",
-    "stat",
-    "remove",
     "barrier",
     "latency",
     "bandwidth",
     "busy_work",
+    ItemOperation,
 ]
 """What was done; of every operation on data, ``ranks * operations * operation_bytes / seconds`` is
 the rate of all ranks together.
@@ -43,11 +42,10 @@ cache, nothing made durable, pages resident. ``storage_write``: write and ``fsyn
 operation. ``storage_read``: after dropping the pages. ``direct_*``: O_DIRECT. ``call``: 8 bytes of
 a resident page. ``shared_write``: 512 bytes into one file of all ranks of a host, which take turns
 row by row, nothing made durable. ``fsync``: after 4 KiB more, whose write is not in the seconds
-(those are then of the slowest rank). ``create``, ``stat``, ``remove``: of empty files in a
-directory of the rank. ``barrier``: of all ranks. ``latency``: messages of 8 bytes to and fro, each
-one counted; seconds over operations is half a round trip. ``bandwidth``: messages of one direction;
-``ranks`` are the senders, each with a receiver of its own. ``busy_work``: multiply-adds, as
-MADbench2's.
+(those are then of the slowest rank). ``barrier``: of all ranks. ``latency``: messages of 8 bytes to
+and fro, each one counted; seconds over operations is half a round trip. ``bandwidth``: messages of
+one direction; ``ranks`` are the senders, each with a receiver of its own. ``busy_work``:
+multiply-adds, as MADbench2's. Those on names: ``weir.results.metadata_rates``.
 """
 
 
@@ -65,6 +63,9 @@ class Sample(Record):
     hosts: list[str] = Field(
         default_factory=list,
         description="for messages: the sender's and the receiver's, which may be the same",
+    )
+    shared_directory: bool = Field(
+        default=False, description="of operations on names: all ranks in one directory"
     )
     seconds: list[NonNegative] = Field(
         description="each trial, first start to last end; of transfers to and from files where "

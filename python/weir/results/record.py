@@ -5,18 +5,35 @@ Quantities carry their unit in their name, but for those that are of several kin
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
+
+VerdictWord = Literal["as expected", "below", "above", "no expectation"]
 
 
 class Record(BaseModel):
     """Base of every record: no unknown fields, no silent coercion of names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Quantity(Record):
+    """A fitted figure and its 95 % interval. By hand a number alone will do, without interval."""
+
+    value: NonNegative
+    low: NonNegative
+    high: NonNegative
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_alone(cls, given: Any) -> Any:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return {"value": given, "low": given, "high": given}
+        return given
 
 
 class Spread(Record):

@@ -1,0 +1,62 @@
+"""Rates of metadata operations in a platform description: with one client and with all."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from weir.results.record import Quantity, Record
+
+ItemOperation = Literal[
+    "create",
+    "stat",
+    "open_close",
+    "utime",
+    "readdir",
+    "readdir_attributes",
+    "rename",
+    "remove",
+    "mkdir",
+    "rmdir",
+]
+"""What is done to empty files, and by ``mkdir`` and ``rmdir`` to empty directories.
+
+``create``: open, with O_CREAT, and close. ``open_close``: of a file that is there. ``utime`` sets
+both times. ``rename`` stays in the directory. ``readdir`` lists a whole directory, and
+``readdir_attributes`` asks for the attributes of each entry besides: an operation is an entry.
+"""
+
+NAMES_ONLY: tuple[ItemOperation, ...] = ("stat", "open_close", "readdir", "readdir_attributes")
+"""They change nothing, so that no storage has to be written."""
+
+
+class OperationRates(Record):
+    """Operations per second of all clients together, where they were probed."""
+
+    one_client: Quantity | None = None
+    all_clients: Quantity | None = Field(default=None, description="each in a directory of its own")
+    one_directory: Quantity | None = Field(
+        default=None, description="of all clients, all in one directory"
+    )
+
+    def known(self) -> list[Quantity]:
+        """The rates that were probed."""
+        return [
+            rate
+            for rate in (self.one_client, self.all_clients, self.one_directory)
+            if rate is not None
+        ]
+
+
+class MetadataRates(Record):
+    """What one target does."""
+
+    directory: str | None = Field(default=None, description="as in targets; none: any")
+    clients: int = Field(ge=1, description="how many all are")
+    operations: dict[ItemOperation, OperationRates]
+    device_reads_per_second: Quantity | None = Field(
+        default=None, description="of 4 KiB, by the device without the file system's part"
+    )
+    device_writes_per_second: Quantity | None = None
+    device_how: str = Field(default="", description="where the device's figures come from")
