@@ -14,6 +14,51 @@ TWICE = ("--warmups", "0", "--repetitions", "2", "--max-repetitions", "2")
 MIX = ("--mix", "create=2,stat=5,unlink=1")
 
 
+PLATFORM = """\
+format = "weir-platform"
+format_version = 1
+name = "test data"
+hosts = 1
+ranks_per_host = 2
+stages = []
+
+[[metadata]]
+clients = 2
+device_writes_per_second = 1e9
+
+[metadata.operations]
+create = {one_client = 1.0, all_clients = 2.0, one_directory = 2.0}
+stat = {one_client = 1e12, all_clients = 2e12, one_directory = 2e12}
+"""
+
+
+def test_a_platform_says_what_actions_should_reach(tmp_path: Path) -> None:
+    """Before the run, from rates no machine has, so that every verdict is known."""
+    (tmp_path / "box.toml").write_text(PLATFORM)
+    words = ("bench", "metadata", "--actions", "create,stat,unlink", "--items", "200", *TWICE)
+    more = ("--platform", "box.toml", "-n", str(RANKS), "--output", "results")
+    status, out, err = weir(tmp_path, *words, *more)
+    assert status == 0, out + err
+    assert "unlink is not probed" in out
+    assert "Of the time of one operation" in out
+    run = load_run(tmp_path / "results" / "posix-shared")
+    assert run.expectation is not None
+    assert run.verdict is not None
+    verdicts = {one.action: one for one in run.verdict.metadata}
+    assert {action: one.verdict for action, one in verdicts.items()} == {
+        "create": "above",
+        "stat": "below",
+        "unlink": "no expectation",
+    }
+    share = verdicts["create"].software_fraction
+    assert share is not None
+    assert 0.9 < share < 1
+    page = read_report(tmp_path / "results" / "posix-shared" / "report.html")
+    table = page.one("div", aria_label="Actions against what was expected")
+    assert "shared directory" in table.text or "own calls" in table.text
+    assert "0 of 2 actions as expected" in page.text
+
+
 def test_a_mix_through_both_interfaces(tmp_path: Path) -> None:
     """Two runs of one job; the parts of the mix add up, and the report shows what is recorded."""
     words = ("bench", "metadata", "--items", str(ITEMS), *MIX, "--api", "POSIX,AT", *TWICE)

@@ -11,14 +11,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from weir.bench.action_table import add_verdict_rows, show_expected_actions, show_software
 from weir.bench.flagfile_table import show_flagfile
 from weir.bench.messages import Progress
 from weir.bench.opening_table import show_opening
 from weir.bench.program import PlannedJob
+from weir.results.action_expectations import ExpectedAction
 from weir.results.calibration import Calibration
 from weir.results.platform import Platform
-from weir.results.quantities import range_text, rate_text, seconds_text, significant, size_text
-from weir.results.schema import Expectation, ExpectedRate, Run, Stage, VerdictWord
+from weir.results.quantities import range_text, rate_text, seconds_text, size_text
+from weir.results.record import VerdictWord
+from weir.results.schema import Expectation, ExpectedRate, Run, Stage
 
 COLOURS: dict[VerdictWord, str] = {
     "as expected": "green",
@@ -64,6 +67,14 @@ def show_expectations(
             groups.setdefault(key, (rate, []))[1].append(one.label)
     for rate, labels in groups.values():
         _show_rate(console, rate, labels)
+    of_actions: dict[str, tuple[list[ExpectedAction], list[str]]] = {}
+    for one in planned.configurations:
+        actions = made[one.slug].metadata
+        if actions:
+            key = "".join(action.model_dump_json() for action in actions)
+            of_actions.setdefault(key, (actions, []))[1].append(one.label)
+    for actions, labels in of_actions.values():
+        show_expected_actions(console, actions, labels)
 
 
 def _describe_source(source: Calibration | Platform) -> str:
@@ -170,6 +181,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", overflow="fold")
     remarks: dict[str, list[str]] = {}
+    software: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         if run.status != "complete":
             table.add_row(escape(run.label), "", "", "", "", f"[red]{run.status}[/]")
@@ -178,10 +190,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         elif run.opening or run.flag is not None:
             pass  # they have a table of their own
         elif run.metadata:
-            for result in run.metadata:
-                headline = next(one for one in result.rates if one.headline)
-                per_second = f"{significant(headline.median_per_second)}/s"
-                table.add_row(escape(run.label), result.action, per_second, "", "", "")
+            software[run.label] = add_verdict_rows(table, run, COLOURS)
         elif not run.rates:
             table.add_row(escape(run.label), "", "", "", "", "complete, no rate was measured")
         for rate in run.verdict.rates if run.verdict else []:
@@ -199,6 +208,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             remarks.setdefault(f"warning: {warning}", []).append(run.label)
     if table.row_count:
         console.print(table)
+    show_software(console, software)
     show_opening(console, runs)
     show_flagfile(console, runs)
     for remark, labels in remarks.items():

@@ -109,6 +109,21 @@ def moves_bytes(planned: PlannedJob) -> bool:
     return any(phase.bytes_total for one in planned.configurations for phase in one.plan.phases)
 
 
+def acts_on_names(planned: PlannedJob) -> bool:
+    """Whether a platform that was probed for it says what the job's actions should reach."""
+    return any(one.plan.metadata for one in planned.configurations)
+
+
+def why_nothing(planned: PlannedJob) -> str:
+    """Why a job that moves no bytes has no expectation."""
+    if acts_on_names(planned):
+        return (
+            "rates of operations on names come from --platform alone; weir platform probe "
+            "measures them"
+        )
+    return "no transfers are planned"
+
+
 def calibrate(
     job: Job, planned: PlannedJob, folder: Path, tell: Callable[[str], None]
 ) -> Calibration:

@@ -14,6 +14,7 @@ from weir.bench import display
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import (
     Job,
+    acts_on_names,
     calibrate,
     check_arguments,
     check_output,
@@ -24,6 +25,7 @@ from weir.bench.job import (
     run_job,
     timeout_of,
     utc_now,
+    why_nothing,
 )
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
@@ -224,8 +226,8 @@ def prepare(
     described = None if platform is None else find_platform(platform)
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
-    if not moves_bytes(planned):
-        console.print("Expected: nothing, because no transfers are planned")
+    if not moves_bytes(planned) and (described is None or not acts_on_names(planned)):
+        console.print(f"Expected: nothing, because {why_nothing(planned)}")
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
     expected = expectations(planned, source, places)

@@ -22,6 +22,7 @@ from typing import Any
 
 from weir.model.flow_of_plan import Planned, Surroundings, planned_flow
 from weir.model.interval import FLOOR
+from weir.model.metadata_expectation import expect_actions
 from weir.model.overlap import PhaseTime, all_hidden_seconds, foreground_seconds
 from weir.model.path_time import stages_of
 from weir.model.stage import Case, StageTime, stage_time
@@ -49,7 +50,7 @@ def expect(
     directory: str | None = None,
     places: Mapping[str, str] | None = None,
 ) -> Expectation:
-    """The expected rate of each direction that the plan moves bytes in.
+    """The expected rate of each direction that the plan moves bytes in, and of each action.
 
     The metric is ``foreground`` (EAAR) for asynchronous runs and ``span`` for synchronous ones.
     ``directory`` is the job's, ``places`` gives the platform's target of each planned directory.
@@ -71,7 +72,13 @@ def expect(
         for direction in directions
         if any(planned.phase.direction == direction for planned in flows)
     ]
-    return Expectation(made_utc=made_utc, platform=_computed_with(platform), rates=rates)
+    target = (places or {}).get(directory or "", directory)
+    return Expectation(
+        made_utc=made_utc,
+        platform=_computed_with(platform),
+        rates=rates,
+        metadata=expect_actions(plan, parameters, platform, target),
+    )
 
 
 def _computed_with(platform: Platform) -> dict[str, Any]:

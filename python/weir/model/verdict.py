@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weir.model.causes import cache_verdict, why_above, why_below
+from weir.model.metadata_verdict import judge_actions
 from weir.results.quantities import range_text
-from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict, VerdictWord
+from weir.results.record import VerdictWord
+from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
 
 WORST_FIRST: tuple[VerdictWord, ...] = ("above", "below", "no expectation", "as expected")
 
@@ -34,9 +36,12 @@ def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
             judged.append(_judge(run, before, rate, siblings))
         elif rate.headline:
             judged.append(_without_expectation(rate))
+    actions = judge_actions(run)
     words = {rate.verdict for rate in judged}
+    # An action of which nothing can be expected says nothing against the others.
+    words |= {one.verdict for one in actions if one.expected_per_second is not None}
     overall = next((word for word in WORST_FIRST if word in words), "no expectation")
-    return Verdict(overall=overall, rates=judged)
+    return Verdict(overall=overall, rates=judged, metadata=actions)
 
 
 def _judge(

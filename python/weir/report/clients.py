@@ -34,12 +34,15 @@ class Curve:
     configuration: str
     points: list[Point]
     fit: Saturation | None
+    expected: list[Point]
+    """Made before the runs; none where nothing could be expected."""
 
 
 def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
     """By action and configuration, where there are several numbers of ranks."""
     combination_of = {planned.number: planned.combination for planned in campaign.runs}
     found: dict[tuple[str, str], dict[int, list[Point]]] = defaultdict(lambda: defaultdict(list))
+    promised: dict[tuple[str, str], dict[int, Point]] = defaultdict(dict)
     for number, runs in finished.items():
         values = campaign.combinations[combination_of[number]]
         others = [f"{name} {level_text(name, v)}" for name, v in values.items() if name != "ranks"]
@@ -54,14 +57,28 @@ def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
                 )
                 configuration = ", ".join([folder.name, *others])
                 found[result.action, configuration][ranks].append(point)
+                before = _expected(run, result.action)
+                if before is not None:
+                    promised[result.action, configuration][ranks] = before
     curves = []
     for (action, configuration), by_ranks in found.items():
         if len(by_ranks) < 2:
             continue
         points = [_together(by_ranks[ranks]) for ranks in sorted(by_ranks)]
         fit = fit_saturation(sorted(by_ranks), [point.value for point in points])
-        curves.append(Curve(action, configuration, points, fit))
+        by_level = promised[action, configuration]
+        expected = [by_level[ranks] for ranks in sorted(by_level)]
+        curves.append(Curve(action, configuration, points, fit, expected))
     return curves
+
+
+def _expected(run: Run, action: str) -> Point | None:
+    actions = run.expectation.metadata if run.expectation is not None else []
+    for one in actions:
+        value, low, high = one.expected_per_second, one.low_per_second, one.high_per_second
+        if one.action == action and value and low is not None and high is not None:
+            return Point(run.plan.ranks, value, low, high)
+    return None
 
 
 def _together(runs: Sequence[Point]) -> Point:
@@ -115,14 +132,15 @@ def render(campaign: Campaign, finished: Runs) -> Markup | None:
     note = (
         "Operations per second of all ranks over the time of the slowest. Curves: one rank's rate, "
         "what ranks wait for each other (contention), and what each pair costs (exchange), fitted "
-        "to three or more numbers of ranks; they describe these runs and expect nothing."
+        "to three or more numbers of ranks; they describe these runs and expect nothing. Bands: "
+        "what was expected beforehand of a platform that was probed."
     )
     return join(element("p", note, class_="note"), *figures)
 
 
 def _figure(action: str, curves: Sequence[Curve]) -> Markup:
     series = [
-        Series(curve.configuration, COLOUR, place % len(MARKERS), curve.points)
+        Series(curve.configuration, COLOUR, place % len(MARKERS), curve.points, curve.expected)
         for place, curve in enumerate(curves)
     ]
     rules = [

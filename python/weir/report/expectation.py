@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weir.report import action_expectation
 from weir.report.chart import (
     HALF_WIDTH,
     LinearScale,
@@ -34,9 +35,11 @@ def render(source: Source) -> Markup:
             "No expectation was made before this run, so there is no verdict. ",
             "Start it with ",
             element("code", "weir bench"),
-            " to have the path measured and a rate expected beforehand.",
+            _how_to_expect(source),
             class_="none",
         )
+    if expectation.metadata:
+        return action_expectation.render(source.run) or Markup()
     ordered = sorted(expectation.rates, key=lambda expected: expected.direction != "write")
     return join(
         element(
@@ -50,6 +53,15 @@ def render(source: Source) -> Markup:
         _source(expectation.calibration, "Calibration"),
         None if expectation.calibration else _source(expectation.platform, "Platform"),
     )
+
+
+def _how_to_expect(source: Source) -> str:
+    if source.run.plan.metadata:
+        return (
+            " and --platform, a description of the machine made by weir platform probe, to have a "
+            "rate of each action expected beforehand."
+        )
+    return " to have the path measured and a rate expected beforehand."
 
 
 def _panel(source: Source, expected: ExpectedRate) -> Markup:

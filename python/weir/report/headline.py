@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weir.report import action_expectation
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
@@ -48,6 +49,9 @@ def lead(source: Source) -> Markup:
                 data_headline=direction,
             )
         )
+    judged = action_expectation.lead(run)
+    if judged is not None:
+        sentences.append(judged)
     if run.expectation is None:
         sentences.append(
             element(

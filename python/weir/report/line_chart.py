@@ -308,6 +308,7 @@ def legend(series: Sequence[Series], rules: Sequence[Rule]) -> Markup:
         )
         for one in series
     ]
+    several = len({one.direction for one in series}) > 1
     for direction in dict.fromkeys(one.direction for one in series if one.expected):
         expected = join(
             element(
@@ -315,7 +316,7 @@ def legend(series: Sequence[Series], rules: Sequence[Rule]) -> Markup:
             ),
             line(1, 6, 29, 6, f"expected-line {direction}-line"),
         )
-        entries.append((expected, f"expected, {direction}"))
+        entries.append((expected, f"expected, {direction}" if several else "expected"))
     entries += [
         (line(1, 6, 29, 6, f"rule {rule.style} {rule.direction}-line"), rule.name) for rule in rules
     ]

@@ -10,12 +10,10 @@ from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, nanoseconds, percent_text, significant
 from weir.report.sources import Source, measured
 from weir.results.action_records import ActionResult, OperationMetric, OperationRate
-from weir.results.lookup_verdict import judge_look_ups
+from weir.results.lookup_verdict import judge_look_ups_of
 from weir.results.record import Spread
 from weir.results.schema import Run
 
-BEYOND_THE_CALL = ("io_uring", "MPIIO")
-"""Interfaces whose latencies hold more than the system's call."""
 UNEVEN = 1.25
 """From here on the slowest rank's time over the mean of all is said."""
 
@@ -143,19 +141,7 @@ def _interval(rate: OperationRate | None) -> Child:
 
 def _answer(run: Run, result: ActionResult) -> Child:
     """Of look-ups; how it is known stands in the tooltip."""
-    if run.environment is None:
-        return None
-    interface = run.parameters.get("api")
-    if interface is not None and interface.value in BEYOND_THE_CALL:
-        why = "latencies hold more than the call: the wait in a queue, or the MPI library"
-        return element("span", "unknown", title=why)
-    where = run.environment.file_system
-    judged = judge_look_ups(
-        result.action,
-        str(where.get("reach", "unknown")),
-        str(where.get("type", "")),
-        result.latencies,
-    )
+    judged = judge_look_ups_of(run, result)
     return None if judged is None else element("span", judged.answer, title=judged.text)
 
 

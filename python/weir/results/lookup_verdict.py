@@ -10,9 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from weir.results.action_records import ActionResult
 from weir.results.quantities import MIX_PART
 from weir.results.record import Latencies
+from weir.results.schema import Run
 
+BEYOND_THE_CALL = ("io_uring", "MPIIO")
+"""Interfaces whose latencies hold more than the system's call."""
 LOOK_UPS = ("stat", "lstat", "directory-stat", "open", "readlink", "getxattr")
 
 Answer = Literal["memory", "storage", "server", "mixed", "unknown"]
@@ -49,3 +53,20 @@ def judge_look_ups(
     if share >= MOSTLY:
         return LookUpVerdict("memory", said)
     return LookUpVerdict(FURTHER[reach] if share <= 1 - MOSTLY else "mixed", said)
+
+
+def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
+    """The same of what a run recorded; nothing where it has no environment."""
+    if run.environment is None or result.action.removeprefix(MIX_PART) not in LOOK_UPS:
+        return None
+    interface = run.parameters.get("api")
+    if interface is not None and interface.value in BEYOND_THE_CALL:
+        why = "latencies hold more than the call: the wait in a queue, or the MPI library"
+        return LookUpVerdict("unknown", why)
+    where = run.environment.file_system
+    return judge_look_ups(
+        result.action,
+        str(where.get("reach", "unknown")),
+        str(where.get("type", "")),
+        result.latencies,
+    )

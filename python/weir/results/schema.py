@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from weir.results.action_expectations import ActionVerdict, ExpectedAction
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
-from weir.results.record import Count, Latencies, NonNegative, Record, Spread
+from weir.results.record import Count, Latencies, NonNegative, Record, Spread, VerdictWord
 
 FORMAT_VERSION = 1
 
@@ -29,7 +30,6 @@ EAAR of Borrill et al., section 5.
 """
 
 CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]
-VerdictWord = Literal["as expected", "below", "above", "no expectation"]
 
 
 class Parameter(Record):
@@ -396,6 +396,9 @@ class Expectation(Record):
         default_factory=dict, description="the stages that the model computed with"
     )
     rates: list[ExpectedRate]
+    metadata: list[ExpectedAction] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
+    )
 
 
 class RateVerdict(Record):
@@ -411,10 +414,13 @@ class RateVerdict(Record):
 
 
 class Verdict(Record):
-    """The run against its expectation; ``overall`` is the worst of its rates."""
+    """The run against its expectation; ``overall`` is the worst of its rates and actions."""
 
     overall: VerdictWord
     rates: list[RateVerdict]
+    metadata: list[ActionVerdict] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
+    )
 
 
 class SpectrumBin(Record):

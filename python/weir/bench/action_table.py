@@ -1,0 +1,88 @@
+"""What ``weir bench metadata`` prints: each action's expected rate, and what it reached of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from weir.results.action_expectations import ActionVerdict, ExpectedAction
+from weir.results.quantities import significant
+from weir.results.record import VerdictWord
+from weir.results.schema import Run
+
+
+def show_expected_actions(
+    console: Console, expected: Sequence[ExpectedAction], labels: Sequence[str]
+) -> None:
+    """A line per action; those of which nothing is expected say why."""
+    console.print(
+        f"\n[bold]Expected operations per second[/bold] for {escape(', '.join(labels))}",
+        highlight=False,
+    )
+    table = _table("action", "expected", "interval", "limited by")
+    reasons: dict[str, list[str]] = {}
+    for one in expected:
+        value, low, high = one.expected_per_second, one.low_per_second, one.high_per_second
+        if value is None or low is None or high is None:
+            table.add_row(one.action, "none", "", "")
+        else:
+            interval = f"{significant(low)} to {significant(high)}"
+            table.add_row(one.action, significant(value), interval, escape(one.limiting_stage))
+        reasons.setdefault(one.how, []).append(one.action)
+    console.print(table)
+    for how, actions in reasons.items():
+        console.print(f"  {', '.join(actions)}: {escape(how)}", style="dim", highlight=False)
+
+
+def add_verdict_rows(
+    table: Table, run: Run, colours: Mapping[VerdictWord, str]
+) -> list[tuple[str, str]]:
+    """The rows of a run's actions; returns what is to be said of their software's share."""
+    judged = {one.action: one for one in run.verdict.metadata} if run.verdict else {}
+    said = []
+    for result in run.metadata:
+        headline = next(one for one in result.rates if one.headline)
+        per_second = f"{significant(headline.median_per_second)}/s"
+        verdict = judged.get(result.action)
+        row = ["", "", ""] if verdict is None else _judged(verdict, colours)
+        table.add_row(escape(run.label), result.action, per_second, *row)
+        if verdict is not None and verdict.expected_per_second is not None:
+            said.append((result.action, software_text(verdict)))
+    return said
+
+
+def _judged(verdict: ActionVerdict, colours: Mapping[VerdictWord, str]) -> list[str]:
+    text = f"[{colours[verdict.verdict]}]{escape(verdict.text)}[/]"
+    if verdict.expected_per_second is None or verdict.ratio is None:
+        return ["none", "", text]
+    return [f"{significant(verdict.expected_per_second)}/s", f"{verdict.ratio:.2f}", text]
+
+
+def software_text(verdict: ActionVerdict) -> str:
+    """``74 % software: …``, or why no share can be told."""
+    if verdict.software_fraction is None:
+        return f"software's share not known: {verdict.software}"
+    return f"{100 * verdict.software_fraction:.0f} % software: {verdict.software}"
+
+
+def show_software(console: Console, said: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """For each run, the share of each action's time that is software."""
+    for label, actions in said.items():
+        if not actions:
+            continue
+        console.print(f"\nOf the time of one operation, {escape(label)}:", highlight=False)
+        grouped: dict[str, list[str]] = {}
+        for action, text in actions:
+            grouped.setdefault(text, []).append(action)
+        for text, names in grouped.items():
+            console.print(f"  {', '.join(names)}: {escape(text)}", highlight=False)
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2), pad_edge=True)
+    for name in names:
+        table.add_column(name, justify="right" if name == "expected" else "left")
+    return table

@@ -1,0 +1,322 @@
+"""Expectation of metadata operations before a run: (plan, parameters, platform) -> rates.
+
+A platform has each operation's rate with one client and with all of them, in directories of their
+own and in one; between them ``weir.model.clients`` interpolates. Beyond the clients that were
+probed nothing is expected, nor of operations that were not probed.
+
+A mix takes as long as its operations one after the other would, each at its rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from weir.model.clients import rate_of_clients
+from weir.model.flow_of_plan import flag, ranks_by_host, setting
+from weir.model.interval import FLOOR
+from weir.results.action_expectations import ActionLimit, ExpectedAction
+from weir.results.action_records import PlannedAction
+from weir.results.lookup_verdict import LOOK_UPS
+from weir.results.metadata_rates import NAMES_ONLY, ItemOperation, MetadataRates, OperationRates
+from weir.results.platform import Platform
+from weir.results.quantities import MIX_PART, significant
+from weir.results.record import Quantity
+from weir.results.schema import Parameter, Plan
+
+PROBED_AS: dict[str, ItemOperation] = {
+    "tree-create": "mkdir",
+    "mkdir": "mkdir",
+    "directory-stat": "stat",
+    "rmdir": "rmdir",
+    "create": "create",
+    "stat": "stat",
+    "lstat": "stat",
+    "utime": "utime",
+    "chmod": "utime",
+    "write": "open_close",
+    "read": "open_close",
+    "rename": "rename",
+    "readdir": "readdir",
+    "readdir-attributes": "readdir_attributes",
+    "unlink": "remove",
+    "tree-remove": "rmdir",
+}
+"""Which of the probe's operations makes the calls of an action; of files without content."""
+
+ON_TREES = ("tree-create", "tree-remove")
+LISTINGS = ("readdir", "readdir-attributes")
+BY_ONE_CREATOR = ("create", "mkdir", "unlink", "rmdir")
+WITH_CONTENT = ("create", "write", "read")
+PLAIN_CALLS = ("posix", "at")
+LEAST_OPERATIONS = 100
+"""Of one client: the rate of fewer is that of the first ones."""
+NOTABLE = 0.9
+"""What keeps more than this share of a rate does not limit it."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all actions of a run share."""
+
+    plan: Plan
+    parameters: Mapping[str, Parameter]
+    hosts: int
+    rates: MetadataRates
+
+    def text(self, name: str, default: str) -> str:
+        return setting(self.parameters, name, default)
+
+    def number(self, name: str, default: int) -> int:
+        text = self.text(name, str(default))
+        return int(float(text)) if text else default
+
+    @property
+    def sharing(self) -> str:
+        return self.text("sharing", "shared")
+
+    @property
+    def directories(self) -> int:
+        """Of one tree, with its root."""
+        branching = self.number("branching", 1)
+        levels = range(self.number("depth", 0) + 1)
+        return sum(int(branching**level) for level in levels)
+
+    @property
+    def holders(self) -> int:
+        """Directories of one tree that hold items."""
+        if flag(self.parameters, "leaf_only", default=False):
+            return int(self.number("branching", 1) ** self.number("depth", 0))
+        return self.directories
+
+
+def expect_actions(
+    plan: Plan,
+    parameters: Mapping[str, Parameter],
+    platform: Platform,
+    target: str | None,
+) -> list[ExpectedAction]:
+    """One for each planned action. ``target``: the platform's name of the run's directory.
+
+    Raises ``ValueError`` for more ranks than the platform has.
+    """
+    hosts = len(ranks_by_host(platform, plan.ranks))
+    rates = next((one for one in platform.metadata if one.directory in (None, target)), None)
+    if rates is None:
+        why = "the platform has no rates of operations on names: weir platform probe measures them"
+        return [_nothing(planned.action, why) for planned in plan.metadata]
+    job = _Job(plan, parameters, hosts, rates)
+    if any(planned.action.startswith(MIX_PART) for planned in plan.metadata):
+        return _of_mix(job)
+    return [_of_action(job, planned) for planned in plan.metadata]
+
+
+def _nothing(action: str, why: str) -> ExpectedAction:
+    return ExpectedAction(action=action, expected_per_second=None, how=why)
+
+
+def _why_nothing(job: _Job, planned: PlannedAction, clients: int) -> str | None:
+    """The first thing that sets an action apart from what was probed."""
+    action = planned.action.removeprefix(MIX_PART)
+    interface = job.text("api", "posix")
+    probed = PROBED_AS.get(action)
+    reads_nothing = action == "read" and job.text("read_bytes", "") == "0"
+    has_content = job.number("bytes", 0) > 0 and not reads_nothing
+    reasons = {
+        f"the probe makes plain calls, and this run goes through {interface}": (
+            interface not in PLAIN_CALLS
+        ),
+        "all ranks on one file is not probed": job.sharing == "one-file",
+        f"{action} is not probed": probed not in job.rates.operations,
+        "files are probed without content": action in WITH_CONTENT and has_content,
+        "the phase ends with syncfs, which is not probed": flag(
+            job.parameters, "sync_phases", default=False
+        ),
+        "on several hosts names are looked up that another host has made; not probed so": (
+            job.hosts > 1 and (action in LOOK_UPS or probed in NAMES_ONLY)
+        ),
+        f"fewer than {LEAST_OPERATIONS} operations of a rank say little of a rate": (
+            planned.operations < LEAST_OPERATIONS * clients
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _clients(job: _Job, action: str) -> int:
+    """How many ranks are at work."""
+    ranks = job.plan.ranks
+    if action in ON_TREES:
+        return ranks if job.sharing == "per-rank" else 1
+    if action in LISTINGS:
+        trees = ranks if job.sharing == "per-rank" else 1
+        return min(ranks, trees * job.directories)
+    if action in BY_ONE_CREATOR and flag(job.parameters, "one_creator", default=False):
+        return 1
+    return ranks
+
+
+def _of_action(job: _Job, planned: PlannedAction) -> ExpectedAction:
+    clients = _clients(job, planned.action)
+    why = _why_nothing(job, planned, clients)
+    if why is not None:
+        return _nothing(planned.action, why)
+    probed = PROBED_AS[planned.action.removeprefix(MIX_PART)]
+    operation = job.rates.operations[probed]
+    apart = rate_of_clients(clients, operation.one_client, operation.all_clients, job.rates.clients)
+    together = rate_of_clients(
+        clients, operation.one_client, operation.one_directory, job.rates.clients
+    )
+    alone = clients == 1 or job.sharing == "per-rank" or planned.action in (*ON_TREES, *LISTINGS)
+    if apart is None or (not alone and together is None):
+        return _nothing(planned.action, _not_so_many(operation, clients, job.rates.clients))
+    limits = _limits(job, clients, operation, apart, None if alone else together)
+    expected = _widened(_between(job, apart, None if alone else together))
+    at = next((limit for limit in limits if limit.limiting), limits[-1])
+    device = _device(job.rates, probed)
+    return ExpectedAction(
+        action=planned.action,
+        expected_per_second=expected.value,
+        low_per_second=expected.low,
+        high_per_second=expected.high,
+        limiting_stage=at.name,
+        limits=limits,
+        device_per_second=None if device is None else device.value,
+        how=_how(job, planned.action, probed, clients, device),
+    )
+
+
+def _not_so_many(operation: OperationRates, clients: int, most: int) -> str:
+    if clients > most:
+        return f"probed with up to {most} clients, and here are {clients}"
+    known = "one" if operation.one_client else "all" if operation.all_clients else "no"
+    return f"the platform has a rate with {known} client{'s' if known != 'one' else ''} only"
+
+
+def _between(job: _Job, apart: Quantity, together: Quantity | None) -> Quantity:
+    """In several directories that all ranks share, anything from the one to the other."""
+    if together is None:
+        return apart
+    if job.holders == 1:
+        return together
+    return Quantity(
+        value=2 / (1 / apart.value + 1 / together.value)
+        if min(apart.value, together.value) > 0
+        else 0.0,
+        low=min(apart.low, together.low),
+        high=max(apart.high, together.high),
+    )
+
+
+def _widened(rate: Quantity) -> Quantity:
+    """A platform knows nothing of the drift between its measurement and the run."""
+    return Quantity(
+        value=rate.value,
+        low=min(rate.low, rate.value * (1 - FLOOR)),
+        high=max(rate.high, rate.value * (1 + FLOOR)),
+    )
+
+
+def _limits(
+    job: _Job,
+    clients: int,
+    operation: OperationRates,
+    apart: Quantity,
+    together: Quantity | None,
+) -> list[ActionLimit]:
+    """From the ranks to what they share; the limit is what takes a notable part of the rate."""
+    limits = []
+    one = operation.one_client
+    freely = None
+    if one is not None:
+        freely = Quantity(value=clients * one.value, low=clients * one.low, high=clients * one.high)
+        of = f"{clients} times the rate of one" if clients > 1 else "the rate of one"
+        limits.append(_limit("each rank's own calls", freely, of))
+    at = f"with {clients} of {job.rates.clients} clients, each in a directory of its own"
+    if clients > 1:
+        limits.append(_limit("file system", apart, at))
+    if together is not None:
+        where = "all in one directory"
+        limits.append(_limit("shared directory", together, f"with {clients} clients, {where}"))
+    limiting = limits[0]
+    for limit in limits[1:]:
+        if limit.per_second < NOTABLE * limiting.per_second:
+            limiting = limit
+    return [
+        limit.model_copy(update={"limiting": True}) if limit is limiting else limit
+        for limit in limits
+    ]
+
+
+def _limit(name: str, rate: Quantity, how: str) -> ActionLimit:
+    return ActionLimit(
+        name=name,
+        per_second=rate.value,
+        low_per_second=rate.low,
+        high_per_second=rate.high,
+        how=how,
+    )
+
+
+def _device(rates: MetadataRates, probed: ItemOperation) -> Quantity | None:
+    if probed in NAMES_ONLY:
+        return rates.device_reads_per_second
+    return rates.device_writes_per_second
+
+
+def _how(
+    job: _Job, action: str, probed: ItemOperation, clients: int, device: Quantity | None
+) -> str:
+    said = [f"probed as {probed}" if probed != action else "probed"]
+    if clients == 1 and job.plan.ranks > 1:
+        said.append("one rank alone is at work")
+    if 1 < clients < job.rates.clients:
+        said.append(f"interpolated between 1 and {job.rates.clients} clients")
+    if device is not None:
+        kind = "reads" if probed in NAMES_ONLY else "writes"
+        said.append(f"the device itself does {significant(device.value)} {kind} per second")
+    return "; ".join(said)
+
+
+def _of_mix(job: _Job) -> list[ExpectedAction]:
+    """The mix, and its operations over the whole mix's time, as they are measured."""
+    whole = next(one for one in job.plan.metadata if not one.action.startswith(MIX_PART))
+    parts = [one for one in job.plan.metadata if one.action.startswith(MIX_PART)]
+    each = [_of_action(job, part) for part in parts]
+    without = [one for one in each if not one.expected_per_second or not one.low_per_second]
+    if without:
+        why = f"{without[0].action}: {without[0].how}"
+        return [_nothing(planned.action, why) for planned in job.plan.metadata]
+    counts = [part.operations for part in parts]
+    seconds = [
+        count / (one.expected_per_second or 1) for count, one in zip(counts, each, strict=True)
+    ]
+    slowest = seconds.index(max(seconds))
+    expected = Quantity(
+        value=_mixed(counts, [one.expected_per_second for one in each]),
+        low=_mixed(counts, [one.low_per_second for one in each]),
+        high=_mixed(counts, [one.high_per_second for one in each]),
+    )
+    name = parts[slowest].action.removeprefix(MIX_PART)
+    limit = f"{name}: {each[slowest].limiting_stage}"
+    how = "its operations one after the other, each at its rate"
+
+    def share(action: str, count: int) -> ExpectedAction:
+        part = count / sum(counts)
+        return ExpectedAction(
+            action=action,
+            expected_per_second=expected.value * part,
+            low_per_second=expected.low * part,
+            high_per_second=expected.high * part,
+            limiting_stage=limit,
+            how=how if part == 1 else f"{part:.0%} of the mix; {how}",
+        )
+
+    return [
+        share(whole.action, sum(counts)),
+        *(share(part.action, part.operations) for part in parts),
+    ]
+
+
+def _mixed(counts: Sequence[int], rates: Sequence[float | None]) -> float:
+    seconds = sum(count / rate for count, rate in zip(counts, rates, strict=True) if rate)
+    return sum(counts) / seconds

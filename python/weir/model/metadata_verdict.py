@@ -1,0 +1,80 @@
+"""Rates of metadata operations against their expectation, and the share of them that is software.
+
+A solid-state disk does far more operations in a second than a file system makes of it. Where the
+device's own figure is known, the time of one of its operations is taken from the time of one of the
+file system's: what is left is the software's. This counts one operation of the device for each of
+the file system's. A journal gathers many into one, and a cache of names needs none.
+"""
+
+from __future__ import annotations
+
+from weir.results.action_expectations import ActionVerdict, ExpectedAction
+from weir.results.action_records import ActionResult, OperationRate
+from weir.results.lookup_verdict import judge_look_ups_of
+from weir.results.quantities import significant
+from weir.results.record import VerdictWord
+from weir.results.schema import Run
+
+
+def judge_actions(run: Run) -> list[ActionVerdict]:
+    """One for each action, if an expectation was made before the run."""
+    if run.expectation is None or not run.expectation.metadata:
+        return []
+    expected = {one.action: one for one in run.expectation.metadata}
+    return [
+        _judge(run, result, expected[result.action])
+        for result in run.metadata
+        if result.action in expected
+    ]
+
+
+def _judge(run: Run, result: ActionResult, expected: ExpectedAction) -> ActionVerdict:
+    measured = next(rate for rate in result.rates if rate.headline)
+    word, text = _compared(run, measured, expected)
+    fraction, software = _software(run, result, measured, expected)
+    value = expected.expected_per_second
+    return ActionVerdict(
+        action=result.action,
+        measured_per_second=measured.median_per_second,
+        expected_per_second=value,
+        ratio=measured.median_per_second / value if value else None,
+        verdict=word,
+        text=text,
+        software_fraction=fraction,
+        software=software,
+    )
+
+
+def _compared(
+    run: Run, measured: OperationRate, expected: ExpectedAction
+) -> tuple[VerdictWord, str]:
+    low, high = expected.low_per_second, expected.high_per_second
+    if not expected.expected_per_second or low is None or high is None:
+        return "no expectation", f"no expectation: {expected.how}"
+    limit = expected.limiting_stage
+    if measured.high_per_second < low:
+        busy = run.environment is not None and not run.environment.quiet.quiet
+        also = ", or at the machine, which was not quiet" if busy else ""
+        return "below", f"below: look at {limit}{also}"
+    if measured.low_per_second > high:
+        text = f"above: the model or the measurement is wrong; {limit} is faster than probed"
+        return "above", text
+    place = "within" if low <= measured.median_per_second <= high else "its interval reaches into"
+    interval = f"{significant(low)}/s to {significant(high)}/s"
+    return "as expected", f"as expected: {place} {interval}, limited by {limit}"
+
+
+def _software(
+    run: Run, result: ActionResult, measured: OperationRate, expected: ExpectedAction
+) -> tuple[float | None, str]:
+    answered = judge_look_ups_of(run, result)
+    if answered is not None and answered.answer == "memory":
+        return 1.0, f"memory answered, and no device: {answered.text}"
+    device = expected.device_per_second
+    rate = measured.median_per_second
+    if not device:
+        return None, "what the device does by itself is not known"
+    own = f"the device itself does {significant(device)} per second"
+    if rate >= device:
+        return None, f"{own}, fewer than these: many share one of its operations, or wait for none"
+    return 1 - rate / device, f"{own}, if each takes one of its operations"

@@ -1,0 +1,196 @@
+"""Metadata rates that a platform promises, and how a run is judged by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from platforms import make_platform
+from probes import make_probe, samples_of
+from test_report_metadata import metadata_run
+from weir.model.expectation import expect
+from weir.model.platform_fit import fit_platform
+from weir.model.verdict import verdict
+from weir.results.action_expectations import ActionVerdict, ExpectedAction
+from weir.results.metadata_rates import MetadataRates
+from weir.results.schema import Parameter, Plan, Run
+
+ONE, ALL, TOGETHER, CLIENTS = 1000.0, 4000.0, 2000.0, 8
+RATES = {
+    "one_client": ONE,
+    "all_clients": {"value": ALL, "low": 3800.0, "high": 4200.0},
+    "one_directory": TOGETHER,
+}
+DEVICE = 8000.0
+
+
+def metadata_rates(**changes: Any) -> MetadataRates:
+    record: dict[str, Any] = {
+        "clients": CLIENTS,
+        "operations": {"create": RATES, "remove": RATES, "stat": RATES, "readdir": RATES},
+        "device_writes_per_second": DEVICE,
+    }
+    return MetadataRates.model_validate({**record, **changes})
+
+
+def expected(
+    ranks: int = CLIENTS,
+    action: str = "create",
+    *,
+    rates: list[MetadataRates] | None = None,
+    operations: int = 10_000,
+    mix: dict[str, int] | None = None,
+    directory: str | None = None,
+    **parameters: str | int | bool,
+) -> list[ExpectedAction]:
+    planned: list[dict[str, Any]] = [{"action": action, "operations": operations}]
+    planned += [{"action": f"mix/{name}", "operations": n} for name, n in (mix or {}).items()]
+    plan = Plan(
+        ranks=ranks,
+        files=1,
+        memory_bytes_per_rank=1,
+        memory_bytes_total=1,
+        disk_bytes_total=0,
+        phases=[],
+        metadata=planned,
+    )
+    platform = make_platform([], metadata=[metadata_rates()] if rates is None else rates)
+    given = {name: Parameter(value=v, origin="default") for name, v in parameters.items()}
+    made = expect(plan, False, given, platform, "2026-11-22T00:00:00Z", directory=directory)
+    return made.metadata
+
+
+def test_a_probe_gives_rates_of_one_of_all_and_of_one_directory() -> None:
+    samples = samples_of("create", lambda n, _: n / ALL, ranks=(4,), sizes=(0x1000,), noise=0)
+    samples += samples_of("create", lambda n, _: n / ONE, ranks=(1,), sizes=(0x1000,), noise=0)
+    more = samples_of("create", lambda n, _: n / TOGETHER, ranks=(4,), sizes=(0x1000,), noise=0)
+    samples += [{**sample, "shared_directory": True} for sample in more]
+    samples += samples_of("direct_write", lambda n, s: n / DEVICE * s / 4096, noise=0)
+    samples = [{**sample, "directory": "/scratch"} for sample in samples]
+    (found,) = fit_platform(make_probe(samples), "test data").metadata
+    assert (found.directory, found.clients) == ("/scratch", 4)
+    shown = {name: rate["value"] for name, rate in found.operations["create"].model_dump().items()}
+    assert shown == pytest.approx(
+        {"one_client": ONE, "all_clients": ALL, "one_directory": TOGETHER}, rel=1e-6
+    )
+    assert found.device_writes_per_second is not None
+    assert found.device_writes_per_second.value == pytest.approx(DEVICE)
+    assert found.device_reads_per_second is None
+
+
+@pytest.mark.parametrize(
+    ("ranks", "sharing", "rate", "limit"),
+    [
+        (1, "per-rank", ONE, "each rank's own calls"),
+        (CLIENTS, "per-rank", ALL, "file system"),
+        (CLIENTS, "shared", TOGETHER, "shared directory"),
+    ],
+)
+def test_what_was_probed_is_expected(ranks: int, sharing: str, rate: float, limit: str) -> None:
+    (one,) = expected(ranks, sharing=sharing)
+    assert one.expected_per_second == pytest.approx(rate)
+    assert one.limiting_stage == limit
+    assert one.low_per_second is not None
+    assert one.high_per_second is not None
+    assert one.low_per_second <= 0.85 * rate < 1.15 * rate <= one.high_per_second
+    assert one.device_per_second == DEVICE
+
+
+def test_between_one_and_all_both_forms_lie_in_the_interval() -> None:
+    (one,) = expected(4, sharing="per-rank")
+    contended = 4 * ONE / (1 + 3 / 7)  # eight times one rank's rate is twice that of eight
+    power = ONE * 4 ** (2 / 3)  # four times as much with eight
+    assert one.expected_per_second == pytest.approx(contended)
+    assert one.low_per_second is not None
+    assert one.high_per_second is not None
+    assert one.low_per_second < power < contended < one.high_per_second
+    assert "interpolated between 1 and 8 clients" in one.how
+
+
+def test_in_several_shared_directories_either_may_hold() -> None:
+    (one,) = expected(branching=2, depth=1)
+    assert one.expected_per_second == pytest.approx(2 / (1 / ALL + 1 / TOGETHER))
+    assert one.low_per_second == pytest.approx(TOGETHER)
+    assert one.high_per_second == pytest.approx(4200)
+
+
+def test_of_one_directory_one_rank_lists_all() -> None:
+    (one,) = expected(action="readdir")
+    assert one.expected_per_second == pytest.approx(ONE)
+    assert "one rank alone is at work" in one.how
+
+
+@pytest.mark.parametrize(
+    ("why", "changes"),
+    [
+        ("through io_uring", {"api": "io_uring"}),
+        ("without content", {"bytes": 4096}),
+        ("syncfs", {"sync-phases": True}),
+        ("one file", {"sharing": "one-file"}),
+        ("setxattr is not probed", {"action": "setxattr"}),
+        ("utime is not probed", {"action": "utime"}),
+        ("say little", {"operations": 10}),
+        ("the platform has no rates", {"rates": []}),
+        ("no rates", {"rates": [metadata_rates(directory="/other")], "directory": "/scratch"}),
+        ("up to 4 clients, and here are 8", {"rates": [metadata_rates(clients=4)]}),
+    ],
+)
+def test_nothing_is_expected_of_what_was_not_probed(why: str, changes: dict[str, Any]) -> None:
+    (one,) = expected(**changes)
+    assert one.expected_per_second is None
+    assert why in one.how
+
+
+def test_a_mix_takes_the_time_of_its_operations() -> None:
+    slow = {"create": {"one_client": 500.0}, "stat": {"one_client": 2000.0}}
+    whole, create, stat = expected(
+        1, "mix", mix={"create": 1000, "stat": 1000}, rates=[metadata_rates(operations=slow)]
+    )
+    assert whole.expected_per_second == pytest.approx(2000 / (1000 / 500 + 1000 / 2000))
+    assert create.expected_per_second == stat.expected_per_second
+    assert create.expected_per_second == pytest.approx(400)
+    assert whole.limiting_stage.startswith("create: ")
+
+
+def judged(expected_per_second: float | None, device: float | None) -> ActionVerdict:
+    """Of a run that did 3457 creates per second."""
+    action = ExpectedAction(
+        action="create",
+        expected_per_second=expected_per_second,
+        low_per_second=expected_per_second and 0.85 * expected_per_second,
+        high_per_second=expected_per_second and 1.15 * expected_per_second,
+        limiting_stage="file system",
+        device_per_second=device,
+        how="test data",
+    )
+    found = verdict(with_expectation(metadata_run(1.0), action))
+    (one,) = found.metadata
+    assert found.overall == one.verdict
+    return one
+
+
+def with_expectation(run: Run, action: ExpectedAction) -> Run:
+    made = expect(run.plan, False, {}, make_platform([]), "2026-11-22T00:00:00Z")
+    return run.model_copy(
+        update={"expectation": made.model_copy(update={"metadata": [action], "rates": []})}
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(3500.0, "as expected"), (7000.0, "below"), (1000.0, "above"), (None, "no expectation")],
+)
+def test_the_verdict_compares_intervals(value: float | None, word: str) -> None:
+    one = judged(value, None)
+    assert one.verdict == word
+    assert one.ratio == (None if value is None else pytest.approx(3456.7 / value))
+
+
+def test_the_device_leaves_the_software_its_share() -> None:
+    one = judged(3500.0, 34567.0)
+    assert one.software_fraction == pytest.approx(0.9)
+    faster = judged(3500.0, 1000.0)
+    assert faster.software_fraction is None
+    assert "many share one of its operations" in faster.software
+    assert "not known" in judged(3500.0, None).software
