@@ -1,20 +1,15 @@
 #include "workloads/array.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
 #include "common/settings.hpp"
-#include "measurement/failure.hpp"
-#include "measurement/job.hpp"
 #include "measurement/node_memory.hpp"
-#include "measurement/run_folder.hpp"
-#include "measurement/sweep.hpp"
-#include "measurement/workload_job.hpp"
+#include "measurement/phase_record.hpp"
+#include "measurement/swept_workload.hpp"
 #include "workloads/array/array_run.hpp"
 #include "workloads/array/channel.hpp"
 #include "workloads/array/execute.hpp"
@@ -106,200 +101,117 @@ Status check_directories(const Request& request) {
   return {};
 }
 
-int print_plan(const Settings& settings) {
-  const auto ranks = ranks_to_plan_for(settings);
-  if (!ranks) return complain(ranks.error());
-  const auto request = request_of(settings, ranks.value());
-  if (!request) return complain(request.error());
-  const Request& r = request.value();
-  if (Status status = check_directories(r); !status) return complain(status.error());
-  std::vector<PlannedConfiguration> configurations;
-  configurations.reserve(r.variants.size());
-  for (const Variant& variant : r.variants) {
-    configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
-                              plan_json(r.geometry, r.options, variant, ranks.value())});
+class ArrayWorkload final : public SweptWorkload {
+ public:
+  explicit ArrayWorkload(Request request) : request_(std::move(request)) {}
+
+  [[nodiscard]] const CoreSettings& core() const override { return request_.core; }
+
+  [[nodiscard]] std::vector<PlannedConfiguration> configurations(
+      std::int64_t ranks) const override {
+    std::vector<PlannedConfiguration> all;
+    all.reserve(request_.variants.size());
+    for (const Variant& variant : request_.variants) {
+      all.push_back({variant.label, variant.slug, false, own_parameters(request_, variant),
+                     plan_json(request_.geometry, request_.options, variant, ranks)});
+    }
+    return all;
   }
-  return print_planned(configurations, r.core.directory,
-                       std::max<std::int64_t>(1, r.geometry.asked_bytes() / ranks.value()));
-}
 
-// Refuses what cannot work before anything is written. Collective; the same answer on every rank.
-// On node leaders, `hog_bytes` is what --memory-hog takes there.
-Status check_request(const Job& job, const Request& request, std::int64_t* hog_bytes) {
-  int failed_rank = none_failed;
-  Status status = job.rank == 0 ? check_directories(request) : Status();
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (!status) return status;
-  return check_needs(job, request.core,
-                     {memory_bytes_per_rank(request.geometry), disk_bytes(request)}, hog_bytes);
-}
-
-std::vector<RunHead> heads_of(const Job& job, const Request& request,
-                              const ordered_json& expectations,
-                              const std::vector<std::string>& command) {
-  std::vector<RunHead> heads;
-  for (const Variant& variant : request.variants) {
-    const std::string& slug = variant.slug;
-    heads.push_back({.workload = "array",
-                     .slug = slug,
-                     .label = variant.label,
-                     .command = command,
-                     .parameters = own_parameters(request, variant),
-                     .plan = plan_json(request.geometry, request.options, variant, job.size),
-                     .expectation = expectations.contains(slug) ? expectations[slug] : nullptr});
+  [[nodiscard]] std::int64_t transfer_bytes(std::int64_t ranks) const override {
+    return std::max<std::int64_t>(1, request_.geometry.asked_bytes() / ranks);
   }
-  return heads;
-}
 
-TestFiles test_files_of(const JobFolders& folders) {
-  return {.directory = folders.test_directory,
-          .paths = {},
-          .rank_folders = {},
-          .job_folders = folders.further_test_directories};
-}
+  [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
+    return check_directories(request_);
+  }
 
-// What measure() needs besides the request.
-struct Measurement {
-  const JobFolders& folders;
-  const std::vector<std::string>& command;
-  std::vector<ordered_json> runs;  // run.json of each configuration so far; on rank 0
-  std::int64_t hog_bytes = 0;
+  Status check_nodes(const Job& job) override {
+    return check_needs(job, request_.core,
+                       {memory_bytes_per_rank(request_.geometry), disk_bytes(request_)},
+                       &hog_bytes_);
+  }
+
+  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
+    return {.directory = folders.test_directory,
+            .paths = {},
+            .rank_folders = {},
+            .job_folders = folders.further_test_directories};
+  }
+  // With --existing the files of the last repetition are still there.
+  [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
+    return test_files(folders);
+  }
+
+  // Takes the memory, too.
+  Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
+                                                           std::vector<ordered_json> started,
+                                                           int* failed_rank) override {
+    auto hog = MemoryHog::create(hog_bytes_);
+    Status status = agree_on(under_way.job, hog ? Status() : hog.error(), failed_rank);
+    if (!status) return status.error();
+    hog_ = std::move(hog).value();
+    const JobFolders& folders = under_way.folders;
+    std::vector<std::string> test_directories = {folders.test_directory};
+    test_directories.insert(test_directories.end(), folders.further_test_directories.begin(),
+                            folders.further_test_directories.end());
+    executor_ =
+        std::make_unique<Executor>(under_way.job, under_way.guard, request_.core, request_.geometry,
+                                   request_.options, std::move(test_directories));
+    std::vector<std::unique_ptr<ArrayRun>> made;
+    for (std::size_t i = 0; i < request_.variants.size(); ++i) {
+      const Variant& variant = request_.variants[i];
+      made.push_back(std::make_unique<ArrayRun>(
+          Configuration{.variant = variant,
+                        .path = fmt::format("{}/weir-{}", folders.test_directory, variant.slug),
+                        .payload_seed = folders.seed + i},
+          request_.options, *executor_, folders.test_directory, std::move(started[i])));
+    }
+    std::vector<std::unique_ptr<SweptRun>> runs;
+    runs.reserve(made.size());
+    for (auto& run : made) {
+      if (request_.options.peak) run->hold_against(made.back().get());
+      printed_.push_back(run.get());
+    }
+    for (auto& run : made) runs.push_back(std::move(run));
+    return runs;
+  }
+
+  Status finish(const JobUnderWay& /*under_way*/, int* failed_rank) override {
+    Status status = executor_->close();
+    *failed_rank = executor_->failed_rank();
+    return status;
+  }
+
+  [[nodiscard]] ordered_json failure_details(const Job& job) const override {
+    return payload_errors(executor_->payload_faults(), job.rank);
+  }
+
+  void print(const JobUnderWay& /*under_way*/) const override {
+    fmt::print("{}", table(request_.geometry, printed_));
+  }
+
+ private:
+  Request request_;
+  std::int64_t hog_bytes_ = 0;
+  MemoryHog hog_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<const ArrayRun*> printed_;
 };
-
-// Takes the memory, runs the sweep; when that fails, ends the run. Returns the exit status.
-int measure(const Job& job, FailureGuard& guard, const Request& request, Measurement measurement) {
-  const JobFolders& folders = measurement.folders;
-  auto hog = MemoryHog::create(measurement.hog_bytes);
-  int failed_rank = none_failed;
-  Status status = agree_on(job, hog ? Status() : hog.error(), &failed_rank);
-  if (!status) {
-    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
-  }
-  std::vector<std::string> test_directories = {folders.test_directory};
-  test_directories.insert(test_directories.end(), folders.further_test_directories.begin(),
-                          folders.further_test_directories.end());
-  Executor executor(job, guard, request.core, request.geometry, request.options,
-                    std::move(test_directories));
-  std::vector<std::unique_ptr<ArrayRun>> runs;
-  for (std::size_t i = 0; i < request.variants.size(); ++i) {
-    const Variant& variant = request.variants[i];
-    runs.push_back(std::make_unique<ArrayRun>(
-        Configuration{.variant = variant,
-                      .path = fmt::format("{}/weir-{}", folders.test_directory, variant.slug),
-                      .payload_seed = folders.seed + i},
-        request.options, executor, folders.test_directory,
-        job.rank == 0 ? std::move(measurement.runs[i]) : ordered_json()));
-  }
-  std::vector<const ArrayRun*> printed;
-  std::vector<std::unique_ptr<SweptRun>> swept;
-  printed.reserve(runs.size());
-  swept.reserve(runs.size());
-  for (auto& run : runs) {
-    if (request.options.peak) run->hold_against(runs.back().get());
-    printed.push_back(run.get());
-  }
-  for (auto& run : runs) swept.push_back(std::move(run));
-  Sweep sweep({.job = job,
-               .guard = guard,
-               .core = request.core,
-               .folders = folders,
-               .directory = folders.test_directory,
-               .command = measurement.command},
-              std::move(swept));
-  status = sweep.run();
-  failed_rank = sweep.failed_rank();
-  if (status.ok()) {
-    status = executor.close();
-    failed_rank = executor.failed_rank();
-  }
-  if (!status) {
-    return end_after_failure(
-        job, guard,
-        {status.error(), failed_rank, payload_errors(executor.payload_faults(), job.rank)},
-        [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
-  }
-  if (job.rank == 0) {
-    fmt::print("{}", table(request.geometry, printed));
-    std::fflush(stdout);
-  }
-  return 0;
-}
-
-int run_in_job(const Job& job, const Request& request, const std::vector<std::string>& command) {
-  const CoreSettings& core = request.core;
-  std::vector<std::string> slugs;
-  slugs.reserve(request.variants.size());
-  for (const Variant& variant : request.variants) slugs.push_back(variant.slug);
-  const auto refuse = [&](const Error& error) {
-    if (job.rank == 0) complain(error);
-    return exit_usage;
-  };
-  std::int64_t hog_bytes = 0;
-  Status status = check_request(job, request, &hog_bytes);
-  if (!status) return refuse(status.error());
-  const auto expectations = read_expectations(core.expectation);
-  if (!expectations) return refuse(expectations.error());
-  const auto folders = create_job_folders(job, core, "array", slugs);
-  if (!folders) return refuse(folders.error());
-
-  FailureGuard guard(job, folders.value().root, slugs);
-  guard.set_test_files(test_files_of(folders.value()));
-  Measurement measurement{
-      .folders = folders.value(), .command = command, .runs = {}, .hog_bytes = hog_bytes};
-  if (job.rank == 0) {
-    auto runs = write_new_runs(folders.value(),
-                               heads_of(job, request, expectations.value(), command), core);
-    if (runs) {
-      measurement.runs = std::move(runs).value();
-    } else {
-      status = runs.error();
-    }
-  }
-  int failed_rank = none_failed;
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (!status) {
-    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
-  }
-  const int exit_status = measure(job, guard, request, std::move(measurement));
-  if (exit_status == 0 && job.rank == 0) {
-    // With --existing the files of the last repetition are still there.
-    guard.set_test_files(test_files_of(folders.value()));
-    if (Status removed = guard.remove_test_files(); !removed) {
-      fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-    }
-    fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
-  }
-  return exit_status;
-}
-
-int run(const std::vector<std::string>& arguments) {
-  auto resolved =
-      resolve_settings(program, description, declarations(), arguments, process_environment);
-  if (resolved && resolved.value().help) {
-    fmt::print("{}", *resolved.value().help);
-    return 0;
-  }
-  if (resolved && resolved.value().settings.flag("plan")) {
-    return print_plan(resolved.value().settings);
-  }
-  return run_under_mpi([&](int ranks) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto request = resolved ? request_of(std::move(resolved.value().settings), ranks)
-                                  : Result<Request>(resolved.error());
-    if (!request) return rank == 0 ? complain(request.error()) : exit_usage;
-    const Job job = Job::create(request.value().core.deadline_seconds);
-    std::vector<std::string> command{"weir-bench", "array"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return run_in_job(job, request.value(), command);
-  });
-}
 
 }  // namespace
 }  // namespace weir::bench::array_io
 
 namespace weir::bench {
 
-int run_array(const std::vector<std::string>& arguments) { return array_io::run(arguments); }
+int run_array(const std::vector<std::string>& arguments) {
+  using namespace array_io;
+  return run_swept_workload(
+      "array", arguments,
+      resolve_settings(program, description, declarations(), arguments, process_environment),
+      [](const Settings& settings, int ranks) {
+        return workload_for<ArrayWorkload>(request_of(settings, ranks));
+      });
+}
 
 }  // namespace weir::bench

@@ -1,0 +1,151 @@
+#include "measurement/swept_workload.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "measurement/sweep.hpp"
+
+namespace weir::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+int print_plan(const Settings& settings, const MakeWorkload& make) {
+  const auto ranks = ranks_to_plan_for(settings);
+  if (!ranks) return complain(ranks.error());
+  const auto made = make(settings, static_cast<int>(ranks.value()));
+  if (!made) return complain(made.error());
+  const SweptWorkload& workload = *made.value();
+  if (Status there = workload.check_places(ranks.value()); !there) return complain(there.error());
+  return print_planned(workload.configurations(ranks.value()), workload.core().directory,
+                       workload.transfer_bytes(ranks.value()));
+}
+
+// run.json of every configuration before the first repetition. On rank 0.
+Result<std::vector<ordered_json>> write_started_runs(
+    const std::string& name, const SweptWorkload& workload, const JobUnderWay& under_way,
+    const std::vector<PlannedConfiguration>& configurations, const ordered_json& expectations) {
+  std::vector<RunHead> heads;
+  heads.reserve(configurations.size());
+  for (const PlannedConfiguration& one : configurations) {
+    heads.push_back(
+        {.workload = name,
+         .slug = one.slug,
+         .label = one.label,
+         .command = under_way.command,
+         .parameters = one.parameters,
+         .plan = one.plan,
+         .expectation = expectations.contains(one.slug) ? expectations[one.slug] : nullptr});
+  }
+  auto runs = write_new_runs(under_way.folders, heads, workload.core());
+  if (!runs) return runs.error();
+  for (ordered_json& run : runs.value()) {
+    for (const std::string& warning : workload.warnings()) run["warnings"].push_back(warning);
+  }
+  return runs;
+}
+
+int end_before_the_sweep(const JobUnderWay& under_way, const Error& error, int failed_rank) {
+  return end_after_failure(under_way.job, under_way.guard,
+                           {error, failed_rank, ordered_json::array()}, {});
+}
+
+// Runs the sweep; when that fails, ends the run. Returns the exit status.
+int measure(SweptWorkload& workload, const JobUnderWay& under_way,
+            std::vector<ordered_json> started) {
+  int failed_rank = none_failed;
+  auto runs = workload.make_runs(under_way, std::move(started), &failed_rank);
+  if (!runs) return end_before_the_sweep(under_way, runs.error(), failed_rank);
+  Sweep sweep({.job = under_way.job,
+               .guard = under_way.guard,
+               .core = workload.core(),
+               .folders = under_way.folders,
+               .directory = workload.measured_directory(under_way.folders),
+               .command = under_way.command},
+              std::move(runs).value());
+  Status status = sweep.run();
+  failed_rank = sweep.failed_rank();
+  if (status.ok()) status = workload.finish(under_way, &failed_rank);
+  if (!status) {
+    return end_after_failure(
+        under_way.job, under_way.guard,
+        {status.error(), failed_rank, workload.failure_details(under_way.job)},
+        [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
+  }
+  if (under_way.job.rank != 0) return 0;
+  workload.print(under_way);
+  std::fflush(stdout);
+  under_way.guard.set_test_files(workload.leftovers(under_way.folders));
+  if (Status removed = under_way.guard.remove_test_files(); !removed) {
+    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+  }
+  fmt::print(stderr, "weir-bench: results in {}\n", under_way.folders.root);
+  return 0;
+}
+
+int run_in_job(const std::string& name, const Job& job, SweptWorkload& workload,
+               const std::vector<std::string>& command) {
+  const auto refuse = [&](const Error& error) {
+    if (job.rank == 0) complain(error);
+    return exit_usage;
+  };
+  int failed_rank = none_failed;
+  Status status =
+      agree_on(job, job.rank == 0 ? workload.check_places(job.size) : Status(), &failed_rank);
+  if (status.ok()) status = workload.check_nodes(job);
+  if (!status) return refuse(status.error());
+  const auto expectations = read_expectations(workload.core().expectation);
+  if (!expectations) return refuse(expectations.error());
+  std::vector<std::string> slugs;
+  for (const PlannedConfiguration& one : workload.configurations(job.size)) {
+    slugs.push_back(one.slug);
+  }
+  const auto folders = create_job_folders(job, workload.core(), name, slugs);
+  if (!folders) return refuse(folders.error());
+
+  FailureGuard guard(job, folders.value().root, slugs);
+  guard.set_test_files(workload.test_files(folders.value()));
+  const JobUnderWay under_way{job, guard, folders.value(), command};
+  status = workload.prepare(under_way, &failed_rank);
+  if (!status) return end_before_the_sweep(under_way, status.error(), failed_rank);
+  // What was prepared may have decided some of what the configurations do.
+  const auto configurations = workload.configurations(job.size);
+  std::vector<ordered_json> started(configurations.size());
+  if (job.rank == 0) {
+    auto runs = write_started_runs(name, workload, under_way, configurations, expectations.value());
+    status = runs ? Status() : Status(runs.error());
+    if (runs) started = std::move(runs).value();
+  }
+  status = agree_on(job, std::move(status), &failed_rank);
+  if (!status) return end_before_the_sweep(under_way, status.error(), failed_rank);
+  return measure(workload, under_way, std::move(started));
+}
+
+}  // namespace
+
+int run_swept_workload(const std::string& name, const std::vector<std::string>& arguments,
+                       const Result<ResolvedSettings>& resolved, const MakeWorkload& make) {
+  if (resolved && resolved.value().help) {
+    fmt::print("{}", *resolved.value().help);
+    return 0;
+  }
+  if (resolved && resolved.value().settings.flag("plan")) {
+    return print_plan(resolved.value().settings, make);
+  }
+  return run_under_mpi([&](int ranks) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto made =
+        resolved ? make(resolved.value().settings, ranks) : MadeWorkload(resolved.error());
+    if (!made) return rank == 0 ? complain(made.error()) : exit_usage;
+    const Job job = Job::create(made.value()->core().deadline_seconds);
+    std::vector<std::string> command{"weir-bench", name};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_in_job(name, job, *made.value(), command);
+  });
+}
+
+}  // namespace weir::bench
