@@ -8,19 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "common/clock.hpp"
 #include "common/settings.hpp"
-#include "measurement/failure.hpp"
-#include "measurement/job.hpp"
 #include "measurement/node_memory.hpp"
-#include "measurement/run_folder.hpp"
-#include "measurement/sweep.hpp"
-#include "measurement/workload_job.hpp"
+#include "measurement/swept_workload.hpp"
 #include "workloads/metadata/execute.hpp"
 #include "workloads/metadata/item_ring.hpp"
 #include "workloads/metadata/mdtest_options.hpp"
@@ -90,22 +85,6 @@ Status check_ring(const Request& request) {
   return {};
 }
 
-int print_plan(const Settings& settings) {
-  const auto ranks = ranks_to_plan_for(settings);
-  if (!ranks) return complain(ranks.error());
-  const auto request = request_of(settings, ranks.value());
-  if (!request) return complain(request.error());
-  const Request& r = request.value();
-  if (Status status = check_room(r); !status) return complain(status.error());
-  std::vector<PlannedConfiguration> configurations;
-  configurations.reserve(r.variants.size());
-  for (const Variant& variant : r.variants) {
-    configurations.push_back({variant.label, variant.slug, false, own_parameters(r, variant),
-                              plan_json(variant, r.options)});
-  }
-  return print_planned(configurations, r.core.directory, 0);
-}
-
 // Where the trees lie: in the job's own folder, or where they outlive it. On rank 0.
 std::string root_of(const Request& request, const JobFolders& folders) {
   if (!request.options.keep && !request.options.existing) return folders.test_directory;
@@ -147,22 +126,6 @@ bool leave_out_attributes(const Job& job, const std::string& root, Options* opti
     if (asked(action)) std::erase(options->actions, action);
   }
   return true;
-}
-
-std::vector<RunHead> heads_of(const Request& request, const ordered_json& expectations,
-                              const std::vector<std::string>& command) {
-  std::vector<RunHead> heads;
-  for (const Variant& variant : request.variants) {
-    const std::string& slug = variant.slug;
-    heads.push_back({.workload = "metadata",
-                     .slug = slug,
-                     .label = variant.label,
-                     .command = command,
-                     .parameters = own_parameters(request, variant),
-                     .plan = plan_json(variant, request.options),
-                     .expectation = expectations.contains(slug) ? expectations[slug] : nullptr});
-  }
-  return heads;
 }
 
 std::vector<TableRow> rows_of(const MetadataRun& run) {
@@ -224,115 +187,93 @@ void print_tables(const Job& job, const Request& request, const JobFolders& fold
                                    .directories = directories},
                                   rows_of(*run), options.mdtest_rates, options.mdtest_times));
   }
-  std::fflush(stdout);
 }
 
-// What measure() needs besides the request.
-struct Measurement {
-  const JobFolders& folders;
-  const std::vector<std::string>& command;
-  std::string root;
-  std::vector<ordered_json> runs;  // run.json of each configuration so far; on rank 0
+class MetadataWorkload final : public SweptWorkload {
+ public:
+  explicit MetadataWorkload(Request request) : request_(std::move(request)) {}
+
+  [[nodiscard]] const CoreSettings& core() const override { return request_.core; }
+
+  [[nodiscard]] std::vector<PlannedConfiguration> configurations(
+      std::int64_t /*ranks*/) const override {
+    std::vector<PlannedConfiguration> all;
+    all.reserve(request_.variants.size());
+    for (const Variant& variant : request_.variants) {
+      all.push_back({variant.label, variant.slug, false, own_parameters(request_, variant),
+                     plan_json(variant, request_.options)});
+    }
+    return all;
+  }
+
+  [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
+    return check_room(request_);
+  }
+
+  Status check_nodes(const Job& job) override {
+    int failed_rank = none_failed;
+    return agree_on(job, check_ring(request_), &failed_rank);
+  }
+
+  Status prepare(const JobUnderWay& under_way, int* failed_rank) override {
+    const Job& job = under_way.job;
+    root_ = root_of(request_, under_way.folders);
+    Status status =
+        agree_on(job, job.rank == 0 ? make_root(request_, root_) : Status(), failed_rank);
+    if (!status) return status;
+    // What earlier runs kept is not this one's to remove.
+    TestFiles own{under_way.folders.test_directory, {}};
+    if (!request_.options.existing) own.job_folders = {root_};
+    under_way.guard.set_test_files(own);
+    without_attributes_ =
+        leave_out_attributes(job, under_way.folders.test_directory, &request_.options);
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> warnings() const override {
+    if (!without_attributes_) return {};
+    return {"setxattr and getxattr were left out: the file system has no user attributes"};
+  }
+
+  Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
+                                                           std::vector<ordered_json> started,
+                                                           int* /*failed_rank*/) override {
+    executor_ = std::make_unique<Executor>(under_way.job, under_way.guard, request_.core,
+                                           request_.options, root_, under_way.folders.seed);
+    std::vector<std::unique_ptr<SweptRun>> runs;
+    for (std::size_t i = 0; i < request_.variants.size(); ++i) {
+      auto run = std::make_unique<MetadataRun>(request_.variants[i], request_.options, *executor_,
+                                               std::move(started[i]));
+      printed_.push_back(run.get());
+      runs.push_back(std::move(run));
+    }
+    return runs;
+  }
+
+  [[nodiscard]] std::string measured_directory(const JobFolders& /*folders*/) const override {
+    return root_;
+  }
+
+  // What earlier runs had kept and this one has emptied goes, too.
+  Status finish(const JobUnderWay& under_way, int* /*failed_rank*/) override {
+    if (under_way.job.rank != 0 || !request_.options.existing) return {};
+    if (rmdir(root_.c_str()) != 0 && errno != ENOTEMPTY) {
+      fmt::print(stderr, "weir-bench: {}\n", system_failure("rmdir", root_, -1, errno).text());
+    }
+    return {};
+  }
+
+  void print(const JobUnderWay& under_way) const override {
+    print_tables(under_way.job, request_, under_way.folders, root_, under_way.command, printed_);
+  }
+
+ private:
+  Request request_;
+  std::string root_;  // where the trees lie
+  bool without_attributes_ = false;
+  std::unique_ptr<Executor> executor_;
+  std::vector<const MetadataRun*> printed_;
 };
-
-// Runs the sweep; when that fails, ends the run. Returns the exit status.
-int measure(const Job& job, FailureGuard& guard, const Request& request, Measurement measurement) {
-  const JobFolders& folders = measurement.folders;
-  Executor executor(job, guard, request.core, request.options, measurement.root, folders.seed);
-  std::vector<std::unique_ptr<SweptRun>> runs;
-  std::vector<const MetadataRun*> printed;
-  for (std::size_t i = 0; i < request.variants.size(); ++i) {
-    auto run = std::make_unique<MetadataRun>(
-        request.variants[i], request.options, executor,
-        job.rank == 0 ? std::move(measurement.runs[i]) : ordered_json());
-    printed.push_back(run.get());
-    runs.push_back(std::move(run));
-  }
-  Sweep sweep({.job = job,
-               .guard = guard,
-               .core = request.core,
-               .folders = folders,
-               .directory = measurement.root,
-               .command = measurement.command},
-              std::move(runs));
-  if (Status status = sweep.run(); !status) {
-    return end_after_failure(
-        job, guard, {status.error(), sweep.failed_rank(), ordered_json::array()},
-        [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
-  }
-  if (job.rank == 0) {
-    print_tables(job, request, folders, measurement.root, measurement.command, printed);
-  }
-  return 0;
-}
-
-// The folder of the job, and what earlier runs had kept and this one has emptied.
-void remove_folders(FailureGuard& guard, const Request& request, const JobFolders& folders,
-                    const std::string& root) {
-  if (request.options.existing && rmdir(root.c_str()) != 0 && errno != ENOTEMPTY) {
-    fmt::print(stderr, "weir-bench: {}\n", system_failure("rmdir", root, -1, errno).text());
-  }
-  guard.set_test_files({folders.test_directory, {}});
-  if (Status removed = guard.remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-  }
-}
-
-int run_in_job(const Job& job, Request request, const std::vector<std::string>& command) {
-  const CoreSettings& core = request.core;
-  std::vector<std::string> slugs;
-  slugs.reserve(request.variants.size());
-  for (const Variant& variant : request.variants) slugs.push_back(variant.slug);
-  const auto refuse = [&](const Error& error) {
-    if (job.rank == 0) complain(error);
-    return exit_usage;
-  };
-  int failed_rank = none_failed;
-  Status status = agree_on(job, job.rank == 0 ? check_room(request) : Status(), &failed_rank);
-  if (!status) return refuse(status.error());
-  status = agree_on(job, check_ring(request), &failed_rank);
-  if (!status) return refuse(status.error());
-  const auto expectations = read_expectations(core.expectation);
-  if (!expectations) return refuse(expectations.error());
-  const auto folders = create_job_folders(job, core, "metadata", slugs);
-  if (!folders) return refuse(folders.error());
-  const std::string root = root_of(request, folders.value());
-
-  FailureGuard guard(job, folders.value().root, slugs);
-  TestFiles own{folders.value().test_directory, {}};
-  guard.set_test_files(own);
-  status = agree_on(job, job.rank == 0 ? make_root(request, root) : Status(), &failed_rank);
-  // What earlier runs kept is not this one's to remove.
-  if (status.ok() && !request.options.existing) own.job_folders = {root};
-  guard.set_test_files(own);
-  const bool no_attributes =
-      status.ok() && leave_out_attributes(job, folders.value().test_directory, &request.options);
-  Measurement measurement{.folders = folders.value(), .command = command, .root = root, .runs = {}};
-  if (status.ok() && job.rank == 0) {
-    auto runs =
-        write_new_runs(folders.value(), heads_of(request, expectations.value(), command), core);
-    if (runs) {
-      measurement.runs = std::move(runs).value();
-    } else {
-      status = runs.error();
-    }
-    for (ordered_json& run : measurement.runs) {
-      if (!no_attributes) break;
-      run["warnings"].push_back(
-          "setxattr and getxattr were left out: the file system has no user attributes");
-    }
-  }
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (!status) {
-    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
-  }
-  const int exit_status = measure(job, guard, request, std::move(measurement));
-  if (exit_status == 0 && job.rank == 0) {
-    remove_folders(guard, request, folders.value(), root);
-    fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
-  }
-  return exit_status;
-}
 
 Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
   auto renamed = translate_mdtest(arguments);
@@ -343,33 +284,17 @@ Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
                           process_environment);
 }
 
-int run(const std::vector<std::string>& arguments) {
-  auto resolved = resolve(arguments);
-  if (resolved && resolved.value().help) {
-    fmt::print("{}", *resolved.value().help);
-    return 0;
-  }
-  if (resolved && resolved.value().settings.flag("plan")) {
-    return print_plan(resolved.value().settings);
-  }
-  return run_under_mpi([&](int ranks) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    auto request = resolved ? request_of(std::move(resolved.value().settings), ranks)
-                            : Result<Request>(resolved.error());
-    if (!request) return rank == 0 ? complain(request.error()) : exit_usage;
-    const Job job = Job::create(request.value().core.deadline_seconds);
-    std::vector<std::string> command{"weir-bench", "metadata"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return run_in_job(job, std::move(request).value(), command);
-  });
-}
-
 }  // namespace
 }  // namespace weir::bench::metadata
 
 namespace weir::bench {
 
-int run_metadata(const std::vector<std::string>& arguments) { return metadata::run(arguments); }
+int run_metadata(const std::vector<std::string>& arguments) {
+  using namespace metadata;
+  return run_swept_workload("metadata", arguments, resolve(arguments),
+                            [](const Settings& settings, int ranks) {
+                              return workload_for<MetadataWorkload>(request_of(settings, ranks));
+                            });
+}
 
 }  // namespace weir::bench
