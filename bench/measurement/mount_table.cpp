@@ -16,23 +16,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-// The kernel writes blanks, newlines and backslashes in names as three octal digits: "\040".
-std::string unescaped(std::string_view text) {
-  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
-        is_octal(text[i + 3])) {
-      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                 (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
 bool holds(std::string_view point, std::string_view path) {
   if (point == "/") return path.starts_with('/');
   return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
@@ -59,13 +42,29 @@ std::optional<Mount> parse_line(std::string_view line) {
   const auto dash = std::find(fields.begin(), fields.end(), std::string_view("-"));
   if (dash - fields.begin() < 6 || fields.end() - dash < 4) return std::nullopt;
   return Mount{.device = std::string(fields[2]),
-               .point = unescaped(fields[4]),
+               .point = plain_path(fields[4]),
                .options = joined_options(fields[5], dash[3]),
                .type = std::string(dash[1]),
-               .source = unescaped(dash[2])};
+               .source = plain_path(dash[2])};
 }
 
 }  // namespace
+
+std::string plain_path(std::string_view text) {
+  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
+        is_octal(text[i + 3])) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                 (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
 
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
   std::optional<Mount> found;

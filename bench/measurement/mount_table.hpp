@@ -19,4 +19,8 @@ struct Mount {
 // that is a prefix of it, and of those at the same point the last, which covers the others.
 [[nodiscard]] std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
 
+// A name as it is: the kernel writes blanks, newlines and backslashes in names of mounts as three
+// octal digits, "\\040".
+[[nodiscard]] std::string plain_path(std::string_view text);
+
 }  // namespace weir::bench

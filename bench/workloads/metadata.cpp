@@ -238,8 +238,9 @@ class MetadataWorkload final : public SweptWorkload {
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* /*failed_rank*/) override {
-    executor_ = std::make_unique<Executor>(under_way.job, under_way.guard, request_.core,
-                                           request_.options, root_, under_way.folders.seed);
+    executor_ =
+        std::make_unique<Executor>(under_way.job, under_way.guard, request_.core, request_.options,
+                                   root_, under_way.folders.seed, ClientCalls::of(root_));
     std::vector<std::unique_ptr<SweptRun>> runs;
     for (std::size_t i = 0; i < request_.variants.size(); ++i) {
       auto run = std::make_unique<MetadataRun>(request_.variants[i], request_.options, *executor_,

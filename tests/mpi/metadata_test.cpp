@@ -11,7 +11,9 @@
 #include <mpi.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -200,6 +202,41 @@ void test_shift_of_what_was_kept(Test& test) {
               "what was kept is not looked up by the next rank");
 }
 
+// Counters of a network file system's client that stand still: every phase says so, on one rank of
+// a node, and where there are none nobody says anything.
+void test_server_calls(Test& test) {
+  const Job& job = test.job();
+  const std::string counters = test.root() + ".mountstats";
+  if (job.rank == 0) {
+    std::ofstream(counters) << "device server:/e mounted on /m with fstype nfs4 statvers=1.1\n"
+                               "\tper-op statistics\n\t GETATTR: 3 3 0 1 1 0 0 0 0\n";
+  }
+  MPI_Barrier(job.world);
+  Options options = test.options();
+  options.actions = {Action::create, Action::stat};
+  for (const char* point : {"/m", "/other"}) {
+    const bool counted = std::string_view(point) == "/m";
+    Executor executor(job, test.guard(), test.core(), options, test.root(), Test::seed,
+                      ClientCalls(counters, point));
+    test.expect(executor.counts_server_calls() == counted, "who counts");
+    const auto record = executor.run(test.variant({}));
+    test.expect(record.ok() && record.value().phases.size() == 2, "a counted run");
+    if (!record) continue;
+    for (const ActionRecord& phase : record.value().phases) {
+      const bool tells = counted && job.node_rank == 0;
+      test.expect(phase.server_calls.has_value() == tells, "who tells");
+      const auto all = sum_over_nodes(job, phase.server_calls);
+      test.expect(all.has_value() == (counted && job.rank == 0), "what rank 0 knows");
+      test.expect(!all || all->empty(), "calls that nobody made");
+    }
+  }
+  const auto sum = sum_over_nodes(job, CallCounts{{"GETATTR", 2}, {"LOOKUP", 1}});
+  test.expect(job.rank != 0 || (sum && sum->at("GETATTR") == 2 * job.nodes), "a sum over nodes");
+  MPI_Barrier(job.world);
+  if (job.rank == 0) fs::remove(counters);
+  test.clear();
+}
+
 // Returns how much was wrong on all ranks.
 int test_in(const std::string& parent) {
   const Job job = Job::create(Test::deadline_seconds);
@@ -220,6 +257,7 @@ int test_in(const std::string& parent) {
     test_long_and_foreign_names(test);
     test_kept(test);
     test_shift_of_what_was_kept(test);
+    test_server_calls(test);
     test_failures(test);
     mine = test.failures();
   }

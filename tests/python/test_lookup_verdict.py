@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from weir.results.lookup_verdict import judge_look_ups
+from test_report_metadata import metadata_run
+from weir.results.lookup_verdict import judge_look_ups, judge_look_ups_of, server_calls_of
 from weir.results.record import Latencies
+from weir.results.schema import Run
 
 
 def latencies(*buckets: tuple[int, int, int]) -> Latencies:
@@ -55,3 +57,41 @@ def test_the_share_is_said() -> None:
     verdict = judge_look_ups("stat", "network", "nfs4", latencies(FAST, (20_000, 21_000, 105)))
     assert verdict is not None
     assert verdict.text == "47.5% took less than 10 µs, faster than any server"
+
+
+@pytest.mark.parametrize(
+    ("calls", "answer", "said"),
+    [
+        ({}, "memory", "0.00 times for each (none)"),
+        ({"ACCESS": 400, "GETATTR": 4000}, "server", "1.10 times for each (GETATTR "),
+        ({"GETATTR": 2000}, "mixed", "0.50 times for each"),
+    ],
+)
+def test_the_clients_own_counters_decide(calls: dict[str, int], answer: str, said: str) -> None:
+    """4,000 look-ups in each repetition; warm-ups are not counted."""
+    run = look_ups(calls)
+    judged = judge_look_ups_of(run, run.metadata[0])
+    assert judged is not None
+    assert judged.answer == answer
+    assert said in judged.text
+    found = server_calls_of(run, "stat")
+    assert found is not None
+    assert found[1] == 4000 * sum(not one.warmup for one in run.repetitions)
+
+
+def test_without_counters_latencies_decide() -> None:
+    run = look_ups(None)
+    assert server_calls_of(run, "stat") is None
+    judged = judge_look_ups_of(run, run.metadata[0])
+    assert judged is not None
+    assert "asked servers" not in judged.text
+
+
+def look_ups(calls: dict[str, int] | None) -> Run:
+    record = metadata_run(1.0).model_dump(mode="json")
+    record["metadata"][0]["action"] = "stat"
+    for repetition in record["repetitions"]:
+        for phase in repetition["metadata"]:
+            counted = {"GETATTR": 10**6} if repetition["warmup"] and calls is not None else calls
+            phase |= {"action": "stat", "server_calls": counted}
+    return Run.model_validate(record)

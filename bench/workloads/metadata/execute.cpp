@@ -55,7 +55,7 @@ Status OpenDirectory::open(const std::string& path) {
 }
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
-                   const Options& options, std::string root, std::uint64_t seed)
+                   const Options& options, std::string root, std::uint64_t seed, ClientCalls client)
     : job_(job),
       guard_(guard),
       core_(core),
@@ -64,7 +64,11 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
       seed_(seed),
       shift_(core.rank_shift),
       calls_(options.largest_size(), seed, core.durability),
-      barrier_(job.world, Patience::of(job)) {
+      barrier_(job.world, Patience::of(job)),
+      client_(std::move(client)) {
+  int counts = job.node_rank == 0 && client_.now() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MAX, job.world);
+  counts_server_calls_ = counts != 0;
   if (options.shift_given || job.nodes == 1) return;
   // The next node's ranks where consecutive ranks share a node, as rank 0 sees it.
   const bool by_block = job.node_size > 1 && job.node_world_ranks[1] == 1;
@@ -147,6 +151,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   // A tree of its own is made and removed by the rank whose it is.
   if (facts_of(action).subject == Subject::tree) phase.owner = job_.rank;
   if (Status status = meet({}); !status) return status;
+  const auto calls_before = server_calls();
   if (Status status = meet({}); !status) return status;
   const std::int64_t start = monotonic_ns();
   phase.watched_ns = start;
@@ -155,6 +160,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   guard_.left();
   own.elapsed_ns = monotonic_ns() - start - phase.paused_ns;
   if (status = meet(std::move(status), &own.wait_ns); !status) return status;
+  if (status = count_server_calls(calls_before, own); !status) return status;
   state_ = after(action, state_);
   if (!core_.verify) return {};
   const char* checking = "checking what is there";
@@ -169,6 +175,18 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   if (status = meet(std::move(status)); !status) return status;
   status = check.totals(action, state_);
   return meet(std::move(status));
+}
+
+std::optional<CallCounts> Executor::server_calls() const {
+  return counts_server_calls_ && job_.node_rank == 0 ? client_.now() : std::nullopt;
+}
+
+Status Executor::count_server_calls(const std::optional<CallCounts>& before, ActionRecord& record) {
+  if (!counts_server_calls_) return {};
+  if (const auto after = server_calls(); before && after) {
+    record.server_calls = calls_between(*before, *after);
+  }
+  return meet({});
 }
 
 Status Executor::sync_phase() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "measurement/client_calls.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/histogram.hpp"
@@ -28,6 +29,8 @@ struct ActionRecord {
   std::int64_t wait_ns = 0;     // at the last
   std::int64_t busy_ns = 0;     // in the operations
   LatencyHistogram latencies;
+  // Of a node's first rank, where the file system's client counts its calls.
+  std::optional<CallCounts> server_calls;
 
   void note(std::int64_t ns) {
     latencies.record(ns);
@@ -58,8 +61,9 @@ class OpenDirectory {
 class Executor {
  public:
   // `root`: the folder that the trees lie in, which exists. `seed`: of sizes, content and order.
+  // `client`: the counters of the file system that the root lies on. Collective.
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
-           std::string root, std::uint64_t seed);
+           std::string root, std::uint64_t seed, ClientCalls client = {});
 
   // Collective. Fails on every rank when it fails on one: with the rank's own error where it
   // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where. Leaves nothing in
@@ -67,6 +71,8 @@ class Executor {
   Result<RepetitionRecord> run(const Variant& variant);
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
+  // Whether records hold what was asked of servers; the same on every rank.
+  [[nodiscard]] bool counts_server_calls() const { return counts_server_calls_; }
 
  private:
   struct Phase;
@@ -107,6 +113,10 @@ class Executor {
            std::int64_t item);
   Status list_directory(Phase& phase, const std::string& path);
   Status sync_phase();
+  // What the node's client has asked until now, on its first rank.
+  [[nodiscard]] std::optional<CallCounts> server_calls() const;
+  // After a phase, before anyone does anything else.
+  Status count_server_calls(const std::optional<CallCounts>& before, ActionRecord& record);
   // Tells the guard and the ranks that wait that this one goes on, seldom enough to cost nothing.
   // `watched_ns`: when it last did; `path` as FailureGuard::entering() takes it.
   void keep_watch(const char* operation, const std::string& path, std::int64_t now_ns,
@@ -123,6 +133,8 @@ class Executor {
   std::int64_t shift_ = 0;
   ItemCalls calls_;
   PatientBarrier barrier_;
+  ClientCalls client_;
+  bool counts_server_calls_ = false;
   std::unique_ptr<ItemRing> ring_;  // from the first configuration of io_uring on
 
   // Of the repetition that runs.

@@ -84,6 +84,7 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
   TreeState state{.tree = true};
   Phase phase{.action = Action::mix, .before = state, .owner = owner(), .record = whole};
   if (Status status = meet({}); !status) return status;
+  const auto calls_before = server_calls();
   if (Status status = meet({}); !status) return status;
   const std::int64_t start = monotonic_ns();
   Status status = mix_operations(sequence, phase, record);
@@ -91,6 +92,7 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
   guard_.left();
   whole.elapsed_ns = monotonic_ns() - start - phase.paused_ns;
   if (status = meet(std::move(status), &whole.wait_ns); !status) return status;
+  if (status = count_server_calls(calls_before, whole); !status) return status;
   for (ActionRecord& part : record.phases) {
     part.elapsed_ns = whole.elapsed_ns;
     part.wait_ns = whole.wait_ns;

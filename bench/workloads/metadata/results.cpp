@@ -135,6 +135,8 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
       history.node_rates.push_back(rate(node_operations, node_busy));
     }
   }
+  const auto calls =
+      executor_.counts_server_calls() ? sum_over_nodes(job, record.server_calls) : std::nullopt;
   if (job.rank != 0) return;
   PhaseRates rates;
   rates.operations = static_cast<std::int64_t>(sums[0]);
@@ -150,7 +152,8 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
                     {"sum_of_ranks_per_second", rates.sum_of_ranks},
                     {"elapsed_seconds", spread_json(spreads[0], facts.hosts)},
                     {"busy_seconds", spread_json(spreads[2], facts.hosts)},
-                    {"barrier_wait_seconds", spread_json(spreads[3], facts.hosts)}});
+                    {"barrier_wait_seconds", spread_json(spreads[3], facts.hosts)},
+                    {"server_calls", calls ? ordered_json(*calls) : ordered_json()}});
   if (counts) history.repetitions.push_back(rates);
 }
 

@@ -37,6 +37,12 @@ class ActionPhase(Record):
     )
     busy_seconds: Spread = Field(description="in the operations")
     barrier_wait_seconds: Spread = Field(description="at the last barrier")
+    server_calls: dict[str, Count] | None = Field(
+        default=None,
+        description="by the protocol's names, what all nodes' clients of a network file system "
+        "asked of its servers meanwhile, for whomever; null where they do not count, and for the "
+        "operations of a mix",
+    )
 
 
 class OperationRate(Record):

@@ -1,12 +1,14 @@
 """What answered a look-up: this node's memory, or what lies behind it.
 
-Judged by the kind of file system and by latency class: no disk and no server answers as fast as the
-kernel's cache of names. The share of look-ups below that bound is exact; that the slower ones went
-further is only likely, as a rank that waits for a processor is slow, too.
+Where the client of a network file system counts what it asks of servers, its counters decide.
+Elsewhere it is judged by the kind of file system and by latency class: no disk and no server
+answers as fast as the kernel's cache of names. The share of look-ups below that bound is exact;
+that the slower ones went further is only likely, as a rank that waits for a processor is slow, too.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +28,7 @@ FASTEST_NS = {"local": 20_000, "network": 10_000}
 more, a round trip through a network and a server's own work 10 µs and more."""
 FURTHER: dict[str, Answer] = {"local": "storage", "network": "server"}
 MOSTLY = 0.9
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
     """The same of what a run recorded; nothing where it has no environment."""
     if run.environment is None or result.action.removeprefix(MIX_PART) not in LOOK_UPS:
         return None
+    asked = server_calls_of(run, result.action)
+    if asked is not None:
+        return _by_counters(*asked)
     interface = run.parameters.get("api")
     if interface is not None and interface.value in BEYOND_THE_CALL:
         why = "latencies hold more than the call: the wait in a queue, or the MPI library"
@@ -70,3 +76,31 @@ def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
         str(where.get("type", "")),
         result.latencies,
     )
+
+
+def server_calls_of(run: Run, action: str) -> tuple[dict[str, int], int] | None:
+    """What clients asked of servers in an action's measured repetitions, and its operations."""
+    phases = [
+        phase
+        for repetition in run.repetitions
+        if not repetition.warmup
+        for phase in repetition.metadata
+        if phase.action == action
+    ]
+    calls: Counter[str] = Counter()
+    for phase in phases:
+        if phase.server_calls is None:
+            return None
+        calls.update(phase.server_calls)
+    operations = sum(phase.operations for phase in phases)
+    return (dict(calls), operations) if operations else None
+
+
+def _by_counters(calls: dict[str, int], operations: int) -> LookUpVerdict:
+    each = sum(calls.values()) / operations
+    most = sorted(calls, key=lambda name: -calls[name])[:MOST_NAMED]
+    named = ", ".join(f"{name} {calls[name]}" for name in most) or "none"
+    said = f"the file system's clients asked servers {each:.2f} times for each ({named})"
+    if each <= 1 - MOSTLY:
+        return LookUpVerdict("memory", said)
+    return LookUpVerdict("server" if each >= MOSTLY else "mixed", said)
