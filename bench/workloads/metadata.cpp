@@ -79,7 +79,9 @@ Status check_room(const Request& request) {
 Status check_ring(const Request& request) {
   for (const Variant& variant : request.variants) {
     if (variant.api != Api::ring) continue;
-    const auto ring = make_item_ring(1, actions_on(request.options, variant));
+    std::vector<Action> needed;
+    for (const Measured& one : measured_on(request.options, variant)) needed.push_back(one.action);
+    const auto ring = make_item_ring(1, needed);
     return ring ? Status() : Status(ring.error());
   }
   return {};

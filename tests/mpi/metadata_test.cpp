@@ -51,7 +51,6 @@ void test_everything(Test& test) {
       continue;
     }
     Options options = test.options();
-    if (one.api == Api::ring || one.api == Api::mpi) options.bytes = 0;
     options.queue_depth = 3;
     options.random_order = one.random;
     options.one_creator = one.one_creator;
@@ -66,6 +65,21 @@ void test_everything(Test& test) {
                       fmt::format("{} {} depth {}{}", name_of(one.api), name_of(one.sharing),
                                   one.depth, one.leaf_only ? " leaves" : ""));
   }
+}
+
+// Files of more than one piece, made durable, through what moves them piece by piece.
+void test_content(Test& test) {
+  test.core().durability = storage::Durability::data;
+  for (const Api api : {Api::posix, Api::ring, Api::mpi}) {
+    if (api == Api::ring && !make_item_ring(1, {})) continue;
+    Options options = test.options();
+    options.actions = {Action::create, Action::write, Action::read};
+    options.bytes = ItemCalls::most_at_once + 3;
+    options.queue_depth = 2;
+    test.expect_right(test.variant({.total = 3}, api), options,
+                      fmt::format("content by {}", name_of(api)));
+  }
+  test.core().durability = storage::Durability::none;
 }
 
 // Each action alone makes what it needs and takes it away.
@@ -110,9 +124,14 @@ void test_mix(Test& test) {
       {Sharing::per_rank, Api::relative, false,
        "mkdir=2,directory-stat=1,rmdir=1,create=2,lstat=1,utime=1,chmod=1,write=1,read=1,unlink=1"},
       {Sharing::shared, Api::relative, false, "unlink=1"},
+      {Sharing::shared, Api::ring, true,
+       "mkdir=2,directory-stat=1,rmdir=1,create=3,stat=1,lstat=1,write=2,read=2,unlink=2"},
+      {Sharing::per_rank, Api::mpi, false, "create=2,write=1,read=1,unlink=1"},
   };
   for (const Case& one : cases) {
+    if (one.api == Api::ring && !make_item_ring(1, {})) continue;
     Options options = test.options();
+    options.queue_depth = 4;
     options.actions.clear();
     options.random_order = one.random;
     options.size_rule = SizeRule::uniform;
@@ -252,6 +271,7 @@ int test_in(const std::string& parent) {
     Test test(job, guard, root);
     test_everything(test);
     if (job.size == 2) test_one_by_one(test);
+    test_content(test);
     test_shift_after_preparation(test);
     test_mix(test);
     test_long_and_foreign_names(test);

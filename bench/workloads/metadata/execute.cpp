@@ -114,7 +114,9 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.delay_seconds));
   }
   if (variant.api == Api::ring && ring_ == nullptr) {
-    auto ring = make_item_ring(options_.queue_depth, actions_on(options_, variant));
+    std::vector<Action> needed;
+    for (const Measured& one : measured_on(options_, variant)) needed.push_back(one.action);
+    auto ring = make_item_ring(options_.queue_depth, needed);
     Status status = ring ? Status() : Status(ring.error());
     if (ring) ring_ = std::move(ring).value();
     if (status = meet(std::move(status)); !status) return status.error();

@@ -85,6 +85,13 @@ class Executor {
     bool renamed;
     bool across;
   };
+  // An operation of io_uring that is to come.
+  struct Queued {
+    Action action;
+    ItemPlace at;
+    std::int64_t bytes = 0;        // of the file's content
+    ActionRecord* part = nullptr;  // of a mix
+  };
 
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);
   // Measured or not: makes and checks the change of state.
@@ -96,14 +103,20 @@ class Executor {
   template <typename Handle, typename Open, typename Close>
   Status in_batches(Phase& phase, const Open& open_one, const Close& close_one);
   Status on_listings(Phase& phase);
-  // A phase by io_uring, of the items that `next` gives.
-  Status batched(Phase& phase, const std::function<std::optional<ItemPlace>()>& next);
-  void begin_item(const Phase& phase, int slot, InFlight& item, const ItemPlace& at);
-  int mpi_call(Action action);
+  // A phase by io_uring, of the operations that `next` gives.
+  Status batched(Phase& phase, const std::function<std::optional<Queued>()>& next);
+  void begin_item(const Phase& phase, int slot, InFlight& item, const Queued& what);
+  bool go_on(int slot, int result, InFlight& item, int& error);
+  int mpi_call(Action action, const TreeState& state, std::int64_t owner, std::int64_t item);
+  // What create and write write to an item, or read reads from it; 0 for other actions.
+  [[nodiscard]] std::int64_t content_bytes(Action action, const TreeState& state,
+                                           std::int64_t owner, std::int64_t item) const;
   // A repetition of a mix.
   Result<RepetitionRecord> run_mix();
   Status mix_phase(MixSequence& sequence, RepetitionRecord& record);
   Status mix_operations(MixSequence& sequence, Phase& phase, RepetitionRecord& record);
+  Status batched_mix(MixSequence& sequence, Phase& phase, RepetitionRecord& record,
+                     std::int64_t count);
   Status make_or_remove(const MixSequence& sequence, std::int64_t owner, bool making);
   [[nodiscard]] MixSequence mix_sequence(std::int64_t owner) const;
   [[nodiscard]] std::int64_t item_at(std::int64_t place, std::int64_t owner) const;

@@ -62,11 +62,13 @@ Status Executor::each_item(Phase& phase, Call&& call) {
     guard_.entering(operation, &path_->text(), -1);
     if (variant_->api == Api::ring && phase.measured) {
       std::int64_t i = 0;
-      Status status = batched(phase, [&]() -> std::optional<ItemPlace> {
+      Status status = batched(phase, [&]() -> std::optional<Queued> {
         if (i == count) return std::nullopt;
         const std::int64_t item = random ? order(i) : i;
         ++i;
-        return ItemPlace{kind, owner, item, renamed, across};
+        return Queued{phase.action,
+                      {kind, owner, item, renamed, across},
+                      content_bytes(phase.action, state, owner, item)};
       });
       if (!status) return status;
       continue;
@@ -86,6 +88,16 @@ Status Executor::each_item(Phase& phase, Call&& call) {
   return {};
 }
 
+std::int64_t Executor::content_bytes(Action action, const TreeState& state, std::int64_t owner,
+                                     std::int64_t item) const {
+  if (action == Action::create || action == Action::write) {
+    return options_.size_of(seed_, owner, item);
+  }
+  if (action != Action::read || state.truncated) return 0;
+  const std::int64_t bytes = options_.size_of(seed_, owner, item);
+  return options_.read_bytes >= 0 ? std::min(bytes, options_.read_bytes) : bytes;
+}
+
 // What needs no second place: one call for one item, whose path has just been written. 0 or an
 // error.
 int Executor::call(Action action, const TreeState& state, Place place, std::int64_t owner,
@@ -98,7 +110,7 @@ int Executor::call(Action action, const TreeState& state, Place place, std::int6
     case Action::rmdir:
       return ItemCalls::remove_directory(place);
     case Action::create:
-      return calls_.create(place, options_.size_of(seed_, owner, item), !one_file);
+      return calls_.create(place, content_bytes(action, state, owner, item), !one_file);
     case Action::directory_stat:
     case Action::stat:
       return ItemCalls::stat(place);
@@ -109,12 +121,9 @@ int Executor::call(Action action, const TreeState& state, Place place, std::int6
     case Action::chmod:
       return ItemCalls::chmod(place);
     case Action::write:
-      return calls_.write(place, options_.size_of(seed_, owner, item));
-    case Action::read: {
-      std::int64_t bytes = state.truncated ? 0 : options_.size_of(seed_, owner, item);
-      if (options_.read_bytes >= 0) bytes = std::min(bytes, options_.read_bytes);
-      return calls_.read(place, bytes, false);
-    }
+      return calls_.write(place, content_bytes(action, state, owner, item));
+    case Action::read:
+      return calls_.read(place, content_bytes(action, state, owner, item), false);
     case Action::truncate:
       return ItemCalls::truncate(whole_path, options_.truncate_to);
     case Action::setxattr:
@@ -139,7 +148,9 @@ Status Executor::on_items(Phase& phase) {
   const bool r = state.files_renamed;
   const bool a = state.files_across;
   if (variant_->api == Api::mpi && phase.measured) {
-    return each_item(phase, [&](auto, auto, auto) { return mpi_call(phase.action); });
+    return each_item(phase, [&](auto, std::int64_t owner, std::int64_t item) {
+      return mpi_call(phase.action, state, owner, item);
+    });
   }
   switch (phase.action) {
     case Action::directory_rename:
@@ -172,11 +183,23 @@ Status Executor::on_items(Phase& phase) {
 }
 
 // On the item whose path has just been written.
-int Executor::mpi_call(Action action) {
+int Executor::mpi_call(Action action, const TreeState& state, std::int64_t owner,
+                       std::int64_t item) {
   const char* path = path_->text().c_str();
+  const FileContent content{.memory = calls_.content(),
+                            .memory_bytes = ItemCalls::most_at_once,
+                            .bytes = content_bytes(action, state, owner, item),
+                            .durable = core_.durability != storage::Durability::none};
   switch (action) {
     case Action::create:
-      return MpiItemCalls::create(path, variant_->shape.sharing != Sharing::one_file);
+      return MpiItemCalls::create(path, variant_->shape.sharing != Sharing::one_file, content);
+    case Action::write:
+      return MpiItemCalls::write(path, content);
+    case Action::read: {
+      FileContent read = content;
+      read.memory = calls_.buffer();
+      return MpiItemCalls::read(path, read);
+    }
     case Action::truncate:
       return MpiItemCalls::truncate(path, options_.truncate_to);
     default:

@@ -134,6 +134,8 @@ Status Executor::mix_operations(MixSequence& sequence, Phase& phase, RepetitionR
                           mixed(seed_, static_cast<std::uint64_t>(phase.owner)));
   const char* operation = facts_of(Action::mix).name;
   guard_.entering(operation, &path_->text(), -1);
+  if (variant_->api == Api::ring) return batched_mix(sequence, phase, record, count);
+  const bool by_mpi = variant_->api == Api::mpi;
   for (std::int64_t i = 0; i < count; ++i) {
     if (guard_.ending()) wait_for_the_end();
     const auto next = sequence.next();
@@ -141,7 +143,9 @@ Status Executor::mix_operations(MixSequence& sequence, Phase& phase, RepetitionR
     const Action action = options_.mix[next->part].action;
     const std::int64_t item = options_.random_order ? order(next->place) : next->place;
     path_->item(kind_of(facts_of(action).subject), phase.owner, item, false, false);
-    const int error = call(action, phase.before, place_of(phase, *path_), phase.owner, item);
+    const int error = by_mpi
+                          ? mpi_call(action, phase.before, phase.owner, item)
+                          : call(action, phase.before, place_of(phase, *path_), phase.owner, item);
     const std::int64_t end = monotonic_ns();
     phase.note(end - now);
     record.phases[1 + next->part].note(end - now);
@@ -150,6 +154,34 @@ Status Executor::mix_operations(MixSequence& sequence, Phase& phase, RepetitionR
     keep_watch(operation, path_->text(), now, phase.watched_ns);
   }
   return {};
+}
+
+Status Executor::batched_mix(MixSequence& sequence, Phase& phase, RepetitionRecord& record,
+                             std::int64_t count) {
+  const Permutation order(variant_->shape.items(phase.owner),
+                          mixed(seed_, static_cast<std::uint64_t>(phase.owner)));
+  std::int64_t begun = 0;
+  Status status = batched(phase, [&]() -> std::optional<Queued> {
+    if (begun == count) return std::nullopt;
+    const auto next = sequence.next();
+    if (!next) return std::nullopt;
+    ++begun;
+    const Action action = options_.mix[next->part].action;
+    const std::int64_t item = options_.random_order ? order(next->place) : next->place;
+    return Queued{action,
+                  {kind_of(facts_of(action).subject), phase.owner, item, false, false},
+                  content_bytes(action, phase.before, phase.owner, item),
+                  &record.phases[1 + next->part]};
+  });
+  // Many are under way at a time: each kind has taken its share of the time by number.
+  const ActionRecord& whole = phase.record;
+  for (std::size_t part = 1; part < record.phases.size() && whole.operations > 0; ++part) {
+    const double share =
+        static_cast<double>(record.phases[part].operations) / static_cast<double>(whole.operations);
+    record.phases[part].busy_ns =
+        static_cast<std::int64_t>(share * static_cast<double>(whole.busy_ns));
+  }
+  return status;
 }
 
 }  // namespace weir::bench::metadata

@@ -17,8 +17,6 @@
 namespace weir::bench::metadata {
 namespace {
 
-constexpr std::int64_t most_at_once = std::int64_t{1} << 20U;
-
 int outcome(int returned) { return returned == 0 ? 0 : errno; }
 
 // The error of what was done before counts, not that of closing after it.

@@ -28,6 +28,9 @@ inline constexpr char attribute_value[] = "weir metadata";
 
 class ItemCalls {
  public:
+  // A larger file is moved in pieces of so many bytes.
+  static constexpr std::int64_t most_at_once = std::int64_t{1} << 20U;
+
   // `largest`: of the files that will be written or read. `seed`: of their content.
   ItemCalls(std::int64_t largest, std::uint64_t seed, storage::Durability durability);
 
@@ -55,6 +58,10 @@ class ItemCalls {
   [[nodiscard]] static int get_attribute(const char* path);
   // The descriptor, or -1 with errno.
   [[nodiscard]] static int open(Place place);
+
+  // What every piece of a file is written from, and memory as large that may be read into.
+  [[nodiscard]] char* content() { return content_.data(); }
+  [[nodiscard]] char* buffer() { return buffer_.data(); }
 
  private:
   [[nodiscard]] int fill(int descriptor, std::int64_t bytes) const;

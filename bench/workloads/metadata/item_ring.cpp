@@ -19,6 +19,7 @@ struct RingCall {
 };
 constexpr RingCall calls[] = {
     {Action::create, IORING_OP_OPENAT, "openat"},
+    {Action::write, IORING_OP_OPENAT, "openat"},
     {Action::read, IORING_OP_OPENAT, "openat"},
     {Action::stat, IORING_OP_STATX, "statx"},
     {Action::lstat, IORING_OP_STATX, "statx"},
@@ -64,6 +65,9 @@ class LiburingItemRing final : public ItemRing {
         io_uring_prep_openat(entry, place.directory, place.path,
                              O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_made);
         break;
+      case Action::write:
+        io_uring_prep_openat(entry, place.directory, place.path, O_WRONLY | O_CLOEXEC, 0);
+        break;
       case Action::read:
         io_uring_prep_openat(entry, place.directory, place.path, O_RDONLY | O_CLOEXEC, 0);
         break;
@@ -100,6 +104,24 @@ class LiburingItemRing final : public ItemRing {
   void close(int slot, int descriptor) override {
     io_uring_sqe* entry = next();
     io_uring_prep_close(entry, descriptor);
+    give_slot(entry, slot);
+  }
+
+  void move(int slot, int descriptor, bool writing, void* memory, unsigned bytes,
+            std::int64_t offset) override {
+    io_uring_sqe* entry = next();
+    const auto at = static_cast<__u64>(offset);
+    if (writing) {
+      io_uring_prep_write(entry, descriptor, memory, bytes, at);
+    } else {
+      io_uring_prep_read(entry, descriptor, memory, bytes, at);
+    }
+    give_slot(entry, slot);
+  }
+
+  void sync(int slot, int descriptor, bool data_only) override {
+    io_uring_sqe* entry = next();
+    io_uring_prep_fsync(entry, descriptor, data_only ? IORING_FSYNC_DATASYNC : 0);
     give_slot(entry, slot);
   }
 

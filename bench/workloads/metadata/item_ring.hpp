@@ -17,7 +17,8 @@ namespace weir::bench::metadata {
 
 inline constexpr std::int64_t most_queue_depth = 4096;
 
-// Whether an action is one call (create and read: two, without content) that io_uring has.
+// Whether an action is one call that io_uring has; create, write and read: those of a file's
+// content besides.
 [[nodiscard]] bool ring_can(Action action);
 
 class ItemRing {
@@ -30,6 +31,12 @@ class ItemRing {
   // The first call of an action that ring_can(); `second`: where link, symlink and rename go to.
   virtual void begin(int slot, Action action, Place place, Place second) = 0;
   virtual void close(int slot, int descriptor) = 0;
+  // Writes or reads `bytes` at `offset`; `memory` must live until the answer, which is their
+  // number.
+  virtual void move(int slot, int descriptor, bool writing, void* memory, unsigned bytes,
+                    std::int64_t offset) = 0;
+  // `data_only`: fdatasync.
+  virtual void sync(int slot, int descriptor, bool data_only) = 0;
 
   struct Answer {
     int slot = -1;

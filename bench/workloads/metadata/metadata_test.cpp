@@ -173,9 +173,10 @@ TEST(Parameters, AnInterfaceMeasuresWhatItHas) {
   Variant by_mpi;
   by_mpi.api = Api::mpi;
   by_mpi.shape = shape({.ranks = 2, .items_per_rank = 3});
-  EXPECT_EQ(actions_on(options.value(), by_mpi),
-            (std::vector{Action::tree_create, Action::create, Action::open, Action::close,
-                         Action::truncate, Action::unlink, Action::tree_remove}));
+  EXPECT_EQ(
+      actions_on(options.value(), by_mpi),
+      (std::vector{Action::tree_create, Action::create, Action::open, Action::close, Action::write,
+                   Action::read, Action::truncate, Action::unlink, Action::tree_remove}));
 }
 
 TEST(Parameters, RefusesWhatCannotBe) {
@@ -198,7 +199,7 @@ TEST(Parameters, RefusesWhatCannotBe) {
       {"--mix", "stat=1", "--one-creator"},
       {"--mix", "stat=1", "--api", "MPIIO"},
       {"--api", "io_uring", "--actions", "create,chmod"},
-      {"--api", "io_uring", "--bytes", "1"},
+      {"--api", "io_uring", "--mix", "stat=1,chmod=1"},
       {"--api", "MPIIO", "--actions", "stat"},
       {"--mdtest-table", "rates", "--metarates-table"},
   };

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "workloads/metadata/item_calls.hpp"
+
 namespace weir::bench::metadata {
 namespace {
 
-constexpr Action possible[] = {Action::create, Action::open, Action::close, Action::truncate,
-                               Action::unlink};
+constexpr Action possible[] = {Action::create, Action::open,     Action::close, Action::write,
+                               Action::read,   Action::truncate, Action::unlink};
 
 int error_of(int returned) {
   if (returned == MPI_SUCCESS) return 0;
@@ -37,17 +39,56 @@ int opened(const char* path, int mode, MPI_File* file) {
   return error_of(MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, file));
 }
 
+enum class Direction { write, read };
+
+// The error of what was done before counts, not that of closing after it.
+int closed(MPI_File* file, int error) {
+  const int closing = MpiItemCalls::close(file);
+  return error != 0 ? error : closing;
+}
+
+// All of the content, from the file's start on.
+int moved(MPI_File file, Direction direction, const FileContent& content) {
+  for (std::int64_t done = 0; done < content.bytes;) {
+    const auto wanted = static_cast<int>(std::min(content.bytes - done, content.memory_bytes));
+    MPI_Status status;
+    const int error =
+        error_of(direction == Direction::write
+                     ? MPI_File_write_at(file, done, content.memory, wanted, MPI_BYTE, &status)
+                     : MPI_File_read_at(file, done, content.memory, wanted, MPI_BYTE, &status));
+    if (error != 0) return error;
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    if (count != wanted) return short_transfer;
+    done += wanted;
+  }
+  const bool syncs = direction == Direction::write && content.durable && content.bytes > 0;
+  return syncs ? error_of(MPI_File_sync(file)) : 0;
+}
+
+int with_content(const char* path, int mode, Direction direction, const FileContent& content) {
+  MPI_File file = MPI_FILE_NULL;
+  if (const int error = opened(path, mode, &file); error != 0) return error;
+  return closed(&file, moved(file, direction, content));
+}
+
 }  // namespace
 
 bool mpi_can(Action action) {
   return std::find(std::begin(possible), std::end(possible), action) != std::end(possible);
 }
 
-int MpiItemCalls::create(const char* path, bool exclusive) {
-  MPI_File file = MPI_FILE_NULL;
+int MpiItemCalls::create(const char* path, bool exclusive, const FileContent& content) {
   const int mode = MPI_MODE_WRONLY | MPI_MODE_CREATE | (exclusive ? MPI_MODE_EXCL : 0);
-  if (const int error = opened(path, mode, &file); error != 0) return error;
-  return close(&file);
+  return with_content(path, mode, Direction::write, content);
+}
+
+int MpiItemCalls::write(const char* path, const FileContent& content) {
+  return with_content(path, MPI_MODE_WRONLY, Direction::write, content);
+}
+
+int MpiItemCalls::read(const char* path, const FileContent& content) {
+  return with_content(path, MPI_MODE_RDONLY, Direction::read, content);
 }
 
 int MpiItemCalls::open(const char* path, MPI_File* file) {
@@ -63,9 +104,7 @@ int MpiItemCalls::remove(const char* path) {
 int MpiItemCalls::truncate(const char* path, std::int64_t bytes) {
   MPI_File file = MPI_FILE_NULL;
   if (const int error = opened(path, MPI_MODE_WRONLY, &file); error != 0) return error;
-  const int error = error_of(MPI_File_set_size(file, bytes));
-  const int closing = close(&file);
-  return error != 0 ? error : closing;
+  return closed(&file, error_of(MPI_File_set_size(file, bytes)));
 }
 
 }  // namespace weir::bench::metadata

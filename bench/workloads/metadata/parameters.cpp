@@ -154,12 +154,10 @@ const char* slug_of(Api api) {
 Status check_api(const Options& options, const Variant& variant) {
   if (variant.api != Api::ring && variant.api != Api::mpi) return {};
   const char* api = name_of(variant.api);
-  if (!options.mix.empty()) {
-    return refuse_setting(fmt::format("--mix is done by --api POSIX and AT, not by {}", api));
-  }
-  if (options.bytes > 0) {
+  for (const MixPart& part : options.mix) {
+    if (has_call(part.action, variant.api)) continue;
     return refuse_setting(
-        fmt::format("--api {} measures files without content: leave --bytes out", api));
+        fmt::format("--mix: {} cannot be done by --api {}", facts_of(part.action).name, api));
   }
   if (variant.api == Api::ring && variant.shape.sharing == Sharing::one_file) {
     return refuse_setting(
