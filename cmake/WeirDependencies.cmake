@@ -66,6 +66,38 @@ if(WEIR_WITH_HDF5 AND TARGET PkgConfig::${weir_hdf5_module}
   endif()
 endif()
 
+# HDF5's shared library may load forty others for the sake of files in clouds. The program that reads
+# headers (src/storage/CMakeLists.txt) starts in a third of the time with the static ones, where they
+# are there and can be linked with what is found of their own libraries.
+set(WEIR_HDF5_ARCHIVES "")
+if(WEIR_HDF5_TARGET)
+  set(weir_archives "")
+  foreach(name IN ITEMS libhdf5_hl.a libhdf5.a sz aec z dl m)
+    find_library(WEIR_HDF5_NEEDS_${name} ${name} HINTS ${${weir_hdf5_module}_LIBRARY_DIRS}
+                 DOC "Linked where the static HDF5 is")
+    mark_as_advanced(WEIR_HDF5_NEEDS_${name})
+    if(WEIR_HDF5_NEEDS_${name})
+      list(APPEND weir_archives ${WEIR_HDF5_NEEDS_${name}})
+    endif()
+  endforeach()
+  if(TARGET MPI::MPI_C)
+    list(APPEND weir_archives MPI::MPI_C)
+  endif()
+  include(CheckCSourceCompiles)
+  include(CMakePushCheckState)
+  cmake_push_check_state(RESET)
+  set(CMAKE_REQUIRED_LIBRARIES ${weir_archives})
+  set(CMAKE_REQUIRED_LINK_OPTIONS LINKER:--as-needed)
+  set(CMAKE_REQUIRED_INCLUDES ${${weir_hdf5_module}_INCLUDE_DIRS})
+  check_c_source_compiles("#include <hdf5.h>
+#include <hdf5_hl.h>
+int main(void) { return H5open() + H5DSis_scale(0); }" WEIR_HDF5_ARCHIVES_LINK)
+  cmake_pop_check_state()
+  if(WEIR_HDF5_ARCHIVES_LINK)
+    set(WEIR_HDF5_ARCHIVES ${weir_archives})
+  endif()
+endif()
+
 # Codecs of chunks: each library is optional, and a codec without one is refused by name. One process
 # should have one zlib, so it is the one that HDF5 uses, too.
 option(WEIR_WITH_CODECS "Compress chunks by zlib, zstd, Blosc, Blosc 2 and zfp where they are found" ON)

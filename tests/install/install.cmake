@@ -19,6 +19,11 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 run(${prefix}/bin/weir-bench --version)
 expect_output("${VERSION}")
 
+if(HAS_HDF5)
+  execute_process(COMMAND ${prefix}/libexec/weir/weir-hdf5-header TIMEOUT 60 ERROR_VARIABLE output)
+  expect_output("part of Weir")
+endif()
+
 set(sanitizer "")
 if(SANITIZE)
   set(sanitizer -fsanitize=${SANITIZE})

@@ -2,76 +2,60 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "storage/formats/trial_answer.hpp"
 
 namespace weir::storage {
 namespace {
 
-// What the child answers before it ends: a whole number of bytes that a pipe takes at once.
-struct Answer {
-  bool ok = false;
-  ErrorCode code = ErrorCode::corrupt;
-  std::array<char, 512> message{};  // ended by 0
+// ---- The pipe, and the end of a child ---------------------------------------------------------
+
+// Both ends are closed in programs that this process starts.
+class Pipe {
+ public:
+  explicit Pipe(const std::string& path) {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) status_ = system_failure("pipe", path, -1, errno);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    for (int& end : ends_) close(end);
+  }
+
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] int out() const { return ends_[0]; }
+  [[nodiscard]] int in() const { return ends_[1]; }
+  void close_in() { close(ends_[1]); }
+
+ private:
+  static void close(int& end) {
+    if (end >= 0) ::close(std::exchange(end, -1));
+  }
+
+  std::array<int, 2> ends_{-1, -1};
+  Status status_;
 };
 
-std::size_t address_space() {
-  std::size_t pages = 0;
-  std::array<char, 64> text{};
-  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t bytes = ::read(file, text.data(), text.size() - 1);
-  ::close(file);
-  for (ssize_t i = 0; i < bytes && text[static_cast<std::size_t>(i)] >= '0'; ++i) {
-    pages = pages * 10 + static_cast<std::size_t>(text[static_cast<std::size_t>(i)] - '0');
+HeardAnswer hear_and_end(pid_t child, Pipe& answers, const TrialLimits& limits) {
+  answers.close_in();
+  HeardAnswer answer = hear_answer(answers.out(), limits);
+  if (answer.heard != Heard::an_answer) ::kill(child, SIGKILL);
+  int how = 0;
+  // It has ended, or is being ended; where the program ignores SIGCHLD there is nothing to fetch.
+  while (::waitpid(child, &how, 0) < 0 && errno == EINTR) {
   }
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-void limit(int resource, std::size_t most) {
-  rlimit now{};
-  if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
-  if (now.rlim_cur != RLIM_INFINITY && now.rlim_cur < most) return;
-  now.rlim_cur = most;
-  ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
-}
-
-// In the child. A launcher's handlers for crashes would print, or wait for the job.
-[[noreturn]] void read_and_leave(const std::function<Status()>& read, const TrialLimits& limits,
-                                 int answer) {
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGTERM}) {
-    ::signal(signal, SIG_DFL);
-  }
-  sigset_t none;
-  sigemptyset(&none);
-  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  if (nowhere >= 0) {
-    ::dup2(nowhere, 1);
-    ::dup2(nowhere, 2);
-  }
-  ::prctl(PR_SET_DUMPABLE, 0);  // no core file
-  limit(RLIMIT_CPU, static_cast<std::size_t>(limits.time.count() / 1000) + 1);
-  if (const std::size_t now = address_space(); now > 0) limit(RLIMIT_AS, now + limits.more_memory);
-  try {
-    const Status status = read();
-    Answer said;
-    said.ok = status.ok();
-    if (!status.ok()) {
-      said.code = status.error().code;
-      status.error().message.copy(said.message.data(), said.message.size() - 1);
-    }
-    ::_exit(::write(answer, &said, sizeof(said)) == sizeof(said) ? 0 : 1);
-  } catch (...) {
-    ::_exit(1);  // out of memory
-  }
+  return answer;
 }
 
 Error broken(const std::string& path, std::string what, ErrorCode code = ErrorCode::corrupt) {
@@ -82,42 +66,13 @@ Error broken(const std::string& path, std::string what, ErrorCode code = ErrorCo
   return error;
 }
 
-}  // namespace
-
-Status survive_trial(const std::function<Status()>& read, const std::string& path,
-                     const TrialLimits& limits) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_failure("pipe", path, -1, errno);
-  const pid_t child = ::fork();
-  if (child < 0) {
-    const int cause = errno;
-    ::close(ends[0]);
-    ::close(ends[1]);
-    return system_failure("fork", path, -1, cause);
+Result<std::string> outcome(HeardAnswer answer, const std::string& path,
+                            const TrialLimits& limits) {
+  if (answer.heard == Heard::an_answer) {
+    if (answer.ok) return std::move(answer.bytes);
+    return broken(path, std::move(answer.bytes), answer.code);
   }
-  if (child == 0) read_and_leave(read, limits, ends[1]);
-  ::close(ends[1]);
-
-  const auto end = std::chrono::steady_clock::now() + limits.time;
-  pollfd waiting{.fd = ends[0], .events = POLLIN, .revents = 0};
-  int ready = 0;
-  do {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
-    ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
-  } while (ready < 0 && errno == EINTR);
-  Answer answer;
-  const bool lived = ready > 0 && ::read(ends[0], &answer, sizeof(answer)) == sizeof(answer);
-  ::close(ends[0]);
-  if (!lived) ::kill(child, SIGKILL);
-  int how = 0;
-  // It has ended, or is being ended; where the program ignores SIGCHLD there is nothing to fetch.
-  while (::waitpid(child, &how, 0) < 0 && errno == EINTR) {
-  }
-  if (lived && answer.ok) return {};
-  if (lived) return broken(path, answer.message.data(), answer.code);
-  if (ready <= 0) {
+  if (answer.heard == Heard::too_little) {
     return broken(path,
                   fmt::format("reading the file's header took over {} ms: it is damaged, or its "
                               "storage does not answer",
@@ -125,6 +80,141 @@ Status survive_trial(const std::function<Status()>& read, const std::string& pat
   }
   return broken(path,
                 "the file is damaged: the library of its format crashes when it reads the header");
+}
+
+// ---- A program --------------------------------------------------------------------------------
+
+constexpr int answers_in_program = 3;
+
+#if defined(__GLIBC_PREREQ) && __GLIBC_PREREQ(2, 34)
+
+class Start {
+ public:
+  explicit Start(int answers) {
+    posix_spawn_file_actions_init(&files_);
+    // First, as 0 to 2 may be free in this process, and the pipe be one of them.
+    posix_spawn_file_actions_adddup2(&files_, answers, answers_in_program);
+    for (const int standard : {0, 1, 2}) {
+      posix_spawn_file_actions_addopen(&files_, standard, "/dev/null", O_RDWR, 0);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&files_, answers_in_program + 1);
+    posix_spawnattr_init(&settings_);
+    sigset_t signals;
+    sigfillset(&signals);
+    posix_spawnattr_setsigdefault(&settings_, &signals);
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&settings_, &signals);
+    posix_spawnattr_setflags(&settings_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  Start(const Start&) = delete;
+  Start& operator=(const Start&) = delete;
+  ~Start() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&settings_);
+  }
+
+  // Negative when it cannot be started.
+  [[nodiscard]] pid_t run(std::vector<std::string> words) const {
+    // What is preloaded into this process or tells it of its job is not for the program.
+    std::vector<std::string> variables;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): reading it is as safe as the program makes it
+    if (const char* const libraries = ::secure_getenv("LD_LIBRARY_PATH"); libraries != nullptr) {
+      variables.push_back(fmt::format("LD_LIBRARY_PATH={}", libraries));
+    }
+    std::vector<char*> arguments = ended_by_null(words);
+    std::vector<char*> environment = ended_by_null(variables);
+    pid_t child = -1;
+    const int failed = ::posix_spawn(&child, words[0].c_str(), &files_, &settings_,
+                                     arguments.data(), environment.data());
+    return failed == 0 ? child : -1;
+  }
+
+ private:
+  static std::vector<char*> ended_by_null(std::vector<std::string>& words) {
+    std::vector<char*> list;
+    list.reserve(words.size() + 1);
+    for (std::string& word : words) list.push_back(word.data());
+    list.push_back(nullptr);
+    return list;
+  }
+
+  posix_spawn_file_actions_t files_{};
+  posix_spawnattr_t settings_{};
+};
+
+#else
+
+// No way to keep descriptors back from a program: a fork is used.
+class Start {
+ public:
+  explicit Start(int /*answers*/) {}
+  [[nodiscard]] pid_t run(const std::vector<std::string>& /*words*/) const { return -1; }
+};
+
+#endif
+
+// ---- A fork -----------------------------------------------------------------------------------
+
+// A launcher's handlers for crashes would print, or wait for the job.
+[[noreturn]] void be_the_child(const ReadHeader& read, const TrialLimits& limits, int answers) {
+  for (const int signal :
+       {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGTERM, SIGALRM, SIGPIPE}) {
+    ::signal(signal, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  if (nowhere >= 0) {
+    ::dup2(nowhere, 1);
+    ::dup2(nowhere, 2);
+  }
+  read_and_answer(read, limits, answers);
+}
+
+}  // namespace
+
+std::optional<Result<std::string>> read_by_program(const std::string& program,
+                                                   const std::string& path,
+                                                   const TrialLimits& limits) {
+  Pipe answers(path);
+  if (!answers.status().ok()) return answers.status().error();
+  const pid_t child = Start(answers.in())
+                          .run({program, fmt::format("{}", limits.time.count()),
+                                fmt::format("{}", limits.more_memory), path});
+  if (child < 0) return std::nullopt;
+  HeardAnswer answer = hear_and_end(child, answers, limits);
+  if (answer.heard == Heard::no_greeting) return std::nullopt;
+  return outcome(std::move(answer), path, limits);
+}
+
+Result<std::string> read_by_fork(const ReadHeader& read, const std::string& path,
+                                 const TrialLimits& limits) {
+  Pipe answers(path);
+  if (!answers.status().ok()) return answers.status().error();
+  const pid_t child = ::fork();
+  if (child < 0) return system_failure("fork", path, -1, errno);
+  if (child == 0) be_the_child(read, limits, answers.in());
+  return outcome(hear_and_end(child, answers, limits), path, limits);
+}
+
+int trial_main(int argument_count, char** arguments,
+               const std::function<Result<std::string>(const std::string& path)>& read) {
+  const std::vector<std::string> words(arguments, arguments + argument_count);
+  const auto number = [&](std::size_t at) {
+    std::int64_t value = 0;
+    const std::string& word = words[at];
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc() && end == word.data() + word.size() && value > 0 ? value : 0;
+  };
+  if (words.size() != 4 || number(1) == 0 || number(2) == 0 ||
+      ::fcntl(answers_in_program, F_GETFD) < 0) {
+    constexpr std::string_view what = "part of Weir, which starts it to read a file's header\n";
+    return ::write(2, what.data(), what.size()) < 0 ? 2 : 1;
+  }
+  const TrialLimits limits{.time = std::chrono::milliseconds(number(1)),
+                           .more_memory = static_cast<std::size_t>(number(2))};
+  read_and_answer([&] { return read(words[3]); }, limits, answers_in_program);
 }
 
 }  // namespace weir::storage

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/checked.hpp"
+#include "storage/formats/file_map_message.hpp"
 #include "storage/formats/hdf5/add_steps.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
@@ -18,6 +19,7 @@
 #include "storage/formats/hdf5/write_driver.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/trial_process.hpp"
+#include "storage/formats/trial_program.hpp"
 
 namespace weir::storage {
 namespace {
@@ -87,6 +89,17 @@ Status make_file(const FileDescription& description, const std::string& path) {
   return {};
 }
 
+// ---- Opening ----------------------------------------------------------------------------------
+
+// HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
+Result<std::string> read_by_another_process(const std::string& path) {
+  if (const auto program = find_trial_program("weir-hdf5-header")) {
+    if (auto message = read_by_program(*program, path)) return std::move(*message);
+  }
+  const Hdf5Silence silence;  // no other thread is in the library when the child gets a copy of it
+  return read_by_fork([&] { return read_hdf5_message(path); }, path);
+}
+
 // ---- The format -------------------------------------------------------------------------------
 
 class Hdf5Format final : public Format {
@@ -123,15 +136,9 @@ class Hdf5Format final : public Format {
   }
 
   Result<FileMap> open(const std::string& path) const override {
-    const Hdf5Silence silence;
-    // HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
-    const auto read = [&] {
-      const auto map = read_hdf5_file(path);
-      return map ? Status() : Status(map.error());
-    };
-    const Status lived = survive_trial(read, path);
-    if (!lived.ok()) return lived.error();
-    return read_hdf5_file(path);
+    const auto message = read_by_another_process(path);
+    if (!message) return message.error();
+    return parse_file_map(message.value());
   }
 
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {

@@ -10,8 +10,11 @@
 #include <iterator>
 #include <numeric>
 
+#include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
+#include "storage/formats/trial_process.hpp"
+#include "storage/formats/trial_program.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -410,6 +413,30 @@ TEST(Hdf5Format, ReadsForeignFilesAndRefusesByName) {
     ASSERT_FALSE(found.ok()) << name;
     EXPECT_NE(found.error().text().find(reason), std::string::npos) << found.error().text();
     EXPECT_NE(found.error().text().find(name), std::string::npos) << found.error().text();
+  }
+}
+
+TEST(Hdf5Format, AProgramAndAForkReadTheSame) {
+  TestFolder folder;
+  const auto program = find_trial_program("weir-hdf5-header");
+  ASSERT_TRUE(program.has_value());
+  const std::string strange = folder.path("-v $HOME 'x'\n\xff.h5");
+  write_foreign_file(strange);
+  write_foreign_file(folder.path("cut.h5"));
+  std::filesystem::resize_file(folder.path("cut.h5"), 900);
+  for (const std::string& path :
+       {strange, folder.path("cut.h5"), folder.path("none.h5"), folder.path("."), std::string()}) {
+    const auto by_program = read_by_program(*program, path);
+    const auto by_fork = read_by_fork([&] { return read_hdf5_message(path); }, path);
+    ASSERT_TRUE(by_program.has_value()) << path;
+    EXPECT_EQ(by_program->ok(), path == strange) << path;
+    ASSERT_EQ(by_program->ok(), by_fork.ok()) << path;
+    if (by_fork) {
+      EXPECT_TRUE(by_program->value() == by_fork.value()) << path;
+    } else {
+      EXPECT_EQ(by_program->error().text(), by_fork.error().text());
+      EXPECT_EQ(by_program->error().code, by_fork.error().code);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "storage/formats/file_map_message.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
 
@@ -109,6 +110,13 @@ Result<FileMap> read_hdf5_file(const std::string& path) {
                                   about_hdf5_file(file.id(), path, information.st_size, driver));
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
   return map;
+}
+
+Result<std::string> read_hdf5_message(const std::string& path) {
+  const Hdf5Silence silence;
+  const auto map = read_hdf5_file(path);
+  if (!map) return map.error();
+  return message_of(map.value());
 }
 
 }  // namespace weir::storage

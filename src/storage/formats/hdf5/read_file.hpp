@@ -27,7 +27,9 @@ struct Hdf5Objects {
 [[nodiscard]] FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects,
                                         const Hdf5File& about);
 
-// Opens a file, reads and closes it.
+// Opens a file, reads and closes it. The library may crash on a file of others.
 [[nodiscard]] Result<FileMap> read_hdf5_file(const std::string& path);
+// The same as a message of file_map_message.hpp.
+[[nodiscard]] Result<std::string> read_hdf5_message(const std::string& path);
 
 }  // namespace weir::storage

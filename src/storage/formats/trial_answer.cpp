@@ -1,0 +1,167 @@
+#include "storage/formats/trial_answer.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+
+namespace weir::storage {
+namespace {
+
+// A program of another version has another greeting, and is not used: what follows differs when
+// the message that is the header does (file_map_message.hpp).
+constexpr std::string_view greeting = "header/1";
+
+struct Head {
+  std::int64_t ok = 0;
+  std::int64_t code = 0;  // of an error
+  std::int64_t bytes = 0;
+};
+
+// ---- The child --------------------------------------------------------------------------------
+
+std::size_t address_space() {
+  std::size_t pages = 0;
+  std::array<char, 64> text{};
+  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t bytes = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  for (ssize_t i = 0; i < bytes && text[static_cast<std::size_t>(i)] >= '0'; ++i) {
+    pages = pages * 10 + static_cast<std::size_t>(text[static_cast<std::size_t>(i)] - '0');
+  }
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void limit(int resource, std::size_t most) {
+  rlimit now{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
+  if (now.rlim_cur != RLIM_INFINITY && now.rlim_cur < most) return;
+  now.rlim_cur = most;
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
+}
+
+// The alarm ends a child that waits for storage when nobody is left to end it.
+void limit_all(const TrialLimits& limits) {
+  const auto seconds = static_cast<std::size_t>(limits.time.count() / 1000) + 1;
+  ::prctl(PR_SET_DUMPABLE, 0);  // no core file
+  limit(RLIMIT_CPU, seconds);
+  ::alarm(static_cast<unsigned>(seconds) + 1);
+  if (const std::size_t now = address_space(); now > 0) limit(RLIMIT_AS, now + limits.more_memory);
+}
+
+bool say(int answers, const void* bytes, std::size_t count) {
+  const char* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(answers, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    next += written;
+    count -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+// ---- The process that asked -------------------------------------------------------------------
+
+class Listener {
+ public:
+  Listener(int answers, std::chrono::milliseconds time)
+      : answers_(answers), end_(std::chrono::steady_clock::now() + time) {}
+
+  // False when the child has ended or the time is over.
+  bool hear(void* bytes, std::size_t count) {
+    char* next = static_cast<char*>(bytes);
+    while (count > 0) {
+      if (!wait()) return false;
+      const ssize_t got = ::read(answers_, next, count);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      next += got;
+      count -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  // Takes memory as the bytes come: their number is only what the child says.
+  bool hear(std::string& text, std::size_t count) {
+    constexpr std::size_t at_once = std::size_t{1} << 20;
+    while (text.size() < count) {
+      const std::size_t before = text.size();
+      text.resize(before + std::min(at_once, count - before));
+      if (!hear(text.data() + before, text.size() - before)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_late() const { return late_; }
+
+ private:
+  bool wait() {
+    pollfd waiting{.fd = answers_, .events = POLLIN, .revents = 0};
+    for (;;) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
+      late_ = left.count() <= 0;
+      if (late_) return false;
+      const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+      if (ready > 0) return true;
+      if (ready < 0 && errno != EINTR) return false;
+    }
+  }
+
+  int answers_;
+  std::chrono::steady_clock::time_point end_;
+  bool late_ = false;
+};
+
+}  // namespace
+
+void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answers) {
+  try {
+    limit_all(limits);
+    if (!say(answers, greeting.data(), greeting.size())) ::_exit(1);
+    const auto header = read();
+    const std::string& bytes = header ? header.value() : header.error().message;
+    const Head head{.ok = header ? 1 : 0,
+                    .code = header ? 0 : static_cast<std::int64_t>(header.error().code),
+                    .bytes = std::ssize(bytes)};
+    const bool said = say(answers, &head, sizeof head) && say(answers, bytes.data(), bytes.size());
+    ::_exit(said ? 0 : 1);
+  } catch (...) {
+    ::_exit(1);  // out of memory
+  }
+}
+
+HeardAnswer hear_answer(int answers, const TrialLimits& limits) {
+  Listener listener(answers, limits.time);
+  HeardAnswer answer;
+  const auto ended = [&](Heard how) {
+    answer.heard = listener.is_late() ? Heard::too_little : how;
+    return answer;
+  };
+  std::array<char, greeting.size()> greeted{};
+  if (!listener.hear(greeted.data(), greeted.size())) return ended(Heard::no_greeting);
+  if (std::string_view(greeted.data(), greeted.size()) != greeting) return answer;
+  Head head;
+  if (!listener.hear(&head, sizeof head)) return ended(Heard::a_break);
+  const bool can_be =
+      head.bytes >= 0 && static_cast<std::uint64_t>(head.bytes) <= limits.more_memory;
+  if (!can_be || !listener.hear(answer.bytes, static_cast<std::size_t>(head.bytes))) {
+    return ended(Heard::a_break);
+  }
+  answer.heard = Heard::an_answer;
+  answer.ok = head.ok == 1;
+  answer.code = static_cast<ErrorCode>(head.code);
+  return answer;
+}
+
+}  // namespace weir::storage

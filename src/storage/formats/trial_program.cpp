@@ -1,0 +1,59 @@
+#include "storage/formats/trial_program.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <memory>
+
+namespace weir::storage {
+namespace {
+
+// From site-packages/weir/_core to the environment that it is in.
+constexpr int most_folders_above = 6;
+
+// The file that this code was loaded from, without symbolic links; empty when that is not known.
+std::string own_file() {
+  static const char here = 0;
+  Dl_info about{};
+  void* loaded = nullptr;
+  if (::dladdr1(&here, &about, &loaded, RTLD_DL_LINKMAP) == 0 || loaded == nullptr) return "";
+  const char* const name = static_cast<const link_map*>(loaded)->l_name;
+  // The program itself has no name there, and is called as its caller likes.
+  const char* const file = name == nullptr || *name == '\0' ? "/proc/self/exe" : name;
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(file, nullptr), &std::free);
+  return real ? std::string(real.get()) : "";
+}
+
+bool may_be_run(const std::string& path, uid_t owner) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+         (about.st_uid == owner || about.st_uid == 0) && (about.st_mode & S_IWOTH) == 0 &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> find_trial_program_of(const std::string& file, std::string_view name) {
+  struct stat own {};
+  if (::stat(file.c_str(), &own) != 0) return std::nullopt;
+  std::string folder = file;
+  for (int above = 0; above <= most_folders_above; ++above) {
+    const std::size_t slash = folder.rfind('/');
+    if (slash == std::string::npos) break;
+    folder.resize(slash);
+    std::string program = fmt::format("{}/libexec/weir/{}", folder, name);
+    if (may_be_run(program, own.st_uid)) return program;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> find_trial_program(std::string_view name) {
+  return find_trial_program_of(own_file(), name);
+}
+
+}  // namespace weir::storage
