@@ -19,47 +19,57 @@ void put(std::array<char, size>& field, const std::string& text) {
 
 }  // namespace
 
-void Agreement::start(MPI_Comm communicator, const Status& mine,
+void Agreement::start(Channel& channel, MPI_Comm communicator, const Status& mine,
                       const CallFingerprint& fingerprint) {
+  channel_ = &channel;
   communicator_ = communicator;
   broadcasting_ = false;
   mine_ = mine;
   outcome_ = {};
   int rank = 0;
   MPI_Comm_rank(communicator, &rank);
-  given_[0] = mine.ok() ? none_failed : rank;
+  round_.mine = {};
+  round_.mine[0] = mine.ok() ? none_failed : rank;
   for (std::size_t kind = 0; kind < argument_kinds; ++kind) {
-    given_.at(1 + 2 * kind) = fingerprint.of(kind);
-    given_.at(2 + 2 * kind) = -fingerprint.of(kind);
+    round_.mine.at(1 + 2 * kind) = fingerprint.of(kind);
+    round_.mine.at(2 + 2 * kind) = -fingerprint.of(kind);
   }
-  MPI_Iallreduce(given_.data(), least_.data(), static_cast<int>(given_.size()), MPI_INT64_T,
-                 MPI_MIN, communicator, &request_);
+  channel.start(round_);
 }
 
 bool Agreement::test() {
-  int done = 0;
-  MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
-  if (done == 0) return false;
   if (broadcasting_) {
-    outcome_ = unpack(failed_);
-    return true;
+    int done = 0;
+    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+    if (done != 0) outcome_ = unpack(failed_);
+    return done != 0;
   }
-  if (least_[0] == none_failed) {
+  if (!channel_->test(round_)) return false;
+  const Channel::Numbers& least = round_.least;
+  if (least[0] == none_failed) {
     for (std::size_t kind = 0; kind < argument_kinds && outcome_.ok(); ++kind) {
-      if (least_.at(1 + 2 * kind) == -least_.at(2 + 2 * kind)) continue;
+      if (least.at(1 + 2 * kind) == -least.at(2 + 2 * kind)) continue;
       outcome_ =
           invalid_argument(fmt::format("the ranks do not agree on {}: pass the same on all of them",
                                        name_of(static_cast<Argument>(kind))));
     }
     return true;
   }
-  failed_ = static_cast<int>(least_[0]);
+  failed_ = static_cast<int>(least[0]);
   int rank = 0;
   MPI_Comm_rank(communicator_, &rank);
   if (rank == failed_) pack(mine_.error());
   broadcasting_ = true;
   MPI_Ibcast(&message_, sizeof(Message), MPI_BYTE, failed_, communicator_, &request_);
   return test();
+}
+
+void Agreement::nap() {
+  if (broadcasting_) {
+    yield_or_doze(++round_.naps);
+  } else {
+    channel_->nap(round_);
+  }
 }
 
 void Agreement::pack(const Error& error) {
@@ -83,14 +93,17 @@ Error Agreement::unpack(int rank) const {
   return error;
 }
 
-Status agree(MPI_Comm communicator, const Status& mine, const CallFingerprint& fingerprint,
-             double deadline_seconds) {
+Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
+             const CallFingerprint& fingerprint, double deadline_seconds) {
   auto agreement = std::make_unique<Agreement>();
-  agreement->start(communicator, mine, fingerprint);
+  agreement->start(channel, communicator, mine, fingerprint);
   Patience patience(deadline_seconds);
   while (!agreement->test()) {
-    if (patience.look_again()) continue;
-    // The reduction may still write into the object, so it is never freed.
+    if (patience.has_time()) {
+      agreement->nap();
+      continue;
+    }
+    // The broadcast may still write into the object, so it is never freed.
     [[maybe_unused]] const auto* const abandoned = agreement.release();
     return deadline_passed("the other ranks", deadline_seconds);
   }

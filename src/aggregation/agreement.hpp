@@ -3,7 +3,7 @@
 // 1. One reduction of a few numbers finds the lowest rank that failed, and whether the ranks'
 //    fingerprints agree: the minimum of each hash and of its negative.
 // 2. Only when a rank failed: it broadcasts its error, and all ranks return that.
-// Both are nonblocking, so that a request can be tested and a missing rank is noticed.
+// Neither waits by itself, so that a request can be tested and a missing rank is noticed.
 #pragma once
 
 #include <mpi.h>
@@ -12,16 +12,21 @@
 #include <cstdint>
 
 #include "aggregation/call_fingerprint.hpp"
+#include "aggregation/channel.hpp"
 #include "common/status.hpp"
 
 namespace weir::aggregation {
 
 class Agreement {
  public:
-  // One at a time per communicator. Ends before the communicator does.
-  void start(MPI_Comm communicator, const Status& mine, const CallFingerprint& fingerprint);
+  // One at a time per channel. Ends before the channel and the communicator do, which is of the
+  // same ranks.
+  void start(Channel& channel, MPI_Comm communicator, const Status& mine,
+             const CallFingerprint& fingerprint);
   // True when the ranks have agreed; outcome() is then the same on every rank.
   [[nodiscard]] bool test();
+  // After test() was false: until it is worth another look, some milliseconds at most.
+  void nap();
   [[nodiscard]] const Status& outcome() const { return outcome_; }
 
  private:
@@ -39,6 +44,8 @@ class Agreement {
   void pack(const Error& error);
   [[nodiscard]] Error unpack(int rank) const;
 
+  Channel* channel_ = nullptr;
+  Channel::Round round_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Request request_ = MPI_REQUEST_NULL;
   bool broadcasting_ = false;
@@ -46,12 +53,11 @@ class Agreement {
   Status mine_;
   Status outcome_;
   Message message_{};
-  std::array<std::int64_t, 1 + 2 * argument_kinds> given_{};
-  std::array<std::int64_t, 1 + 2 * argument_kinds> least_{};
+  static_assert(1 + 2 * argument_kinds <= Channel::most_numbers);
 };
 
 // start() and test() until the deadline.
-[[nodiscard]] Status agree(MPI_Comm communicator, const Status& mine,
+[[nodiscard]] Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
                            const CallFingerprint& fingerprint, double deadline_seconds);
 
 }  // namespace weir::aggregation

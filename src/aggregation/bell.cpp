@@ -1,34 +1,18 @@
 #include "aggregation/bell.hpp"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <ctime>
+#include "aggregation/futex.hpp"
 
 namespace weir::aggregation {
-namespace {
-
-// Not FUTEX_PRIVATE: the word is shared between processes.
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
-           const timespec* timeout) {
-  return ::syscall(SYS_futex, static_cast<void*>(&word), operation, value, timeout, nullptr, 0);
-}
-
-}  // namespace
 
 void Bell::ring() {
   rung_.fetch_add(1, std::memory_order_seq_cst);
-  if (asleep_.load(std::memory_order_seq_cst) != 0) futex(rung_, FUTEX_WAKE, 1, nullptr);
+  if (asleep_.load(std::memory_order_seq_cst) != 0) futex_wake(rung_, 1);
 }
 
 void Bell::sleep(std::uint32_t seen, long nanoseconds) {
   asleep_.store(1, std::memory_order_seq_cst);
   // The kernel compares once more, so that a ring before this is not missed.
-  if (rung_.load(std::memory_order_seq_cst) == seen) {
-    const timespec timeout{0, nanoseconds};
-    futex(rung_, FUTEX_WAIT, seen, &timeout);
-  }
+  if (rung_.load(std::memory_order_seq_cst) == seen) futex_wait(rung_, seen, nanoseconds);
   asleep_.store(0, std::memory_order_relaxed);
 }
 

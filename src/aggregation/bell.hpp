@@ -26,6 +26,4 @@ class Bell {
   std::atomic<std::uint32_t> rung_{0};
   std::atomic<std::uint32_t> asleep_{0};
 };
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "shared between processes");
-
 }  // namespace weir::aggregation

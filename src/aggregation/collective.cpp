@@ -118,6 +118,7 @@ class Implementation final : public Collective {
   [[nodiscard]] std::int64_t nodes() const override { return state_.group->nodes(); }
   [[nodiscard]] const CollectiveSettings& settings() const override { return state_.settings; }
   [[nodiscard]] const CollectiveFigures& figures() const override { return state_.figures; }
+  [[nodiscard]] Channel& comparisons() override { return state_.group->comparisons(); }
 
   Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
                                                   const storage::RawArray& array) override;
@@ -313,7 +314,8 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   settings.deadline_seconds, settings.ranks_per_node, settings.alignment_bytes));
   fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
-  Status agreed = agree(state.communicator, possible, fingerprint, deadline);
+  Channel channel(state.communicator);  // until there is the group's
+  Status agreed = agree(channel, state.communicator, possible, fingerprint, deadline);
   if (agreed.ok() && !settings.engine) {
     agreed = share_engines(state, deadline, chosen.engines);
     if (!agreed.ok()) return agreed.error();
@@ -323,10 +325,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
                                       chosen.buffers, chosen.buffer_bytes, deadline);
     const bool missed = !made.ok() && made.error().code == ErrorCode::deadline;
-    agreed = missed ? made : agree(state.communicator, made, fingerprint, deadline);
+    agreed = missed ? made : agree(channel, state.communicator, made, fingerprint, deadline);
   }
   if (!agreed.ok()) {
     if (agreed.error().code == ErrorCode::deadline) {
+      channel.abandon();
       if (state.group != nullptr) state.group->abandon();
     } else {
       state.group.reset();

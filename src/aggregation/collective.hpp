@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "aggregation/channel.hpp"
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
@@ -225,6 +226,9 @@ class Collective {
                                       plan::Direction direction) = 0;
   // Of the last write or read that ended.
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
+
+  // For who calls this to compare calls by, before they come here: not used otherwise.
+  [[nodiscard]] virtual Channel& comparisons() = 0;
 
   // Collective. What was written is durable (fdatasync by every rank that has the files open).
   virtual Status sync(ArrayFile& file) = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -17,8 +16,6 @@ namespace {
 
 // Of one message: its length is an int.
 constexpr std::size_t most_at_once = std::size_t{1} << 30U;
-// Of a text that goes in one message with its length.
-constexpr std::size_t first_bytes = 4088;
 
 // An error's numbers and texts, as one rank tells them to the others.
 std::string text_of(const Error& error) {
@@ -52,46 +49,16 @@ Error broken_collective() {
 
 Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprint& fingerprint) {
   if (state.broken) return broken_collective();
-  Status agreed = agree(state.communicator, mine, fingerprint, state.settings.deadline_seconds);
+  Status agreed = agree(state.group->agreements(), state.communicator, mine, fingerprint,
+                        state.settings.deadline_seconds);
   if (!agreed.ok() && agreed.error().code == ErrorCode::deadline) state.broken = true;
   return agreed;
 }
 
 Status share(CollectiveState& state, std::string& text, const char* what) {
-  // The length and the beginning, which is all of most texts, go together.
-  struct Beginning {
-    std::int64_t bytes = 0;
-    std::array<char, first_bytes> text{};
-  };
-  KeptUntilDone<Beginning> beginning;
-  KeptUntilDone<std::string> rest;
-  const auto broadcast = [&](void* data, std::size_t count) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibcast(data, static_cast<int>(count), MPI_CHAR, 0, state.communicator, &request);
-    Status done = wait_for(request, state.settings.deadline_seconds, what);
-    if (done.ok()) return done;
-    beginning.keep_for_good();
-    rest.keep_for_good();
-    state.broken = true;
-    return done;
-  };
-  beginning->bytes = static_cast<std::int64_t>(text.size());
-  std::copy_n(text.begin(), std::min(text.size(), first_bytes), beginning->text.begin());
-  if (Status done = broadcast(&*beginning, sizeof(Beginning)); !done.ok()) return done;
-  const auto bytes = static_cast<std::size_t>(beginning->bytes);
-  if (bytes <= first_bytes) {
-    text.assign(beginning->text.data(), bytes);
-    return {};
-  }
-  *rest = std::move(text);
-  rest->resize(bytes);
-  std::copy_n(beginning->text.begin(), first_bytes, rest->begin());
-  for (std::size_t sent = first_bytes; sent < bytes; sent += most_at_once) {
-    const std::size_t part = std::min(most_at_once, bytes - sent);
-    if (Status done = broadcast(rest->data() + sent, part); !done.ok()) return done;
-  }
-  text = std::move(*rest);
-  return {};
+  Status shared = state.group->agreements().share(text, state.settings.deadline_seconds, what);
+  if (!shared.ok()) state.broken = true;
+  return shared;
 }
 
 Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::string>& found,

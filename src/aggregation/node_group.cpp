@@ -81,10 +81,17 @@ NodeGroup::~NodeGroup() {
     if (!meet(node_, deadline_seconds_, waited_for).ok()) return;
     MPI_Win_free(&window_);
   }
+  for (MPI_Comm& leaders : leaders_) {
+    if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
+  }
   if (node_ != MPI_COMM_NULL) MPI_Comm_free(&node_);
 }
 
 void NodeGroup::abandon() {
+  for (const auto& channel : channels_) {
+    if (channel != nullptr) channel->abandon();
+  }
+  leaders_.fill(MPI_COMM_NULL);
   window_ = MPI_WIN_NULL;
   node_ = MPI_COMM_NULL;
 }
@@ -155,7 +162,7 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
 Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
   int node_rank = 0;
   MPI_Comm_rank(node_, &node_rank);
-  MPI_Comm leaders = MPI_COMM_NULL;
+  MPI_Comm& leaders = leaders_[0];
   const int color = node_rank == 0 ? 0 : MPI_UNDEFINED;
   if (Status made = split(world, color, told.rank, leaders); !made.ok()) return made;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -176,7 +183,10 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
     MPI_Iallgatherv(told.ranks_on_node.data(), told.count, MPI_INT, told.ranks.data(),
                     told.counts.data(), told.places.data(), MPI_INT, leaders, &request);
     if (Status done = wait(request); !done.ok()) return done;
-    MPI_Comm_free(&leaders);
+    for (std::size_t other = 1; other < channel_count; ++other) {
+      MPI_Comm_idup(leaders, &leaders_.at(other), &request);
+      if (Status done = wait(request); !done.ok()) return done;
+    }
     const auto found = topology_of(told.counts, told.ranks);
     if (!found) return found.error();
     told.stretches = static_cast<int>(found.value().stretches().size());
@@ -223,8 +233,11 @@ std::int64_t NodeGroup::header_bytes() const {
 }
 
 Status NodeGroup::make_window() {
-  const std::int64_t bytes =
-      own_holder_ >= 0 ? header_bytes() + buffers_ * buffer_bytes_ + page : 0;
+  std::int64_t bytes = own_holder_ >= 0 ? header_bytes() + buffers_ * buffer_bytes_ + page : 0;
+  if (own_holder_ == 0) {
+    bytes +=
+        static_cast<std::int64_t>(channel_count) * round_to_pages(Channel::memory_bytes(places()));
+  }
   void* base = nullptr;
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
@@ -262,6 +275,10 @@ Status NodeGroup::make_window() {
     for (std::int64_t place = 0; place < places(); ++place) new (&bell(place)) PaddedBell{};
   }
   if (places() > 1) make_descriptors();
+  if (own_holder_ == 0) {
+    for (std::size_t i = 0; i < channel_count; ++i) Channel::prepare(channel_memory(i));
+  }
+  make_channels();
   return meet(node_, deadline_seconds_, waited_for);
 }
 
@@ -279,6 +296,23 @@ void NodeGroup::make_descriptors() {
   descriptors_ = std::make_unique<NodeDescriptors>(
       *board, std::span(addresses, static_cast<std::size_t>(places())), own_place_,
       deadline_seconds_);
+}
+
+std::byte* NodeGroup::channel_memory(std::size_t number) const {
+  return segments_.front() + header_bytes() + buffers_ * buffer_bytes_ +
+         static_cast<std::int64_t>(number) * round_to_pages(Channel::memory_bytes(places()));
+}
+
+void NodeGroup::make_channels() {
+  const bool has_other_nodes = topology_->nodes() > 1;
+  const Channel::Place place{.own = own_place_,
+                             .count = places(),
+                             .has_other_nodes = has_other_nodes,
+                             .sleeps_at_once = places() > usable_cores()};
+  for (std::size_t i = 0; i < channel_count; ++i) {
+    channels_.at(i) = std::make_unique<Channel>(
+        channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, node_);
+  }
 }
 
 void NodeGroup::query_segments() {

@@ -21,6 +21,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "aggregation/bell.hpp"
+#include "aggregation/channel.hpp"
 #include "aggregation/node_descriptors.hpp"
 #include "common/status.hpp"
 #include "topology/aggregator_placement.hpp"
@@ -89,6 +91,11 @@ class NodeGroup {
     return ranks_on_node_[static_cast<std::size_t>(place)];
   }
 
+  // What collective calls begin and end with. Two, since what is begun early on the one must not
+  // take the place of what has its turn on the other.
+  [[nodiscard]] Channel& agreements() const { return *channels_[0]; }
+  [[nodiscard]] Channel& comparisons() const { return *channels_[1]; }
+
   // The last request in which an aggregator of the node failed: copying for it is in vain.
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
@@ -110,8 +117,15 @@ class NodeGroup {
   [[nodiscard]] std::int64_t place_of(int rank) const;
   [[nodiscard]] Bell& bell(std::int64_t place) const;
   void make_descriptors();
+  void make_channels();
+  // Of channel `number`, in the first holder's part.
+  [[nodiscard]] std::byte* channel_memory(std::size_t number) const;
+
+  static constexpr std::size_t channel_count = 2;
 
   MPI_Comm node_ = MPI_COMM_NULL;
+  // On the first ranks of several nodes.
+  std::array<MPI_Comm, channel_count> leaders_{MPI_COMM_NULL, MPI_COMM_NULL};
   MPI_Win window_ = MPI_WIN_NULL;
   std::optional<topology::Topology> topology_;
   std::int64_t holders_per_node_ = 1;
@@ -124,6 +138,7 @@ class NodeGroup {
   std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
   std::unique_ptr<NodeDescriptors> descriptors_;
+  std::array<std::unique_ptr<Channel>, channel_count> channels_;
 };
 
 }  // namespace weir::aggregation

@@ -57,7 +57,7 @@ CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const Arr
   state_.current = this;
   agreement_ = std::make_unique<Agreement>();
   if (possible.ok()) fingerprint_ = make_fingerprint();  // else nobody looks at it
-  agreement_->start(state_.communicator, possible, fingerprint_);
+  agreement_->start(state_.group->agreements(), state_.communicator, possible, fingerprint_);
 }
 
 CollectiveRequest::~CollectiveRequest() { (void)wait(); }
@@ -306,7 +306,8 @@ bool CollectiveRequest::advance() {
       const std::int64_t spent = monotonic_ns() - moving_since_ns_;
       figures_.wait_ns = std::max<std::int64_t>(
           0, spent - figures_.plan_ns - figures_.gather_ns - figures_.storage_ns);
-      agreement_->start(state_.communicator, moved_durably(), fingerprint_);
+      agreement_->start(state_.group->agreements(), state_.communicator, moved_durably(),
+                        fingerprint_);
       step_ = Step::ending;
       return true;
     }
@@ -345,7 +346,12 @@ Status CollectiveRequest::wait() {
       patience.reset();
       continue;
     }
-    const bool slept = step_ == Step::moving && move_->sleep();
+    bool slept = true;
+    if (step_ == Step::moving) {
+      slept = move_->sleep();
+    } else {
+      agreement_->nap();
+    }
     if (!(slept ? patience.has_time() : patience.look_again())) {
       state_.broken = true;
       // Other ranks or MPI may still use what these hold, so they are never freed.

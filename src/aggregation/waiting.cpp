@@ -19,14 +19,18 @@ constexpr long sleep_ns = 10000;
 
 }  // namespace
 
-bool Patience::look_again() {
-  ++looks_;
-  if (looks_ < short_wait_looks) {
+void yield_or_doze(std::int64_t count) {
+  if (count < short_wait_looks) {
     ::sched_yield();
   } else {
     const timespec moment{0, sleep_ns};
     ::nanosleep(&moment, nullptr);
   }
+}
+
+bool Patience::look_again() {
+  ++looks_;
+  yield_or_doze(looks_);
   return looks_ % looks_per_clock != 0 || has_time();
 }
 

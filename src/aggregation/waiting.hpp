@@ -10,6 +10,10 @@
 
 namespace weir::aggregation {
 
+// One pause of several, `count` of which went before it: gives the processor up, and later sleeps
+// for the shortest time that the system has.
+void yield_or_doze(std::int64_t count);
+
 // Between two looks at what is waited for. Yields the processor at once, since there may be more
 // ranks than cores; sleeps for moments when a wait gets long.
 class Patience {

@@ -34,12 +34,7 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
     return;
   }
   if (!submitted.digest) submitted.digest = digest_of(submitted.call);
-  auto begun = ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest);
-  if (!begun.ok()) {
-    ranks_.mark_broken();
-    end(submitted, std::move(begun));
-    return;
-  }
+  ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest);
   waiting_.push_back(operation);
 }
 
@@ -71,12 +66,15 @@ void OperationQueue::advance_first(bool may_wait) {
 }
 
 void OperationQueue::compare(Operation& operation, bool may_wait) {
-  bool compared = may_wait;
-  auto outcome =
-      may_wait ? ranks_.wait(operation.comparison) : ranks_.test(operation.comparison, compared);
+  Outcome outcome;
+  if (may_wait) {
+    outcome = ranks_.wait(operation.comparison);
+  } else if (!ranks_.test(operation.comparison)) {
+    return;
+  }
   if (!outcome.ok()) {
     end(operation, std::move(outcome));
-  } else if (compared) {
+  } else {
     const std::int64_t failed = operation.comparison.lowest_failed_rank();
     if (failed != no_rank) {
       end(operation, ranks_.failure_of(failed, operation.prepared));

@@ -38,25 +38,21 @@ Outcome mpi_outcome(int error, const char* what) {
 
 Outcome Ranks::open(MPI_Comm communicator, double deadline_seconds) {
   deadline_seconds_ = deadline_seconds;
-  for (auto [from, to] : {std::pair{&communicator, &calls_}, std::pair{&calls_, &details_}}) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (auto begun = mpi_outcome(MPI_Comm_idup(*from, to, &request), "MPI_Comm_idup");
-        !begun.ok()) {
-      return begun;
-    }
-    if (auto done = finish(request); !done.ok()) return done;
-    MPI_Comm_set_errhandler(*to, MPI_ERRORS_RETURN);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (auto begun = mpi_outcome(MPI_Comm_idup(communicator, &details_, &request), "MPI_Comm_idup");
+      !begun.ok()) {
+    return begun;
   }
-  MPI_Comm_rank(calls_, &rank_);
-  MPI_Comm_size(calls_, &size_);
+  if (auto done = finish(request); !done.ok()) return done;
+  MPI_Comm_set_errhandler(details_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(details_, &rank_);
+  MPI_Comm_size(details_, &size_);
+  first_ = std::make_unique<aggregation::Channel>(details_);
   return {};
 }
 
 void Ranks::free() {
-  if (broken_) return;
-  for (MPI_Comm* communicator : {&details_, &calls_}) {
-    if (*communicator != MPI_COMM_NULL) MPI_Comm_free(communicator);
-  }
+  if (!broken_ && details_ != MPI_COMM_NULL) MPI_Comm_free(&details_);
 }
 
 Outcome Ranks::finish(MPI_Request& request) {
@@ -69,33 +65,31 @@ Outcome Ranks::finish(MPI_Request& request) {
       return tested;
     }
     if (done != 0) return {};
-    if (monotonic_ns() > deadline) {
-      broken_ = true;
-      return failure(WEIR_E_DEADLINE,
-                     fmt::format("rank {}: not all ranks made this call within {} s "
-                                 "(deadline_seconds): one is stuck, lost, or called nothing",
-                                 rank_, deadline_seconds_));
-    }
+    if (monotonic_ns() > deadline) return missed_deadline();
     sched_yield();
   }
 }
 
-Outcome Ranks::begin(Comparison& comparison, bool failed, std::uint64_t digest) {
+Outcome Ranks::missed_deadline() {
+  broken_ = true;
+  return failure(WEIR_E_DEADLINE,
+                 fmt::format("rank {}: not all ranks made this call within {} s "
+                             "(deadline_seconds): one is stuck, lost, or called nothing",
+                             rank_, deadline_seconds_));
+}
+
+void Ranks::begin(Comparison& comparison, bool failed, std::uint64_t digest) {
   const auto number = static_cast<std::int64_t>(digest);
-  comparison.mine = {failed ? rank_ : no_rank, number, ~number};
-  return mpi_outcome(MPI_Iallreduce(comparison.mine.data(), comparison.least.data(), 3, MPI_INT64_T,
-                                    MPI_MIN, calls_, &comparison.request),
-                     "MPI_Iallreduce");
+  comparison.round.mine = {failed ? rank_ : no_rank, number, ~number};
+  calls().start(comparison.round);
 }
 
-Outcome Ranks::test(Comparison& comparison, bool& ended) {
-  int done = 0;
-  auto tested = mpi_outcome(MPI_Test(&comparison.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  ended = done != 0;
-  return tested;
-}
+bool Ranks::test(Comparison& comparison) { return calls().test(comparison.round); }
 
-Outcome Ranks::wait(Comparison& comparison) { return finish(comparison.request); }
+Outcome Ranks::wait(Comparison& comparison) {
+  const Status waited = calls().wait(comparison.round, deadline_seconds_, "the other ranks");
+  return waited.ok() ? Outcome{} : missed_deadline();
+}
 
 Outcome Ranks::least(std::int64_t mine, std::int64_t& result) {
   KeptUntilDone<std::array<std::int64_t, 2>> numbers;

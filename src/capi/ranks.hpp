@@ -1,22 +1,22 @@
 // The ranks of a session, and the few small messages by which they agree on calls and failures.
 //
-// Two communicators, so that a comparison that is begun early (weir_write_begin) never takes the
-// place of a message about an earlier call:
-//   calls     one reduction of three numbers per collective call, whichever call it is
-//   details   what follows when that shows a difference; how a call ended; boxes
+// Two ways, so that a comparison that is begun early (weir_write_begin) never takes the place of a
+// message about an earlier call:
+//   calls     a channel: one round of three numbers per collective call, whichever call it is
+//   details   a communicator: what follows when that shows a difference; how a call ended; boxes
 // Every rank uses each of them in the order of its collective calls. All waits end at the deadline;
 // one that does breaks the session, because its messages are then still under way.
 #pragma once
 
 #include <mpi.h>
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "aggregation/channel.hpp"
 #include "capi/outcome.hpp"
 
 namespace weir::capi {
@@ -24,15 +24,13 @@ namespace weir::capi {
 // The lowest rank that failed, when none did.
 inline constexpr std::int64_t no_rank = std::numeric_limits<std::int64_t>::max();
 
-// One reduction by which all ranks compare what they call; its memory must outlive it.
+// One round by which all ranks compare what they call; its memory must outlive it.
 struct Comparison {
-  std::array<std::int64_t, 3> mine{};
-  std::array<std::int64_t, 3> least{};
-  MPI_Request request = MPI_REQUEST_NULL;
+  aggregation::Channel::Round round;
 
-  [[nodiscard]] std::int64_t lowest_failed_rank() const { return least[0]; }
+  [[nodiscard]] std::int64_t lowest_failed_rank() const { return round.least[0]; }
   // Least of the digests and of their complements: both from one digest when all are the same.
-  [[nodiscard]] bool all_the_same() const { return least[1] == ~least[2]; }
+  [[nodiscard]] bool all_the_same() const { return round.least[1] == ~round.least[2]; }
 };
 
 class Ranks {
@@ -46,6 +44,8 @@ class Ranks {
   Outcome open(MPI_Comm communicator, double deadline_seconds);
   // Collective; nothing after a deadline was missed.
   void free();
+  // Compares by this one from now on; null: by MPI, as after open(). No comparison is under way.
+  void compare_by(aggregation::Channel* channel) { channel_ = channel; }
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -56,9 +56,9 @@ class Ranks {
   void mark_broken() { broken_ = true; }
 
   // `failed`: this rank cannot do what it was asked for.
-  Outcome begin(Comparison& comparison, bool failed, std::uint64_t digest);
-  // Whether it has ended; false at once when it has not.
-  Outcome test(Comparison& comparison, bool& ended);
+  void begin(Comparison& comparison, bool failed, std::uint64_t digest);
+  // Whether it has ended; false at once when it has not. In the order in which they began.
+  [[nodiscard]] bool test(Comparison& comparison);
   Outcome wait(Comparison& comparison);
 
   // The outcome of all ranks: when any failed, the same code and text everywhere, those of the
@@ -83,8 +83,11 @@ class Ranks {
   // Rank `root`'s text, cut to what fits into one small message; `code` likewise.
   Outcome broadcast(int root, int& code, std::string& text);
   Outcome least(std::int64_t mine, std::int64_t& result);
+  [[nodiscard]] Outcome missed_deadline();
+  [[nodiscard]] aggregation::Channel& calls() { return channel_ != nullptr ? *channel_ : *first_; }
 
-  MPI_Comm calls_ = MPI_COMM_NULL;
+  std::unique_ptr<aggregation::Channel> first_;
+  aggregation::Channel* channel_ = nullptr;
   MPI_Comm details_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;

@@ -181,6 +181,7 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
         });
   }
   if (outcome.ok()) {
+    session->ranks.compare_by(&session->collective->comparisons());
     *result = session.release();
   } else if (session->ranks.broken()) {
     [[maybe_unused]] auto* const kept = session.release();  // its messages are still under way
@@ -213,6 +214,7 @@ Outcome close_session(weir_session* session) {
   if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
   session->arrays.clear();
   session->files.clear();
+  session->ranks.compare_by(nullptr);
   session->collective = nullptr;
   session->ranks.free();
   delete session;

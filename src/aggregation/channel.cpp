@@ -1,0 +1,325 @@
+#include "aggregation/channel.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "aggregation/futex.hpp"
+#include "aggregation/waiting.hpp"
+#include "common/clock.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+constexpr std::int64_t slots = 8;
+constexpr std::size_t line = 64;
+// Of a text at once to the node.
+constexpr std::size_t part_bytes = std::size_t{256} << 10U;
+// Of a text that goes to other nodes in one message with its length.
+constexpr std::size_t first_bytes = 4088;
+// Of one message: its length is an int.
+constexpr std::size_t most_at_once = std::size_t{1} << 30U;
+
+// What two ranks that are awake on cores of their own need, several times over (some 20 us).
+constexpr int looks_before_sleep = 1000;
+// The first nap; each is twice as long as the one before, up to `longest_doubling` times. A missed
+// waking is not waited for, MPI is: messages may need this rank.
+constexpr long first_nap_ns = 1'000'000;
+constexpr int longest_doubling = 4;
+
+std::uint32_t turn_of(std::int64_t number) {
+  return static_cast<std::uint32_t>(number / slots + 1);
+}
+
+void wake_sleepers(std::atomic<std::uint32_t>& word, std::atomic<std::uint32_t>& sleepers,
+                   std::uint32_t value) {
+  // In one order with sleep_while(): either the sleeper sees the value or this sees the sleeper.
+  word.store(value, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0) {
+    futex_wake(word, std::numeric_limits<int>::max());
+  }
+}
+
+void rest_a_moment() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+struct Channel::Slot {
+  alignas(line) std::atomic<std::uint64_t> arrived;   // ranks of the node, over all rounds
+  alignas(line) std::atomic<std::uint32_t> gathered;  // the round whose `node` is known
+  std::atomic<std::uint32_t> leader_sleeps;
+  alignas(line) std::atomic<std::uint32_t> answered;  // the round whose `least` is known
+  std::atomic<std::uint32_t> sleepers;
+  alignas(line) Numbers node;   // the least of the node's ranks
+  alignas(line) Numbers least;  // of all
+};
+
+struct Channel::Text {
+  alignas(line) std::atomic<std::uint32_t> told;  // parts so far
+  std::atomic<std::uint32_t> sleepers;
+  alignas(line) std::atomic<std::uint32_t> taken;  // parts so far, by each of the others
+  std::atomic<std::uint32_t> teller_sleeps;
+  alignas(line) std::int64_t total = 0;  // bytes of the text
+  std::array<char, part_bytes> part;
+};
+
+struct Channel::Memory {
+  std::array<Slot, slots> slot;
+  Text text;
+  // Behind it: the numbers that each place gave, slot by slot.
+};
+
+struct Channel::Between {
+  Numbers mine{};
+  Numbers least{};
+  // Of a text: its length and its beginning, which is all of most, go together.
+  struct Beginning {
+    std::int64_t bytes = 0;
+    std::array<char, first_bytes> text{};
+  } beginning;
+  std::string rest;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+std::int64_t Channel::memory_bytes(std::int64_t places) {
+  static_assert(sizeof(Memory) % line == 0 && sizeof(Numbers) % line == 0);
+  return static_cast<std::int64_t>(sizeof(Memory)) +
+         slots * places * static_cast<std::int64_t>(sizeof(Numbers));
+}
+
+void Channel::prepare(std::byte* memory) { new (memory) Memory; }
+
+Channel::Channel(std::byte* memory, const Place& place, MPI_Comm leaders, MPI_Comm moving)
+    : memory_(reinterpret_cast<Memory*>(memory)),
+      place_(place),
+      leaders_(leaders),
+      moving_(moving) {
+  if (leaders_ != MPI_COMM_NULL) between_ = std::make_unique<Between>();
+}
+
+Channel::Channel(MPI_Comm communicator)
+    : own_memory_(static_cast<std::byte*>(
+          ::operator new (static_cast<std::size_t>(memory_bytes(1)), std::align_val_t{line}))),
+      place_({.has_other_nodes = true}),
+      leaders_(communicator),
+      moving_(communicator),
+      between_(std::make_unique<Between>()) {
+  prepare(own_memory_.get());
+  memory_ = reinterpret_cast<Memory*>(own_memory_.get());
+}
+
+Channel::~Channel() = default;
+
+void Channel::Freed::operator()(std::byte* memory) const {
+  ::operator delete (memory, std::align_val_t{line});
+}
+
+// Its requests are under way: MPI may still use what they name.
+void Channel::abandon() { [[maybe_unused]] const auto* const kept = between_.release(); }
+
+Channel::Numbers* Channel::given_in(std::int64_t number) const {
+  auto* const given = reinterpret_cast<Numbers*>(memory_ + 1);
+  return given + number % slots * place_.count;
+}
+
+void Channel::start(Round& round) {
+  round.number = started_++;
+  round.between_nodes = false;
+  round.naps = 0;
+  if (round.number - ended_ < slots) {
+    arrive(round);
+  } else {
+    without_slot_.push_back(&round);
+  }
+}
+
+void Channel::arrive(Round& round) {
+  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
+  const std::uint32_t turn = turn_of(round.number);
+  Numbers* const given = given_in(round.number);
+  given[place_.own] = round.mine;
+  const std::uint64_t last = static_cast<std::uint64_t>(round.number / slots + 1) *
+                             static_cast<std::uint64_t>(place_.count);
+  if (slot.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != last) return;
+  Numbers& found = place_.has_other_nodes ? slot.node : slot.least;
+  found = given[0];
+  for (std::int64_t place = 1; place < place_.count; ++place) {
+    std::transform(found.begin(), found.end(), given[place].begin(), found.begin(),
+                   [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+  }
+  if (place_.has_other_nodes) {
+    wake_sleepers(slot.gathered, slot.leader_sleeps, turn);
+  } else {
+    wake_sleepers(slot.answered, slot.sleepers, turn);
+  }
+}
+
+bool Channel::reduce_between_nodes(Round& round) {
+  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
+  if (!round.between_nodes) {
+    if (slot.gathered.load(std::memory_order_acquire) != turn_of(round.number)) return false;
+    between_->mine = slot.node;
+    MPI_Iallreduce(between_->mine.data(), between_->least.data(),
+                   static_cast<int>(between_->mine.size()), MPI_INT64_T, MPI_MIN, leaders_,
+                   &between_->request);
+    round.between_nodes = true;
+  }
+  int done = 0;
+  MPI_Test(&between_->request, &done, MPI_STATUS_IGNORE);
+  if (done == 0) return false;
+  slot.least = between_->least;
+  wake_sleepers(slot.answered, slot.sleepers, turn_of(round.number));
+  return true;
+}
+
+bool Channel::test(Round& round) {
+  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
+  const bool answered = leaders_ != MPI_COMM_NULL ? reduce_between_nodes(round)
+                                                  : slot.answered.load(std::memory_order_acquire) ==
+                                                        turn_of(round.number);
+  if (!answered) return false;
+  round.least = slot.least;
+  ++ended_;
+  if (!without_slot_.empty()) {
+    Round& next = *without_slot_.front();
+    without_slot_.pop_front();
+    arrive(next);
+  }
+  return true;
+}
+
+void Channel::nap(Round& round) {
+  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
+  const std::uint32_t before = turn_of(round.number) - 1;
+  ++round.naps;
+  if (leaders_ == MPI_COMM_NULL) {
+    sleep_while(slot.answered, before, slot.sleepers, round.naps);
+  } else if (!round.between_nodes) {
+    sleep_while(slot.gathered, before, slot.leader_sleeps, round.naps);
+  } else {
+    yield_or_doze(round.naps);
+  }
+}
+
+void Channel::sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
+                          std::atomic<std::uint32_t>& sleepers, int naps) const {
+  for (int look = 0; look < looks_before_sleep && !place_.sleeps_at_once; ++look) {
+    if (word.load(std::memory_order_acquire) != value) return;
+    rest_a_moment();
+  }
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  if (word.load(std::memory_order_seq_cst) == value) {
+    futex_wait(word, value, first_nap_ns << std::min(naps - 1, longest_doubling));
+  }
+  sleepers.fetch_sub(1, std::memory_order_relaxed);
+  if (moving_ == MPI_COMM_NULL || word.load(std::memory_order_acquire) != value) return;
+  int unused = 0;  // MPI moves on in any of its calls
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, moving_, &unused, MPI_STATUS_IGNORE);
+}
+
+Status Channel::wait(Round& round, double deadline_seconds, const char* what) {
+  Patience patience(deadline_seconds);
+  while (!test(round)) {
+    if (!patience.has_time()) return deadline_passed(what, deadline_seconds);
+    nap(round);
+  }
+  return {};
+}
+
+Status Channel::wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wanted,
+                           std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
+                           const char* what) const {
+  Patience patience(deadline_seconds);
+  int naps = 0;
+  for (std::uint32_t seen = 0; (seen = word.load(std::memory_order_acquire)) != wanted;) {
+    if (!patience.has_time()) return deadline_passed(what, deadline_seconds);
+    sleep_while(word, seen, sleepers, ++naps);
+  }
+  return {};
+}
+
+Status Channel::share(std::string& text, double deadline_seconds, const char* what) {
+  if (leaders_ != MPI_COMM_NULL) {
+    if (Status shared = share_between_nodes(text, deadline_seconds, what); !shared.ok()) {
+      return shared;
+    }
+  }
+  if (place_.count == 1) return {};
+  for (std::size_t at = 0; at == 0 || at < text.size(); at += part_bytes) {
+    Status moved = place_.own == 0 ? tell_part(text, at, deadline_seconds, what)
+                                   : take_part(text, at, deadline_seconds, what);
+    if (!moved.ok()) return moved;
+  }
+  return {};
+}
+
+Status Channel::share_between_nodes(std::string& text, double deadline_seconds, const char* what) {
+  Between& between = *between_;
+  const auto broadcast = [&](void* data, std::size_t count) {
+    MPI_Ibcast(data, static_cast<int>(count), MPI_CHAR, 0, leaders_, &between.request);
+    return wait_for(between.request, deadline_seconds, what);
+  };
+  between.beginning.bytes = static_cast<std::int64_t>(text.size());
+  std::copy_n(text.begin(), std::min(text.size(), first_bytes), between.beginning.text.begin());
+  if (Status done = broadcast(&between.beginning, sizeof(Between::Beginning)); !done.ok()) {
+    return done;
+  }
+  const auto bytes = static_cast<std::size_t>(between.beginning.bytes);
+  if (bytes <= first_bytes) {
+    text.assign(between.beginning.text.data(), bytes);
+    return {};
+  }
+  between.rest = std::move(text);
+  between.rest.resize(bytes);
+  std::copy_n(between.beginning.text.begin(), first_bytes, between.rest.begin());
+  for (std::size_t sent = first_bytes; sent < bytes; sent += most_at_once) {
+    const std::size_t part = std::min(most_at_once, bytes - sent);
+    if (Status done = broadcast(between.rest.data() + sent, part); !done.ok()) return done;
+  }
+  text = std::exchange(between.rest, std::string());
+  return {};
+}
+
+Status Channel::tell_part(const std::string& text, std::size_t at, double deadline_seconds,
+                          const char* what) {
+  Text& shared = memory_->text;
+  // Counts modulo 2^32, as `taken` does.
+  const auto all_taken = parts_ * static_cast<std::uint32_t>(place_.count - 1);
+  if (Status free =
+          wait_until(shared.taken, all_taken, shared.teller_sleeps, deadline_seconds, what);
+      !free.ok()) {
+    return free;
+  }
+  shared.total = static_cast<std::int64_t>(text.size());
+  std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(at),
+              std::min(part_bytes, text.size() - at), shared.part.begin());
+  wake_sleepers(shared.told, shared.sleepers, ++parts_);
+  return {};
+}
+
+Status Channel::take_part(std::string& text, std::size_t at, double deadline_seconds,
+                          const char* what) {
+  Text& shared = memory_->text;
+  if (Status told = wait_until(shared.told, parts_ + 1, shared.sleepers, deadline_seconds, what);
+      !told.ok()) {
+    return told;
+  }
+  text.resize(static_cast<std::size_t>(shared.total));
+  std::copy_n(shared.part.begin(), std::min(part_bytes, text.size() - at),
+              text.begin() + static_cast<std::ptrdiff_t>(at));
+  ++parts_;
+  const auto all_taken = parts_ * static_cast<std::uint32_t>(place_.count - 1);
+  if (shared.taken.fetch_add(1, std::memory_order_seq_cst) + 1 == all_taken &&
+      shared.teller_sleeps.load(std::memory_order_seq_cst) != 0) {
+    futex_wake(shared.taken, 1);
+  }
+  return {};
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,127 @@
+// How all ranks find the least of a few numbers, and how rank 0 tells all something: what every
+// collective call begins and ends with.
+//
+// Inside a node it goes through memory that its ranks share; who waits sleeps there, so that many
+// ranks on few cores do not keep each other from the processor by looking again and again. Only the
+// first rank of each node, its leader, speaks to other nodes, by MPI.
+//
+//   every rank   writes its numbers to its place of a slot; counts itself as arrived
+//   the last     finds the least of the node: the answer, when there is one node only
+//   leader       else: reduces the node's with those of the other leaders
+//   who answers  writes the answer, then the number of the round, and wakes who sleeps
+//
+// Rounds take the slots in turn. A rank begins a round in a slot only when it has taken the answer
+// of the round that had it before, and an answer is written when all have begun: so nothing is
+// overwritten that somebody has yet to read. Rounds that find no slot begin when one is free.
+//
+// A text goes from rank 0 to the leaders by MPI, and from there part by part to the node: the next
+// when all have taken the one before.
+//
+// All ranks make the same calls in the same order. A rank that waits lets MPI move on now and then,
+// since others may wait for messages that it has sent.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "common/status.hpp"
+
+namespace weir::aggregation {
+
+class Channel {
+ public:
+  static constexpr std::size_t most_numbers = 16;
+  using Numbers = std::array<std::int64_t, most_numbers>;
+
+  // One round; lives until it has ended, or for good when the channel was given up meanwhile.
+  struct Round {
+    Numbers mine{};
+    Numbers least{};  // of each over all ranks, when ended
+    std::int64_t number = -1;
+    bool between_nodes = false;  // the leaders reduce
+    int naps = 0;                // slept so often
+  };
+
+  // Where a rank stands among those that share the memory.
+  struct Place {
+    std::int64_t own = 0;
+    std::int64_t count = 1;
+    bool has_other_nodes = false;
+    bool sleeps_at_once = false;  // there are more ranks than cores
+  };
+  [[nodiscard]] static std::int64_t memory_bytes(std::int64_t places);
+  // Once, by one rank, before the others make their channels.
+  static void prepare(std::byte* memory);
+  // `memory`: of memory_bytes(), at a multiple of 64. `leaders`: of all nodes, for this channel
+  // alone; null but on the ranks of place 0 where there are other nodes. `moving`: any communicator
+  // of this rank; null: there are no messages. None of them is owned.
+  Channel(std::byte* memory, const Place& place, MPI_Comm leaders, MPI_Comm moving);
+  // By MPI alone: every rank is a node. The communicator is for this channel alone.
+  explicit Channel(MPI_Comm communicator);
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel();
+
+  // All ranks' numbers, some time; several rounds may be under way.
+  void start(Round& round);
+  // True when it has ended. Rounds are tested in the order in which they were started.
+  [[nodiscard]] bool test(Round& round);
+  // After test() was false: sleeps until it is worth another look, for some milliseconds at most.
+  void nap(Round& round);
+  // Both until the round has ended.
+  [[nodiscard]] Status wait(Round& round, double deadline_seconds, const char* what);
+
+  // Rank 0's text on all ranks. No round is under way.
+  [[nodiscard]] Status share(std::string& text, double deadline_seconds, const char* what);
+
+  // After a missed deadline: what MPI may still write to stays for good.
+  void abandon();
+
+ private:
+  struct Slot;
+  struct Text;
+  struct Memory;
+  struct Between;  // what a leader sends and receives
+  // Of the numbers that each place gave, by slot.
+  [[nodiscard]] Numbers* given_in(std::int64_t number) const;
+  void arrive(Round& round);
+  // True when the answer is there.
+  bool reduce_between_nodes(Round& round);
+  // Sleeps for a moment, unless the word has changed from `value`.
+  void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
+                   std::atomic<std::uint32_t>& sleepers, int naps) const;
+  // Until the word is `wanted`, which it reaches from below.
+  [[nodiscard]] Status wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wanted,
+                                  std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
+                                  const char* what) const;
+  [[nodiscard]] Status share_between_nodes(std::string& text, double deadline_seconds,
+                                           const char* what);
+  // The part of the text that begins at `at`, to and from the ranks of the node.
+  [[nodiscard]] Status tell_part(const std::string& text, std::size_t at, double deadline_seconds,
+                                 const char* what);
+  [[nodiscard]] Status take_part(std::string& text, std::size_t at, double deadline_seconds,
+                                 const char* what);
+
+  struct Freed {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte, Freed> own_memory_;
+  Memory* memory_ = nullptr;
+  Place place_;
+  MPI_Comm leaders_ = MPI_COMM_NULL;
+  MPI_Comm moving_ = MPI_COMM_NULL;
+  std::unique_ptr<Between> between_;
+  std::int64_t started_ = 0;
+  std::int64_t ended_ = 0;
+  std::deque<Round*> without_slot_;
+  std::uint32_t parts_ = 0;  // of texts, so far
+};
+
+}  // namespace weir::aggregation
