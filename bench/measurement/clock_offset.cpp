@@ -5,8 +5,14 @@
 //      calls of step 2, which have no deadline, wait for nobody.
 //   2. The ranks split by node; the lowest rank of each node is its leader.
 //   3. Leaders measure along a tree over the leaders, towards rank 0.
-//   4. The ranks of each node measure along a tree inside the node, towards their leader, which
+//   4. The ranks of a node that read the very clock that their leader reads take its offset, along
+//   a
+//      tree. Between processes that share a processor no exchange could be as exact: each message
+//      waits for its receiver's turn.
+//   5. Those of another clock measure along a tree inside the node, towards their leader, which
 //      already knows its own offset from rank 0.
+//
+// Two processes read one clock when they run on one booted kernel, in one time namespace.
 //
 // A link. The child sends PING at its time t1; the parent answers with its time p; the child has
 // the answer at t4. The answer was stamped at some moment between t1 and t4 on the child's clock,
@@ -24,8 +30,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
-#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "common/clock.hpp"
 
@@ -154,23 +165,32 @@ Status serve_as_parent(MPI_Comm comm, int child, const Path& own, std::int64_t d
 }
 
 // The binomial tree of MPI broadcasts: the parent of a rank is the rank without its highest bit.
+struct Tree {
+  explicit Tree(MPI_Comm comm) {
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    std::int64_t bit = 1;  // the least power of two above rank
+    while (bit <= rank) bit *= 2;
+    if (rank != 0) parent = static_cast<int>(rank - bit / 2);
+    for (; rank + bit < size; bit *= 2) children.push_back(static_cast<int>(rank + bit));
+  }
+  int parent = -1;  // of rank 0
+  std::vector<int> children;
+};
+
 // `root_path` is the path of comm's rank 0; the others find theirs.
 Result<Path> measure_along_tree(MPI_Comm comm, const Path& root_path, std::int64_t deadline_ns) {
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  std::int64_t bit = 1;  // the least power of two above rank
-  while (bit <= rank) bit *= 2;
+  const Tree tree(comm);
   Path path = root_path;
-  if (rank != 0) {
-    Result<Path> own = measure_as_child(comm, static_cast<int>(rank - bit / 2), deadline_ns);
+  if (tree.parent >= 0) {
+    Result<Path> own = measure_as_child(comm, tree.parent, deadline_ns);
     if (!own) return own;
     path = own.value();
   }
-  for (; rank + bit < size; bit *= 2) {
-    if (Status status = serve_as_parent(comm, static_cast<int>(rank + bit), path, deadline_ns);
-        !status)
+  for (const int child : tree.children) {
+    if (Status status = serve_as_parent(comm, child, path, deadline_ns); !status)
       return status.error();
   }
   return path;
@@ -193,6 +213,53 @@ Status split(MPI_Comm comm, int rank, OwnedComm& node, OwnedComm& leaders) {
   return {};
 }
 
+// What it reads CLOCK_MONOTONIC of: the same text, one clock. Empty: the system does not say.
+std::string clock_identity() {
+  std::ifstream from("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(from, boot);
+  std::error_code error;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/time", error);
+  if (boot.empty() || error) return "";
+  return boot + " " + space.string();
+}
+
+// The node's ranks of its leader's clock, and those of another; the leader is in both.
+Status split_by_clock(MPI_Comm node, OwnedComm& same, OwnedComm& others) {
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  const std::string own = clock_identity();
+  std::array<char, 128> leaders{};
+  own.copy(leaders.data(), leaders.size() - 1);
+  int code = MPI_Bcast(leaders.data(), static_cast<int>(leaders.size()), MPI_CHAR, 0, node);
+  if (code != MPI_SUCCESS) return mpi_failure("MPI_Bcast", code);
+  const bool is_same = !own.empty() && own == leaders.data();
+  for (const auto& [comm, in] : {std::pair{&same, is_same}, std::pair{&others, !is_same}}) {
+    code = MPI_Comm_split(node, in || rank == 0 ? 0 : MPI_UNDEFINED, rank, &comm->comm);
+    if (code != MPI_SUCCESS) return mpi_failure("MPI_Comm_split", code);
+  }
+  return {};
+}
+
+// Rank 0's path to all of `comm`.
+Result<Path> take_along_tree(MPI_Comm comm, const Path& root_path, std::int64_t deadline_ns) {
+  const Tree tree(comm);
+  Path path = root_path;
+  if (tree.parent >= 0) {
+    const Result<Message> told = receive(comm, tree.parent, answer_tag, deadline_ns);
+    if (!told) return told.error();
+    const auto& [offset, bound, links] = told.value();
+    path = {.offset_ns = offset, .error_bound_ns = bound, .links = links};
+  }
+  for (const int child : tree.children) {
+    if (Status status = send(comm, child, answer_tag,
+                             {path.offset_ns, path.error_bound_ns, path.links}, deadline_ns);
+        !status)
+      return status.error();
+  }
+  return path;
+}
+
 }  // namespace
 
 Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_ns) {
@@ -202,7 +269,10 @@ Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_n
   const std::int64_t began_ns = monotonic_ns();
   OwnedComm node;
   OwnedComm leaders;
+  OwnedComm same;
+  OwnedComm others;
   if (Status status = split(comm, rank, node, leaders); !status) return status.error();
+  if (Status status = split_by_clock(node.comm, same, others); !status) return status.error();
 
   Path leader_path;
   if (leaders.comm != MPI_COMM_NULL) {
@@ -210,7 +280,11 @@ Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_n
     if (!path) return path.error();
     leader_path = path.value();
   }
-  const Result<Path> path = measure_along_tree(node.comm, leader_path, deadline_ns);
+  Result<Path> path = leader_path;
+  if (same.comm != MPI_COMM_NULL) path = take_along_tree(same.comm, leader_path, deadline_ns);
+  if (path && others.comm != MPI_COMM_NULL) {
+    path = measure_along_tree(others.comm, leader_path, deadline_ns);
+  }
   if (!path) return path.error();
 
   const std::int64_t now_ns = monotonic_ns();

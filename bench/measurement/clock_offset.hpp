@@ -1,8 +1,8 @@
 // Offsets between the ranks' clocks, with a bound on their error.
 //
 // CLOCK_MONOTONIC of two processes may differ by anything: hosts count from their own boot, and a
-// time namespace shifts the clock of some processes of one host. So nothing is assumed to be
-// shared, and every rank measures its offset from rank 0.
+// time namespace shifts the clock of some processes of one host. So every rank measures its offset
+// from rank 0, but for those that the system tells to read one clock.
 #pragma once
 
 #include <mpi.h>
