@@ -3,7 +3,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <ctime>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -71,7 +73,10 @@ std::int64_t Job::deadline_ns() const {
          static_cast<std::int64_t>((deadline_seconds * grace + grace_seconds) * 1e9);
 }
 
-Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what) {
+Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what, Waiting waiting) {
+  constexpr std::int64_t shortest_nap_ns = 20'000;
+  constexpr std::int64_t longest_nap_ns = 500'000;
+  std::int64_t nap_ns = shortest_nap_ns;
   int done = 0;
   while (true) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -85,7 +90,13 @@ Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what
           " did not end before the deadline (--deadline): another rank is stuck or lost";
       return error;
     }
-    sched_yield();
+    if (waiting == Waiting::awake) {
+      sched_yield();
+    } else {
+      const timespec nap{0, nap_ns};
+      nanosleep(&nap, nullptr);
+      nap_ns = std::min(2 * nap_ns, longest_nap_ns);
+    }
   }
 }
 
@@ -116,12 +127,15 @@ Status status_of(const Result<Agreement>& agreed, int rank, Status mine, int* fa
   return mine;
 }
 
-Result<Agreement> agree(MPI_Comm communicator, int failed_rank, std::int64_t deadline_ns) {
+Result<Agreement> agree(MPI_Comm communicator, int failed_rank, std::int64_t deadline_ns,
+                        Waiting waiting) {
   const std::int64_t start = monotonic_ns();
   int lowest = none_failed;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&failed_rank, &lowest, 1, MPI_INT, MPI_MIN, communicator, &request);
-  if (Status status = wait_for(request, deadline_ns, "barrier"); !status) return status.error();
+  if (Status status = wait_for(request, deadline_ns, "barrier", waiting); !status) {
+    return status.error();
+  }
   return Agreement{lowest, monotonic_ns() - start};
 }
 

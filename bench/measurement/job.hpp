@@ -49,6 +49,10 @@ class Job {
 // The index of the lowest rank that failed, or none_failed.
 inline constexpr int none_failed = 2147483647;
 
+// Asleep: ranks that wait must not take the processor from those that work. They notice the end of
+// the wait up to half a millisecond later.
+enum class Waiting { awake, asleep };
+
 struct Agreement {
   int failed_rank = none_failed;  // lowest failed world rank in the communicator
   std::int64_t wait_ns = 0;       // from entering to leaving: the wait at the barrier
@@ -58,7 +62,7 @@ struct Agreement {
 // the caller's world rank when it has failed, otherwise none_failed. Every rank leaves with the
 // same answer, or with ErrorCode::deadline.
 [[nodiscard]] Result<Agreement> agree(MPI_Comm communicator, int failed_rank,
-                                      std::int64_t deadline_ns);
+                                      std::int64_t deadline_ns, Waiting waiting = Waiting::awake);
 
 // The same over the whole job for a Status: when any rank's is an error, every rank gets one; the
 // rank where it happened its own, with its rank noted, the others ErrorCode::peer. `failed_rank`
@@ -72,6 +76,7 @@ struct Agreement {
 [[nodiscard]] Error failed_elsewhere(int rank);
 
 // The same over any request: tests it until it completes, yielding the processor between tests.
-[[nodiscard]] Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what);
+[[nodiscard]] Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what,
+                              Waiting waiting = Waiting::awake);
 
 }  // namespace weir::bench

@@ -1,28 +1,15 @@
 #include "measurement/meeting.hpp"
 
 #include <mpi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "common/clock.hpp"
-
 namespace weir::bench {
 
 Status Meeting::wait(MPI_Request& request, Waiting waiting) {
-  const std::int64_t deadline_ns = job_.deadline_ns();
-  if (waiting == Waiting::asleep) {
-    int done = 0;
-    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0 &&
-           monotonic_ns() < deadline_ns) {
-      constexpr useconds_t nap_microseconds = 200;
-      usleep(nap_microseconds);
-    }
-  }
-  if (request == MPI_REQUEST_NULL) return {};
-  Status status = wait_for(request, deadline_ns, "barrier");
+  Status status = wait_for(request, job_.deadline_ns(), "barrier", waiting);
   if (!status) failed_rank_ = job_.rank;
   return status;
 }

@@ -20,9 +20,6 @@ struct Times {
   std::int64_t end_ns = 0;
 };
 
-// Asleep: ranks that take no part must not take the processor from those that do.
-enum class Waiting { awake, asleep };
-
 class Meeting {
  public:
   // `offset`: of this rank's clock. The job must outlive the meeting.

@@ -1,7 +1,8 @@
 // Protocol of one step, on every rank that takes part:
-//   1. Meet twice: the second barrier is short, so that all begin at once.
+//   1. Meet, and begin at one time by the clock: ranks leave a barrier one after the other.
 //   2. The step, between two looks at the clock.
-//   3. Meet: a rank whose step failed tells it here.
+//   3. Meet, asleep, so that who has ended leaves the processor to the others: a rank whose step
+//      failed tells it here.
 //   4. Check, not timed: after reading, that the rank found its own piece of this repetition; after
 //      closing, that the file is there, long enough; after removing, that nothing is.
 #include "workloads/open/execute.hpp"
@@ -67,9 +68,22 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 
 Executor::~Executor() = default;
 
-Status Executor::meet(MPI_Comm all, Status mine, std::int64_t* wait_ns) {
-  const auto agreed = agree(all, failed_of(mine), job_.deadline_ns());
-  return status_of(agreed, job_.rank, std::move(mine), &failed_rank_, wait_ns);
+Status Executor::meet(MPI_Comm all, Status mine) {
+  const auto agreed = agree(all, failed_of(mine), job_.deadline_ns(), Waiting::asleep);
+  return status_of(agreed, job_.rank, std::move(mine), &failed_rank_, nullptr);
+}
+
+Status Executor::compare_clocks() {
+  if (common_start_) return {};
+  const auto offset = estimate_clock_offset(job_.world, job_.deadline_ns());
+  if (!offset) return offset.error();
+  common_start_.emplace(offset.value());
+  return {};
+}
+
+Status Executor::start_together(MPI_Comm all) {
+  const auto agreed = common_start_->wait(all, none_failed, job_.deadline_ns());
+  return status_of(agreed, job_.rank, {}, &failed_rank_, nullptr);
 }
 
 int Executor::failed_of(const Status& mine) const {
@@ -96,6 +110,7 @@ Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, M
 }
 
 Result<RepetitionTimes> Executor::run(const Variant& variant) {
+  if (Status compared = compare_clocks(); !compared) return compared.error();
   const auto same = [&](const auto& one) { return one->variant.slug == variant.slug; };
   auto found = std::find_if(kept_.begin(), kept_.end(), same);
   if (found == kept_.end()) {
@@ -120,13 +135,15 @@ Status Executor::repeat(Kept& kept, RepetitionTimes* times, Counter* counter) {
   for (const Step step : all_steps) {
     const auto which = static_cast<std::size_t>(step);
     if (Status status = meet(who.all, {}); !status) return status;
-    if (Status status = meet(who.all, {}); !status) return status;
+    if (Status status = start_together(who.all); !status) return status;
     if (counter != nullptr) counter->before = calls_.read(root_);
     guard_.entering(long_names[which], &path_, -1);
     Status status = carry_out(kept, step, &times->steps[which]);
     guard_.left();
     if (counter != nullptr) counter->steps[which] = calls_.read(root_).since(counter->before);
-    status = meet(who.all, std::move(status), &times->steps[which].wait_ns);
+    common_start_->leave_processor();
+    status = meet(who.all, std::move(status));
+    times->steps[which].wait_ns = monotonic_ns() - times->steps[which].end_ns;
     if (!status) return status;
     if (!core_.verify) continue;
     guard_.entering("checking", &path_, -1);
@@ -230,6 +247,7 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
 }
 
 Result<CountedSteps> Executor::count(const Variant& variant) {
+  if (Status compared = compare_clocks(); !compared) return compared.error();
   CountedSteps counted;
   for (const std::int64_t ranks : counted_ranks(job_.size)) {
     const auto steps = count_on(variant, ranks, options_.ranks_per_node);

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/status.hpp"
+#include "measurement/common_start.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
@@ -77,7 +79,10 @@ class Executor {
                                                        std::int64_t ranks_per_node);
   Result<std::array<CountedStep, step_count>> count_some(const Variant& variant, MPI_Comm all,
                                                          std::int64_t ranks_per_node);
-  Status meet(MPI_Comm all, Status mine, std::int64_t* wait_ns = nullptr);
+  Status meet(MPI_Comm all, Status mine);
+  Status start_together(MPI_Comm all);
+  // Collective over the job, the first time.
+  Status compare_clocks();
   // What a rank tells of itself at a barrier.
   [[nodiscard]] int failed_of(const Status& mine) const;
 
@@ -94,6 +99,7 @@ class Executor {
   std::vector<std::uint64_t> found_;  // what it read
   std::string path_;                  // of this repetition
   int failed_rank_ = none_failed;
+  std::optional<CommonStart> common_start_;  // from the first repetition on
 };
 
 }  // namespace weir::bench::opening
