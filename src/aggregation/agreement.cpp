@@ -20,7 +20,7 @@ void put(std::array<char, size>& field, const std::string& text) {
 }  // namespace
 
 void Agreement::start(Channel& channel, MPI_Comm communicator, const Status& mine,
-                      const CallFingerprint& fingerprint) {
+                      const CallFingerprint& fingerprint, bool asks) {
   channel_ = &channel;
   communicator_ = communicator;
   broadcasting_ = false;
@@ -28,11 +28,9 @@ void Agreement::start(Channel& channel, MPI_Comm communicator, const Status& min
   outcome_ = {};
   int rank = 0;
   MPI_Comm_rank(communicator, &rank);
-  round_.mine = {};
-  round_.mine[0] = mine.ok() ? none_failed : rank;
+  round_ = Channel::Round(mine.ok() ? Channel::nobody : rank, asks);
   for (std::size_t kind = 0; kind < argument_kinds; ++kind) {
-    round_.mine.at(1 + 2 * kind) = fingerprint.of(kind);
-    round_.mine.at(2 + 2 * kind) = -fingerprint.of(kind);
+    round_.compare(kind, fingerprint.of(kind));
   }
   channel.start(round_);
 }
@@ -45,17 +43,16 @@ bool Agreement::test() {
     return done != 0;
   }
   if (!channel_->test(round_)) return false;
-  const Channel::Numbers& least = round_.least;
-  if (least[0] == none_failed) {
+  if (round_.lowest_failed() == Channel::nobody) {
     for (std::size_t kind = 0; kind < argument_kinds && outcome_.ok(); ++kind) {
-      if (least.at(1 + 2 * kind) == -least.at(2 + 2 * kind)) continue;
+      if (round_.is_alike(kind)) continue;
       outcome_ =
           invalid_argument(fmt::format("the ranks do not agree on {}: pass the same on all of them",
                                        name_of(static_cast<Argument>(kind))));
     }
     return true;
   }
-  failed_ = static_cast<int>(least[0]);
+  failed_ = static_cast<int>(round_.lowest_failed());
   int rank = 0;
   MPI_Comm_rank(communicator_, &rank);
   if (rank == failed_) pack(mine_.error());
@@ -66,7 +63,7 @@ bool Agreement::test() {
 
 void Agreement::nap() {
   if (broadcasting_) {
-    yield_or_doze(++round_.naps);
+    yield_or_doze(++naps_);
   } else {
     channel_->nap(round_);
   }
@@ -93,10 +90,9 @@ Error Agreement::unpack(int rank) const {
   return error;
 }
 
-Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
-             const CallFingerprint& fingerprint, double deadline_seconds) {
-  auto agreement = std::make_unique<Agreement>();
-  agreement->start(channel, communicator, mine, fingerprint);
+namespace {
+
+Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_seconds) {
   Patience patience(deadline_seconds);
   while (!agreement->test()) {
     if (patience.has_time()) {
@@ -108,6 +104,25 @@ Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
     return deadline_passed("the other ranks", deadline_seconds);
   }
   return agreement->outcome();
+}
+
+}  // namespace
+
+Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
+             const CallFingerprint& fingerprint, double deadline_seconds) {
+  auto agreement = std::make_unique<Agreement>();
+  agreement->start(channel, communicator, mine, fingerprint);
+  return see_through(agreement, deadline_seconds);
+}
+
+Status agree_to_ask(Channel& channel, MPI_Comm communicator, const Status& mine,
+                    const CallFingerprint& fingerprint, double deadline_seconds,
+                    Channel::Round& round) {
+  auto agreement = std::make_unique<Agreement>();
+  agreement->start(channel, communicator, mine, fingerprint, true);
+  Status agreed = see_through(agreement, deadline_seconds);
+  if (agreement != nullptr) round = agreement->round();
+  return agreed;
 }
 
 }  // namespace weir::aggregation

@@ -1,7 +1,8 @@
 // The ranks tell each other whether a call may begin, or how it ended.
 //
-// 1. One reduction of a few numbers finds the lowest rank that failed, and whether the ranks'
-//    fingerprints agree: the minimum of each hash and of its negative.
+// 1. One round of the channel finds the lowest rank that failed, and whether the ranks'
+// fingerprints
+//    agree.
 // 2. Only when a rank failed: it broadcasts its error, and all ranks return that.
 // Neither waits by itself, so that a request can be tested and a missing rank is noticed.
 #pragma once
@@ -21,17 +22,18 @@ class Agreement {
  public:
   // One at a time per channel. Ends before the channel and the communicator do, which is of the
   // same ranks.
+  // `asks`: rank 0 is asked (channel.hpp).
   void start(Channel& channel, MPI_Comm communicator, const Status& mine,
-             const CallFingerprint& fingerprint);
+             const CallFingerprint& fingerprint, bool asks = false);
   // True when the ranks have agreed; outcome() is then the same on every rank.
   [[nodiscard]] bool test();
   // After test() was false: until it is worth another look, some milliseconds at most.
   void nap();
   [[nodiscard]] const Status& outcome() const { return outcome_; }
+  // Asked, when the outcome is good.
+  [[nodiscard]] const Channel::Round& round() const { return round_; }
 
  private:
-  static constexpr std::int64_t none_failed = std::int64_t{1} << 40;
-
   // An error as it is sent.
   struct Message {
     std::int64_t offset;
@@ -46,6 +48,7 @@ class Agreement {
 
   Channel* channel_ = nullptr;
   Channel::Round round_;
+  int naps_ = 0;  // while an error is broadcast
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Request request_ = MPI_REQUEST_NULL;
   bool broadcasting_ = false;
@@ -53,11 +56,15 @@ class Agreement {
   Status mine_;
   Status outcome_;
   Message message_{};
-  static_assert(1 + 2 * argument_kinds <= Channel::most_numbers);
+  static_assert(argument_kinds <= Channel::most_compared);
 };
 
 // start() and test() until the deadline.
 [[nodiscard]] Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
                            const CallFingerprint& fingerprint, double deadline_seconds);
+// The same, asking rank 0; `round` becomes the one that it has to answer.
+[[nodiscard]] Status agree_to_ask(Channel& channel, MPI_Comm communicator, const Status& mine,
+                                  const CallFingerprint& fingerprint, double deadline_seconds,
+                                  Channel::Round& round);
 
 }  // namespace weir::aggregation

@@ -33,8 +33,8 @@ std::uint32_t turn_of(std::int64_t number) {
   return static_cast<std::uint32_t>(number / slots + 1);
 }
 
-void wake_sleepers(std::atomic<std::uint32_t>& word, std::atomic<std::uint32_t>& sleepers,
-                   std::uint32_t value) {
+void set_and_wake(std::atomic<std::uint32_t>& word, std::atomic<std::uint32_t>& sleepers,
+                  std::uint32_t value) {
   // In one order with sleep_while(): either the sleeper sees the value or this sees the sleeper.
   word.store(value, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) != 0) {
@@ -52,9 +52,9 @@ void rest_a_moment() {
 
 struct Channel::Slot {
   alignas(line) std::atomic<std::uint64_t> arrived;   // ranks of the node, over all rounds
-  alignas(line) std::atomic<std::uint32_t> gathered;  // the round whose `node` is known
-  std::atomic<std::uint32_t> leader_sleeps;
-  alignas(line) std::atomic<std::uint32_t> answered;  // the round whose `least` is known
+  alignas(line) std::atomic<std::uint32_t> gathered;  // the turn whose `node` the first has to see
+  std::atomic<std::uint32_t> first_sleeps;
+  alignas(line) std::atomic<std::uint32_t> ended;  // the turn whose `least` is known
   std::atomic<std::uint32_t> sleepers;
   alignas(line) Numbers node;   // the least of the node's ranks
   alignas(line) Numbers least;  // of all
@@ -123,16 +123,42 @@ void Channel::Freed::operator()(std::byte* memory) const {
 // Its requests are under way: MPI may still use what they name.
 void Channel::abandon() { [[maybe_unused]] const auto* const kept = between_.release(); }
 
-Channel::Numbers* Channel::given_in(std::int64_t number) const {
+Channel::Round::Round(std::int64_t failed, bool asks) : asks_(asks) {
+  mine_[0] = failed;
+  for (std::size_t which = 0; which < most_compared; ++which) compare(which, 0);
+}
+
+void Channel::Round::compare(std::size_t which, std::int64_t number) {
+  mine_.at(1 + 2 * which) = number;
+  mine_.at(2 + 2 * which) = ~number;
+}
+
+bool Channel::Round::is_alike(std::size_t which) const {
+  return least_.at(1 + 2 * which) == ~least_.at(2 + 2 * which);
+}
+
+bool Channel::Round::unanimous(const Numbers& least) {
+  bool alike = least[0] == nobody;
+  for (std::size_t at = 1; at <= 2 * most_compared; at += 2) {
+    alike = alike && least.at(at) == ~least.at(at + 1);
+  }
+  return alike;
+}
+
+Channel::Slot& Channel::slot_of(const Round& round) const {
+  return memory_->slot.at(static_cast<std::size_t>(round.number_ % slots));
+}
+
+Channel::Numbers* Channel::given_in(const Round& round) const {
   auto* const given = reinterpret_cast<Numbers*>(memory_ + 1);
-  return given + number % slots * place_.count;
+  return given + round.number_ % slots * place_.count;
 }
 
 void Channel::start(Round& round) {
-  round.number = started_++;
-  round.between_nodes = false;
-  round.naps = 0;
-  if (round.number - ended_ < slots) {
+  round.number_ = started_++;
+  round.between_nodes_ = false;
+  round.naps_ = 0;
+  if (round.number_ - ended_ < slots) {
     arrive(round);
   } else {
     without_slot_.push_back(&round);
@@ -140,51 +166,69 @@ void Channel::start(Round& round) {
 }
 
 void Channel::arrive(Round& round) {
-  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
-  const std::uint32_t turn = turn_of(round.number);
-  Numbers* const given = given_in(round.number);
-  given[place_.own] = round.mine;
-  const std::uint64_t last = static_cast<std::uint64_t>(round.number / slots + 1) *
+  Slot& slot = slot_of(round);
+  Numbers* const given = given_in(round);
+  given[place_.own] = round.mine_;
+  const std::uint64_t last = static_cast<std::uint64_t>(round.number_ / slots + 1) *
                              static_cast<std::uint64_t>(place_.count);
   if (slot.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != last) return;
-  Numbers& found = place_.has_other_nodes ? slot.node : slot.least;
-  found = given[0];
+  slot.node = given[0];
   for (std::int64_t place = 1; place < place_.count; ++place) {
-    std::transform(found.begin(), found.end(), given[place].begin(), found.begin(),
+    std::transform(slot.node.begin(), slot.node.end(), given[place].begin(), slot.node.begin(),
                    [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
   }
-  if (place_.has_other_nodes) {
-    wake_sleepers(slot.gathered, slot.leader_sleeps, turn);
+  if (place_.has_other_nodes || round.asks_) {
+    set_and_wake(slot.gathered, slot.first_sleeps, turn_of(round.number_));
   } else {
-    wake_sleepers(slot.answered, slot.sleepers, turn);
+    publish(round, slot.node);
   }
 }
 
+void Channel::publish(const Round& round, const Numbers& least) {
+  Slot& slot = slot_of(round);
+  slot.least = least;
+  set_and_wake(slot.ended, slot.sleepers, turn_of(round.number_));
+}
+
 bool Channel::reduce_between_nodes(Round& round) {
-  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
-  if (!round.between_nodes) {
-    if (slot.gathered.load(std::memory_order_acquire) != turn_of(round.number)) return false;
-    between_->mine = slot.node;
+  if (!round.between_nodes_) {
+    between_->mine = slot_of(round).node;
     MPI_Iallreduce(between_->mine.data(), between_->least.data(),
                    static_cast<int>(between_->mine.size()), MPI_INT64_T, MPI_MIN, leaders_,
                    &between_->request);
-    round.between_nodes = true;
+    round.between_nodes_ = true;
   }
   int done = 0;
   MPI_Test(&between_->request, &done, MPI_STATUS_IGNORE);
-  if (done == 0) return false;
-  slot.least = between_->least;
-  wake_sleepers(slot.answered, slot.sleepers, turn_of(round.number));
+  if (done != 0) round.least_ = between_->least;
+  return done != 0;
+}
+
+bool Channel::test_of_first(Round& round) {
+  const Slot& slot = slot_of(round);
+  if (slot.gathered.load(std::memory_order_acquire) == turn_of(round.number_)) {
+    if (!place_.has_other_nodes) {
+      round.least_ = slot.node;
+    } else if (!reduce_between_nodes(round)) {
+      return false;
+    }
+    if (!round.is_asked()) publish(round, round.least_);  // else with the answer
+    return true;
+  }
+  // There is nothing to gather for, and somebody has published the result.
+  if (slot.ended.load(std::memory_order_acquire) != turn_of(round.number_)) return false;
+  round.least_ = slot.least;
   return true;
 }
 
 bool Channel::test(Round& round) {
-  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
-  const bool answered = leaders_ != MPI_COMM_NULL ? reduce_between_nodes(round)
-                                                  : slot.answered.load(std::memory_order_acquire) ==
-                                                        turn_of(round.number);
-  if (!answered) return false;
-  round.least = slot.least;
+  const Slot& slot = slot_of(round);
+  if (is_first()) {
+    if (!test_of_first(round)) return false;
+  } else {
+    if (slot.ended.load(std::memory_order_acquire) != turn_of(round.number_)) return false;
+    round.least_ = slot.least;
+  }
   ++ended_;
   if (!without_slot_.empty()) {
     Round& next = *without_slot_.front();
@@ -195,16 +239,17 @@ bool Channel::test(Round& round) {
 }
 
 void Channel::nap(Round& round) {
-  Slot& slot = memory_->slot.at(static_cast<std::size_t>(round.number % slots));
-  const std::uint32_t before = turn_of(round.number) - 1;
-  ++round.naps;
-  if (leaders_ == MPI_COMM_NULL) {
-    sleep_while(slot.answered, before, slot.sleepers, round.naps);
-  } else if (!round.between_nodes) {
-    sleep_while(slot.gathered, before, slot.leader_sleeps, round.naps);
-  } else {
-    yield_or_doze(round.naps);
+  Slot& slot = slot_of(round);
+  ++round.naps_;
+  if (round.between_nodes_) {
+    yield_or_doze(round.naps_);
+    return;
   }
+  const bool gathers = is_first() && (place_.has_other_nodes || round.asks_);
+  std::atomic<std::uint32_t>& word = gathers ? slot.gathered : slot.ended;
+  const std::uint32_t seen = word.load(std::memory_order_acquire);
+  if (seen == turn_of(round.number_)) return;
+  sleep_while(word, seen, gathers ? slot.first_sleeps : slot.sleepers, round.naps_);
 }
 
 void Channel::sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
@@ -245,16 +290,27 @@ Status Channel::wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wante
 }
 
 Status Channel::share(std::string& text, double deadline_seconds, const char* what) {
+  return share(text, nullptr, deadline_seconds, what);
+}
+
+Status Channel::answer(const Round& round, std::string& text, double deadline_seconds,
+                       const char* what) {
+  return share(text, &round, deadline_seconds, what);
+}
+
+Status Channel::share(std::string& text, const Round* asked, double deadline_seconds,
+                      const char* what) {
   if (leaders_ != MPI_COMM_NULL) {
     if (Status shared = share_between_nodes(text, deadline_seconds, what); !shared.ok()) {
       return shared;
     }
   }
-  if (place_.count == 1) return {};
-  for (std::size_t at = 0; at == 0 || at < text.size(); at += part_bytes) {
-    Status moved = place_.own == 0 ? tell_part(text, at, deadline_seconds, what)
-                                   : take_part(text, at, deadline_seconds, what);
+  for (std::size_t at = 0; (at == 0 || at < text.size()) && place_.count > 1; at += part_bytes) {
+    Status moved = is_first() ? tell_part(text, at, deadline_seconds, what)
+                              : take_part(text, at, deadline_seconds, what);
     if (!moved.ok()) return moved;
+    // Whoever sees the round ended finds the first part there.
+    if (at == 0 && asked != nullptr && is_first()) publish(*asked, asked->least_);
   }
   return {};
 }
@@ -299,7 +355,7 @@ Status Channel::tell_part(const std::string& text, std::size_t at, double deadli
   shared.total = static_cast<std::int64_t>(text.size());
   std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(at),
               std::min(part_bytes, text.size() - at), shared.part.begin());
-  wake_sleepers(shared.told, shared.sleepers, ++parts_);
+  set_and_wake(shared.told, shared.sleepers, ++parts_);
   return {};
 }
 

@@ -1,17 +1,21 @@
-// How all ranks find the least of a few numbers, and how rank 0 tells all something: what every
-// collective call begins and ends with.
+// How all ranks vote on a call, and how rank 0 tells all something: what every collective call
+// begins and ends with.
 //
 // Inside a node it goes through memory that its ranks share; who waits sleeps there, so that many
 // ranks on few cores do not keep each other from the processor by looking again and again. Only the
 // first rank of each node, its leader, speaks to other nodes, by MPI.
 //
 //   every rank   writes its numbers to its place of a slot; counts itself as arrived
-//   the last     finds the least of the node: the answer, when there is one node only
+//   the last     finds the least of the node: the result, when there is one node only
 //   leader       else: reduces the node's with those of the other leaders
-//   who answers  writes the answer, then the number of the round, and wakes who sleeps
+//   either       writes the result, then the number of the round, and wakes who sleeps
 //
-// Rounds take the slots in turn. A rank begins a round in a slot only when it has taken the answer
-// of the round that had it before, and an answer is written when all have begun: so nothing is
+// A round may ask rank 0. When all ranks make the same call and none has failed, the result stays
+// with the leaders until rank 0 has found the answer, and comes with its text: the others are woken
+// once for both. A round that ends otherwise has no answer, and all ranks see why.
+//
+// Rounds take the slots in turn. A rank begins a round in a slot only when it has taken the result
+// of the round that had it before, and a result is written when all have begun: so nothing is
 // overwritten that somebody has yet to read. Rounds that find no slot begin when one is free.
 //
 // A text goes from rank 0 to the leaders by MPI, and from there part by part to the node: the next
@@ -28,6 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -36,17 +41,42 @@
 namespace weir::aggregation {
 
 class Channel {
- public:
-  static constexpr std::size_t most_numbers = 16;
-  using Numbers = std::array<std::int64_t, most_numbers>;
+  // The lowest failed rank, then numbers and their complements.
+  static constexpr std::size_t numbers = 16;
+  using Numbers = std::array<std::int64_t, numbers>;
 
-  // One round; lives until it has ended, or for good when the channel was given up meanwhile.
-  struct Round {
-    Numbers mine{};
-    Numbers least{};  // of each over all ranks, when ended
-    std::int64_t number = -1;
-    bool between_nodes = false;  // the leaders reduce
-    int naps = 0;                // slept so often
+ public:
+  // The lowest rank that failed, when none did.
+  static constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::size_t most_compared = 7;
+
+  // One vote; lives until it has ended, or for good when the channel was given up meanwhile.
+  class Round {
+   public:
+    // `failed`: this rank, if it cannot do what it was asked for, else nobody. `asks`: the same on
+    // all ranks that make the same call.
+    explicit Round(std::int64_t failed = nobody, bool asks = false);
+    // A number that is to be the same on all ranks; `which` is below most_compared.
+    void compare(std::size_t which, std::int64_t number);
+
+    // When ended.
+    [[nodiscard]] std::int64_t lowest_failed() const { return least_[0]; }
+    [[nodiscard]] bool is_alike(std::size_t which) const;
+    // Nobody failed, and all numbers are alike.
+    [[nodiscard]] bool is_unanimous() const { return unanimous(least_); }
+    // Then every rank calls answer() next.
+    [[nodiscard]] bool is_asked() const { return asks_ && is_unanimous(); }
+
+   private:
+    friend class Channel;
+    [[nodiscard]] static bool unanimous(const Numbers& least);
+    Numbers mine_{};
+    Numbers least_{};  // of each over all ranks: of a number and its complement, one from the other
+                       // when all gave the same
+    bool asks_ = false;
+    std::int64_t number_ = -1;
+    bool between_nodes_ = false;  // the leaders reduce
+    int naps_ = 0;                // slept so often
   };
 
   // Where a rank stands among those that share the memory.
@@ -69,7 +99,7 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
   ~Channel();
 
-  // All ranks' numbers, some time; several rounds may be under way.
+  // Several rounds may be under way.
   void start(Round& round);
   // True when it has ended. Rounds are tested in the order in which they were started.
   [[nodiscard]] bool test(Round& round);
@@ -78,7 +108,10 @@ class Channel {
   // Both until the round has ended.
   [[nodiscard]] Status wait(Round& round, double deadline_seconds, const char* what);
 
-  // Rank 0's text on all ranks. No round is under way.
+  // Of the round that has just ended, asked: rank 0's text to all ranks.
+  [[nodiscard]] Status answer(const Round& round, std::string& text, double deadline_seconds,
+                              const char* what);
+  // Rank 0's text to all ranks. No round is under way.
   [[nodiscard]] Status share(std::string& text, double deadline_seconds, const char* what);
 
   // After a missed deadline: what MPI may still write to stays for good.
@@ -89,11 +122,15 @@ class Channel {
   struct Text;
   struct Memory;
   struct Between;  // what a leader sends and receives
-  // Of the numbers that each place gave, by slot.
-  [[nodiscard]] Numbers* given_in(std::int64_t number) const;
+  [[nodiscard]] bool is_first() const { return place_.own == 0; }
+  [[nodiscard]] Slot& slot_of(const Round& round) const;
+  // Of the numbers that each place gave, in the round's slot.
+  [[nodiscard]] Numbers* given_in(const Round& round) const;
   void arrive(Round& round);
-  // True when the answer is there.
+  // By the first place; each is true when the round has ended.
+  bool test_of_first(Round& round);
   bool reduce_between_nodes(Round& round);
+  void publish(const Round& round, const Numbers& least);
   // Sleeps for a moment, unless the word has changed from `value`.
   void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
                    std::atomic<std::uint32_t>& sleepers, int naps) const;
@@ -101,6 +138,9 @@ class Channel {
   [[nodiscard]] Status wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wanted,
                                   std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
                                   const char* what) const;
+  // `asked`: the round that ends with this, or null.
+  [[nodiscard]] Status share(std::string& text, const Round* asked, double deadline_seconds,
+                             const char* what);
   [[nodiscard]] Status share_between_nodes(std::string& text, double deadline_seconds,
                                            const char* what);
   // The part of the text that begins at `at`, to and from the ranks of the node.

@@ -52,18 +52,22 @@ class Places {
 
 class ChannelPlaces : public testing::TestWithParam<bool> {};
 
-TEST_P(ChannelPlaces, FindTheLeastOfEachNumber) {
+TEST_P(ChannelPlaces, SeeWhoFailedAndWhatDiffers) {
   Places(5, GetParam()).each([](Channel& channel, std::int64_t place) {
     for (std::int64_t turn = 0; turn < 300; ++turn) {
-      Channel::Round round;
-      round.mine[0] = (place + turn) % 5 + turn;  // one of them has 0 + turn
-      round.mine[1] = -place;
-      round.mine[15] = turn * 1000 + place;
+      const bool some_fail = turn % 3 == 1;
+      const bool differs = turn % 3 == 2 && place == turn % 5;
+      Channel::Round round(some_fail && place >= turn % 5 ? place : Channel::nobody);
+      round.compare(0, turn);
+      round.compare(6, differs ? turn + 1 : -turn);
       channel.start(round);
       ASSERT_TRUE(channel.wait(round, patience_seconds, what).ok());
-      ASSERT_EQ(round.least[0], turn);
-      ASSERT_EQ(round.least[1], -4);
-      ASSERT_EQ(round.least[15], turn * 1000);
+      ASSERT_EQ(round.lowest_failed(), some_fail ? turn % 5 : Channel::nobody);
+      ASSERT_TRUE(round.is_alike(0));
+      ASSERT_TRUE(round.is_alike(3));
+      ASSERT_EQ(round.is_alike(6), turn % 3 != 2);
+      ASSERT_EQ(round.is_unanimous(), turn % 3 == 0);
+      ASSERT_FALSE(round.is_asked());
     }
   });
 }
@@ -74,13 +78,39 @@ TEST_P(ChannelPlaces, HaveManyRoundsUnderWay) {
     for (int again = 0; again < 20; ++again) {
       std::array<Channel::Round, 37> rounds;
       for (std::size_t i = 0; i < rounds.size(); ++i) {
-        rounds[i].mine[0] = static_cast<std::int64_t>(i) * 10 + place;
+        const auto failing = static_cast<std::int64_t>(i % 3);
+        rounds[i] = Channel::Round(place == failing ? place : Channel::nobody);
         channel.start(rounds[i]);
       }
       for (std::size_t i = 0; i < rounds.size(); ++i) {
         ASSERT_TRUE(channel.wait(rounds[i], patience_seconds, what).ok());
-        ASSERT_EQ(rounds[i].least[0], static_cast<std::int64_t>(i) * 10);
+        ASSERT_EQ(rounds[i].lowest_failed(), static_cast<std::int64_t>(i % 3));
       }
+    }
+  });
+}
+
+// Others are under way meanwhile; some of those that ask get no answer, since places differ.
+TEST_P(ChannelPlaces, AreAnsweredByTheFirst) {
+  Places(4, GetParam()).each([](Channel& channel, std::int64_t place) {
+    for (int turn = 0; turn < 200; ++turn) {
+      const bool differs = turn % 4 == 3;
+      Channel::Round asking(Channel::nobody, true);
+      asking.compare(0, differs ? place : 1);
+      Channel::Round other(place == 2 ? place : Channel::nobody);
+      channel.start(asking);
+      channel.start(other);
+      ASSERT_TRUE(channel.wait(asking, patience_seconds, what).ok());
+      ASSERT_EQ(asking.is_asked(), !differs);
+      if (asking.is_asked()) {
+        const std::string told =
+            std::string(static_cast<std::size_t>(turn) * 3000, 'x') + std::to_string(turn);
+        std::string text = place == 0 ? told : "";
+        ASSERT_TRUE(channel.answer(asking, text, patience_seconds, what).ok());
+        ASSERT_EQ(text, told);
+      }
+      ASSERT_TRUE(channel.wait(other, patience_seconds, what).ok());
+      ASSERT_EQ(other.lowest_failed(), 2);
     }
   });
 }
@@ -119,13 +149,12 @@ INSTANTIATE_TEST_SUITE_P(HowTheyWait, ChannelPlaces, testing::Bool(), [](const a
 
 TEST(Channel, OfOnePlaceNeedsNobody) {
   Places(1).each([](Channel& channel, std::int64_t) {
-    Channel::Round round;
-    round.mine[0] = 7;
+    Channel::Round round(Channel::nobody, true);
     channel.start(round);
     ASSERT_TRUE(channel.test(round));
-    EXPECT_EQ(round.least[0], 7);
+    ASSERT_TRUE(round.is_asked());
     std::string text = "told";
-    ASSERT_TRUE(channel.share(text, patience_seconds, what).ok());
+    ASSERT_TRUE(channel.answer(round, text, patience_seconds, what).ok());
     EXPECT_EQ(text, "told");
   });
 }

@@ -121,24 +121,29 @@ class Implementation final : public Collective {
   [[nodiscard]] Channel& comparisons() override { return state_.group->comparisons(); }
 
   Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
-                                                  const storage::RawArray& array) override;
-  Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) override;
+                                                  const storage::RawArray& array,
+                                                  const Asked* asked) override;
+  Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable,
+                                                const Asked* asked) override;
   Result<std::string> explain(std::span<const ArrayPart> parts, plan::Direction direction) override;
   Status sync(ArrayFile& file) override;
   Status close(ArrayFile& file) override;
 
   Result<std::unique_ptr<File>> create_file(const std::string& path,
                                             const storage::FileDescription& description,
-                                            const FileSettings& settings) override {
+                                            const FileSettings& settings,
+                                            const Asked* asked) override {
     end_current(state_);
-    return StepFile::create(state_, path, description, settings);
+    return StepFile::create(state_, path, description, settings, asked);
   }
   Result<std::unique_ptr<File>> open_file(const std::string& path, const FileSettings& settings,
-                                          bool writable) override {
+                                          bool writable, const Asked* asked) override {
     end_current(state_);
-    return StepFile::open(state_, path, settings, writable);
+    return StepFile::open(state_, path, settings, writable, asked);
   }
-  Status begin_step(File& file) override { return step_file(file).begin_step(state_); }
+  Status begin_step(File& file, const Asked* asked) override {
+    return step_file(file).begin_step(state_, asked);
+  }
   Status end_step(File& file) override { return step_file(file).end_step(state_); }
   Status close_file(File& file) override { return step_file(file).close(state_); }
 
@@ -166,7 +171,8 @@ class Implementation final : public Collective {
 };
 
 Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::string& path,
-                                                                const storage::RawArray& array) {
+                                                                const storage::RawArray& array,
+                                                                const Asked* asked) {
   end_current(state_);
   storage::RawArray settled = array;
   if (settled.files == 0) {
@@ -184,37 +190,27 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   fingerprint.add(Argument::call, "create");
   fingerprint.add(Argument::files, path);
   if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(settled));
-  if (Status agreed = agree_on(state_, possible, fingerprint); !agreed.ok()) return agreed.error();
-  Result<std::string> created = std::string();
-  if (state_.rank == 0) {
-    if (Status made = storage::create_raw_files(settled, path); !made.ok()) {
-      created = made.error();
-    } else {
-      created = targets_of(settled, path);
-    }
-  }
-  const auto told = told_by_rank_0(state_, created, "the array's files");
+  const auto create = [&]() -> Result<std::string> {
+    if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
+    return targets_of(settled, path);
+  };
+  const auto told = ask_rank_0(state_, asked, possible, fingerprint, create, "the array's files");
   if (!told) return told.error();
   return made(settled, path, true, told.value());
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
-                                                              bool writable) {
+                                                              bool writable, const Asked* asked) {
   end_current(state_);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
-  if (Status agreed = agree_on(state_, {}, fingerprint); !agreed.ok()) return agreed.error();
-  Result<std::string> opened = std::string();
-  if (state_.rank == 0) {
+  const auto open = [&]() -> Result<std::string> {
     const auto array = storage::open_raw_files(path);
-    if (array) {
-      opened = targets_of(array.value(), path) + storage::raw_array_json(array.value());
-    } else {
-      opened = array.error();
-    }
-  }
-  const auto told = told_by_rank_0(state_, opened, "the array's document");
+    if (!array) return array.error();
+    return targets_of(array.value(), path) + storage::raw_array_json(array.value());
+  };
+  const auto told = ask_rank_0(state_, asked, {}, fingerprint, open, "the array's document");
   if (!told) return told.error();
   const auto array = storage::parse_raw_array(told.value().substr(told.value().find('\n') + 1),
                                               storage::sidecar_path(path));

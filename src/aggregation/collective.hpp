@@ -170,6 +170,13 @@ class Request {
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
 };
 
+// What all ranks have agreed to make the call by, in place of agreeing in it: a round that asks
+// rank 0 and has ended so (channel.hpp). The call answers it, whatever comes.
+struct Asked {
+  Channel& channel;
+  const Channel::Round& round;
+};
+
 class Collective {
  public:
   // Collective over `communicator`, which is duplicated. Fails on settings out of range and where
@@ -187,23 +194,29 @@ class Collective {
   // With every 0 replaced by what was chosen.
   [[nodiscard]] virtual const CollectiveSettings& settings() const = 0;
 
+  // Those that take `asked`: null is for callers that have not agreed.
+
   // Collective. Makes the files of `array` and its document anew, in an existing folder; files of
   // this name are emptied. array.files 0 stands for as many as there are aggregators (or ranks).
   virtual Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
-                                                          const storage::RawArray& array) = 0;
+                                                          const storage::RawArray& array,
+                                                          const Asked* asked = nullptr) = 0;
   // Collective. Rank 0 reads the document and looks at the files' sizes.
-  virtual Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable) = 0;
+  virtual Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable,
+                                                        const Asked* asked = nullptr) = 0;
 
   // Collective. Lays a file out (see storage/formats/format.hpp) and begins its first step; arrays
   // that grow are described with one step. Until that step has ended, a file that is there stays.
   virtual Result<std::unique_ptr<File>> create_file(const std::string& path,
                                                     const storage::FileDescription& description,
-                                                    const FileSettings& settings) = 0;
+                                                    const FileSettings& settings,
+                                                    const Asked* asked = nullptr) = 0;
   // Collective. Rank 0 reads the header.
   virtual Result<std::unique_ptr<File>> open_file(const std::string& path,
-                                                  const FileSettings& settings, bool writable) = 0;
+                                                  const FileSettings& settings, bool writable,
+                                                  const Asked* asked = nullptr) = 0;
   // Collective. Room for one more step of all arrays that grow; writes go there.
-  virtual Status begin_step(File& file) = 0;
+  virtual Status begin_step(File& file, const Asked* asked = nullptr) = 0;
   // Collective. Makes the step durable as the settings say, then lets readers see it. When this
   // fails, or a write in the step has failed, the step is not committed and may be begun again.
   virtual Status end_step(File& file) = 0;

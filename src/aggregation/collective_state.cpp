@@ -6,6 +6,7 @@
 #include <locale>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "aggregation/agreement.hpp"
@@ -38,6 +39,19 @@ Error error_of(const std::string& text) {
   return error;
 }
 
+constexpr std::string_view found_mark = "found";
+constexpr std::string_view error_mark = "error";
+
+std::string message_of(const Result<std::string>& found) {
+  std::string message(found ? found_mark : error_mark);
+  return message + (found ? found.value() : text_of(found.error()));
+}
+
+Result<std::string> found_in(const std::string& message) {
+  if (message.starts_with(found_mark)) return message.substr(found_mark.size());
+  return error_of(message.substr(error_mark.size()));
+}
+
 }  // namespace
 
 Error broken_collective() {
@@ -61,17 +75,40 @@ Status share(CollectiveState& state, std::string& text, const char* what) {
   return shared;
 }
 
+Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked, const Status& possible,
+                               const CallFingerprint& fingerprint,
+                               const std::function<Result<std::string>()>& find, const char* what) {
+  if (state.broken) return broken_collective();
+  const double deadline = state.settings.deadline_seconds;
+  Channel* channel = &state.group->agreements();
+  Channel::Round round;
+  if (asked != nullptr) {
+    channel = &asked->channel;
+    round = asked->round;
+  } else {
+    Status agreed =
+        agree_to_ask(*channel, state.communicator, possible, fingerprint, deadline, round);
+    if (!agreed.ok()) {
+      if (agreed.error().code == ErrorCode::deadline) state.broken = true;
+      return agreed.error();
+    }
+  }
+  std::string message;
+  if (state.rank == 0) message = message_of(possible.ok() ? find() : possible.error());
+  if (Status told = channel->answer(round, message, deadline, what); !told.ok()) {
+    state.broken = true;
+    return told.error();
+  }
+  return found_in(message);
+}
+
 Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::string>& found,
                                    const char* what) {
   if (state.broken) return broken_collective();
   std::string message;
-  if (state.rank == 0) {
-    message = found ? "found" + found.value() : "error" + text_of(found.error());
-  }
+  if (state.rank == 0) message = message_of(found);
   if (Status shared = share(state, message, what); !shared.ok()) return shared.error();
-  constexpr std::size_t mark = 5;  // of either word
-  if (message.starts_with("found")) return message.substr(mark);
-  return error_of(message.substr(mark));
+  return found_in(message);
 }
 
 Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -46,8 +47,15 @@ struct CollectiveState {
                               const CallFingerprint& fingerprint);
 // Rank 0's text to all. `what` is for the error of a missed deadline.
 [[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
-// What rank 0 alone found, a text or an error, as the answer of all ranks: by one message where it
-// is short. `what` as above.
+// What rank 0 alone finds, as the answer of all ranks: a text, or an error. All ranks agree first
+// to make this call, for which `possible` is what this rank found; where they have done so for the
+// caller, `asked` is what they agreed by. `find` is called on rank 0 alone; `what` as above.
+[[nodiscard]] Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked,
+                                             const Status& possible,
+                                             const CallFingerprint& fingerprint,
+                                             const std::function<Result<std::string>()>& find,
+                                             const char* what);
+// The same of what rank 0 found already, where all have agreed to ask it.
 [[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
                                                  const Result<std::string>& found,
                                                  const char* what);

@@ -48,8 +48,6 @@ bool is_only_longer(const storage::FileMap& before, const storage::FileMap& afte
   return true;
 }
 
-Result<ToldLayout> nothing_yet() { return ToldLayout(); }
-
 }  // namespace
 
 CallFingerprint StepFile::fingerprint(const char* call) const {
@@ -62,7 +60,7 @@ CallFingerprint StepFile::fingerprint(const char* call) const {
 
 Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std::string& path,
                                                const storage::FileDescription& description,
-                                               const FileSettings& settings) {
+                                               const FileSettings& settings, const Asked* asked) {
   CallFingerprint call;
   call.add(Argument::call, "create a file");
   call.add(Argument::files, path);
@@ -72,20 +70,14 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   const auto format = storage::find_format(settings.format);
   if (!format) possible = named(format.error(), path);
   call.add(description);
-  if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed.error();
-
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
-  auto laid_out = nothing_yet();
-  if (state.rank == 0) {
+  const auto lay_out = [&]() -> Result<ToldLayout> {
     auto room = format.value()->lay_out(description, path);
-    if (room) {
-      file->room_ = std::move(room).value();
-      laid_out = ToldLayout{.map = file->room_.map, .targets = targets_of(file->room_.map, path)};
-    } else {
-      laid_out = room.error();
-    }
-  }
-  auto told = told_by_rank_0(state, laid_out, path);
+    if (!room) return room.error();
+    file->room_ = std::move(room).value();
+    return ToldLayout{.map = file->room_.map, .targets = targets_of(file->room_.map, path)};
+  };
+  auto told = ask_for_layout(state, asked, possible, call, lay_out, path);
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
   file->published_ = false;
@@ -98,26 +90,23 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
 }
 
 Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::string& path,
-                                             const FileSettings& settings, bool writable) {
+                                             const FileSettings& settings, bool writable,
+                                             const Asked* asked) {
   CallFingerprint call;
   call.add(Argument::call, writable ? "open a file for writing" : "open a file");
   call.add(Argument::files, path);
   add_settings(call, settings);
-  if (Status agreed = agree_on(state, {}, call); !agreed.ok()) return agreed.error();
-  auto found = nothing_yet();
-  if (state.rank == 0) {
-    if (auto opened = storage::open_any(path)) {
-      storage::OpenedFile& one = opened.value();
-      const topology::FileTargets targets = targets_of(one.map, one.path);
-      // What cannot be read is not known: the file itself may be all right. weir check names it.
-      auto sums = storage::read_sums(storage::sums_path(one.path));
-      found = ToldLayout{std::move(one.map), std::string(one.format), std::move(one.path), targets,
-                         sums ? std::move(sums).value() : std::string()};
-    } else {
-      found = opened.error();
-    }
-  }
-  auto told = told_by_rank_0(state, found, path);
+  const auto open = [&]() -> Result<ToldLayout> {
+    auto opened = storage::open_any(path);
+    if (!opened) return opened.error();
+    storage::OpenedFile& one = opened.value();
+    const topology::FileTargets targets = targets_of(one.map, one.path);
+    // What cannot be read is not known: the file itself may be all right. weir check names it.
+    auto sums = storage::read_sums(storage::sums_path(one.path));
+    return ToldLayout{std::move(one.map), std::string(one.format), std::move(one.path), targets,
+                      sums ? std::move(sums).value() : std::string()};
+  };
+  auto told = ask_for_layout(state, asked, {}, call, open, path);
   if (!told) return told.error();
   std::unique_ptr<StepFile> file(new StepFile(std::move(told.value().path),
                                               std::move(told.value().format), settings, writable));
@@ -258,7 +247,20 @@ Status StepFile::can_be_tried_again() const {
                  "look at what is there before you open or create it again");
 }
 
-Status StepFile::begin_step(CollectiveState& state) {
+// By rank 0: what changes by one step more; no array when nothing does but lengths.
+Result<ToldLayout> StepFile::room_for_step() {
+  if (!published_) {
+    if (Status again = can_be_tried_again(); !again.ok()) return again.error();
+    return ToldLayout();
+  }
+  auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
+  if (!room) return room.error();
+  if (Status cut = cut_sums(); !cut.ok()) return cut.error();
+  room_ = std::move(room).value();
+  return is_only_longer(map_, room_.map) ? ToldLayout() : ToldLayout{.map = room_.map};
+}
+
+Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
   end_current(state);
   Status possible;
   if (!writable_) possible = refusal(path_, "the file is open for reading only");
@@ -268,29 +270,15 @@ Status StepFile::begin_step(CollectiveState& state) {
                        "no array of the file grows: give each step a file of its own, or "
                        "define arrays that grow");
   }
-  if (possible.ok() && !published_ && state.rank == 0) possible = can_be_tried_again();
-  const CallFingerprint call = fingerprint("begin a step");
-  if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed;
+  const auto told = ask_for_layout(
+      state, asked, possible, fingerprint("begin a step"), [this] { return room_for_step(); },
+      path_);
+  if (!told) return told.error();
   if (!published_) {  // the first one failed: its places are there
     enter_step(0);
     find_kinds(state);
     return {};
   }
-  auto laid_out = nothing_yet();
-  if (state.rank == 0) {
-    auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
-    if (Status cut = cut_sums(); room && !cut.ok()) {
-      laid_out = cut.error();
-    } else if (room) {
-      room_ = std::move(room).value();
-      // No array: they are only longer.
-      if (!is_only_longer(map_, room_.map)) laid_out = ToldLayout{.map = room_.map};
-    } else {
-      laid_out = room.error();
-    }
-  }
-  const auto told = told_by_rank_0(state, laid_out, path_);
-  if (!told) return told.error();
   if (told.value().map.arrays.empty()) {
     lengthen_arrays(steps_ + 1);
   } else if (Status taken = take_map(told.value().map); !taken.ok()) {

@@ -21,6 +21,7 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
+#include "aggregation/told_layout.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/sums/block_sums.hpp"
 #include "storage/sums/file_state.hpp"
@@ -41,10 +42,11 @@ class StepFile final : public File {
   // Collective, and so are all below that take the state. The file is in its first step.
   static Result<std::unique_ptr<File>> create(CollectiveState& state, const std::string& path,
                                               const storage::FileDescription& description,
-                                              const FileSettings& settings);
+                                              const FileSettings& settings, const Asked* asked);
   // The format is what the file's content says; settings.format has no meaning.
   static Result<std::unique_ptr<File>> open(CollectiveState& state, const std::string& path,
-                                            const FileSettings& settings, bool writable);
+                                            const FileSettings& settings, bool writable,
+                                            const Asked* asked);
 
   [[nodiscard]] const std::string& path() const override { return path_; }
   [[nodiscard]] const std::string& format() const override { return format_; }
@@ -60,7 +62,7 @@ class StepFile final : public File {
   [[nodiscard]] bool in_step() const override { return in_step_; }
   Status select_step(std::int64_t step) override;
 
-  Status begin_step(CollectiveState& state);
+  Status begin_step(CollectiveState& state, const Asked* asked);
   Status end_step(CollectiveState& state);
   Status close(CollectiveState& state);
 
@@ -79,6 +81,7 @@ class StepFile final : public File {
   // are committed.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
+  Result<ToldLayout> room_for_step();
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
   void leave_step();

@@ -54,19 +54,18 @@ topology::FileTargets targets_of(const storage::FileMap& map, const std::string&
   return asked ? asked.value() : topology::FileTargets();
 }
 
-Result<ToldLayout> told_by_rank_0(CollectiveState& state, const Result<ToldLayout>& found,
+Result<ToldLayout> ask_for_layout(CollectiveState& state, const Asked* asked,
+                                  const Status& possible, const CallFingerprint& fingerprint,
+                                  const std::function<Result<ToldLayout>()>& find,
                                   const std::string& path) {
-  Result<std::string> text = std::string();
-  if (state.rank == 0) {
-    if (found) {
-      text = text_of(found.value());
-    } else {
-      Error error = found.error();
-      if (error.file.empty()) error.file = path;
-      text = std::move(error);
-    }
-  }
-  const auto told = told_by_rank_0(state, text, "the file's layout");
+  const auto find_text = [&]() -> Result<std::string> {
+    const auto found = find();
+    if (found) return text_of(found.value());
+    Error error = found.error();
+    if (error.file.empty()) error.file = path;
+    return error;
+  };
+  const auto told = ask_rank_0(state, asked, possible, fingerprint, find_text, "the file's layout");
   if (!told) return told.error();
   return layout_of(told.value());
 }

@@ -2,6 +2,7 @@
 // system.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "aggregation/collective_state.hpp"
@@ -24,10 +25,12 @@ struct ToldLayout {
 [[nodiscard]] topology::FileTargets targets_of(const storage::FileMap& map,
                                                const std::string& path);
 
-// Collective. `found` and `path` matter on rank 0; its error, which names the path unless it names
-// another, is that of all ranks.
-[[nodiscard]] Result<ToldLayout> told_by_rank_0(CollectiveState& state,
-                                                const Result<ToldLayout>& found,
+// Collective: ask_rank_0() for a layout. Its error, which names the path unless it names another,
+// is that of all ranks.
+[[nodiscard]] Result<ToldLayout> ask_for_layout(CollectiveState& state, const Asked* asked,
+                                                const Status& possible,
+                                                const CallFingerprint& fingerprint,
+                                                const std::function<Result<ToldLayout>()>& find,
                                                 const std::string& path);
 
 }  // namespace weir::aggregation

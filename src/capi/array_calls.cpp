@@ -162,12 +162,12 @@ Outcome create(weir_session& session, const ArrayDefinition& given, weir_array**
     return read_definition(session, given, array);
   });
   if (!prepared.ok()) prepared.text.insert(0, "weir_array_create: ");
-  return session.call(
+  return session.call_asking(
       fmt::format("weir_array_create(path {}, shape {}, element_type {}, options {})",
                   quoted(given.path), extents_text(given.dimensions, given.extents),
                   quoted(given.element_type), options_text(session, given)),
-      std::move(prepared), [&] {
-        return enter(session, session.collective->create_array(given.path, *array),
+      std::move(prepared), [&](const aggregation::Asked& asked) {
+        return enter(session, session.collective->create_array(given.path, *array, &asked),
                      "weir_array_create", result);
       });
 }
@@ -184,12 +184,13 @@ Outcome open(weir_session& session, const char* path, const weir_open_options* o
   if (path == nullptr) prepared = bad_argument("path is null");
   if (result == nullptr) prepared = bad_argument("array is null");
   if (!prepared.ok()) prepared.text.insert(0, "weir_array_open: ");
-  return session.call(fmt::format("weir_array_open(path {}, {})", quoted(path),
-                                  writable ? "writable" : "read-only"),
-                      std::move(prepared), [&] {
-                        return enter(session, session.collective->open_array(path, writable),
-                                     "weir_array_open", result);
-                      });
+  return session.call_asking(fmt::format("weir_array_open(path {}, {})", quoted(path),
+                                         writable ? "writable" : "read-only"),
+                             std::move(prepared), [&](const aggregation::Asked& asked) {
+                               return enter(session,
+                                            session.collective->open_array(path, writable, &asked),
+                                            "weir_array_open", result);
+                             });
 }
 
 Outcome sync(weir_array& array) {

@@ -49,14 +49,14 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
   if (path == nullptr) prepared = bad_argument("path is null");
   if (result == nullptr) prepared = bad_argument("file is null");
   if (!prepared.ok()) prepared.text.insert(0, "weir_file_open: ");
-  return session.call(
+  return session.call_asking(
       fmt::format("weir_file_open(path {}, {}, durability {}, checksum {})", quoted(path),
                   file->settings.rewrite ? "to rewrite"
                   : writable             ? "writable"
                                          : "read-only",
                   quoted(durability), quoted(checksum)),
-      std::move(prepared), [&]() -> Outcome {
-        auto opened = session.collective->open_file(path, file->settings, writable);
+      std::move(prepared), [&](const aggregation::Asked& asked) -> Outcome {
+        auto opened = session.collective->open_file(path, file->settings, writable, &asked);
         if (!opened) return outcome_of(opened.error(), "weir_file_open");
         file->session = &session;
         file->path = path;
@@ -72,17 +72,21 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
 
 Outcome begin_step(weir_file& file) {
   weir_session& session = *file.session;
-  return session.call(fmt::format("weir_file_step_begin({})", file.text), {}, [&]() -> Outcome {
+  const auto begin = [&](const aggregation::Asked& asked) -> Outcome {
     constexpr const char* call = "weir_file_step_begin";
-    if (file.open != nullptr) return outcome_of(session.collective->begin_step(*file.open), call);
-    auto created = session.collective->create_file(file.path, file.description, file.settings);
+    if (file.open != nullptr) {
+      return outcome_of(session.collective->begin_step(*file.open, &asked), call);
+    }
+    auto created =
+        session.collective->create_file(file.path, file.description, file.settings, &asked);
     if (!created) return outcome_of(created.error(), call);
     file.open = std::move(created).value();
     for (std::size_t i = 0; i < file.arrays.size(); ++i) {
       file.arrays[i]->file = &file.open->array(static_cast<std::int64_t>(i));
     }
     return {};
-  });
+  };
+  return session.call_asking(fmt::format("weir_file_step_begin({})", file.text), {}, begin);
 }
 
 Outcome end_step(weir_file& file) {

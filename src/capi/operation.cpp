@@ -11,7 +11,7 @@ Outcome broken_session() {
                  "it and open another one");
 }
 
-// A reduction that is still under way writes to the operation, so it may never be freed.
+// A comparison that is still under way writes to the operation, so it may never be freed.
 void keep_for_good(const std::shared_ptr<Operation>& operation) {
   static_cast<void>(new std::shared_ptr<Operation>(operation));
 }
@@ -34,7 +34,8 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
     return;
   }
   if (!submitted.digest) submitted.digest = digest_of(submitted.call);
-  ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest);
+  ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest,
+               submitted.ask != nullptr);
   waiting_.push_back(operation);
 }
 
@@ -75,10 +76,10 @@ void OperationQueue::compare(Operation& operation, bool may_wait) {
   if (!outcome.ok()) {
     end(operation, std::move(outcome));
   } else {
-    const std::int64_t failed = operation.comparison.lowest_failed_rank();
-    if (failed != no_rank) {
+    const std::int64_t failed = operation.comparison.lowest_failed();
+    if (failed != aggregation::Channel::nobody) {
       end(operation, ranks_.failure_of(failed, operation.prepared));
-    } else if (!operation.comparison.all_the_same()) {
+    } else if (!Ranks::called_the_same(operation.comparison)) {
       if (operation.describe) operation.call = operation.describe();
       end(operation, ranks_.difference(*operation.digest, operation.call));
     } else {
@@ -91,6 +92,9 @@ void OperationQueue::begin(Operation& operation) {
   if (operation.start) {
     operation.request = operation.start();
     operation.stage = Operation::Stage::running;
+  } else if (operation.ask) {
+    const aggregation::Asked asked{ranks_.compared_by(), operation.comparison};
+    end(operation, outcome_without_throwing([&] { return operation.ask(asked); }));
   } else {
     end(operation, outcome_without_throwing(operation.run));
   }
@@ -106,6 +110,7 @@ void OperationQueue::end(Operation& operation, Outcome outcome) {
     operation.request = nullptr;
     operation.start = nullptr;
     operation.run = nullptr;
+    operation.ask = nullptr;
     operation.describe = nullptr;
   }
 }

@@ -1,9 +1,10 @@
 // Collective calls of a session, in the order in which they were made.
 //
 // A call goes through these steps on every rank:
-//   1. submit()   this rank has checked its own arguments; one reduction is begun that compares the
-//                 call's text on all ranks and carries the lowest rank that found something wrong
-//   2. comparing  until the reduction has ended. Every rank then knows the same: go on; or say what
+//   1. submit()   this rank has checked its own arguments; a round is begun that compares the
+//   call's
+//                 text on all ranks and carries the lowest rank that found something wrong
+//   2. comparing  until the round has ended. Every rank then knows the same: go on; or say what
 //                 is wrong, or how the ranks differ, with a few more messages
 //   3. running    what the call is for, by aggregation::Collective, which every rank enters
 //   4. ended      the outcome is the same on every rank
@@ -39,6 +40,8 @@ struct Operation {
   // What the call is for: waits, and gives the same outcome on every rank; or begins a request.
   // `call` is read when the steps before have ended well, so they may own what they need.
   std::function<Outcome()> run;
+  // In place of that, where rank 0 alone finds out what all need: the comparison asks for it.
+  std::function<Outcome(const aggregation::Asked&)> ask = nullptr;
   std::function<std::unique_ptr<aggregation::Request>()> start;
 
   [[nodiscard]] bool ended() const { return stage == Stage::ended; }
@@ -46,7 +49,7 @@ struct Operation {
   enum class Stage : std::uint8_t { comparing, running, ended };
   Stage stage = Stage::comparing;
   Outcome outcome = {};  // when ended
-  Comparison comparison = {};
+  aggregation::Channel::Round comparison = aggregation::Channel::Round();
   std::unique_ptr<aggregation::Request> request = nullptr;
 };
 

@@ -13,6 +13,7 @@
 namespace weir::capi {
 namespace {
 
+using aggregation::Channel;
 using aggregation::KeptUntilDone;
 
 constexpr std::size_t text_bytes = 2000;
@@ -78,16 +79,16 @@ Outcome Ranks::missed_deadline() {
                              rank_, deadline_seconds_));
 }
 
-void Ranks::begin(Comparison& comparison, bool failed, std::uint64_t digest) {
-  const auto number = static_cast<std::int64_t>(digest);
-  comparison.round.mine = {failed ? rank_ : no_rank, number, ~number};
-  calls().start(comparison.round);
+void Ranks::begin(Channel::Round& round, bool failed, std::uint64_t digest, bool asks) {
+  round = Channel::Round(failed ? rank_ : Channel::nobody, asks);
+  round.compare(0, static_cast<std::int64_t>(digest));
+  compared_by().start(round);
 }
 
-bool Ranks::test(Comparison& comparison) { return calls().test(comparison.round); }
+bool Ranks::test(Channel::Round& round) { return compared_by().test(round); }
 
-Outcome Ranks::wait(Comparison& comparison) {
-  const Status waited = calls().wait(comparison.round, deadline_seconds_, "the other ranks");
+Outcome Ranks::wait(Channel::Round& round) {
+  const Status waited = compared_by().wait(round, deadline_seconds_, "the other ranks");
   return waited.ok() ? Outcome{} : missed_deadline();
 }
 
@@ -147,9 +148,9 @@ Outcome Ranks::share(std::string& text) {
 
 Outcome Ranks::common(const Outcome& mine) {
   if (broken_) return mine;
-  std::int64_t lowest = no_rank;
-  if (auto known = least(mine.ok() ? no_rank : rank_, lowest); !known.ok()) return known;
-  return lowest == no_rank ? Outcome{} : failure_of(lowest, mine);
+  std::int64_t lowest = Channel::nobody;
+  if (auto known = least(mine.ok() ? Channel::nobody : rank_, lowest); !known.ok()) return known;
+  return lowest == Channel::nobody ? Outcome{} : failure_of(lowest, mine);
 }
 
 Outcome Ranks::failure_of(std::int64_t lowest_failed, const Outcome& mine) {
@@ -167,8 +168,8 @@ Outcome Ranks::difference(std::uint64_t digest, const std::string& call) {
   std::string first = fmt::format("{:016x}", digest) + call;
   if (auto told = broadcast(0, unused, first); !told.ok()) return told;
   const bool differs = first.compare(0, 16, fmt::format("{:016x}", digest)) != 0;
-  std::int64_t lowest = no_rank;
-  if (auto known = least(differs ? rank_ : no_rank, lowest); !known.ok()) return known;
+  std::int64_t lowest = Channel::nobody;
+  if (auto known = least(differs ? rank_ : Channel::nobody, lowest); !known.ok()) return known;
   std::string other = call;
   if (auto told = broadcast(static_cast<int>(lowest), unused, other); !told.ok()) return told;
   return failure(WEIR_E_MISMATCH,

@@ -2,7 +2,7 @@
 //
 // Two ways, so that a comparison that is begun early (weir_write_begin) never takes the place of a
 // message about an earlier call:
-//   calls     a channel: one round of three numbers per collective call, whichever call it is
+//   calls     a channel: one round per collective call, whichever call it is
 //   details   a communicator: what follows when that shows a difference; how a call ended; boxes
 // Every rank uses each of them in the order of its collective calls. All waits end at the deadline;
 // one that does breaks the session, because its messages are then still under way.
@@ -11,7 +11,6 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,18 +19,6 @@
 #include "capi/outcome.hpp"
 
 namespace weir::capi {
-
-// The lowest rank that failed, when none did.
-inline constexpr std::int64_t no_rank = std::numeric_limits<std::int64_t>::max();
-
-// One round by which all ranks compare what they call; its memory must outlive it.
-struct Comparison {
-  aggregation::Channel::Round round;
-
-  [[nodiscard]] std::int64_t lowest_failed_rank() const { return round.least[0]; }
-  // Least of the digests and of their complements: both from one digest when all are the same.
-  [[nodiscard]] bool all_the_same() const { return round.least[1] == ~round.least[2]; }
-};
 
 class Ranks {
  public:
@@ -55,11 +42,18 @@ class Ranks {
   [[nodiscard]] bool broken() const { return broken_; }
   void mark_broken() { broken_ = true; }
 
-  // `failed`: this rank cannot do what it was asked for.
-  void begin(Comparison& comparison, bool failed, std::uint64_t digest);
+  // Begins to compare what the ranks call; the round's memory must outlive that. `failed`: this
+  // rank cannot do what it was asked for. `asks`: rank 0 answers, by compared_by() (channel.hpp).
+  void begin(aggregation::Channel::Round& round, bool failed, std::uint64_t digest, bool asks);
+  [[nodiscard]] static bool called_the_same(const aggregation::Channel::Round& round) {
+    return round.is_alike(0);
+  }
   // Whether it has ended; false at once when it has not. In the order in which they began.
-  [[nodiscard]] bool test(Comparison& comparison);
-  Outcome wait(Comparison& comparison);
+  [[nodiscard]] bool test(aggregation::Channel::Round& round);
+  Outcome wait(aggregation::Channel::Round& round);
+  [[nodiscard]] aggregation::Channel& compared_by() {
+    return channel_ != nullptr ? *channel_ : *first_;
+  }
 
   // The outcome of all ranks: when any failed, the same code and text everywhere, those of the
   // lowest rank that failed, which is named in it.
@@ -84,7 +78,6 @@ class Ranks {
   Outcome broadcast(int root, int& code, std::string& text);
   Outcome least(std::int64_t mine, std::int64_t& result);
   [[nodiscard]] Outcome missed_deadline();
-  [[nodiscard]] aggregation::Channel& calls() { return channel_ != nullptr ? *channel_ : *first_; }
 
   std::unique_ptr<aggregation::Channel> first_;
   aggregation::Channel* channel_ = nullptr;

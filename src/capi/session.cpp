@@ -30,6 +30,17 @@ weir::capi::Outcome weir_session::call(std::string text, weir::capi::Outcome pre
   return queue.complete(*operation);
 }
 
+weir::capi::Outcome weir_session::call_asking(
+    std::string text, weir::capi::Outcome prepared,
+    std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask) {
+  const auto operation = std::make_shared<weir::capi::Operation>();
+  operation->call = std::move(text);
+  operation->prepared = std::move(prepared);
+  operation->ask = std::move(ask);
+  queue.submit(operation);
+  return queue.complete(*operation);
+}
+
 bool weir_session::holds(const weir_array* array) const { return known_arrays.contains(array); }
 bool weir_session::holds(const weir_array* array, const weir_array* before) const {
   if (before != nullptr && before->container != nullptr) {

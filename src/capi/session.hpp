@@ -85,6 +85,10 @@ struct weir_session {
   // A collective call that waits: submits it and sees it through.
   weir::capi::Outcome call(std::string text, weir::capi::Outcome prepared,
                            std::function<weir::capi::Outcome()> run);
+  // The same of what rank 0 alone finds out.
+  weir::capi::Outcome call_asking(
+      std::string text, weir::capi::Outcome prepared,
+      std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask);
   // Of its own or in one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
   // Sooner, when it is the next in the file of one that is held; null: none is known.
