@@ -56,10 +56,12 @@ struct Channel::Slot {
   std::atomic<std::uint32_t> first_sleeps;
   alignas(line) std::atomic<std::uint32_t> ended;  // the turn whose `least` is known
   std::atomic<std::uint32_t> sleepers;
-  alignas(line) Numbers node;   // the least of the node's ranks
-  alignas(line) Numbers least;  // of all
+  alignas(line) Numbers node{};   // the least of the node's ranks
+  alignas(line) Numbers least{};  // of all
 };
 
+// The part is left as it is: a page of it costs memory once it is written to.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 struct Channel::Text {
   alignas(line) std::atomic<std::uint32_t> told;  // parts so far
   std::atomic<std::uint32_t> sleepers;

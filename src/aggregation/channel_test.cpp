@@ -30,6 +30,7 @@ class Places {
   }
   void each(const std::function<void(Channel&, std::int64_t place)>& act) const {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(count_));
     for (std::int64_t place = 0; place < count_; ++place) {
       threads.emplace_back([&, place] {
         Channel channel(memory_.get(),
