@@ -117,7 +117,9 @@ Status status_of(const Result<Agreement>& agreed, int rank, Status mine, int* fa
                  std::int64_t* wait_ns) {
   if (!agreed) {
     *failed_rank = rank;
-    return agreed.error();
+    Error error = agreed.error();
+    if (!mine.ok()) error.message += "; before that, here: " + mine.error().text();
+    return error;
   }
   if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;
   if (agreed.value().failed_rank == none_failed) return {};
