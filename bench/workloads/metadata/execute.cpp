@@ -32,10 +32,8 @@ Error failure_of(Action action, const std::string& path, int error) {
   told.code = error == short_transfer ? ErrorCode::short_transfer : ErrorCode::corrupt;
   told.operation = operation;
   told.file = path;
-  told.message =
-      error == short_transfer
-          ? fmt::format("{} moved fewer bytes than asked for (file {})", operation, path)
-          : fmt::format("{} found other data than were written (file {})", operation, path);
+  told.message = operation + (error == short_transfer ? " moved fewer bytes than asked for"
+                                                      : " found other data than were written");
   return told;
 }
 

@@ -109,6 +109,11 @@ def moves_bytes(planned: PlannedJob) -> bool:
     return any(phase.bytes_total for one in planned.configurations for phase in one.plan.phases)
 
 
+def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
+    """Whether there is anything to expect, and something to expect it by."""
+    return moves_bytes(planned) or (platform is not None and acts_on_names(planned))
+
+
 def acts_on_names(planned: PlannedJob) -> bool:
     """Whether a platform that was probed for it says what the job's actions should reach."""
     return any(one.plan.metadata for one in planned.configurations)

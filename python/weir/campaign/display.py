@@ -48,11 +48,12 @@ def show_design(console: Console, setup: Setup, moved: Mapping[str, int], done: 
         console.print(f"  {escape(_factor_text(factor))}", highlight=False)
     if campaign.scale != 1:
         console.print(f"  scaled by {campaign.scale:g}", highlight=False)
-    console.print(
-        f"One repetition of every run writes {size_text(moved['write'])} and reads "
-        f"{size_text(moved['read'])}",
-        highlight=False,
-    )
+    if any(moved.values()):
+        console.print(
+            f"One repetition of every run writes {size_text(moved['write'])} and reads "
+            f"{size_text(moved['read'])}",
+            highlight=False,
+        )
     if done:
         console.print(f"{done} runs are done already", highlight=False)
 

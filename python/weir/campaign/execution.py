@@ -24,7 +24,7 @@ from typing import Literal
 from weir.bench.errors import INTERRUPTED, BenchError
 from weir.bench.job import (
     Job,
-    moves_bytes,
+    can_be_expected,
     preparation_folder,
     run_job,
     timeout_of,
@@ -217,7 +217,7 @@ class Execution:
 
         with preparation_folder(output) as preparation:
             made = {}
-            if moves_bytes(prepared.planned):
+            if can_be_expected(prepared.planned, self.expecting.platform):
                 made = self.expecting.expect(job, prepared.planned, run.block, preparation)
             limit = self.run_timeout or timeout_of(prepared.planned, None)
             try:

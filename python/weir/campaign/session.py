@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -31,9 +32,12 @@ from weir.campaign.lock import machine_lock
 from weir.campaign.setup import JobOf, Setup
 from weir.results.campaign import RUNS_FOLDER
 from weir.results.platform import Platform
-from weir.results.quantities import rate_text, significant
+from weir.results.quantities import rate_text, seconds_text, significant
+from weir.results.schema import Run
 from weir.results.seal import SealedRun
 
+SHOWN_STEPS = ("create", "open")
+"""Of the workload open, in the line about a run."""
 UNFINISHED = 75
 """Exit status of a campaign that is to be gone on with (EX_TEMPFAIL of sysexits.h)."""
 
@@ -115,7 +119,7 @@ def _first_rates(setup: Setup, execution: Execution, session: Session, assumed: 
     run = execution.waiting()[0]
     prepared = setup.combinations[run.combination]
     if not moves_bytes(prepared.planned):
-        return assumed
+        return dataclasses.replace(assumed, how="what starting a run takes, as none moves bytes")
     job = session.job_of(prepared.ranks)
     with preparation_folder(session.output / RUNS_FOLDER / "estimate") as folder:
         made = execution.expecting.expect(job, prepared.planned, run.block, folder)
@@ -148,6 +152,22 @@ def _silent(session: Session) -> Watch:
     return Watch(lambda _: None, lambda _step, _runs: None, session.on_sealed, session.tell)
 
 
+def _without_bytes(run: Run) -> list[str]:
+    """What a run says whose rates are not of bytes: of metadata, flagfile and open."""
+    judged = {one.action: one for one in run.verdict.metadata} if run.verdict else {}
+    said = []
+    for action in run.metadata:
+        rate = next(rate for rate in action.rates if rate.headline)
+        text = f"{action.action} {significant(rate.median_per_second)}/s"
+        verdict = judged.get(action.action)
+        if verdict is not None and verdict.ratio is not None:
+            text += f", {verdict.ratio:.2f} of the expected rate, {verdict.verdict}"
+        said.append(text)
+    steps = [one for one in run.opening if one.step in SHOWN_STEPS]
+    said += [f"{run.label} {one.step} {seconds_text(one.times.median_seconds)}" for one in steps]
+    return said
+
+
 def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
     def on_finished(step: Step, sealed: list[SealedRun]) -> None:
         on_step(step)
@@ -157,13 +177,7 @@ def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
             for one in sealed
             for rate in (one.run.verdict.rates if one.run.verdict else [])
         ]
-        rates += [
-            f"{action.action} {significant(rate.median_per_second)}/s"
-            for one in sealed
-            for action in one.run.metadata
-            for rate in action.rates
-            if rate.headline
-        ]
+        rates += [text for one in sealed for text in _without_bytes(one.run)]
         display.show_finished(session.messages, step, rates)
 
     return Watch(on_step, on_finished, session.on_sealed, session.tell)

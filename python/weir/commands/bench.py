@@ -14,13 +14,12 @@ from weir.bench import display
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import (
     Job,
-    acts_on_names,
     calibrate,
+    can_be_expected,
     check_arguments,
     check_output,
     default_output,
     expectations,
-    moves_bytes,
     preparation_folder,
     run_job,
     timeout_of,
@@ -226,7 +225,7 @@ def prepare(
     described = None if platform is None else find_platform(platform)
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
-    if not moves_bytes(planned) and (described is None or not acts_on_names(planned)):
+    if not can_be_expected(planned, described):
         console.print(f"Expected: nothing, because {why_nothing(planned)}")
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
