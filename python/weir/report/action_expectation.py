@@ -60,12 +60,10 @@ def render(run: Run) -> Markup | None:
         "measured",
         "expected",
         "interval",
-        "measured of expected",
+        "ratio",
         "verdict",
         "limited by",
-        "device alone",
         "software",
-        "how",
     ]
     rows = [_row(one, judged.get(one.action)) for one in run.expectation.metadata]
     summary = element("summary", "Platform it was made from")
@@ -73,6 +71,10 @@ def render(run: Run) -> Markup | None:
         element("p", "Made before the run, ", moment(run.expectation.made_utc), ".", class_="note"),
         element("p", EXPLANATION, class_="note"),
         table(head, rows, caption="Actions against what was expected"),
+        _said(
+            "How these were expected", [(one.action, one.how) for one in run.expectation.metadata]
+        ),
+        _said("Software's share", [(one.action, one.software) for one in _judged(run)]),
         _limits(run.expectation.metadata),
         element(
             "details",
@@ -93,15 +95,22 @@ def _row(expected: ExpectedAction, verdict: ActionVerdict | None) -> list[Child]
         percent_text(verdict.ratio) if verdict and verdict.ratio is not None else NO_VALUE,
         badge(verdict.verdict if verdict is not None else "not judged"),
         element("span", expected.limiting_stage or NO_VALUE, class_="prose"),
-        _number(expected.device_per_second),
-        NO_VALUE
-        if verdict is None
-        else element(
-            "span", percent_text(share) if share is not None else "not known",
-            title=verdict.software,
-        ),
-        element("span", expected.how, class_="prose"),
-    ]  # fmt: skip
+        percent_text(share) if share is not None else NO_VALUE,
+    ]
+
+
+def _said(title: str, texts: list[tuple[str, str]]) -> Markup | None:
+    """A line for each text, with the actions of which it is true."""
+    grouped: dict[str, list[str]] = {}
+    for action, text in texts:
+        grouped.setdefault(text, []).append(action)
+    if not grouped:
+        return None
+    lines = [
+        element("li", element("strong", ", ".join(actions)), f": {text}.")
+        for text, actions in grouped.items()
+    ]
+    return join(element("p", f"{title}:", class_="note"), element("ul", *lines, class_="how"))
 
 
 def _limits(actions: list[ExpectedAction]) -> Markup | None:

@@ -83,9 +83,11 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
     counted = ", ".join(f"{words[word]} {word}" for word in ORDER if words[word])
     total = sum(words.values())
     what = "configuration" if total != len(finished) else "run"
-    sentences = [
-        element("p", f"{plural(total, what)}: ", element("strong", counted or "none"), ".")
-    ]
+    verdicts = join(": ", element("strong", counted or "none"))
+    without = not any(run.rates for runs in finished.values() for _, run in runs)
+    if without and set(words) == {"no expectation"}:
+        verdicts = Markup()
+    sentences = [element("p", plural(total, what), verdicts, ".")]
     missing = len(campaign.runs) - len(finished)
     if missing:
         said = f"{missing} of {plural(len(campaign.runs), 'run')} are not done yet."

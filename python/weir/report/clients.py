@@ -24,6 +24,7 @@ Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 PER_SECOND = (Unit("1/s", 1), Unit("1000/s", 1e3), Unit("million/s", 1e6))
 COLOUR: Direction = "write"
 POINTS_PER_CURVE = 60
+EXACT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,14 @@ def sentence_of(fit: Saturation) -> str:
     """What the fitted curve says, and how well it holds."""
     if not fit.holds:
         return f"no curve fits: the best is off by up to {percent_text(fit.largest_error)}"
+    off = f"the curve is off by up to {percent_text(fit.largest_error)}"
+    if fit.largest_error < EXACT:
+        off = "the curve goes through all points, as many as it has figures"
     most = f"{fit.most_clients:g}"
     if fit.has_wall:
         said = (
-            f"largest, {significant(fit.plateau)} per second, with {significant(fit.peak_clients)} "
-            f"ranks, and falls to {percent_text(fit.rate(fit.most_clients) / fit.plateau)} of that "
+            f"largest, {significant(fit.plateau)} per second, with {_ranks(fit.peak_clients)}, "
+            f"and falls to {percent_text(fit.rate(fit.most_clients) / fit.plateau)} of that "
             f"with {most}: a metadata wall"
         )
     elif math.isinf(fit.plateau):
@@ -110,7 +114,11 @@ def sentence_of(fit: Saturation) -> str:
             f"rises towards {significant(fit.plateau)} per second, of which {most} ranks reach "
             f"{reached}; no wall within what was measured"
         )
-    return f"{said} (the curve is off by up to {percent_text(fit.largest_error)})"
+    return f"{said} ({off})"
+
+
+def _ranks(number: float) -> str:
+    return "one rank" if number <= 1 else f"{significant(number)} ranks"
 
 
 def text_of(curve: Curve) -> str:

@@ -36,11 +36,18 @@ ORDER = (
 def render(sources: list[Source]) -> Markup:
     """The count of verdicts, then one table per kind of headline rate."""
     groups = grouped_by_metric(sources)
+    if not any(_has_rate_or_verdict(source) for source in sources):
+        # What they measured is in tables of their own kind.
+        return element("div", element("p", f"{plural(len(sources), 'run')}."), class_="lead")
     return join(
         _summary(sources),
         *(_group(metric, members, len(groups) > 1) for metric, members in groups),
-        bullet_legend(),
+        bullet_legend() if any(source.run.rates for source in sources) else None,
     )
+
+
+def _has_rate_or_verdict(source: Source) -> bool:
+    return bool(source.run.rates) or overall_word(source.run) != "no expectation"
 
 
 def grouped_by_metric(sources: list[Source]) -> list[tuple[Metric | None, list[Source]]]:

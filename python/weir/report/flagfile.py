@@ -25,9 +25,20 @@ def compare(sources: Sequence[Source]) -> Markup | None:
     head = ["Run", "others' stat per second", "of unpolled", "polls per second", "flag seen after"]
     caption = "What pollers cost the others"
     return join(
+        _lead(lines),
+        table(head, [_row(line) for line in lines], caption=caption, titled=True),
         element("p", NOTE, class_="note"),
-        table(head, [_row(line) for line in lines], caption=caption),
     )
+
+
+def _lead(lines: Sequence[PolledLine]) -> Markup | None:
+    """What the run says in one sentence."""
+    shares = [(line.share, line.label) for line in lines if line.share is not None]
+    if len(shares) < 2:
+        return None
+    share, label = min(shares)
+    said = f"With {label} the others' look-ups reach {percent_text(share)} of their rate without."
+    return element("p", said, class_="lead")
 
 
 def _row(line: PolledLine) -> list[Child]:

@@ -13,7 +13,9 @@ from weir.report.quantities import grouped
 
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 36.0, 22.0, 48.0
 HEIGHT = 360.0
-STYLES = ("write", "read", "sync", "compute", "remap")
+MOST_LEVELS = 8
+"""So many numbers of ranks have a place on the axis each; of more, powers of ten."""
+STYLES = ("write", "read", "sync", "remap", "blocked")
 """Classes of colours, in the order in which curves get them."""
 
 
@@ -23,7 +25,7 @@ class Curve:
 
     name: str
     style: str
-    """The class of its colour: write, read, sync, compute or remap."""
+    """The class of its colour, one of ``STYLES``."""
     shape: int
     measured: list[tuple[int, float]]
     expected: list[tuple[int, float]] = field(default_factory=list)
@@ -43,7 +45,8 @@ def log_chart(
     """The drawing; ``say`` words a value. At least one curve has a point (``has_points``)."""
     values = [v for curve in curves for _, v in [*curve.measured, *curve.expected] if v > 0]
     ranks = [r for curve in curves for r, v in [*curve.measured, *curve.expected] if v > 0]
-    across = LogScale(*_decades(min(ranks), max(ranks)), LEFT, FULL_WIDTH - RIGHT)
+    levels = sorted(set(ranks))
+    across = _across(levels)
     up = LogScale(*_decades(min(values), max(values)), HEIGHT - BOTTOM, TOP)
     parts: list[Markup] = []
     for value in _powers(up):
@@ -51,7 +54,7 @@ def log_chart(
         parts.append(line(LEFT, y, FULL_WIDTH - RIGHT, y, "grid"))
         parts.append(text(LEFT - 8, y + 4, say(value), class_="tick", anchor="end"))
     base = HEIGHT - BOTTOM
-    for value in _powers(across):
+    for value in levels if len(levels) <= MOST_LEVELS else _powers(across):
         x = across(value)
         parts.append(line(x, base, x, base + 4, "axis"))
         label = grouped(round(value))
@@ -101,6 +104,14 @@ def curve_legend(curves: Sequence[Curve]) -> Markup:
         dashes = element("svg", sample, width=30.0, height=12.0, aria_hidden="true")
         entries.append(element("li", dashes, " expected on more ranks"))
     return element("ul", *entries, class_="legend")
+
+
+def _across(levels: Sequence[int]) -> LogScale:
+    """From the least to the most ranks where these are named, otherwise over whole decades."""
+    ends = _decades(levels[0], levels[-1])
+    if 1 < len(levels) <= MOST_LEVELS:
+        ends = float(levels[0]), float(levels[-1])
+    return LogScale(*ends, LEFT, FULL_WIDTH - RIGHT)
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:

@@ -69,13 +69,13 @@ def render(source: Source) -> Markup | None:
         "operations",
         "per second",
         "interval",
+        "answered by",
         "with barrier",
         "p50",
         "p99",
         "p99.9",
         "longest",
         "slowest rank",
-        "answered by",
     ]
     rows = [_row(run, result) for result in run.metadata]
     said = EXPLANATION
@@ -102,13 +102,13 @@ def _row(run: Run, result: ActionResult) -> list[Child]:
         count(_operations(run, result.action)),
         _per_second(own),
         _interval(own),
+        _answer(run, result),
         _per_second(barrier),
         nanoseconds(latencies.p50_ns),
         nanoseconds(latencies.p99_ns),
         nanoseconds(latencies.p999_ns),
         nanoseconds(latencies.max_ns),
         _straggler(straggler),
-        _answer(run, result),
     ]
 
 

@@ -110,19 +110,28 @@ def _masthead() -> Markup:
     return element("header", mark, element("span", "Weir", class_="wordmark"), class_="masthead")
 
 
+def _has_transfers(source: Source) -> bool:
+    """Runs that move no bytes have no events, and no times of them by rank."""
+    return source.events is not None or bool(source.run.plan.phases)
+
+
 def _sections(source: Source, with_machine: bool) -> list[Section]:
     """Anchor, title and content of each part of a run; parts without data are left out."""
     run = source.run
     parts: list[tuple[str, str, Markup | None]] = [
         ("spectrum", "What was computed", spectrum.render(source)),
-        ("trace", "Trace by rank and time", join(trace.render_traces(source))),
+        (
+            "trace",
+            "Trace by rank and time",
+            join(trace.render_traces(source)) if _has_transfers(source) else None,
+        ),
         ("rates", "Rates and their spread", rates.render(source)),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
         ("hidden", "What was hidden", overlap.render(source)),
         ("latency", "Latency", latency.render(source)),
-        ("ranks", "Ranks", ranks.render(source)),
+        ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
         ("nodes", "Nodes", nodes.render(run)),
         ("expectation", "Expectation", expectation.render(source)),
         ("trust", "Can this be relied on?", trust.render(source)),

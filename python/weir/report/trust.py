@@ -48,6 +48,9 @@ def _line(state: str, name: str, *said: Child) -> Markup:
 def _payload(verification: Verification) -> Markup:
     if not verification.performed:
         return _line(DOUBT, "Payload not verified.", "What was read back was not checked.")
+    if verification.items_verified and not verification.errors:
+        looked = plural(verification.items_verified, "item")
+        return _line(GOOD, "Items right.", f"{looked} looked at: {verification.how}.")
     if verification.bytes_verified == 0 and not verification.errors:
         return _line(DOUBT, "Payload not verified.", "Nothing had been read back.")
     kind = f"seed {verification.seed}, {verification.compressible_percent} % compressible"
@@ -156,6 +159,8 @@ def _evidence(run: Run) -> Markup | None:
             for word, number in verdicts.most_common()
         )
         rows.append([phase_name(phase.function, phase.direction), said, _facts(phase.cache)])
+    if not rows:
+        return None
     head = ["Phase", "Served by", f"Evidence, repetition {typical.index}"]
     caption = "Storage or memory: the evidence"
     return table(head, rows, caption=caption, numeric_from=3, titled=True)
