@@ -23,6 +23,7 @@ RATES = {
     "one_directory": TOGETHER,
 }
 DEVICE = 8000.0
+CREATE = {"action": "create", "expected_per_second": 3500.0, "how": "test data"}
 
 
 def metadata_rates(**changes: Any) -> MetadataRates:
@@ -77,6 +78,14 @@ def test_a_probe_gives_rates_of_one_of_all_and_of_one_directory() -> None:
     assert found.device_writes_per_second is not None
     assert found.device_writes_per_second.value == pytest.approx(DEVICE)
     assert found.device_reads_per_second is None
+    memory = {
+        "directory": "/scratch",
+        "file_system": "tmpfs",
+        "mount": "/scratch",
+        "device": "tmpfs",
+    }
+    (without,) = fit_platform(make_probe(samples, targets=[memory]), "test data").metadata
+    assert without.device_writes_per_second is None
 
 
 @pytest.mark.parametrize(
@@ -194,3 +203,9 @@ def test_the_device_leaves_the_software_its_share() -> None:
     assert faster.software_fraction is None
     assert "many share one of its operations" in faster.software
     assert "not known" in judged(3500.0, None).software
+    run = with_expectation(metadata_run(1.0), ExpectedAction.model_validate(CREATE))
+    assert run.environment is not None
+    where = {**run.environment.file_system, "reach": "memory", "type": "tmpfs"}
+    environment = run.environment.model_copy(update={"file_system": where})
+    (one,) = verdict(run.model_copy(update={"environment": environment})).metadata
+    assert (one.software_fraction, one.software) == (1.0, "tmpfs has no device")

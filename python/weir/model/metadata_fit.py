@@ -15,6 +15,7 @@ from weir.results.probe import Operation, Probe, Sample
 from weir.results.record import Quantity
 
 DEVICE_OPERATION_BYTES = 4096
+IN_MEMORY = ("tmpfs", "ramfs")
 
 
 def fit_metadata(probe: Probe) -> list[MetadataRates]:
@@ -33,8 +34,10 @@ def fit_metadata(probe: Probe) -> list[MetadataRates]:
                 )
         if not operations:
             continue
-        reads, read_ranks = _fastest(samples, "direct_read")
-        writes, write_ranks = _fastest(samples, "direct_write")
+        # Linux lets O_DIRECT through to file systems that have no device.
+        device = [] if target.file_system in IN_MEMORY else samples
+        reads, read_ranks = _fastest(device, "direct_read")
+        writes, write_ranks = _fastest(device, "direct_write")
         ranks = " and ".join(dict.fromkeys(str(one) for one in (read_ranks, write_ranks) if one))
         found.append(
             MetadataRates(

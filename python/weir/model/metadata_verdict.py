@@ -70,6 +70,9 @@ def _software(
     answered = judge_look_ups_of(run, result)
     if answered is not None and answered.answer == "memory":
         return 1.0, f"memory answered, and no device: {answered.text}"
+    where = run.environment.file_system if run.environment is not None else {}
+    if where.get("reach") == "memory":
+        return 1.0, f"{where.get('type')} has no device"
     device = expected.device_per_second
     rate = measured.median_per_second
     if not device:
