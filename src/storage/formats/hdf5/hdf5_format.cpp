@@ -15,10 +15,10 @@
 #include "storage/formats/hdf5/dimension_scales.hpp"
 #include "storage/formats/hdf5/enter_chunks.hpp"
 #include "storage/formats/hdf5/filters.hpp"
+#include "storage/formats/hdf5/read_elsewhere.hpp"
 #include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
 #include "storage/formats/incomplete.hpp"
-#include "storage/formats/trial_process.hpp"
 #include "storage/formats/trial_program.hpp"
 
 namespace weir::storage {
@@ -89,17 +89,6 @@ Status make_file(const FileDescription& description, const std::string& path) {
   return {};
 }
 
-// ---- Opening ----------------------------------------------------------------------------------
-
-// HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
-Result<std::string> read_by_another_process(const std::string& path) {
-  if (const auto program = find_trial_program("weir-hdf5-header")) {
-    if (auto message = read_by_program(*program, path)) return std::move(*message);
-  }
-  const Hdf5Silence silence;  // no other thread is in the library when the child gets a copy of it
-  return read_by_fork([&] { return read_hdf5_message(path); }, path);
-}
-
 // ---- The format -------------------------------------------------------------------------------
 
 class Hdf5Format final : public Format {
@@ -136,7 +125,8 @@ class Hdf5Format final : public Format {
   }
 
   Result<FileMap> open(const std::string& path) const override {
-    const auto message = read_by_another_process(path);
+    // HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
+    const auto message = read_hdf5_elsewhere(find_trial_program("weir-hdf5-header"), path);
     if (!message) return message.error();
     return parse_file_map(message.value());
   }

@@ -1,8 +1,10 @@
-// Reads the header of one HDF5 file, for hdf5_format.cpp: what crashes the library ends this
+// Reads the header of one HDF5 file, for read_elsewhere.hpp: what crashes the library ends this
 // program alone.
+#include "storage/formats/hdf5/library.hpp"
 #include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/trial_process.hpp"
 
 int main(int argument_count, char** arguments) {
+  const weir::storage::Hdf5Silence silence;
   return weir::storage::trial_main(argument_count, arguments, weir::storage::read_hdf5_message);
 }

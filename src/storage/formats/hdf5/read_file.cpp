@@ -113,7 +113,6 @@ Result<FileMap> read_hdf5_file(const std::string& path) {
 }
 
 Result<std::string> read_hdf5_message(const std::string& path) {
-  const Hdf5Silence silence;
   const auto map = read_hdf5_file(path);
   if (!map) return map.error();
   return message_of(map.value());
