@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <locale>
 #include <span>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +12,8 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/request.hpp"
 #include "aggregation/step_file.hpp"
+#include "aggregation/told_layout.hpp"
 #include "aggregation/waiting.hpp"
-#include "storage/file_targets.hpp"
 #include "storage/formats/raw_files.hpp"
 
 namespace weir::aggregation {
@@ -98,6 +96,14 @@ Status share_engines(CollectiveState& state, double deadline, plan::Engines& eng
   return {};
 }
 
+// Of an array that is alone in its files.
+storage::FileMap map_of(const storage::RawArray& array, const std::string& path) {
+  storage::FileMap map;
+  map.arrays.push_back({.description = {.name = "", .shape = array.shape, .type = array.type},
+                        .map = storage::extent_map_of(array, path)});
+  return map;
+}
+
 class Implementation final : public Collective {
  public:
   explicit Implementation(CollectiveState state) : state_(std::move(state)) {}
@@ -162,10 +168,8 @@ class Implementation final : public Collective {
     end_current(state_);
     return std::make_unique<CollectiveRequest>(state_, parts, direction);
   }
-  static std::string targets_of(const storage::RawArray& array, const std::string& path);
-  // `told` begins with what targets_of() gave on rank 0.
-  std::unique_ptr<ArrayFile> made(const storage::RawArray& array, const std::string& path,
-                                  bool writable, const std::string& told);
+  std::unique_ptr<ArrayFile> made(storage::ExtentMap map, const std::string& path, bool writable,
+                                  const topology::FileTargets& targets);
 
   CollectiveState state_;
 };
@@ -189,14 +193,18 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "create");
   fingerprint.add(Argument::files, path);
-  if (possible.ok()) fingerprint.add(Argument::files, storage::raw_array_json(settled));
-  const auto create = [&]() -> Result<std::string> {
+  if (possible.ok() && asked == nullptr) {
+    fingerprint.add(Argument::files, storage::raw_array_json(settled));
+  }
+  const auto create = [&]() -> Result<ToldLayout> {
     if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
-    return targets_of(settled, path);
+    storage::FileMap map = map_of(settled, path);
+    const topology::FileTargets targets = targets_of(map, path);
+    return ToldLayout{.map = std::move(map), .targets = targets};
   };
-  const auto told = ask_rank_0(state_, asked, possible, fingerprint, create, "the array's files");
+  auto told = ask_for_layout(state_, asked, possible, fingerprint, create, path);
   if (!told) return told.error();
-  return made(settled, path, true, told.value());
+  return made(std::move(told.value().map.arrays.front().map), path, true, told.value().targets);
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
@@ -205,34 +213,21 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
-  const auto open = [&]() -> Result<std::string> {
+  const auto open = [&]() -> Result<ToldLayout> {
     const auto array = storage::open_raw_files(path);
     if (!array) return array.error();
-    return targets_of(array.value(), path) + storage::raw_array_json(array.value());
+    storage::FileMap map = map_of(array.value(), path);
+    const topology::FileTargets targets = targets_of(map, path);
+    return ToldLayout{.map = std::move(map), .targets = targets};
   };
-  const auto told = ask_rank_0(state_, asked, {}, fingerprint, open, "the array's document");
+  auto told = ask_for_layout(state_, asked, {}, fingerprint, open, path);
   if (!told) return told.error();
-  const auto array = storage::parse_raw_array(told.value().substr(told.value().find('\n') + 1),
-                                              storage::sidecar_path(path));
-  if (!array) return array.error();
-  return made(array.value(), path, writable, told.value());
+  return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets);
 }
 
-// How the array's files lie on their storage, as the file system tells rank 0, so that all plan
-// alike; zeros where it tells nothing. A line.
-std::string Implementation::targets_of(const storage::RawArray& array, const std::string& path) {
-  const auto asked = storage::file_targets(storage::data_path(array, path, 0));
-  const topology::FileTargets targets = asked ? asked.value() : topology::FileTargets();
-  return fmt::format("{} {} {}\n", targets.count, targets.stripe_bytes, targets.lock_bytes);
-}
-
-std::unique_ptr<ArrayFile> Implementation::made(const storage::RawArray& array,
-                                                const std::string& path, bool writable,
-                                                const std::string& told) {
-  topology::FileTargets targets;
-  std::istringstream numbers(told);
-  numbers.imbue(std::locale::classic());  // the program's may group digits
-  numbers >> targets.count >> targets.stripe_bytes >> targets.lock_bytes;
+std::unique_ptr<ArrayFile> Implementation::made(storage::ExtentMap map, const std::string& path,
+                                                bool writable,
+                                                const topology::FileTargets& targets) {
   const std::uint64_t number = ++state_.arrays;
   return std::make_unique<OpenArray>(ArrayOrigin{.number = number,
                                                  .writable = writable,
@@ -240,7 +235,7 @@ std::unique_ptr<ArrayFile> Implementation::made(const storage::RawArray& array,
                                                  .path = path,
                                                  .file_number = number,
                                                  .descriptors = state_.group->descriptors()},
-                                     storage::extent_map_of(array, path), state_.engines);
+                                     std::move(map), state_.engines);
 }
 
 Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,

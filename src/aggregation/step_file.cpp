@@ -69,7 +69,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = named(format.error(), path);
-  call.add(description);
+  if (asked == nullptr) call.add(description);
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
   const auto lay_out = [&]() -> Result<ToldLayout> {
     auto room = format.value()->lay_out(description, path);

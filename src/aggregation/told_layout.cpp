@@ -1,10 +1,10 @@
 #include "aggregation/told_layout.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <array>
 #include <cstddef>
-#include <locale>
-#include <sstream>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -14,33 +14,34 @@
 namespace weir::aggregation {
 namespace {
 
-// A line of numbers, then the texts that it gives the lengths of, then the map.
+constexpr std::size_t numbers = 6;
+using Numbers = std::array<std::int64_t, numbers>;
+
+// Numbers, then the texts that the last of them give the lengths of, then the map. Between ranks of
+// one job, which lay numbers out alike.
 std::string text_of(const ToldLayout& told) {
-  std::string text =
-      fmt::format("{} {} {} {} {} {}\n", told.targets.count, told.targets.stripe_bytes,
-                  told.targets.lock_bytes, told.format.size(), told.path.size(), told.sums.size());
+  const Numbers head = {told.targets.count,      told.targets.stripe_bytes, told.targets.lock_bytes,
+                        std::ssize(told.format), std::ssize(told.path),     std::ssize(told.sums)};
+  std::string text(sizeof head, '\0');
+  std::memcpy(text.data(), head.data(), sizeof head);
   return text + told.format + told.path + told.sums + storage::message_of(told.map);
 }
 
-Result<ToldLayout> layout_of(const std::string& text) {
-  ToldLayout told;
-  std::istringstream numbers(text.substr(0, text.find('\n')));
-  numbers.imbue(std::locale::classic());  // the program's may group digits
-  std::size_t format = 0;
-  std::size_t path = 0;
-  std::size_t sums = 0;
-  numbers >> told.targets.count >> told.targets.stripe_bytes >> told.targets.lock_bytes >> format >>
-      path >> sums;
-  std::size_t at = text.find('\n') + 1;
-  const auto take = [&](std::size_t bytes) {
-    std::string part = text.substr(at, bytes);
-    at += part.size();
+Result<ToldLayout> layout_of(std::string_view text) {
+  Numbers head{};
+  std::memcpy(head.data(), text.data(), std::min(text.size(), sizeof head));
+  text.remove_prefix(std::min(text.size(), sizeof head));
+  const auto take = [&](std::int64_t bytes) {
+    std::string part(text.substr(0, static_cast<std::size_t>(bytes)));
+    text.remove_prefix(part.size());
     return part;
   };
-  told.format = take(format);
-  told.path = take(path);
-  told.sums = take(sums);
-  auto map = storage::parse_file_map(std::string_view(text).substr(at));
+  ToldLayout told;
+  told.targets = {.count = head[0], .stripe_bytes = head[1], .lock_bytes = head[2]};
+  told.format = take(head[3]);
+  told.path = take(head[4]);
+  told.sums = take(head[5]);
+  auto map = storage::parse_file_map(text);
   if (!map) return map.error();
   told.map = std::move(map).value();
   return told;
