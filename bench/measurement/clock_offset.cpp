@@ -5,10 +5,9 @@
 //      calls of step 2, which have no deadline, wait for nobody.
 //   2. The ranks split by node; the lowest rank of each node is its leader.
 //   3. Leaders measure along a tree over the leaders, towards rank 0.
-//   4. The ranks of a node that read the very clock that their leader reads take its offset, along
-//   a
-//      tree. Between processes that share a processor no exchange could be as exact: each message
-//      waits for its receiver's turn.
+//   4. The ranks of a node that read the very clock that their leader reads (which calls without a
+//      deadline find, as in step 2) take its offset, along a tree. Between processes that share a
+//      processor no exchange could be as exact: each message waits for its receiver's turn.
 //   5. Those of another clock measure along a tree inside the node, towards their leader, which
 //      already knows its own offset from rank 0.
 //
@@ -26,6 +25,7 @@
 #include "measurement/clock_offset.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -98,6 +98,7 @@ Status finish(MPI_Request& request, std::int64_t deadline_ns, const char* waitin
       error.message = fmt::format("clock offset: no {} before the deadline", waiting_for);
       return error;
     }
+    sched_yield();  // to the partner, where they share a processor
   }
 }
 
@@ -225,7 +226,7 @@ std::string clock_identity() {
 }
 
 // The node's ranks of its leader's clock, and those of another; the leader is in both.
-Status split_by_clock(MPI_Comm node, OwnedComm& same, OwnedComm& others) {
+Status split_by_clock(MPI_Comm node, Clocks clocks, OwnedComm& same, OwnedComm& others) {
   int rank = 0;
   MPI_Comm_rank(node, &rank);
   const std::string own = clock_identity();
@@ -233,7 +234,8 @@ Status split_by_clock(MPI_Comm node, OwnedComm& same, OwnedComm& others) {
   own.copy(leaders.data(), leaders.size() - 1);
   int code = MPI_Bcast(leaders.data(), static_cast<int>(leaders.size()), MPI_CHAR, 0, node);
   if (code != MPI_SUCCESS) return mpi_failure("MPI_Bcast", code);
-  const bool is_same = !own.empty() && own == leaders.data();
+  const bool is_same =
+      clocks == Clocks::as_the_system_says && !own.empty() && own == leaders.data();
   for (const auto& [comm, in] : {std::pair{&same, is_same}, std::pair{&others, !is_same}}) {
     code = MPI_Comm_split(node, in || rank == 0 ? 0 : MPI_UNDEFINED, rank, &comm->comm);
     if (code != MPI_SUCCESS) return mpi_failure("MPI_Comm_split", code);
@@ -262,7 +264,7 @@ Result<Path> take_along_tree(MPI_Comm comm, const Path& root_path, std::int64_t 
 
 }  // namespace
 
-Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_ns) {
+Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_ns, Clocks clocks) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   if (Status status = all_arrived(comm, deadline_ns); !status) return status.error();
@@ -272,7 +274,8 @@ Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_n
   OwnedComm same;
   OwnedComm others;
   if (Status status = split(comm, rank, node, leaders); !status) return status.error();
-  if (Status status = split_by_clock(node.comm, same, others); !status) return status.error();
+  if (Status status = split_by_clock(node.comm, clocks, same, others); !status)
+    return status.error();
 
   Path leader_path;
   if (leaders.comm != MPI_COMM_NULL) {

@@ -22,12 +22,17 @@ struct ClockOffset {
   std::int64_t measured_at_ns = 0;  // on this rank's clock
 };
 
+// Whether ranks may be told by the system that they read one clock. `measured`: all are taken for
+// clocks of their own.
+enum class Clocks { as_the_system_says, measured };
+
 // Collective over `comm`; takes some milliseconds. Rank 0 gets zeros.
 //
 // A rank that does not hear from its partner before `deadline_ns` (its own monotonic_ns()) returns
 // ErrorCode::deadline, and so do the ranks below it in the tree, while others may succeed; requests
 // are then left open on `comm`, so the job can only be ended.
-Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_ns);
+Result<ClockOffset> estimate_clock_offset(MPI_Comm comm, std::int64_t deadline_ns,
+                                          Clocks clocks = Clocks::as_the_system_says);
 
 // The offset at `local_ns`, between an estimate at the run's start and one at its end: drift is
 // taken as linear, and the larger of the two bounds is kept. Outside the two, the nearer one holds.

@@ -22,22 +22,19 @@ void sleep_until(std::int64_t monotonic) {
 
 }  // namespace
 
-Result<Agreement> CommonStart::wait(MPI_Comm communicator, int failed_rank,
-                                    std::int64_t deadline_ns) {
-  const std::int64_t came_ns = monotonic_ns();
-  const std::array<std::int64_t, 3> own{came_ns + offset_.offset_ns, late_ns_, -failed_rank};
-  std::array<std::int64_t, 3> largest{};
+Status CommonStart::wait(MPI_Comm communicator, std::int64_t deadline_ns) {
+  const std::array<std::int64_t, 2> own{monotonic_ns() + offset_.offset_ns, late_ns_};
+  std::array<std::int64_t, 2> largest{};
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(own.data(), largest.data(), 3, MPI_INT64_T, MPI_MAX, communicator, &request);
+  MPI_Iallreduce(own.data(), largest.data(), 2, MPI_INT64_T, MPI_MAX, communicator, &request);
   if (Status status = wait_for(request, deadline_ns, "barrier", Waiting::asleep); !status) {
-    return status.error();
+    return status;
   }
   const std::int64_t last_came_ns = largest[0] - offset_.offset_ns;
   late_ns_ = monotonic_ns() - last_came_ns;
-  const auto lowest = static_cast<int>(-largest[2]);
   wait_ns_ = std::clamp(2 * largest[1], least_wait_ns, most_wait_ns);
-  if (lowest == none_failed) sleep_until(last_came_ns + wait_ns_);
-  return Agreement{lowest, monotonic_ns() - came_ns};
+  sleep_until(last_came_ns + wait_ns_);
+  return {};
 }
 
 void CommonStart::leave_processor() const { sleep_until(monotonic_ns() + wait_ns_); }

@@ -6,7 +6,7 @@
 // than the last of them left the one before:
 //   1. One reduction finds when the last rank came, on rank 0's clock, and how late the latest left
 //      the reduction before this one.
-//   2. Every rank sleeps until the first plus twice the second.
+//   2. Every rank sleeps until the first plus twice the second, at least 1 ms and at most 1 s.
 #pragma once
 
 #include <mpi.h>
@@ -21,12 +21,11 @@ namespace weir::bench {
 
 class CommonStart {
  public:
-  // `offset`: of this rank's clock.
-  explicit CommonStart(const ClockOffset& offset) : offset_(offset) {}
-
-  // Collective over `communicator`. `failed_rank` as of agree(). Unless one failed, returns at the
-  // common time, or at once when it has passed: then it comes later the next time.
-  Result<Agreement> wait(MPI_Comm communicator, int failed_rank, std::int64_t deadline_ns);
+  // Of this rank's clock; to be told anew as clocks drift.
+  void set_offset(const ClockOffset& offset) { offset_ = offset; }
+  // Collective over `communicator`. Returns at the common time, or at once when it has passed: then
+  // it comes later the next time. So the first time is for trying.
+  Status wait(MPI_Comm communicator, std::int64_t deadline_ns);
   // To be called by a rank that is done, before it meets the others: sleeps about as long as they
   // may take to begin, since meeting takes processor time, too.
   void leave_processor() const;

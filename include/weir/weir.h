@@ -12,7 +12,7 @@
  * order. "Alike" after an argument says that it must be the same on every rank; other arguments
  * matter on the rank that passes them.
  *
- *   Before anything is read or written the ranks compare, in one small reduction, which call each
+ *   Before anything is read or written the ranks compare, in one round of votes, which call each
  *   makes and with what. An argument that cannot be is refused with WEIR_E_ARGUMENT; different
  *   calls, or different arguments where they must be alike, with WEIR_E_MISMATCH.
  *

@@ -1,8 +1,8 @@
 // The ranks tell each other whether a call may begin, or how it ended.
 //
-// 1. One round of the channel finds the lowest rank that failed, and whether the ranks'
-// fingerprints
-//    agree.
+// 1. One round of the channel finds the lowest rank that failed, and whether the fingerprints of
+// all
+//    ranks agree.
 // 2. Only when a rank failed: it broadcasts its error, and all ranks return that.
 // Neither waits by itself, so that a request can be tested and a missing rank is noticed.
 #pragma once

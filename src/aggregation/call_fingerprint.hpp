@@ -31,9 +31,8 @@ class CallFingerprint {
   void add(const array::Section& section);
   // What a file shall hold, as files.
   void add(const storage::FileDescription& file);
-  // In 62 bits, so that it may be negated.
   [[nodiscard]] std::int64_t of(std::size_t kind) const {
-    return static_cast<std::int64_t>(of_kind_.at(kind).value() >> 2U);
+    return static_cast<std::int64_t>(of_kind_.at(kind).value());
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "aggregation/channel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -27,7 +29,7 @@ constexpr int looks_before_sleep = 1000;
 // The first nap; each is twice as long as the one before, up to `longest_doubling` times. A missed
 // waking is not waited for, MPI is: messages may need this rank.
 constexpr long first_nap_ns = 1'000'000;
-constexpr int longest_doubling = 4;
+constexpr int longest_doubling = 3;
 
 std::uint32_t turn_of(std::int64_t number) {
   return static_cast<std::uint32_t>(number / slots + 1);
@@ -86,6 +88,7 @@ struct Channel::Between {
     std::array<char, first_bytes> text{};
   } beginning;
   std::string rest;
+  bool failed = false;  // MPI did, for good
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -195,15 +198,18 @@ void Channel::publish(const Round& round, const Numbers& least) {
 bool Channel::reduce_between_nodes(Round& round) {
   if (!round.between_nodes_) {
     between_->mine = slot_of(round).node;
-    MPI_Iallreduce(between_->mine.data(), between_->least.data(),
-                   static_cast<int>(between_->mine.size()), MPI_INT64_T, MPI_MIN, leaders_,
-                   &between_->request);
+    between_->failed = MPI_Iallreduce(between_->mine.data(), between_->least.data(),
+                                      static_cast<int>(between_->mine.size()), MPI_INT64_T, MPI_MIN,
+                                      leaders_, &between_->request) != MPI_SUCCESS;
     round.between_nodes_ = true;
   }
+  // Then there is no result, on any node: all wait until their deadlines.
+  if (between_->failed) return false;
   int done = 0;
-  MPI_Test(&between_->request, &done, MPI_STATUS_IGNORE);
-  if (done != 0) round.least_ = between_->least;
-  return done != 0;
+  between_->failed = MPI_Test(&between_->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  if (done == 0 || between_->failed) return false;
+  round.least_ = between_->least;
+  return true;
 }
 
 bool Channel::test_of_first(Round& round) {
@@ -217,7 +223,8 @@ bool Channel::test_of_first(Round& round) {
     if (!round.is_asked()) publish(round, round.least_);  // else with the answer
     return true;
   }
-  // There is nothing to gather for, and somebody has published the result.
+  // There is nothing to gather for, and somebody has published the result. (Where ranks differ in
+  // whether they ask, this one may sleep on the word that nobody sets, until its nap ends.)
   if (slot.ended.load(std::memory_order_acquire) != turn_of(round.number_)) return false;
   round.least_ = slot.least;
   return true;
@@ -320,7 +327,13 @@ Status Channel::share(std::string& text, const Round* asked, double deadline_sec
 Status Channel::share_between_nodes(std::string& text, double deadline_seconds, const char* what) {
   Between& between = *between_;
   const auto broadcast = [&](void* data, std::size_t count) {
-    MPI_Ibcast(data, static_cast<int>(count), MPI_CHAR, 0, leaders_, &between.request);
+    if (MPI_Ibcast(data, static_cast<int>(count), MPI_CHAR, 0, leaders_, &between.request) !=
+        MPI_SUCCESS) {
+      Error error;
+      error.code = ErrorCode::deadline;  // as nobody can be told: nothing more can be done
+      error.message = fmt::format("MPI failed to broadcast between nodes, for {}", what);
+      return Status(error);
+    }
     return wait_for(between.request, deadline_seconds, what);
   };
   between.beginning.bytes = static_cast<std::int64_t>(text.size());

@@ -59,6 +59,8 @@ class Channel {
     // A number that is to be the same on all ranks; `which` is below most_compared.
     void compare(std::size_t which, std::int64_t number);
 
+    [[nodiscard]] bool asks() const { return asks_; }
+
     // When ended.
     [[nodiscard]] std::int64_t lowest_failed() const { return least_[0]; }
     [[nodiscard]] bool is_alike(std::size_t which) const;
@@ -93,7 +95,7 @@ class Channel {
   // alone; null but on the ranks of place 0 where there are other nodes. `moving`: any communicator
   // of this rank; null: there are no messages. None of them is owned.
   Channel(std::byte* memory, const Place& place, MPI_Comm leaders, MPI_Comm moving);
-  // By MPI alone: every rank is a node. The communicator is for this channel alone.
+  // By MPI alone: every rank is a node. Nothing else is under way on the communicator meanwhile.
   explicit Channel(MPI_Comm communicator);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

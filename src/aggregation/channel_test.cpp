@@ -116,6 +116,27 @@ TEST_P(ChannelPlaces, AreAnsweredByTheFirst) {
   });
 }
 
+// Places that make different calls, of which some ask: nobody answers, and all see it.
+TEST_P(ChannelPlaces, SeeThatOnlySomeAsk) {
+  Places(3, GetParam()).each([](Channel& channel, std::int64_t place) {
+    for (std::int64_t turn = 0; turn < 30; ++turn) {
+      const bool asks = place == turn % 3;
+      const bool fails = turn % 2 == 0 && place == 1;
+      Channel::Round round(fails ? place : Channel::nobody, asks);
+      round.compare(0, asks ? 1 : 2);
+      channel.start(round);
+      ASSERT_TRUE(channel.wait(round, patience_seconds, what).ok());
+      ASSERT_FALSE(round.is_asked());
+      ASSERT_FALSE(round.is_alike(0));
+      ASSERT_EQ(round.lowest_failed(), turn % 2 == 0 ? 1 : Channel::nobody);
+      // The next one goes on as always.
+      std::string text = place == 0 ? "told" : "";
+      ASSERT_TRUE(channel.share(text, patience_seconds, what).ok());
+      ASSERT_EQ(text, "told");
+    }
+  });
+}
+
 TEST_P(ChannelPlaces, TakeTextsOfAnyLength) {
   const std::array<std::size_t, 7> lengths{0, 1, 5000, 262143, 262144, 262145, 2000000};
   Places(4, GetParam()).each([&](Channel& channel, std::int64_t place) {

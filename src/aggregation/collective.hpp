@@ -2,10 +2,10 @@
 //
 // Every function that says "collective" is called by all ranks of the communicator, in the same
 // order, with the same arguments but for those marked "per rank". All ranks get the same answer: at
-// the end of each call one small reduction finds the lowest rank that failed, and that rank's error
-// (with its rank, file and offset) is what every rank returns. A rank that fails goes on taking
-// part, without I/O, so that no other waits for it. Arguments that differ between ranks, or that
-// one rank finds wrong, are refused on every rank before anything is written.
+// the end of each call one round of votes (channel.hpp) finds the lowest rank that failed, and that
+// rank's error (with its rank, file and offset) is what every rank returns. A rank that fails goes
+// on taking part, without I/O, so that no other waits for it. Arguments that differ between ranks,
+// or that one rank finds wrong, are refused on every rank before anything is written.
 //
 // Every wait ends at the deadline of the settings. After a missed deadline the ranks no longer
 // agree on where they are: the Collective is then broken, and all its functions fail at once.
@@ -171,7 +171,8 @@ class Request {
 };
 
 // What all ranks have agreed to make the call by, in place of agreeing in it: a round that asks
-// rank 0 and has ended so (channel.hpp). The call answers it, whatever comes.
+// rank 0 and has ended so (channel.hpp), and has compared every argument and what the call depends
+// on. The call answers it, whatever comes.
 struct Asked {
   Channel& channel;
   const Channel::Round& round;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -47,6 +48,18 @@ std::string message_of(const Result<std::string>& found) {
   return message + (found ? found.value() : text_of(found.error()));
 }
 
+// Without throwing: the others wait for the answer.
+Result<std::string> found_by(const std::function<Result<std::string>()>& find) {
+  Error error;
+  error.code = ErrorCode::insufficient;
+  try {
+    return find();
+  } catch (const std::exception& thrown) {
+    error.message = fmt::format("rank 0 could not do what it was asked for: {}", thrown.what());
+  }
+  return error;
+}
+
 Result<std::string> found_in(const std::string& message) {
   if (message.starts_with(found_mark)) return message.substr(found_mark.size());
   return error_of(message.substr(error_mark.size()));
@@ -70,6 +83,7 @@ Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprin
 }
 
 Status share(CollectiveState& state, std::string& text, const char* what) {
+  if (state.broken) return broken_collective();
   Status shared = state.group->agreements().share(text, state.settings.deadline_seconds, what);
   if (!shared.ok()) state.broken = true;
   return shared;
@@ -94,7 +108,7 @@ Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked, const
     }
   }
   std::string message;
-  if (state.rank == 0) message = message_of(possible.ok() ? find() : possible.error());
+  if (state.rank == 0) message = message_of(possible.ok() ? found_by(find) : possible.error());
   if (Status told = channel->answer(round, message, deadline, what); !told.ok()) {
     state.broken = true;
     return told.error();

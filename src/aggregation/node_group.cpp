@@ -45,11 +45,14 @@ struct NodeGroup::Told {
   std::int64_t aggregators = 0;
   std::int64_t least_aggregators = 0;
   std::vector<int> ranks_on_node;
+  cpu_set_t own_cores{};  // that this rank may use
+  cpu_set_t node_cores{};
   // Known to the first rank of each node, while they work out the topology.
   int count = 0;            // ranks of this node
   std::vector<int> counts;  // of each node
   std::vector<int> places;  // of each node's ranks among all
   std::vector<int> ranks;   // node by node
+  std::array<MPI_Comm, channel_count> leaders{MPI_COMM_NULL, MPI_COMM_NULL};
   // What they tell the others of their nodes.
   int stretches = 0;
   std::vector<std::int64_t> numbers;  // four for each
@@ -149,6 +152,11 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
   MPI_Iallgather(&told.rank, 1, MPI_INT, told.ranks_on_node.data(), 1, MPI_INT, node_, &request);
   if (Status done = wait(request); !done.ok()) return done;
   ranks_on_node_ = told.ranks_on_node;
+  ::sched_getaffinity(0, sizeof told.own_cores, &told.own_cores);
+  MPI_Iallreduce(&told.own_cores, &told.node_cores, sizeof(cpu_set_t), MPI_BYTE, MPI_BOR, node_,
+                 &request);
+  if (Status done = wait(request); !done.ok()) return done;
+  has_core_for_each_ = CPU_COUNT(&told.node_cores) >= node_size;
 
   told.aggregators =
       std::min<std::int64_t>(aggregators > 0 ? aggregators : usable_cores(), node_size);
@@ -162,7 +170,7 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
 Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
   int node_rank = 0;
   MPI_Comm_rank(node_, &node_rank);
-  MPI_Comm& leaders = leaders_[0];
+  MPI_Comm& leaders = told.leaders[0];
   const int color = node_rank == 0 ? 0 : MPI_UNDEFINED;
   if (Status made = split(world, color, told.rank, leaders); !made.ok()) return made;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -183,10 +191,12 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
     MPI_Iallgatherv(told.ranks_on_node.data(), told.count, MPI_INT, told.ranks.data(),
                     told.counts.data(), told.places.data(), MPI_INT, leaders, &request);
     if (Status done = wait(request); !done.ok()) return done;
-    for (std::size_t other = 1; other < channel_count; ++other) {
-      MPI_Comm_idup(leaders, &leaders_.at(other), &request);
+    for (std::size_t other = 1; other < channel_count && nodes > 1; ++other) {
+      MPI_Comm_idup(leaders, &told.leaders.at(other), &request);
       if (Status done = wait(request); !done.ok()) return done;
     }
+    if (nodes == 1) MPI_Comm_free(&leaders);
+    leaders_ = told.leaders;
     const auto found = topology_of(told.counts, told.ranks);
     if (!found) return found.error();
     told.stretches = static_cast<int>(found.value().stretches().size());
@@ -308,7 +318,7 @@ void NodeGroup::make_channels() {
   const Channel::Place place{.own = own_place_,
                              .count = places(),
                              .has_other_nodes = has_other_nodes,
-                             .sleeps_at_once = places() > usable_cores()};
+                             .sleeps_at_once = !has_core_for_each_};
   for (std::size_t i = 0; i < channel_count; ++i) {
     channels_.at(i) = std::make_unique<Channel>(
         channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, node_);

@@ -133,6 +133,7 @@ class NodeGroup {
   std::int64_t buffer_bytes_ = 0;
   double deadline_seconds_ = 0;
   std::vector<int> ranks_on_node_;  // of the world, ascending
+  bool has_core_for_each_ = false;  // of them
   std::vector<int> holders_;        // of them, ascending
   std::int64_t own_holder_ = -1;
   std::int64_t own_place_ = 0;        // among the node's ranks

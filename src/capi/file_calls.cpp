@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "aggregation/call_fingerprint.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
 
@@ -70,6 +71,20 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
       });
 }
 
+// What the call depends on, for ranks to compare: the definition before the file is laid out.
+std::string state_of(const weir_file& file) {
+  if (file.open != nullptr) {
+    return fmt::format("{} steps{}", file.open->steps(), file.open->in_step() ? ", in one" : "");
+  }
+  const aggregation::FileSettings& settings = file.settings;
+  aggregation::CallFingerprint definition;
+  definition.add(file.description);
+  return fmt::format("definition {:016x}, format {}, durability {}, checksum {}",
+                     definition.of(static_cast<std::size_t>(aggregation::Argument::files)),
+                     quoted(settings.format.c_str()), static_cast<int>(settings.durability),
+                     settings.checksum ? static_cast<int>(*settings.checksum) : -1);
+}
+
 Outcome begin_step(weir_file& file) {
   weir_session& session = *file.session;
   const auto begin = [&](const aggregation::Asked& asked) -> Outcome {
@@ -86,7 +101,8 @@ Outcome begin_step(weir_file& file) {
     }
     return {};
   };
-  return session.call_asking(fmt::format("weir_file_step_begin({})", file.text), {}, begin);
+  return session.call_asking(fmt::format("weir_file_step_begin({}, {})", file.text, state_of(file)),
+                             {}, begin);
 }
 
 Outcome end_step(weir_file& file) {

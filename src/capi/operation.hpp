@@ -1,9 +1,8 @@
 // Collective calls of a session, in the order in which they were made.
 //
 // A call goes through these steps on every rank:
-//   1. submit()   this rank has checked its own arguments; a round is begun that compares the
-//   call's
-//                 text on all ranks and carries the lowest rank that found something wrong
+//   1. submit()   this rank has checked its own arguments; a round is begun that compares the text
+//                 of the call on all ranks and carries the lowest rank that found something wrong
 //   2. comparing  until the round has ended. Every rank then knows the same: go on; or say what
 //                 is wrong, or how the ranks differ, with a few more messages
 //   3. running    what the call is for, by aggregation::Collective, which every rank enters

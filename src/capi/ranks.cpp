@@ -89,7 +89,10 @@ bool Ranks::test(Channel::Round& round) { return compared_by().test(round); }
 
 Outcome Ranks::wait(Channel::Round& round) {
   const Status waited = compared_by().wait(round, deadline_seconds_, "the other ranks");
-  return waited.ok() ? Outcome{} : missed_deadline();
+  if (waited.ok()) return {};
+  Outcome missed = missed_deadline();
+  if (round.asks()) missed.text += ", or rank 0 still reads or writes what all wait for";
+  return missed;
 }
 
 Outcome Ranks::least(std::int64_t mine, std::int64_t& result) {

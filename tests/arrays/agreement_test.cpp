@@ -65,6 +65,38 @@ TEST_F(Agreement, WhetherAFileIsRewrittenIsAlike) {
   EXPECT_EQ(file, nullptr);
 }
 
+// What is defined is compared when the file is laid out.
+TEST_F(Agreement, DefinitionsOfFilesAreAlike) {
+  const auto differ = [&](const char* name, const auto& define) {
+    Session session(MPI_COMM_WORLD);
+    File file = session.create_file(path(name));
+    define(file);
+    expect_alike(weir_file_step_begin(file.get()), WEIR_E_MISMATCH);
+    expect_text("weir_file_step_begin");
+    expect_text("definition");
+  };
+  differ("count.h5", [&](File& file) {
+    const Array first = file.define<double>("first", shape_);
+    if (odd_) const Array second = file.define<double>("second", shape_);
+  });
+  differ("shape.h5", [&](File& file) {
+    const Array only = file.define<double>("only", odd_ ? Extents{6, 5} : Extents{6, 4});
+  });
+  differ("type.h5", [&](File& file) {
+    if (odd_) {
+      const Array only = file.define<float>("only", shape_);
+    } else {
+      const Array only = file.define<double>("only", shape_);
+    }
+  });
+  differ("dimension.h5", [&](File& file) {
+    weir_define_options options = {};
+    const char* const names[] = {"y", odd_ ? "z" : "x"};
+    options.dimension_names = names;
+    const Array only = file.define<double>("only", shape_, options);
+  });
+}
+
 TEST_F(Agreement, SectionsAndDistributionsAreAlike) {
   Session session(MPI_COMM_WORLD);
   const auto rows = session.distribution(shape_, "BLOCK, *");

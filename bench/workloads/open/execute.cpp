@@ -74,16 +74,21 @@ Status Executor::meet(MPI_Comm all, Status mine) {
 }
 
 Status Executor::compare_clocks() {
-  if (common_start_) return {};
   const auto offset = estimate_clock_offset(job_.world, job_.deadline_ns());
-  if (!offset) return offset.error();
-  common_start_.emplace(offset.value());
-  return {};
+  Status status = offset ? Status() : Status(offset.error());
+  if (!status && status.error().code == ErrorCode::deadline) {
+    failed_rank_ = job_.rank;
+    return status;
+  }
+  if (status = meet(job_.world, std::move(status)); !status) return status;
+  common_start_.set_offset(offset.value());
+  return start_together(job_.world);
 }
 
 Status Executor::start_together(MPI_Comm all) {
-  const auto agreed = common_start_->wait(all, none_failed, job_.deadline_ns());
-  return status_of(agreed, job_.rank, {}, &failed_rank_, nullptr);
+  Status started = common_start_.wait(all, job_.deadline_ns());
+  if (!started) failed_rank_ = job_.rank;
+  return started;
 }
 
 int Executor::failed_of(const Status& mine) const {
@@ -141,9 +146,8 @@ Status Executor::repeat(Kept& kept, RepetitionTimes* times, Counter* counter) {
     Status status = carry_out(kept, step, &times->steps[which]);
     guard_.left();
     if (counter != nullptr) counter->steps[which] = calls_.read(root_).since(counter->before);
-    common_start_->leave_processor();
+    common_start_.leave_processor();
     status = meet(who.all, std::move(status));
-    times->steps[which].wait_ns = monotonic_ns() - times->steps[which].end_ns;
     if (!status) return status;
     if (!core_.verify) continue;
     guard_.entering("checking", &path_, -1);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,6 @@ namespace weir::bench::opening {
 struct StepTimes {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t wait_ns = 0;  // for the other ranks, after end_ns
 };
 
 struct RepetitionTimes {
@@ -81,7 +79,7 @@ class Executor {
                                                          std::int64_t ranks_per_node);
   Status meet(MPI_Comm all, Status mine);
   Status start_together(MPI_Comm all);
-  // Collective over the job, the first time.
+  // Collective over the job.
   Status compare_clocks();
   // What a rank tells of itself at a barrier.
   [[nodiscard]] int failed_of(const Status& mine) const;
@@ -99,7 +97,7 @@ class Executor {
   std::vector<std::uint64_t> found_;  // what it read
   std::string path_;                  // of this repetition
   int failed_rank_ = none_failed;
-  std::optional<CommonStart> common_start_;  // from the first repetition on
+  CommonStart common_start_;
 };
 
 }  // namespace weir::bench::opening

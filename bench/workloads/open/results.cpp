@@ -63,12 +63,15 @@ void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
     starts[i] = step.start_ns + facts.offset.offset_ns;
     ends[i] = step.end_ns + facts.offset.offset_ns;
     mine[2 * i] = seconds_of(step.end_ns - step.start_ns);
-    mine[2 * i + 1] = seconds_of(step.wait_ns);
   }
   std::array<std::int64_t, step_count> first{};
   std::array<std::int64_t, step_count> last{};
   MPI_Reduce(starts.data(), first.data(), step_count, MPI_INT64_T, MPI_MIN, 0, job.world);
-  MPI_Reduce(ends.data(), last.data(), step_count, MPI_INT64_T, MPI_MAX, 0, job.world);
+  MPI_Allreduce(ends.data(), last.data(), step_count, MPI_INT64_T, MPI_MAX, job.world);
+  // For the other ranks, by the clocks: what a rank does meanwhile is not looked at.
+  for (std::size_t i = 0; i < step_count; ++i) {
+    mine[2 * i + 1] = seconds_of(last[i] - ends[i]);
+  }
   const std::vector<Spread> spreads = spread_over_ranks(job, mine);
   if (job.rank != 0) return;
   ordered_json steps = ordered_json::array();
