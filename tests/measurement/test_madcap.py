@@ -9,7 +9,8 @@ import pytest
 from bench_runs import Done
 from test_full_mode import has_scalapack
 
-from weir.results.schema import Run, Spectrum
+from weir.results.schema import Run
+from weir.results.spectrum_records import Spectrum
 
 Bench = Callable[..., Done]
 BINS = 4

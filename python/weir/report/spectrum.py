@@ -19,7 +19,7 @@ from weir.report.chart import (
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import significant
 from weir.report.sources import Source
-from weir.results.schema import Spectrum, SpectrumBin
+from weir.results.spectrum_records import Spectrum, SpectrumBin
 
 LEFT, RIGHT, TOP, PLOT = 46.0, 16.0, 12.0, 190.0
 BAR_END = 4.0
