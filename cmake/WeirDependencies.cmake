@@ -72,8 +72,15 @@ endif()
 set(WEIR_HDF5_ARCHIVES "")
 if(WEIR_HDF5_TARGET)
   set(weir_archives "")
+  # Beside the shared one alone: another folder may have those of another version.
+  get_filename_component(weir_hdf5_folder ${WEIR_HDF5_HL_LIBRARY} DIRECTORY)
   foreach(name IN ITEMS libhdf5_hl.a libhdf5.a sz aec z dl m)
-    find_library(WEIR_HDF5_NEEDS_${name} ${name} HINTS ${${weir_hdf5_module}_LIBRARY_DIRS}
+    if(name MATCHES "^libhdf5")
+      set(weir_where PATHS ${weir_hdf5_folder} NO_DEFAULT_PATH)
+    else()
+      set(weir_where HINTS ${${weir_hdf5_module}_LIBRARY_DIRS})
+    endif()
+    find_library(WEIR_HDF5_NEEDS_${name} ${name} ${weir_where}
                  DOC "Linked where the static HDF5 is")
     mark_as_advanced(WEIR_HDF5_NEEDS_${name})
     if(WEIR_HDF5_NEEDS_${name})

@@ -57,6 +57,9 @@ pkg_check_modules(${weir_hdf5_module} REQUIRED IMPORTED_TARGET ${${weir_hdf5_mod
               "${${weir_hdf5_module}_MODULE_NAME}")
 # Those that no pkg-config file tells of.
 set(weir_other_libraries "")
+if(CMAKE_DL_LIBS)
+  string(APPEND weir_other_libraries " -l${CMAKE_DL_LIBS}")
+endif()
 if(WEIR_HDF5_TARGET)
   string(APPEND weir_other_libraries " ${WEIR_HDF5_HL_LIBRARY}")
 endif()

@@ -86,8 +86,9 @@ int measure(SweptWorkload& workload, const JobUnderWay& under_way,
   return 0;
 }
 
-int run_in_job(const std::string& name, const Job& job, SweptWorkload& workload,
+int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWorkload> made,
                const std::vector<std::string>& command) {
+  SweptWorkload& workload = *made;
   const auto refuse = [&](const Error& error) {
     if (job.rank == 0) complain(error);
     return exit_usage;
@@ -97,8 +98,11 @@ int run_in_job(const std::string& name, const Job& job, SweptWorkload& workload,
       agree_on(job, job.rank == 0 ? workload.check_places(job.size) : Status(), &failed_rank);
   if (status.ok()) status = workload.check_nodes(job);
   if (!status) return refuse(status.error());
-  const auto expectations = read_expectations(workload.core().expectation);
-  if (!expectations) return refuse(expectations.error());
+  // For rank 0 alone, which writes them into the results.
+  auto expectations = job.rank == 0 ? read_expectations(workload.core().expectation)
+                                    : Result<ordered_json>(ordered_json());
+  status = agree_on(job, expectations ? Status() : Status(expectations.error()), &failed_rank);
+  if (!status) return refuse(status.error());
   std::vector<std::string> slugs;
   for (const PlannedConfiguration& one : workload.configurations(job.size)) {
     slugs.push_back(one.slug);
@@ -109,6 +113,8 @@ int run_in_job(const std::string& name, const Job& job, SweptWorkload& workload,
   FailureGuard guard(job, folders.value().root, slugs);
   guard.set_test_files(workload.test_files(folders.value()));
   const JobUnderWay under_way{job, guard, folders.value(), command};
+  // What it makes refers to these, so it goes first.
+  const std::unique_ptr<SweptWorkload> goes_first = std::move(made);
   status = workload.prepare(under_way, &failed_rank);
   if (!status) return end_before_the_sweep(under_way, status.error(), failed_rank);
   // What was prepared may have decided some of what the configurations do.
@@ -138,13 +144,12 @@ int run_swept_workload(const std::string& name, const std::vector<std::string>& 
   return run_under_mpi([&](int ranks) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto made =
-        resolved ? make(resolved.value().settings, ranks) : MadeWorkload(resolved.error());
+    auto made = resolved ? make(resolved.value().settings, ranks) : MadeWorkload(resolved.error());
     if (!made) return rank == 0 ? complain(made.error()) : exit_usage;
     const Job job = Job::create(made.value()->core().deadline_seconds);
     std::vector<std::string> command{"weir-bench", name};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return run_in_job(name, job, *made.value(), command);
+    return run_in_job(name, job, std::move(made).value(), command);
   });
 }
 

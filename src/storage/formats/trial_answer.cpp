@@ -17,8 +17,8 @@ namespace weir::storage {
 namespace {
 
 // A program of another version has another greeting, and is not used: what follows differs when
-// the message that is the header does (file_map_message.hpp).
-constexpr std::string_view greeting = "header/1";
+// the message that is the header does (file_map_message.hpp), for which the number counts up.
+constexpr std::string_view greeting = "weir " WEIR_STORAGE_VERSION " header/1\n";
 
 struct Head {
   std::int64_t ok = 0;
@@ -125,6 +125,8 @@ class Listener {
 
 }  // namespace
 
+std::string_view trial_greeting() { return greeting; }
+
 void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answers) {
   try {
     limit_all(limits);
@@ -160,7 +162,9 @@ HeardAnswer hear_answer(int answers, const TrialLimits& limits) {
   }
   answer.heard = Heard::an_answer;
   answer.ok = head.ok == 1;
-  answer.code = static_cast<ErrorCode>(head.code);
+  const bool is_code =
+      head.code >= 0 && head.code <= static_cast<std::int64_t>(ErrorCode::interrupted);
+  answer.code = is_code ? static_cast<ErrorCode>(head.code) : ErrorCode::corrupt;
   return answer;
 }
 

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "common/status.hpp"
 #include "storage/formats/trial_process.hpp"
 
 namespace weir::storage {
 
+// Of this version of Weir; ends its line.
+[[nodiscard]] std::string_view trial_greeting();
 // In the child: limits itself, reads, answers and ends.
 [[noreturn]] void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answers);
 
@@ -20,6 +23,7 @@ enum class Heard {
   no_greeting,  // it ended without one
   a_break,      // it ended between greeting and answer
   too_little,   // in the time that there is
+  interrupted,  // a break, by a signal to end
 };
 
 struct HeardAnswer {

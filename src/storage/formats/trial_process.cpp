@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -47,13 +50,45 @@ class Pipe {
   Status status_;
 };
 
+struct End {
+  bool ended = false;
+  int signal = 0;  // that ended it; 0: none, or where somebody else fetched that
+};
+
+// Waits for the end of a child so long at most.
+End fetch(pid_t child, std::chrono::milliseconds patience) {
+  auto nap = std::chrono::microseconds(50);
+  const auto late = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    int how = 0;
+    const pid_t fetched = ::waitpid(child, &how, WNOHANG);
+    // Where the program ignores SIGCHLD there is nothing to fetch.
+    if (fetched < 0 && errno != EINTR) return {.ended = true};
+    if (fetched == child) return {.ended = true, .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0};
+    if (std::chrono::steady_clock::now() > late) return {};
+    std::this_thread::sleep_for(nap);
+    nap = std::min(2 * nap, std::chrono::microseconds(2000));
+  }
+}
+
+bool is_interruption(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 HeardAnswer hear_and_end(pid_t child, Pipe& answers, const TrialLimits& limits) {
+  constexpr auto to_end_by_itself = std::chrono::milliseconds(200);
+  constexpr auto to_be_killed = std::chrono::milliseconds(2000);
   answers.close_in();
   HeardAnswer answer = hear_answer(answers.out(), limits);
-  if (answer.heard != Heard::an_answer) ::kill(child, SIGKILL);
-  int how = 0;
-  // It has ended, or is being ended; where the program ignores SIGCHLD there is nothing to fetch.
-  while (::waitpid(child, &how, 0) < 0 && errno == EINTR) {
+  End end;
+  if (answer.heard != Heard::too_little) end = fetch(child, to_end_by_itself);
+  if (!end.ended) {
+    ::kill(child, SIGKILL);
+    // One that waits for its storage may outlive its killing: it is left.
+    end = fetch(child, to_be_killed);
+  }
+  if (answer.heard == Heard::a_break && is_interruption(end.signal)) {
+    answer.heard = Heard::interrupted;
   }
   return answer;
 }
@@ -77,6 +112,10 @@ Result<std::string> outcome(HeardAnswer answer, const std::string& path,
                   fmt::format("reading the file's header took over {} ms: it is damaged, or its "
                               "storage does not answer",
                               limits.time.count()));
+  }
+  if (answer.heard == Heard::interrupted) {
+    return broken(path, "a signal ended the reading of the file's header: open it again",
+                  ErrorCode::interrupted);
   }
   return broken(path,
                 "the file is damaged: the library of its format crashes when it reads the header");

@@ -12,8 +12,11 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <string>
 #include <thread>
 
+#include "storage/formats/trial_answer.hpp"
+#include "storage/formats/trial_answer.hpp"
 #include "storage/formats/trial_program.hpp"
 #include "storage/test_folder.hpp"
 
@@ -92,7 +95,11 @@ class ReadByProgram : public ::testing::Test {
   TestFolder folder_;
 };
 
-constexpr const char* greets = "printf header/1 >&3\n";
+// Words of a shell script.
+std::string greets() {
+  const std::string line(trial_greeting().substr(0, trial_greeting().size() - 1));
+  return fmt::format("printf '{}\\n' >&3\n", line);
+}
 
 TEST_F(ReadByProgram, NothingOfThisProcessReachesIt) {
   const int open_one = ::fcntl(0, F_DUPFD, 200);  // not closed by itself in programs
@@ -140,15 +147,18 @@ TEST_F(ReadByProgram, IsNothingWhereItCannotRun) {
   EXPECT_FALSE(read_by_program(program("", 0600), "x"));
   EXPECT_FALSE(read_by_program(program("exit 127\n"), "x"));  // a library that is missing
   EXPECT_FALSE(read_by_program(program("printf header/0 >&3\n"), "x"));
-  EXPECT_FALSE(read_by_program(program(greets), std::string(1 << 20, 'x')));  // no such argument
+  EXPECT_FALSE(read_by_program(program(greets()), std::string(1 << 20, 'x')));  // no such argument
 }
 
 TEST_F(ReadByProgram, TellsWhoCrashesFromWhoDoesNotEnd) {
-  const auto crashed = read_by_program(program(greets + std::string("kill -SEGV $$\n")), "bad.h5");
+  const auto crashed = read_by_program(program(greets() + "kill -SEGV $$\n"), "bad.h5");
   ASSERT_TRUE(crashed && !crashed->ok());
   EXPECT_EQ(crashed->error().code, ErrorCode::corrupt);
   EXPECT_EQ(crashed->error().file, "bad.h5");
-  for (const std::string start : {"", greets}) {
+  const auto ended = read_by_program(program(greets() + "kill -TERM $$\n"), "good.h5");
+  ASSERT_TRUE(ended && !ended->ok());
+  EXPECT_EQ(ended->error().code, ErrorCode::interrupted) << "not the file's doing";
+  for (const std::string& start : {std::string(), greets()}) {
     const auto slow = read_by_program(program(start + "exec sleep 60\n"), "x",
                                       {.time = std::chrono::milliseconds(100)});
     ASSERT_TRUE(slow && !slow->ok());
@@ -158,7 +168,7 @@ TEST_F(ReadByProgram, TellsWhoCrashesFromWhoDoesNotEnd) {
 
 TEST_F(ReadByProgram, TakesNoMemoryForWhatIsOnlyAnnounced) {
   const auto read =
-      read_by_program(program(greets + std::string("printf wwwwwwwwwwwwwwwwwwwwwwww >&3\n")), "x");
+      read_by_program(program(greets() + "printf wwwwwwwwwwwwwwwwwwwwwwww >&3\n"), "x");
   ASSERT_TRUE(read && !read->ok());
   EXPECT_EQ(read->error().code, ErrorCode::corrupt);
 }
@@ -178,6 +188,17 @@ TEST_F(ReadByProgram, IsFoundAboveTheCodeThatRuns) {
   EXPECT_FALSE(find_trial_program_of(library, "another"));
   ::chmod(there.c_str(), 0757);
   EXPECT_FALSE(find_trial_program_of(library, "reader")) << "everybody may write it";
+  ::chmod(there.c_str(), 0755);
+  const std::string folder = std::filesystem::path(there).parent_path();
+  ::chmod(folder.c_str(), 0777);
+  EXPECT_FALSE(find_trial_program_of(library, "reader")) << "everybody may write its folder";
+  ::chmod(folder.c_str(), 0755);
+  std::filesystem::rename(there, there + "-itself");
+  std::filesystem::create_symlink(there + "-itself", there);
+  EXPECT_FALSE(find_trial_program_of(library, "reader")) << "a link may be anybody's";
+  std::filesystem::remove(there);
+  std::filesystem::rename(there + "-itself", there);
+  EXPECT_EQ(find_trial_program_of(library, "reader"), there);
   EXPECT_FALSE(find_trial_program_of("", "reader"));
 }
 

@@ -29,11 +29,11 @@ std::string own_file() {
   return real ? std::string(real.get()) : "";
 }
 
-bool may_be_run(const std::string& path, uid_t owner) {
+// Not a link, which somebody else may have made in a folder that all may write.
+bool is_kept_by(uid_t owner, const std::string& path, mode_t type) {
   struct stat about {};
-  return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-         (about.st_uid == owner || about.st_uid == 0) && (about.st_mode & S_IWOTH) == 0 &&
-         ::access(path.c_str(), X_OK) == 0;
+  return ::lstat(path.c_str(), &about) == 0 && (about.st_mode & S_IFMT) == type &&
+         (about.st_uid == owner || about.st_uid == 0) && (about.st_mode & S_IWOTH) == 0;
 }
 
 }  // namespace
@@ -47,7 +47,11 @@ std::optional<std::string> find_trial_program_of(const std::string& file, std::s
     if (slash == std::string::npos) break;
     folder.resize(slash);
     std::string program = fmt::format("{}/libexec/weir/{}", folder, name);
-    if (may_be_run(program, own.st_uid)) return program;
+    if (is_kept_by(own.st_uid, folder + "/libexec", S_IFDIR) &&
+        is_kept_by(own.st_uid, folder + "/libexec/weir", S_IFDIR) &&
+        is_kept_by(own.st_uid, program, S_IFREG) && ::access(program.c_str(), X_OK) == 0) {
+      return program;
+    }
   }
   return std::nullopt;
 }

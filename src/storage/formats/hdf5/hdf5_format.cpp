@@ -128,7 +128,11 @@ class Hdf5Format final : public Format {
     // HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
     const auto message = read_hdf5_elsewhere(find_trial_program("weir-hdf5-header"), path);
     if (!message) return message.error();
-    return parse_file_map(message.value());
+    auto map = parse_file_map(message.value());
+    if (map) return map;
+    Error error = map.error();
+    error.file = path;
+    return error;
   }
 
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {

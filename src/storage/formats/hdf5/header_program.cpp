@@ -5,6 +5,9 @@
 #include "storage/formats/trial_process.hpp"
 
 int main(int argument_count, char** arguments) {
+  // Ends here, before anything is said, when headers and library are of different versions: that is
+  // not the file's doing.
+  if (H5open() < 0) return 1;
   const weir::storage::Hdf5Silence silence;
   return weir::storage::trial_main(argument_count, arguments, weir::storage::read_hdf5_message);
 }
