@@ -22,7 +22,7 @@ constexpr std::size_t part_bytes = std::size_t{256} << 10U;
 // Of a text that goes to other nodes in one message with its length.
 constexpr std::size_t first_bytes = 4088;
 // Of one message: its length is an int.
-constexpr std::size_t most_at_once = std::size_t{1} << 30U;
+constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
 // What two ranks that are awake on cores of their own need, several times over (some 20 us).
 constexpr int looks_before_sleep = 1000;
@@ -349,8 +349,8 @@ Status Channel::share_between_nodes(std::string& text, double deadline_seconds, 
   between.rest = std::move(text);
   between.rest.resize(bytes);
   std::copy_n(between.beginning.text.begin(), first_bytes, between.rest.begin());
-  for (std::size_t sent = first_bytes; sent < bytes; sent += most_at_once) {
-    const std::size_t part = std::min(most_at_once, bytes - sent);
+  for (std::size_t sent = first_bytes; sent < bytes; sent += longest_message) {
+    const std::size_t part = std::min(longest_message, bytes - sent);
     if (Status done = broadcast(between.rest.data() + sent, part); !done.ok()) return done;
   }
   text = std::exchange(between.rest, std::string());

@@ -87,8 +87,8 @@ class Executor {
   };
   // An operation of io_uring that is to come.
   struct Queued {
-    Action action;
-    ItemPlace at;
+    Action action{};
+    ItemPlace at{};
     std::int64_t bytes = 0;        // of the file's content
     ActionRecord* part = nullptr;  // of a mix
   };
