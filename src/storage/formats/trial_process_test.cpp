@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "storage/formats/trial_answer.hpp"
-#include "storage/formats/trial_answer.hpp"
 #include "storage/formats/trial_program.hpp"
 #include "storage/test_folder.hpp"
 
