@@ -78,9 +78,7 @@ CallCounts calls_between(const CallCounts& before, const CallCounts& after) {
 }
 
 ClientCalls ClientCalls::of(const std::string& directory) {
-  const auto mounts = read_text("/proc/self/mountinfo");
-  if (!mounts) return {};
-  const auto mount = find_mount(*mounts, directory);
+  const auto mount = mount_of(directory);
   return mount ? ClientCalls("/proc/self/mountstats", mount->point) : ClientCalls();
 }
 
@@ -94,7 +92,7 @@ std::optional<CallCounts> sum_over_nodes(const Job& job, const std::optional<Cal
   if (job.leaders == MPI_COMM_NULL) return std::nullopt;
   const std::string own = text_of(mine);
   const int bytes = static_cast<int>(own.size());
-  std::vector<int> sizes(static_cast<std::size_t>(job.nodes));
+  std::vector<int> sizes(static_cast<std::size_t>(job.rank == 0 ? job.nodes : 0));
   MPI_Gather(&bytes, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, job.leaders);
   std::vector<int> places;
   int all = 0;

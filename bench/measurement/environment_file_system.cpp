@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,14 +48,6 @@ constexpr std::array<std::string_view, 16> over_a_network{
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::optional<Mount> mount_of(const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(directory, error);
-  const std::optional<std::string> table = read_text("/proc/self/mountinfo");
-  if (error || !table) return std::nullopt;
-  return find_mount(*table, path.string());
 }
 
 std::string name_of_type(const std::optional<Mount>& mount, std::uint32_t magic) {

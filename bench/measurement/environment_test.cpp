@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,18 @@ TEST(FindMount, JoinsTheOptionsOfMountAndFileSystem) {
 TEST(FindMount, FindsNothingInNothing) {
   EXPECT_FALSE(find_mount("", "/"));
   EXPECT_FALSE(find_mount(mountinfo, "relative"));
+}
+
+TEST(MountOf, FollowsLinks) {
+  std::string folder = testing::TempDir() + "weir-mount-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path link = std::filesystem::path(folder) / "link";
+  std::filesystem::create_directory_symlink("/proc/self", link);
+  const auto mount = mount_of(link / "fd/..");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(mount);
+  EXPECT_EQ(mount->point, "/proc");
+  EXPECT_FALSE(mount_of(link));  // it is there no more
 }
 
 TEST(SystemText, FindsValuesByKey) {

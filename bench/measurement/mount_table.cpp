@@ -1,7 +1,11 @@
 #include "measurement/mount_table.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
+
+#include "measurement/system_text.hpp"
 
 namespace weir::bench {
 namespace {
@@ -75,6 +79,14 @@ std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view pat
       found = std::move(mount);
   }
   return found;
+}
+
+std::optional<Mount> mount_of(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(directory, error);
+  const std::optional<std::string> table = read_text("/proc/self/mountinfo");
+  if (error || !table) return std::nullopt;
+  return find_mount(*table, path.string());
 }
 
 }  // namespace weir::bench

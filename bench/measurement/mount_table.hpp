@@ -1,4 +1,4 @@
-// Which mount holds a path, from the text of /proc/self/mountinfo. Pure.
+// Which mount holds a path, from the text of /proc/self/mountinfo.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,11 @@ struct Mount {
 };
 
 // The mount that holds `path`, an absolute path without symbolic links: the longest mount point
-// that is a prefix of it, and of those at the same point the last, which covers the others.
+// that is a prefix of it, and of those at the same point the last, which covers the others. Pure.
 [[nodiscard]] std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path);
+
+// The mount that holds a directory of this machine, links resolved; nothing where it is not there.
+[[nodiscard]] std::optional<Mount> mount_of(const std::string& directory);
 
 // A name as it is: the kernel writes blanks, newlines and backslashes in names of mounts as three
 // octal digits, "\\040".
