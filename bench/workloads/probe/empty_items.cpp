@@ -125,7 +125,11 @@ Status EmptyItems::listed(Times* times, std::int64_t entries, bool attributes) {
   times->start_ns = times->end_ns = monotonic_ns();
   guard_.entering("readdir", &folder_, -1);
   DIR* directory = ::opendir(folder_.c_str());
-  if (directory == nullptr) return system_failure("opendir", folder_, -1, errno);
+  if (directory == nullptr) {
+    const int error = errno;
+    guard_.left();
+    return system_failure("opendir", folder_, -1, error);
+  }
   std::int64_t found = 0;
   errno = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
