@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -214,7 +215,13 @@ class MetadataWorkload final : public SweptWorkload {
 
   Status check_nodes(const Job& job) override {
     int failed_rank = none_failed;
-    return agree_on(job, check_ring(request_), &failed_rank);
+    Status status = agree_on(job, check_ring(request_), &failed_rank);
+    if (status.ok() || status.error().code == ErrorCode::deadline) return status;
+    // Rank 0 prints what is refused, and may be on a node that has what another's lacks.
+    std::array<char, 1024> text{};
+    if (job.rank == failed_rank) status.error().text().copy(text.data(), text.size() - 1);
+    MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failed_rank, job.world);
+    return invalid_argument(text.data());
   }
 
   Status prepare(const JobUnderWay& under_way, int* failed_rank) override {
