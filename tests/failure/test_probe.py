@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 
+from weir.model.metadata_fit import LEAST_OPERATIONS
 from weir.platform.probing import load_probe
 from weir.results.metadata_rates import ItemOperation
 from weir.results.platform_file import load_platform
@@ -69,14 +70,19 @@ def test_two_probes_leave_two_descriptions_with_their_samples(tmp_path: Path) ->
         assert {"memory copy", "storage write", "storage read"} <= {
             stage.name for stage in platform.stages
         }
-        (names,) = platform.metadata
-        assert (names.clients, names.directory) == (2, str(tmp_path.resolve()))
-        assert set(names.operations) == set(get_args(ItemOperation))
-        assert names.operations["rename"].one_directory is not None
+        on_names = [one for one in probe.samples if one.operation in get_args(ItemOperation)]
+        assert {one.operation for one in on_names} == set(get_args(ItemOperation))
+        assert any(one.operation == "rename" and one.shared_directory for one in on_names)
+        # In so short a time a slow disk does too few of them to be described.
+        enough = {one.operation for one in on_names if one.operations >= LEAST_OPERATIONS}
+        for names in platform.metadata:
+            assert (names.clients, names.directory) == (2, str(tmp_path.resolve()))
+        assert {one for names in platform.metadata for one in names.operations} == enough
+        left_out = any("are left out" in one for one in platform.conditions["warnings"])
+        assert left_out == any(one.operations < LEAST_OPERATIONS for one in on_names)
     status, out, err = weir_platform(tmp_path, "show", "box.toml")
     assert status == 0, err
     assert "storage write" in out
-    assert "in one directory" in out
     assert f"target {tmp_path.resolve()}" in out.replace("\n", "")
 
 

@@ -24,7 +24,7 @@ stages = []
 
 [[metadata]]
 clients = 2
-device_writes_per_second = 1e9
+device_writes_per_second = {2 = 1e9}
 
 [metadata.operations]
 create = {one_client = 1.0, all_clients = 2.0, one_directory = 2.0}

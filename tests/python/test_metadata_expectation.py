@@ -30,7 +30,7 @@ def metadata_rates(**changes: Any) -> MetadataRates:
     record: dict[str, Any] = {
         "clients": CLIENTS,
         "operations": {"create": RATES, "remove": RATES, "stat": RATES, "readdir": RATES},
-        "device_writes_per_second": DEVICE,
+        "device_writes_per_second": {str(CLIENTS): DEVICE},
     }
     return MetadataRates.model_validate({**record, **changes})
 
@@ -43,6 +43,9 @@ def expected(
     operations: int = 10_000,
     mix: dict[str, int] | None = None,
     directory: str | None = None,
+    hosts: int = 1,
+    ranks_per_host: int = 8,
+    shift: int | None = None,
     **parameters: str | int | bool,
 ) -> list[ExpectedAction]:
     planned: list[dict[str, Any]] = [{"action": action, "operations": operations}]
@@ -56,8 +59,16 @@ def expected(
         phases=[],
         metadata=planned,
     )
-    platform = make_platform([], metadata=[metadata_rates()] if rates is None else rates)
+    platform = make_platform(
+        [],
+        metadata=[metadata_rates()] if rates is None else rates,
+        hosts=hosts,
+        ranks_per_host=ranks_per_host,
+    )
     given = {name: Parameter(value=v, origin="default") for name, v in parameters.items()}
+    given["rank_shift"] = Parameter(
+        value=shift or 0, origin="default" if shift is None else "command line"
+    )
     made = expect(plan, False, given, platform, "2026-11-22T00:00:00Z", directory=directory)
     return made.metadata
 
@@ -67,7 +78,7 @@ def test_a_probe_gives_rates_of_one_of_all_and_of_one_directory() -> None:
     samples += samples_of("create", lambda n, _: n / ONE, ranks=(1,), sizes=(0x1000,), noise=0)
     more = samples_of("create", lambda n, _: n / TOGETHER, ranks=(4,), sizes=(0x1000,), noise=0)
     samples += [{**sample, "shared_directory": True} for sample in more]
-    samples += samples_of("direct_write", lambda n, s: n / DEVICE * s / 4096, noise=0)
+    samples += samples_of("direct_write", lambda _, s: 1 / DEVICE * s / 4096, noise=0)
     samples = [{**sample, "directory": "/scratch"} for sample in samples]
     (found,) = fit_platform(make_probe(samples), "test data").metadata
     assert (found.directory, found.clients) == ("/scratch", 4)
@@ -75,9 +86,9 @@ def test_a_probe_gives_rates_of_one_of_all_and_of_one_directory() -> None:
     assert shown == pytest.approx(
         {"one_client": ONE, "all_clients": ALL, "one_directory": TOGETHER}, rel=1e-6
     )
-    assert found.device_writes_per_second is not None
-    assert found.device_writes_per_second.value == pytest.approx(DEVICE)
-    assert found.device_reads_per_second is None
+    device = {clients: rate.value for clients, rate in found.device_writes_per_second.items()}
+    assert device == pytest.approx({1: DEVICE, 2: 2 * DEVICE, 4: 4 * DEVICE})
+    assert found.device_reads_per_second == {}
     memory = {
         "directory": "/scratch",
         "file_system": "tmpfs",
@@ -85,7 +96,20 @@ def test_a_probe_gives_rates_of_one_of_all_and_of_one_directory() -> None:
         "device": "tmpfs",
     }
     (without,) = fit_platform(make_probe(samples, targets=[memory]), "test data").metadata
-    assert without.device_writes_per_second is None
+    assert without.device_writes_per_second == {}
+
+
+def test_rates_of_a_few_operations_are_left_out_and_said() -> None:
+    few = samples_of("create", lambda n, _: n / ALL, ranks=(4,), sizes=(0x1000,), noise=0)
+    few = [{**few[0], "directory": "/scratch", "operations": 15}]
+    many = [{**few[0], "operation": "stat", "operations": 16}]
+    sizes = samples_of("direct_write", lambda n, s: n / DEVICE * s / 4096, noise=0)
+    platform = fit_platform(make_probe([*sizes, *few, *many]), "test data")
+    (found,) = platform.metadata
+    assert list(found.operations) == ["stat"]
+    left_out, of_ext4 = platform.conditions["warnings"]
+    assert left_out.startswith("/scratch: create: trials of fewer than 16 operations")
+    assert of_ext4.startswith("/scratch: ext4 creates slowly where files have just been removed")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +127,7 @@ def test_what_was_probed_is_expected(ranks: int, sharing: str, rate: float, limi
     assert one.low_per_second is not None
     assert one.high_per_second is not None
     assert one.low_per_second <= 0.85 * rate < 1.15 * rate <= one.high_per_second
-    assert one.device_per_second == DEVICE
+    assert one.device_per_second == (DEVICE if ranks == CLIENTS else None)
 
 
 def test_between_one_and_all_both_forms_lie_in_the_interval() -> None:
@@ -114,6 +138,8 @@ def test_between_one_and_all_both_forms_lie_in_the_interval() -> None:
     assert one.low_per_second is not None
     assert one.high_per_second is not None
     assert one.low_per_second < power < contended < one.high_per_second
+    until_the_most = min(4 * ONE, ALL)
+    assert one.high_per_second >= until_the_most
     assert "interpolated between 1 and 8 clients" in one.how
 
 
@@ -122,6 +148,71 @@ def test_in_several_shared_directories_either_may_hold() -> None:
     assert one.expected_per_second == pytest.approx(2 / (1 / ALL + 1 / TOGETHER))
     assert one.low_per_second == pytest.approx(TOGETHER)
     assert one.high_per_second == pytest.approx(4200)
+
+
+def test_where_more_clients_do_less_a_few_may_do_most() -> None:
+    falling = {"create": {"one_client": ALL, "all_clients": ONE}}
+    (one,) = expected(2, rates=[metadata_rates(operations=falling)], sharing="per-rank")
+    assert one.expected_per_second is not None
+    assert one.high_per_second is not None
+    assert one.expected_per_second < ALL <= one.high_per_second
+
+
+def test_a_rate_that_may_be_nothing_keeps_that_as_its_low_end() -> None:
+    unsure = {"create": {"one_client": {"value": ONE, "low": 0, "high": ONE}, "all_clients": ALL}}
+    (one,) = expected(4, rates=[metadata_rates(operations=unsure)], sharing="per-rank")
+    assert one.low_per_second == 0
+
+
+@pytest.mark.parametrize("known", ["all_clients", "one_directory"])
+def test_where_all_clients_are_one_theirs_is_the_rate_of_one(known: str) -> None:
+    alone = metadata_rates(clients=1, operations={"create": {known: ALL}})
+    (one,) = expected(1, rates=[alone])
+    assert one.expected_per_second == pytest.approx(ALL)
+    assert one.limiting_stage == "each rank's own calls"
+
+
+def test_the_directory_itself_comes_before_any() -> None:
+    slow = {"create": {"one_client": 1.0}}
+    rates = [metadata_rates(operations=slow), metadata_rates(directory="/scratch")]
+    (one,) = expected(1, rates=rates, directory="/scratch")
+    assert one.expected_per_second == pytest.approx(ONE)
+    (other,) = expected(1, rates=rates, directory="/other")
+    assert other.expected_per_second == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("low", [{"low": 6.0}, {"high": 4.0}, {"low": 0.0, "high": 0.0}])
+def test_an_interval_holds_its_value(low: dict[str, float]) -> None:
+    rate = {"value": 5.0, "low": 4.0, "high": 6.0, **low}
+    with pytest.raises(ValueError, match="low <= value <= high does not hold"):
+        metadata_rates(operations={"create": {"one_client": rate}})
+
+
+def test_the_busiest_rank_may_list_alone_at_the_end() -> None:
+    """Seven directories and four ranks: one lists two of them, as long as eight would take."""
+    (even,) = expected(7, "readdir", depth=2, branching=2)
+    (uneven,) = expected(4, "readdir", depth=2, branching=2)
+    assert "directories" not in even.how
+    assert "one rank lists 2 of 7 directories" in uneven.how
+    (each,) = expected(4, "readdir", sharing="per-rank")
+    assert each.low_per_second is not None
+    assert uneven.low_per_second == pytest.approx(7 / 8 * each.low_per_second)
+    (leaves,) = expected(4, "readdir", depth=1, branching=2, **{"leaf-only": True})
+    (two,) = expected(2, "readdir", sharing="per-rank")
+    assert leaves.expected_per_second == pytest.approx(two.expected_per_second)
+
+
+def test_on_several_hosts_only_what_is_made_is_expected() -> None:
+    operations = dict.fromkeys(("create", "remove", "utime", "rename"), RATES)
+    rates = [metadata_rates(operations=operations)]
+    found = {
+        action: expected(CLIENTS, action, rates=rates, hosts=2, ranks_per_host=4)[0]
+        for action in ("create", "unlink", "utime", "chmod", "rename")
+    }
+    assert [action for action, one in found.items() if one.expected_per_second] == ["create"]
+    assert "another host has made" in found["unlink"].how
+    (own,) = expected(action="unlink", rates=rates, hosts=2, ranks_per_host=4, shift=0)
+    assert own.expected_per_second == pytest.approx(TOGETHER)
 
 
 def test_of_one_directory_one_rank_lists_all() -> None:
@@ -134,7 +225,14 @@ def test_of_one_directory_one_rank_lists_all() -> None:
     ("why", "changes"),
     [
         ("through io_uring", {"api": "io_uring"}),
-        ("without content", {"bytes": 4096}),
+        ("without content", {"bytes_bytes": 4096}),
+        ("without content", {"bytes_bytes": 4096, "action": "unlink"}),
+        ("of an earlier run", {"existing": True}),
+        ("up to 8 ranks, the run has 9", {"ranks": 9}),
+        (
+            "the rate of one client and of all 8, each in a directory of its own; here are 8",
+            {"rates": [metadata_rates(operations={"create": {**RATES, "one_directory": None}})]},
+        ),
         ("syncfs", {"sync-phases": True}),
         ("one file", {"sharing": "one-file"}),
         ("setxattr is not probed", {"action": "setxattr"}),
@@ -160,12 +258,19 @@ def test_a_mix_takes_the_time_of_its_operations() -> None:
     assert create.expected_per_second == stat.expected_per_second
     assert create.expected_per_second == pytest.approx(400)
     assert whole.limiting_stage.startswith("create: ")
+    unsure = {**slow, "stat": {"one_client": {"value": 5.0, "low": 0.0, "high": 9.0}}}
+    whole, *_ = expected(
+        1, "mix", mix={"create": 1000, "stat": 1000}, rates=[metadata_rates(operations=unsure)]
+    )
+    assert (whole.expected_per_second, whole.how) == (None, "mix/stat: its rate may be 0")
 
 
-def judged(expected_per_second: float | None, device: float | None) -> ActionVerdict:
+def judged(
+    expected_per_second: float | None, device: float | None, *, action: str = "create"
+) -> ActionVerdict:
     """Of a run that did 3457 creates per second."""
-    action = ExpectedAction(
-        action="create",
+    one = ExpectedAction(
+        action=action,
         expected_per_second=expected_per_second,
         low_per_second=expected_per_second and 0.85 * expected_per_second,
         high_per_second=expected_per_second and 1.15 * expected_per_second,
@@ -173,10 +278,12 @@ def judged(expected_per_second: float | None, device: float | None) -> ActionVer
         device_per_second=device,
         how="test data",
     )
-    found = verdict(with_expectation(metadata_run(1.0), action))
-    (one,) = found.metadata
-    assert found.overall == one.verdict
-    return one
+    run = metadata_run(1.0)
+    result = run.metadata[0].model_copy(update={"action": action})
+    found = verdict(with_expectation(run.model_copy(update={"metadata": [result]}), one))
+    (judgement,) = found.metadata
+    assert found.overall == judgement.verdict
+    return judgement
 
 
 def with_expectation(run: Run, action: ExpectedAction) -> Run:
@@ -203,6 +310,7 @@ def test_the_device_leaves_the_software_its_share() -> None:
     assert faster.software_fraction is None
     assert "many share one of its operations" in faster.software
     assert "not known" in judged(3500.0, None).software
+    assert judged(3500.0, 34567.0, action="mix/create").software == "not worked out for mixes"
     run = with_expectation(metadata_run(1.0), ExpectedAction.model_validate(CREATE))
     assert run.environment is not None
     where = {**run.environment.file_system, "reach": "memory", "type": "tmpfs"}

@@ -60,6 +60,25 @@ def platform(name: str = "box") -> Platform:
 RATES = (1e8, 1e8, 1e8, 2.5e7)
 
 
+def test_operations_on_names_are_a_table_with_the_device_below() -> None:
+    named = {
+        "clients": 8,
+        "operations": {"create": {"one_client": 1200, "all_clients": 9000, "one_directory": 700}},
+        "device_writes_per_second": {"1": 20000, "8": 180000},
+        "device_how": "data sheet",
+    }
+    text = io.StringIO()
+    described = Platform.model_validate({**platform().model_dump(), "metadata": [named]})
+    draw_platform(Console(file=text, width=200), described)
+    lines = [line.split("  ") for line in text.getvalue().splitlines()]
+    table = [[cell.strip() for cell in line if cell] for line in lines]
+    head = next(n for n, line in enumerate(table) if line and line[0] == "on names, per second")
+    assert table[head][1:] == ["one client", "8 clients", "in one directory"]
+    assert table[head + 1] == ["create", "1200", "9000", "700"]
+    device = "20000 writes for 1 client, 180000 writes for 8 clients: data sheet"
+    assert table[head + 2] == [f"the device itself, per second: {device}"]
+
+
 def test_stages_come_in_the_order_of_the_path_with_their_units() -> None:
     names = [row.name for row in rows(platform())]
     assert names == [

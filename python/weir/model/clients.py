@@ -4,7 +4,8 @@ The law is that of ``weir.results.saturation`` with contention alone, which two 
 
     rate(n) = r n / (1 + contention (n - 1))
 
-With two points the form is not known, so the interval reaches to a power of n through both as well.
+With two points the form is not known, so the interval reaches to a power of n through both as
+well, and up to what is commonest: n times one client's rate, until the most that is known.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ def rate_of_clients(
         return most
     if one is None or most is None or not 1 < clients < all_ or min(one.value, most.value) <= 0:
         return None
-    forms = [
-        form(clients, of_one, of_all, all_)
-        for form in (_contended, _power)
-        for of_one, of_all in ((one.low, most.low), (one.high, most.high))
-        if min(of_one, of_all) > 0
-    ]
+    forms = (_contended, _power)
+    low = 0.0
+    if min(one.low, most.low) > 0:
+        low = min(form(clients, one.low, most.low, all_) for form in forms)
+    high = max(form(clients, one.high, most.high, all_) for form in forms)
+    until_the_most = min(clients * one.high, max(one.high, most.high))
     value = _contended(clients, one.value, most.value, all_)
-    return Quantity(value=value, low=min(forms, default=0.0), high=max(forms))
+    return Quantity(value=value, low=low, high=max(high, until_the_most))
 
 
 def _contended(clients: int, one: float, most: float, all_: int) -> float:

@@ -10,15 +10,21 @@ A mix takes as long as its operations one after the other would, each at its rat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from weir.model.clients import rate_of_clients
-from weir.model.flow_of_plan import flag, ranks_by_host, setting
+from weir.model.flow_of_plan import flag, ranks_by_host
 from weir.model.interval import FLOOR
+from weir.model.metadata_job import LISTINGS, ON_TREES, MetadataJob
 from weir.results.action_expectations import ActionLimit, ExpectedAction
 from weir.results.action_records import PlannedAction
 from weir.results.lookup_verdict import LOOK_UPS
-from weir.results.metadata_rates import NAMES_ONLY, ItemOperation, MetadataRates, OperationRates
+from weir.results.metadata_rates import (
+    NAMES_ONLY,
+    ItemOperation,
+    MetadataRates,
+    OperationRates,
+    rates_in,
+)
 from weir.results.platform import Platform
 from weir.results.quantities import MIX_PART, significant
 from weir.results.record import Quantity
@@ -44,50 +50,13 @@ PROBED_AS: dict[str, ItemOperation] = {
 }
 """Which of the probe's operations makes the calls of an action; of files without content."""
 
-ON_TREES = ("tree-create", "tree-remove")
-LISTINGS = ("readdir", "readdir-attributes")
-BY_ONE_CREATOR = ("create", "mkdir", "unlink", "rmdir")
-WITH_CONTENT = ("create", "write", "read")
+WITH_CONTENT = ("create", "write", "read", "unlink")
+MAKING = ("tree-create", "mkdir", "create")
 PLAIN_CALLS = ("posix", "at")
 LEAST_OPERATIONS = 100
 """Of one client: the rate of fewer is that of the first ones."""
 NOTABLE = 0.9
 """What keeps more than this share of a rate does not limit it."""
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What all actions of a run share."""
-
-    plan: Plan
-    parameters: Mapping[str, Parameter]
-    hosts: int
-    rates: MetadataRates
-
-    def text(self, name: str, default: str) -> str:
-        return setting(self.parameters, name, default)
-
-    def number(self, name: str, default: int) -> int:
-        text = self.text(name, str(default))
-        return int(float(text)) if text else default
-
-    @property
-    def sharing(self) -> str:
-        return self.text("sharing", "shared")
-
-    @property
-    def directories(self) -> int:
-        """Of one tree, with its root."""
-        branching = self.number("branching", 1)
-        levels = range(self.number("depth", 0) + 1)
-        return sum(int(branching**level) for level in levels)
-
-    @property
-    def holders(self) -> int:
-        """Directories of one tree that hold items."""
-        if flag(self.parameters, "leaf_only", default=False):
-            return int(self.number("branching", 1) ** self.number("depth", 0))
-        return self.directories
 
 
 def expect_actions(
@@ -96,16 +65,16 @@ def expect_actions(
     platform: Platform,
     target: str | None,
 ) -> list[ExpectedAction]:
-    """One for each planned action. ``target``: the platform's name of the run's directory.
-
-    Raises ``ValueError`` for more ranks than the platform has.
-    """
-    hosts = len(ranks_by_host(platform, plan.ranks))
-    rates = next((one for one in platform.metadata if one.directory in (None, target)), None)
+    """One for each planned action. ``target``: the platform's name of the run's directory."""
+    rates = rates_in(platform.metadata, target)
     if rates is None:
         why = "the platform has no rates of operations on names: weir platform probe measures them"
         return [_nothing(planned.action, why) for planned in plan.metadata]
-    job = _Job(plan, parameters, hosts, rates)
+    try:
+        hosts = len(ranks_by_host(platform, plan.ranks))
+    except ValueError as more_ranks:
+        return [_nothing(planned.action, str(more_ranks)) for planned in plan.metadata]
+    job = MetadataJob(plan, parameters, hosts, rates)
     if any(planned.action.startswith(MIX_PART) for planned in plan.metadata):
         return _of_mix(job)
     return [_of_action(job, planned) for planned in plan.metadata]
@@ -115,13 +84,16 @@ def _nothing(action: str, why: str) -> ExpectedAction:
     return ExpectedAction(action=action, expected_per_second=None, how=why)
 
 
-def _why_nothing(job: _Job, planned: PlannedAction, clients: int) -> str | None:
+def _why_nothing(job: MetadataJob, planned: PlannedAction, clients: int) -> str | None:
     """The first thing that sets an action apart from what was probed."""
     action = planned.action.removeprefix(MIX_PART)
     interface = job.text("api", "posix")
     probed = PROBED_AS.get(action)
-    reads_nothing = action == "read" and job.text("read_bytes", "") == "0"
-    has_content = job.number("bytes", 0) > 0 and not reads_nothing
+    # As result_parameters() of weir-bench calls --bytes and --read-bytes.
+    reads_nothing = action == "read" and job.text("read_bytes_bytes", "") == "0"
+    has_content = job.number("bytes_bytes", 0) > 0 and not reads_nothing
+    # The operations of a mix are all on what the rank itself has made, and those of rank 0 alone.
+    of_others = job.hands_on and action == planned.action and clients > 1
     reasons = {
         f"the probe makes plain calls, and this run goes through {interface}": (
             interface not in PLAIN_CALLS
@@ -129,11 +101,15 @@ def _why_nothing(job: _Job, planned: PlannedAction, clients: int) -> str | None:
         "all ranks on one file is not probed": job.sharing == "one-file",
         f"{action} is not probed": probed not in job.rates.operations,
         "files are probed without content": action in WITH_CONTENT and has_content,
+        "the tree is of an earlier run (--existing), and the probe's files have just been made": (
+            flag(job.parameters, "existing", default=False)
+        ),
         "the phase ends with syncfs, which is not probed": flag(
             job.parameters, "sync_phases", default=False
         ),
         "on several hosts names are looked up that another host has made; not probed so": (
-            job.hosts > 1 and (action in LOOK_UPS or probed in NAMES_ONLY)
+            (job.hosts > 1 and (action in LOOK_UPS or probed in NAMES_ONLY))
+            or (of_others and action not in (*MAKING, "tree-remove"))
         ),
         f"fewer than {LEAST_OPERATIONS} operations of a rank say little of a rate": (
             planned.operations < LEAST_OPERATIONS * clients
@@ -142,26 +118,13 @@ def _why_nothing(job: _Job, planned: PlannedAction, clients: int) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def _clients(job: _Job, action: str) -> int:
-    """How many ranks are at work."""
-    ranks = job.plan.ranks
-    if action in ON_TREES:
-        return ranks if job.sharing == "per-rank" else 1
-    if action in LISTINGS:
-        trees = ranks if job.sharing == "per-rank" else 1
-        return min(ranks, trees * job.directories)
-    if action in BY_ONE_CREATOR and flag(job.parameters, "one_creator", default=False):
-        return 1
-    return ranks
-
-
-def _of_action(job: _Job, planned: PlannedAction) -> ExpectedAction:
-    clients = _clients(job, planned.action)
+def _of_action(job: MetadataJob, planned: PlannedAction) -> ExpectedAction:
+    clients = job.clients(planned.action)
     why = _why_nothing(job, planned, clients)
     if why is not None:
         return _nothing(planned.action, why)
     probed = PROBED_AS[planned.action.removeprefix(MIX_PART)]
-    operation = job.rates.operations[probed]
+    operation = job.operation(probed)
     apart = rate_of_clients(clients, operation.one_client, operation.all_clients, job.rates.clients)
     together = rate_of_clients(
         clients, operation.one_client, operation.one_directory, job.rates.clients
@@ -169,30 +132,44 @@ def _of_action(job: _Job, planned: PlannedAction) -> ExpectedAction:
     alone = clients == 1 or job.sharing == "per-rank" or planned.action in (*ON_TREES, *LISTINGS)
     if apart is None or (not alone and together is None):
         return _nothing(planned.action, _not_so_many(operation, clients, job.rates.clients))
+    busiest = job.directories_of_busiest(planned.action)
+    # At worst the others' end leaves the busiest rank as fast as it was.
+    evenness = 1.0 if busiest is None else job.holders / (busiest * clients)
     limits = _limits(job, clients, operation, apart, None if alone else together)
     expected = _widened(_between(job, apart, None if alone else together))
     at = next((limit for limit in limits if limit.limiting), limits[-1])
-    device = _device(job.rates, probed)
+    device = _device(job.rates, probed).get(clients)
     return ExpectedAction(
         action=planned.action,
         expected_per_second=expected.value,
-        low_per_second=expected.low,
+        low_per_second=expected.low * evenness,
         high_per_second=expected.high,
         limiting_stage=at.name,
         limits=limits,
         device_per_second=None if device is None else device.value,
-        how=_how(job, planned.action, probed, clients, device),
+        how="; ".join(
+            [
+                *_how(job, planned.action, probed, clients, device),
+                *([f"one rank lists {busiest} of {job.holders} directories"] if busiest else []),
+            ]
+        ),
     )
 
 
 def _not_so_many(operation: OperationRates, clients: int, most: int) -> str:
     if clients > most:
         return f"probed with up to {most} clients, and here are {clients}"
-    known = "one" if operation.one_client else "all" if operation.all_clients else "no"
-    return f"the platform has a rate with {known} client{'s' if known != 'one' else ''} only"
+    known = {
+        "one client": operation.one_client,
+        f"all {most}, each in a directory of its own": operation.all_clients,
+        f"all {most} in one directory": operation.one_directory,
+    }
+    told = " and of ".join(name for name, rate in known.items() if rate is not None)
+    here = f"here {'is' if clients == 1 else 'are'} {clients}"
+    return f"the platform has the rate of {told or 'none'}; {here}"
 
 
-def _between(job: _Job, apart: Quantity, together: Quantity | None) -> Quantity:
+def _between(job: MetadataJob, apart: Quantity, together: Quantity | None) -> Quantity:
     """In several directories that all ranks share, anything from the one to the other."""
     if together is None:
         return apart
@@ -217,7 +194,7 @@ def _widened(rate: Quantity) -> Quantity:
 
 
 def _limits(
-    job: _Job,
+    job: MetadataJob,
     clients: int,
     operation: OperationRates,
     apart: Quantity,
@@ -257,15 +234,15 @@ def _limit(name: str, rate: Quantity, how: str) -> ActionLimit:
     )
 
 
-def _device(rates: MetadataRates, probed: ItemOperation) -> Quantity | None:
+def _device(rates: MetadataRates, probed: ItemOperation) -> Mapping[int, Quantity]:
     if probed in NAMES_ONLY:
         return rates.device_reads_per_second
     return rates.device_writes_per_second
 
 
 def _how(
-    job: _Job, action: str, probed: ItemOperation, clients: int, device: Quantity | None
-) -> str:
+    job: MetadataJob, action: str, probed: ItemOperation, clients: int, device: Quantity | None
+) -> list[str]:
     said = [f"probed as {probed}" if probed != action else "probed"]
     if clients == 1 and job.plan.ranks > 1:
         said.append("one rank alone is at work")
@@ -274,17 +251,18 @@ def _how(
     if device is not None:
         kind = "reads" if probed in NAMES_ONLY else "writes"
         said.append(f"the device itself does {significant(device.value)} {kind} per second")
-    return "; ".join(said)
+    return said
 
 
-def _of_mix(job: _Job) -> list[ExpectedAction]:
+def _of_mix(job: MetadataJob) -> list[ExpectedAction]:
     """The mix, and its operations over the whole mix's time, as they are measured."""
     whole = next(one for one in job.plan.metadata if not one.action.startswith(MIX_PART))
     parts = [one for one in job.plan.metadata if one.action.startswith(MIX_PART)]
     each = [_of_action(job, part) for part in parts]
     without = [one for one in each if not one.expected_per_second or not one.low_per_second]
     if without:
-        why = f"{without[0].action}: {without[0].how}"
+        known = without[0].expected_per_second is not None
+        why = f"{without[0].action}: {'its rate may be 0' if known else without[0].how}"
         return [_nothing(planned.action, why) for planned in job.plan.metadata]
     counts = [part.operations for part in parts]
     seconds = [

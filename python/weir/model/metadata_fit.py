@@ -15,6 +15,8 @@ from weir.results.probe import Operation, Probe, Sample
 from weir.results.record import Quantity
 
 DEVICE_OPERATION_BYTES = 4096
+LEAST_OPERATIONS = 16
+"""Of one rank in a trial: the rate of fewer is that of the first ones."""
 IN_MEMORY = ("tmpfs", "ramfs")
 
 
@@ -22,7 +24,11 @@ def fit_metadata(probe: Probe) -> list[MetadataRates]:
     """One for each target that has such samples."""
     found = []
     for target in probe.targets:
-        samples = [one for one in probe.samples if one.directory == target.directory]
+        samples = [
+            one
+            for one in probe.samples
+            if one.directory == target.directory and one.operations >= LEAST_OPERATIONS
+        ]
         operations: dict[ItemOperation, OperationRates] = {}
         for operation in get_args(ItemOperation):
             own = [one for one in samples if one.operation == operation]
@@ -36,9 +42,7 @@ def fit_metadata(probe: Probe) -> list[MetadataRates]:
             continue
         # Linux lets O_DIRECT through to file systems that have no device.
         device = [] if target.file_system in IN_MEMORY else samples
-        reads, read_ranks = _fastest(device, "direct_read")
-        writes, write_ranks = _fastest(device, "direct_write")
-        ranks = " and ".join(dict.fromkeys(str(one) for one in (read_ranks, write_ranks) if one))
+        reads, writes = _by_clients(device, "direct_read"), _by_clients(device, "direct_write")
         found.append(
             MetadataRates(
                 directory=target.directory,
@@ -46,13 +50,36 @@ def fit_metadata(probe: Probe) -> list[MetadataRates]:
                 operations=operations,
                 device_reads_per_second=reads,
                 device_writes_per_second=writes,
-                device_how=f"O_DIRECT in 4 KiB at consecutive places by {ranks} ranks at once, one "
-                "operation of each under way: a device that takes more at once does more"
-                if ranks
+                device_how="O_DIRECT in 4 KiB at consecutive places, one operation of each rank "
+                "under way"
+                if reads or writes
                 else "",
             )
         )
     return found
+
+
+def warnings_of(probe: Probe) -> list[str]:
+    """What keeps the rates of operations on names from being taken at their word."""
+    told = []
+    for target in probe.targets:
+        samples = [
+            one
+            for one in probe.samples
+            if one.directory == target.directory and one.operation in get_args(ItemOperation)
+        ]
+        few = dict.fromkeys(one.operation for one in samples if one.operations < LEAST_OPERATIONS)
+        if few:
+            told.append(
+                f"{target.directory}: {', '.join(few)}: trials of fewer than {LEAST_OPERATIONS} "
+                "operations of a rank are left out; raise --seconds"
+            )
+        if target.file_system == "ext4" and any(one.operation == "create" for one in samples):
+            told.append(
+                f"{target.directory}: ext4 creates slowly where files have just been removed, as "
+                "each trial here has; chattr +T on the directory avoids most of it"
+            )
+    return told
 
 
 def _rate(samples: Sequence[Sample], ranks: int, *, shared: bool) -> Quantity | None:
@@ -66,13 +93,12 @@ def _rate(samples: Sequence[Sample], ranks: int, *, shared: bool) -> Quantity | 
     return quantity_of_trials(each) if each else None
 
 
-def _fastest(samples: Sequence[Sample], operation: Operation) -> tuple[Quantity | None, int | None]:
-    """The most of the smallest requests in a second, and by how many ranks."""
+def _by_clients(samples: Sequence[Sample], operation: Operation) -> dict[int, Quantity]:
+    """How many of the smallest requests in a second, by how many ranks at once."""
     small = [
         one
         for one in samples
         if one.operation == operation and one.operation_bytes == DEVICE_OPERATION_BYTES
     ]
     rates = {one.ranks: _rate([one], one.ranks, shared=False) for one in small}
-    known = [(rate, ranks) for ranks, rate in rates.items() if rate is not None]
-    return max(known, key=lambda one: one[0].value, default=(None, None))
+    return {ranks: rate for ranks, rate in sorted(rates.items()) if rate is not None}

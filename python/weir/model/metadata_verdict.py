@@ -3,7 +3,9 @@
 A solid-state disk does far more operations in a second than a file system makes of it. Where the
 device's own figure is known, the time of one of its operations is taken from the time of one of the
 file system's: what is left is the software's. This counts one operation of the device for each of
-the file system's. A journal gathers many into one, and a cache of names needs none.
+the file system's. A journal gathers many into one, and a cache of names needs none. The device's
+figure is that for as many clients at once: of one client's time no device that serves eight at once
+takes an eighth.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from weir.results.action_expectations import ActionVerdict, ExpectedAction
 from weir.results.action_records import ActionResult, OperationRate
 from weir.results.lookup_verdict import judge_look_ups_of
-from weir.results.quantities import significant
+from weir.results.quantities import MIX_PART, significant
 from weir.results.record import VerdictWord
 from weir.results.schema import Run
 
@@ -73,11 +75,13 @@ def _software(
     where = run.environment.file_system if run.environment is not None else {}
     if where.get("reach") == "memory":
         return 1.0, f"{where.get('type')} has no device"
+    if (result.action + "/").startswith(MIX_PART):
+        return None, "not worked out for mixes"
     device = expected.device_per_second
     rate = measured.median_per_second
     if not device:
-        return None, "what the device does by itself is not known"
-    own = f"the device itself does {significant(device)} per second"
+        return None, "what the device does by itself for as many clients is not known"
+    own = f"the device itself does {significant(device)} per second for as many clients"
     if rate >= device:
         return None, f"{own}, fewer than these: many share one of its operations, or wait for none"
     return 1 - rate / device, f"{own}, if each takes one of its operations"

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weir.model.interval import quantity_of_trials
-from weir.model.metadata_fit import fit_metadata
+from weir.model.metadata_fit import fit_metadata, warnings_of
 from weir.model.stage_forms import FittedStage, fit_stage
 from weir.results.platform import Fit, Platform, PlatformStage, Route, StageKind, Unit
 from weir.results.probe import Operation, Probe, Sample
@@ -112,7 +112,10 @@ def fit_platform(probe: Probe, name: str) -> Platform:
         name=name,
         measured_utc=probe.measured_utc,
         seconds=probe.seconds,
-        conditions={"quiet": probe.quiet.text, "warnings": probe.warnings},
+        conditions={
+            "quiet": probe.quiet.text,
+            "warnings": [*probe.warnings, *warnings_of(probe)],
+        },
         topology={
             "ranks_by_host": probe.ranks_by_host,
             "hardware": probe.hardware,

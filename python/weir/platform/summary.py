@@ -135,7 +135,11 @@ def rate_at(platform: Platform, stage: PlatformStage, size: int) -> float:
 def device_texts(target: MetadataRates) -> list[str]:
     """What the device does without the file system, where it is known."""
     known = {"reads": target.device_reads_per_second, "writes": target.device_writes_per_second}
-    told = [f"{significant(rate.value)} {what}" for what, rate in known.items() if rate is not None]
+    told = [
+        f"{significant(rate.value)} {what} for {clients} client{'s' if clients > 1 else ''}"
+        for what, rates in known.items()
+        for clients, rate in rates.items()
+    ]
     how = f": {target.device_how}" if target.device_how else ""
     return [f"the device itself, per second: {', '.join(told)}{how}"] if told else []
 

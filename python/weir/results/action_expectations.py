@@ -29,8 +29,8 @@ class ExpectedAction(Record):
     limits: list[ActionLimit] = Field(default_factory=list)
     device_per_second: NonNegative | None = Field(
         default=None,
-        description="operations of 4 KiB that the device does by itself: writes for what changes "
-        "something, reads for what looks up",
+        description="operations of 4 KiB that the device does by itself for as many clients: "
+        "writes for what changes something, reads for what looks up",
     )
     how: str = Field(description="how the figure came about, or why there is none")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from weir.results.record import Quantity, Record
 
@@ -31,12 +32,21 @@ NAMES_ONLY: tuple[ItemOperation, ...] = ("stat", "open_close", "readdir", "readd
 """They change nothing, so that no storage has to be written."""
 
 
+def _in_order(rate: Quantity) -> Quantity:
+    if not rate.low <= rate.value <= rate.high:
+        raise ValueError("low <= value <= high does not hold")
+    return rate
+
+
+Rate = Annotated[Quantity, AfterValidator(_in_order)]
+
+
 class OperationRates(Record):
     """Operations per second of all clients together, where they were probed."""
 
-    one_client: Quantity | None = None
-    all_clients: Quantity | None = Field(default=None, description="each in a directory of its own")
-    one_directory: Quantity | None = Field(
+    one_client: Rate | None = None
+    all_clients: Rate | None = Field(default=None, description="each in a directory of its own")
+    one_directory: Rate | None = Field(
         default=None, description="of all clients, all in one directory"
     )
 
@@ -55,8 +65,16 @@ class MetadataRates(Record):
     directory: str | None = Field(default=None, description="as in targets; none: any")
     clients: int = Field(ge=1, description="how many all are")
     operations: dict[ItemOperation, OperationRates]
-    device_reads_per_second: Quantity | None = Field(
-        default=None, description="of 4 KiB, by the device without the file system's part"
+    device_reads_per_second: dict[Annotated[int, Field(ge=1)], Rate] = Field(
+        default_factory=dict,
+        description="of 4 KiB, by the device without the file system's part: for each number of "
+        "operations that are under way at a time, as many as clients",
     )
-    device_writes_per_second: Quantity | None = None
+    device_writes_per_second: dict[Annotated[int, Field(ge=1)], Rate] = Field(default_factory=dict)
     device_how: str = Field(default="", description="where the device's figures come from")
+
+
+def rates_in(described: Sequence[MetadataRates], directory: str | None) -> MetadataRates | None:
+    """Those of the directory, as ``targets`` names it; else those of any."""
+    by_directory = {one.directory: one for one in reversed(described)}
+    return by_directory.get(directory) or by_directory.get(None)
