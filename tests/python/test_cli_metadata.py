@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from report_reader import read_report
 from test_cli_real import weir
+from weir.bench.platforms import with_operations_rate
+from weir.bench.program import PlannedConfiguration, PlannedJob
 from weir.results.folder import load_run
+from weir.results.metadata_rates import MetadataRates
+from weir.results.platform import Platform
+from weir.results.platform_file import write_platform
+from weir.results.probe import Target
+from weir.results.schema import Plan
 
 ITEMS = 50
 RANKS = 2
 TWICE = ("--warmups", "0", "--repetitions", "2", "--max-repetitions", "2")
+READ_NOTHING = ("--bytes", "1MiB", "--read-bytes", "0")
 MIX = ("--mix", "create=2,stat=5,unlink=1")
 
 
@@ -57,6 +66,57 @@ def test_a_platform_says_what_actions_should_reach(tmp_path: Path) -> None:
     table = page.one("div", aria_label="Actions against what was expected")
     assert "shared directory" in table.text or "own calls" in table.text
     assert "0 of 2 actions as expected" in page.text
+
+
+def test_nothing_is_expected_of_files_with_content(tmp_path: Path) -> None:
+    """As weir-bench names its settings; nothing runs."""
+    (tmp_path / "box.toml").write_text(PLATFORM + "open_close = {all_clients = 2.0}\n")
+    words = ("predict", "metadata", "--actions", "create,read", "--items", "200", "-n", "2")
+    more = ("--platform", "box.toml", "--sharing", "per-rank", *READ_NOTHING)
+    status, out, err = weir(tmp_path, *words, *more, "--output", "expected.json")
+    assert status == 0, out + err
+    (made,) = json.loads((tmp_path / "expected.json").read_text()).values()
+    create, read = made["metadata"]
+    assert create["expected_per_second"] is None
+    assert create["how"] == "files are probed without content"
+    assert read["expected_per_second"] == 2.0
+
+
+def test_the_rate_of_its_own_directory_is_taken_for_open(tmp_path: Path) -> None:
+    """Not that of another target, though it be slower."""
+    targets = [
+        Target(directory=str(one), file_system="ext4", mount=str(one), device="disk")
+        for one in (tmp_path / "fast", tmp_path / "slow")
+    ]
+    described = Platform(
+        format="weir-platform",
+        format_version=1,
+        name="test data",
+        hosts=1,
+        ranks_per_host=2,
+        stages=[],
+        targets=targets,
+        metadata=[
+            MetadataRates.model_validate(
+                {"directory": one.directory, "clients": 2, "operations": {"create": rates}}
+            )
+            for one, rates in zip(targets, ({"one_client": 7.0}, {"one_client": 1.0}), strict=True)
+        ],
+    )
+    file = write_platform(tmp_path / "box.toml", described)
+    plan = Plan(
+        ranks=2,
+        files=1,
+        memory_bytes_per_rank=1,
+        memory_bytes_total=1,
+        disk_bytes_total=0,
+        phases=[],
+    )
+    one = PlannedConfiguration(label="", slug="", asynchronous=False, parameters={}, plan=plan)
+    below = str(tmp_path / "fast" / "run")
+    planned = PlannedJob(configurations=[one], directory=below, transfer_bytes=0)
+    given = with_operations_rate(["open"], str(file), planned)
+    assert given == ["open", "--operations-per-second=7"]
 
 
 def test_a_mix_through_both_interfaces(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.program import PlannedJob
 from weir.results.errors import ResultError
+from weir.results.metadata_rates import rates_in
 from weir.results.platform import Platform
 from weir.results.platform_file import load_platform
 from weir.results.probe import Target
@@ -58,8 +59,10 @@ def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
     }
 
 
-def with_operations_rate(arguments: Sequence[str], platform: str | None) -> list[str]:
-    """The words of the workload open with the most files that clients of the platform create.
+def with_operations_rate(
+    arguments: Sequence[str], platform: str | None, planned: PlannedJob
+) -> list[str]:
+    """The words of the workload open with the most files that clients create in its directory.
 
     Unchanged for other workloads, where the rate was given, and where nothing was probed.
     """
@@ -67,14 +70,13 @@ def with_operations_rate(arguments: Sequence[str], platform: str | None) -> list
     given = any(word.partition("=")[0] == option for word in arguments)
     if platform is None or arguments[0] != "open" or given:
         return list(arguments)
-    rates = [
-        max(known)
-        for target in find_platform(platform).metadata
-        if "create" in target.operations
-        if (known := [rate.value for rate in target.operations["create"].known()])
-    ]
-    slowest = min(rates, default=0.0)
-    return [*arguments, f"{option}={slowest:.6g}"] if slowest > 0 else list(arguments)
+    described = find_platform(platform)
+    target = places_of(described, planned).get(planned.directory, planned.directory)
+    rates = rates_in(described.metadata, target)
+    creating = rates.operations.get("create") if rates is not None else None
+    known = creating.known() if creating is not None else []
+    most = max((rate.value for rate in known), default=0.0)
+    return [*arguments, f"{option}={most:.6g}"] if most > 0 else list(arguments)
 
 
 def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:

@@ -133,8 +133,8 @@ def bench_command(
     if other is not None:
         warn(f"a campaign runs on this machine, both measure each other: {other}")
     job = find_job(ranks, launcher)
-    arguments = with_operations_rate(arguments, platform)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
+    arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:
         prepared = prepare(console, job, planned, arguments, preparation, platform)
         console.print()
