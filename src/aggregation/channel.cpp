@@ -26,9 +26,9 @@ constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
 // What two ranks that are awake on cores of their own need, several times over (some 20 us).
 constexpr int looks_before_sleep = 1000;
-// The first nap, longer than most calls take: who is woken by the clock has to look after MPI, which
-// costs those on the same core more than all the rest. The next ones are twice as long. A missed
-// waking is not waited for, MPI is: messages may need this rank.
+// The first nap, longer than most calls take: who is woken by the clock has to look after MPI,
+// which costs those on the same core more than all the rest. The next ones are twice as long. A
+// missed waking is not waited for, MPI is: messages may need this rank.
 constexpr long first_nap_ns = 4'000'000;
 constexpr int longest_doubling = 1;
 
