@@ -18,7 +18,7 @@ set(weir_archives "")       # in link order: who needs comes before who is neede
 set(weir_linked "")
 set(weir_libraries files_calls storage plan topology array common)
 if(TARGET weir_aggregation)
-  list(PREPEND weir_libraries capi aggregation)
+  list(PREPEND weir_libraries capi aggregation ranks)
 endif()
 foreach(library IN LISTS weir_libraries)
   string(APPEND weir_archives " -lweir_${library}")

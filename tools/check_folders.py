@@ -30,8 +30,10 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/files": VALUES | {"src/storage"},
     "src/stager": VALUES | {"src/storage"},
     "src/transport": VALUES | {"src/stager", "src/storage"},
-    "src/aggregation": VALUES | {"src/transport", "src/stager", "src/storage"},
-    "src/capi": VALUES | {"src/aggregation", "src/transport", "src/stager", "src/storage"},
+    "src/ranks": set(),
+    "src/aggregation": VALUES | {"src/ranks", "src/transport", "src/stager", "src/storage"},
+    "src/capi": VALUES
+    | {"src/aggregation", "src/ranks", "src/transport", "src/stager", "src/storage"},
     "src/fortran": {"src/capi"},
     "src/adapters": VALUES | {"src/capi", "src/aggregation", "src/storage"},
     "src/adapters/calls": set(),
@@ -44,8 +46,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
 
 INCLUDE_ROOTS = ("src", "bench", "include")
 
-MAY_CALL_MPI = ("src/aggregation", "src/transport", "src/capi", "src/fortran", "src/adapters",
-                "bench")  # fmt: skip
+MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/transport", "src/capi", "src/fortran",
+                "src/adapters", "bench")  # fmt: skip
 
 PURE = ("src/array", "src/plan", "src/topology")
 """No MPI, no file, no clock."""

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "aggregation/waiting.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -19,7 +19,7 @@ void put(std::array<char, size>& field, const std::string& text) {
 
 }  // namespace
 
-void Agreement::start(Channel& channel, MPI_Comm communicator, const Status& mine,
+void Agreement::start(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
                       const CallFingerprint& fingerprint, bool asks) {
   channel_ = &channel;
   communicator_ = communicator;
@@ -28,7 +28,7 @@ void Agreement::start(Channel& channel, MPI_Comm communicator, const Status& min
   outcome_ = {};
   int rank = 0;
   MPI_Comm_rank(communicator, &rank);
-  round_ = Channel::Round(mine.ok() ? Channel::nobody : rank, asks);
+  round_ = ranks::Channel::Round(mine.ok() ? ranks::Channel::nobody : rank, asks);
   for (std::size_t kind = 0; kind < argument_kinds; ++kind) {
     round_.compare(kind, fingerprint.of(kind));
   }
@@ -43,7 +43,7 @@ bool Agreement::test() {
     return done != 0;
   }
   if (!channel_->test(round_)) return false;
-  if (round_.lowest_failed() == Channel::nobody) {
+  if (round_.lowest_failed() == ranks::Channel::nobody) {
     for (std::size_t kind = 0; kind < argument_kinds && outcome_.ok(); ++kind) {
       if (round_.is_alike(kind)) continue;
       outcome_ =
@@ -63,7 +63,7 @@ bool Agreement::test() {
 
 void Agreement::nap() {
   if (broadcasting_) {
-    yield_or_doze(++naps_);
+    ranks::yield_or_doze(++naps_);
   } else {
     channel_->nap(round_);
   }
@@ -93,7 +93,7 @@ Error Agreement::unpack(int rank) const {
 namespace {
 
 Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_seconds) {
-  Patience patience(deadline_seconds);
+  ranks::Patience patience(deadline_seconds);
   while (!agreement->test()) {
     if (patience.has_time()) {
       agreement->nap();
@@ -101,23 +101,23 @@ Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_second
     }
     // The broadcast may still write into the object, so it is never freed.
     [[maybe_unused]] const auto* const abandoned = agreement.release();
-    return deadline_passed("the other ranks", deadline_seconds);
+    return ranks::deadline_passed("the other ranks", deadline_seconds);
   }
   return agreement->outcome();
 }
 
 }  // namespace
 
-Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
+Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
              const CallFingerprint& fingerprint, double deadline_seconds) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(channel, communicator, mine, fingerprint);
   return see_through(agreement, deadline_seconds);
 }
 
-Status agree_to_ask(Channel& channel, MPI_Comm communicator, const Status& mine,
+Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
                     const CallFingerprint& fingerprint, double deadline_seconds,
-                    Channel::Round& round) {
+                    ranks::Channel::Round& round) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(channel, communicator, mine, fingerprint, true);
   Status agreed = see_through(agreement, deadline_seconds);

@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "aggregation/call_fingerprint.hpp"
-#include "aggregation/channel.hpp"
 #include "common/status.hpp"
+#include "ranks/channel.hpp"
 
 namespace weir::aggregation {
 
@@ -23,7 +23,7 @@ class Agreement {
   // One at a time per channel. Ends before the channel and the communicator do, which is of the
   // same ranks.
   // `asks`: rank 0 is asked (channel.hpp).
-  void start(Channel& channel, MPI_Comm communicator, const Status& mine,
+  void start(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
              const CallFingerprint& fingerprint, bool asks = false);
   // True when the ranks have agreed; outcome() is then the same on every rank.
   [[nodiscard]] bool test();
@@ -31,7 +31,7 @@ class Agreement {
   void nap();
   [[nodiscard]] const Status& outcome() const { return outcome_; }
   // Asked, when the outcome is good.
-  [[nodiscard]] const Channel::Round& round() const { return round_; }
+  [[nodiscard]] const ranks::Channel::Round& round() const { return round_; }
 
  private:
   // An error as it is sent.
@@ -46,8 +46,8 @@ class Agreement {
   void pack(const Error& error);
   [[nodiscard]] Error unpack(int rank) const;
 
-  Channel* channel_ = nullptr;
-  Channel::Round round_;
+  ranks::Channel* channel_ = nullptr;
+  ranks::Channel::Round round_;
   int naps_ = 0;  // while an error is broadcast
   MPI_Comm communicator_ = MPI_COMM_NULL;
   MPI_Request request_ = MPI_REQUEST_NULL;
@@ -56,15 +56,15 @@ class Agreement {
   Status mine_;
   Status outcome_;
   Message message_{};
-  static_assert(argument_kinds <= Channel::most_compared);
+  static_assert(argument_kinds <= ranks::Channel::most_compared);
 };
 
 // start() and test() until the deadline.
-[[nodiscard]] Status agree(Channel& channel, MPI_Comm communicator, const Status& mine,
+[[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
                            const CallFingerprint& fingerprint, double deadline_seconds);
 // The same, asking rank 0; `round` becomes the one that it has to answer.
-[[nodiscard]] Status agree_to_ask(Channel& channel, MPI_Comm communicator, const Status& mine,
-                                  const CallFingerprint& fingerprint, double deadline_seconds,
-                                  Channel::Round& round);
+[[nodiscard]] Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator,
+                                  const Status& mine, const CallFingerprint& fingerprint,
+                                  double deadline_seconds, ranks::Channel::Round& round);
 
 }  // namespace weir::aggregation

@@ -13,7 +13,7 @@
 #include "aggregation/request.hpp"
 #include "aggregation/step_file.hpp"
 #include "aggregation/told_layout.hpp"
-#include "aggregation/waiting.hpp"
+#include "ranks/waiting.hpp"
 #include "storage/formats/raw_files.hpp"
 
 namespace weir::aggregation {
@@ -83,12 +83,13 @@ std::string text_of(const plan::PlatformRates& rates, const topology::FileTarget
 
 // Which engines all ranks have. After a missed deadline the communicator must not be used.
 Status share_engines(CollectiveState& state, double deadline, plan::Engines& engines) {
-  KeptUntilDone<std::array<unsigned, 2>> masks;
+  ranks::KeptUntilDone<std::array<unsigned, 2>> masks;
   (*masks)[0] = state.engines->available().bits();
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&(*masks)[0], &(*masks)[1], 1, MPI_UNSIGNED, MPI_BAND, state.communicator,
                  &request);
-  if (Status done = wait_for(request, deadline, "which engines the ranks have"); !done.ok()) {
+  if (Status done = ranks::wait_for(request, deadline, "which engines the ranks have");
+      !done.ok()) {
     masks.keep_for_good();
     return done;
   }
@@ -124,7 +125,7 @@ class Implementation final : public Collective {
   [[nodiscard]] std::int64_t nodes() const override { return state_.group->nodes(); }
   [[nodiscard]] const CollectiveSettings& settings() const override { return state_.settings; }
   [[nodiscard]] const CollectiveFigures& figures() const override { return state_.figures; }
-  [[nodiscard]] Channel& comparisons() override { return state_.group->comparisons(); }
+  [[nodiscard]] ranks::Channel& comparisons() override { return state_.group->comparisons(); }
 
   Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
                                                   const storage::RawArray& array,
@@ -285,10 +286,10 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   if (chosen.buffers == 0) chosen.buffers = default_buffers;
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
-  KeptUntilDone<MPI_Comm> duplicate;
+  ranks::KeptUntilDone<MPI_Comm> duplicate;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm_idup(communicator, &*duplicate, &request);
-  if (Status done = wait_for(request, deadline, "the other ranks"); !done.ok()) {
+  if (Status done = ranks::wait_for(request, deadline, "the other ranks"); !done.ok()) {
     duplicate.keep_for_good();
     return done.error();
   }
@@ -305,7 +306,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   settings.deadline_seconds, settings.ranks_per_node, settings.alignment_bytes));
   fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
-  Channel channel(state.communicator);  // until there is the group's
+  ranks::Channel channel(state.communicator);  // until there is the group's
   Status agreed = agree(channel, state.communicator, possible, fingerprint, deadline);
   if (agreed.ok() && !settings.engine) {
     agreed = share_engines(state, deadline, chosen.engines);

@@ -23,7 +23,6 @@
 #include <string>
 #include <string_view>
 
-#include "aggregation/channel.hpp"
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
@@ -31,6 +30,7 @@
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
+#include "ranks/channel.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/step_durability.hpp"
@@ -174,8 +174,8 @@ class Request {
 // rank 0 and has ended so (channel.hpp), and has compared every argument and what the call depends
 // on. The call answers it, whatever comes.
 struct Asked {
-  Channel& channel;
-  const Channel::Round& round;
+  ranks::Channel& channel;
+  const ranks::Channel::Round& round;
 };
 
 class Collective {
@@ -242,7 +242,7 @@ class Collective {
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
 
   // For who calls this to compare calls by, before they come here: not used otherwise.
-  [[nodiscard]] virtual Channel& comparisons() = 0;
+  [[nodiscard]] virtual ranks::Channel& comparisons() = 0;
 
   // Collective. What was written is durable (fdatasync by every rank that has the files open).
   virtual Status sync(ArrayFile& file) = 0;

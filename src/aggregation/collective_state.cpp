@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "aggregation/agreement.hpp"
-#include "aggregation/waiting.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -94,8 +94,8 @@ Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked, const
                                const std::function<Result<std::string>()>& find, const char* what) {
   if (state.broken) return broken_collective();
   const double deadline = state.settings.deadline_seconds;
-  Channel* channel = &state.group->agreements();
-  Channel::Round round;
+  ranks::Channel* channel = &state.group->agreements();
+  ranks::Channel::Round round;
   if (asked != nullptr) {
     channel = &asked->channel;
     round = asked->round;
@@ -135,7 +135,7 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
     std::vector<int> places;
     std::vector<std::int64_t> all;
   };
-  KeptUntilDone<Gathering> kept;
+  ranks::KeptUntilDone<Gathering> kept;
   kept->mine = mine;
   const bool receives = state.rank == 0;
   Status possible;
@@ -145,7 +145,7 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   kept->count = possible.ok() ? static_cast<int>(mine.size()) : 0;
   if (receives) kept->counts.resize(static_cast<std::size_t>(state.ranks));
   const auto wait = [&](MPI_Request& request) {
-    Status done = wait_for(request, state.settings.deadline_seconds, what);
+    Status done = ranks::wait_for(request, state.settings.deadline_seconds, what);
     if (!done.ok()) {
       kept.keep_for_good();
       state.broken = true;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "aggregation/waiting.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -56,7 +56,7 @@ Result<storage::File> NodeDescriptors::open(const std::string& path,
   if (!needing_ || !socket_ || !first || path.size() > storage::DescriptorSocket::longest_path) {
     return storage::File::open(path, options);
   }
-  Patience patience(deadline_seconds_);
+  ranks::Patience patience(deadline_seconds_);
   for (std::int32_t nobody = 0; !board_.opener.compare_exchange_strong(
            nobody, static_cast<std::int32_t>(own_place_) + 1, std::memory_order_acquire);
        nobody = 0) {

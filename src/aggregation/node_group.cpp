@@ -8,7 +8,7 @@
 #include <new>
 #include <span>
 
-#include "aggregation/waiting.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -21,7 +21,7 @@ struct Header {
 };
 
 struct alignas(64) PaddedBell {
-  Bell bell;
+  ranks::Bell bell;
 };
 
 constexpr std::int64_t mark_bits = 64;
@@ -81,7 +81,7 @@ NodeGroup::~NodeGroup() {
   if (window_ != MPI_WIN_NULL) {
     MPI_Win_unlock_all(window_);
     // Freeing waits for all ranks of the node.
-    if (!meet(node_, deadline_seconds_, waited_for).ok()) return;
+    if (!ranks::meet(node_, deadline_seconds_, waited_for).ok()) return;
     MPI_Win_free(&window_);
   }
   for (MPI_Comm& leaders : leaders_) {
@@ -105,7 +105,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
   buffer_bytes_ = round_to_pages(buffer_bytes);
   deadline_seconds_ = deadline_seconds;
   if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
-  KeptUntilDone<Told> told;
+  ranks::KeptUntilDone<Told> told;
   MPI_Comm_rank(world, &told->rank);
   Status made = count_holders(world, aggregators, *told);
   if (made.ok()) made = tell_topology(world, *told);
@@ -117,11 +117,11 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
 }
 
 Status NodeGroup::wait(MPI_Request& request) const {
-  return wait_for(request, deadline_seconds_, waited_for);
+  return ranks::wait_for(request, deadline_seconds_, waited_for);
 }
 
 Status NodeGroup::split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const {
-  if (Status met = meet(communicator, deadline_seconds_, waited_for); !met.ok()) return met;
+  if (Status met = ranks::meet(communicator, deadline_seconds_, waited_for); !met.ok()) return met;
   MPI_Comm_split(communicator, color, key, &part);
   return {};
 }
@@ -129,7 +129,7 @@ Status NodeGroup::split(MPI_Comm communicator, int color, int key, MPI_Comm& par
 Status NodeGroup::split_nodes(MPI_Comm world, std::int64_t ranks_per_node) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
-  if (Status met = meet(world, deadline_seconds_, waited_for); !met.ok()) return met;
+  if (Status met = ranks::meet(world, deadline_seconds_, waited_for); !met.ok()) return met;
   MPI_Comm sharing = MPI_COMM_NULL;
   MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &sharing);
   if (ranks_per_node == 0) {
@@ -245,8 +245,8 @@ std::int64_t NodeGroup::header_bytes() const {
 Status NodeGroup::make_window() {
   std::int64_t bytes = own_holder_ >= 0 ? header_bytes() + buffers_ * buffer_bytes_ + page : 0;
   if (own_holder_ == 0) {
-    bytes +=
-        static_cast<std::int64_t>(channel_count) * round_to_pages(Channel::memory_bytes(places()));
+    bytes += static_cast<std::int64_t>(channel_count) *
+             round_to_pages(ranks::Channel::memory_bytes(places()));
   }
   void* base = nullptr;
   MPI_Info info = MPI_INFO_NULL;
@@ -254,7 +254,7 @@ Status NodeGroup::make_window() {
   // Each part on pages of its own, near the core of its aggregator.
   MPI_Info_set(info, "alloc_shared_noncontig", "true");
   MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
-  if (Status met = meet(node_, deadline_seconds_, waited_for); !met.ok()) {
+  if (Status met = ranks::meet(node_, deadline_seconds_, waited_for); !met.ok()) {
     MPI_Info_free(&info);
     return met;
   }
@@ -286,10 +286,10 @@ Status NodeGroup::make_window() {
   }
   if (places() > 1) make_descriptors();
   if (own_holder_ == 0) {
-    for (std::size_t i = 0; i < channel_count; ++i) Channel::prepare(channel_memory(i));
+    for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
   }
   make_channels();
-  return meet(node_, deadline_seconds_, waited_for);
+  return ranks::meet(node_, deadline_seconds_, waited_for);
 }
 
 // Behind the bells; each rank writes the address of its own socket.
@@ -310,17 +310,17 @@ void NodeGroup::make_descriptors() {
 
 std::byte* NodeGroup::channel_memory(std::size_t number) const {
   return segments_.front() + header_bytes() + buffers_ * buffer_bytes_ +
-         static_cast<std::int64_t>(number) * round_to_pages(Channel::memory_bytes(places()));
+         static_cast<std::int64_t>(number) * round_to_pages(ranks::Channel::memory_bytes(places()));
 }
 
 void NodeGroup::make_channels() {
   const bool has_other_nodes = topology_->nodes() > 1;
-  const Channel::Place place{.own = own_place_,
-                             .count = places(),
-                             .has_other_nodes = has_other_nodes,
-                             .sleeps_at_once = !has_core_for_each_};
+  const ranks::Channel::Place place{.own = own_place_,
+                                    .count = places(),
+                                    .has_other_nodes = has_other_nodes,
+                                    .sleeps_at_once = !has_core_for_each_};
   for (std::size_t i = 0; i < channel_count; ++i) {
-    channels_.at(i) = std::make_unique<Channel>(
+    channels_.at(i) = std::make_unique<ranks::Channel>(
         channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, node_);
   }
 }
@@ -363,7 +363,7 @@ std::int64_t NodeGroup::place_of(int rank) const {
          ranks_on_node_.begin();
 }
 
-Bell& NodeGroup::bell(std::int64_t place) const {
+ranks::Bell& NodeGroup::bell(std::int64_t place) const {
   std::byte* const after_controls = segments_.front() + sizeof(Header) +
                                     static_cast<std::size_t>(buffers_) * sizeof(BufferControl);
   return reinterpret_cast<PaddedBell*>(after_controls)[place].bell;

@@ -29,10 +29,10 @@
 #include <optional>
 #include <vector>
 
-#include "aggregation/bell.hpp"
-#include "aggregation/channel.hpp"
 #include "aggregation/node_descriptors.hpp"
 #include "common/status.hpp"
+#include "ranks/bell.hpp"
+#include "ranks/channel.hpp"
 #include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
@@ -83,7 +83,7 @@ class NodeGroup {
   // Leaves this rank's mark, so that its bell rings when the buffer is opened the next time; false
   // when it is open for `ticket` already.
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
-  [[nodiscard]] Bell& own_bell() const { return bell(own_place_); }
+  [[nodiscard]] ranks::Bell& own_bell() const { return bell(own_place_); }
 
   // Passes open files between the ranks of the node; null: this rank is alone there.
   [[nodiscard]] NodeDescriptors* descriptors() const { return descriptors_.get(); }
@@ -93,8 +93,8 @@ class NodeGroup {
 
   // What collective calls begin and end with. Two, since what is begun early on the one must not
   // take the place of what has its turn on the other.
-  [[nodiscard]] Channel& agreements() const { return *channels_[0]; }
-  [[nodiscard]] Channel& comparisons() const { return *channels_[1]; }
+  [[nodiscard]] ranks::Channel& agreements() const { return *channels_[0]; }
+  [[nodiscard]] ranks::Channel& comparisons() const { return *channels_[1]; }
 
   // The last request in which an aggregator of the node failed: copying for it is in vain.
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
@@ -115,7 +115,7 @@ class NodeGroup {
     return static_cast<std::int64_t>(ranks_on_node_.size());
   }
   [[nodiscard]] std::int64_t place_of(int rank) const;
-  [[nodiscard]] Bell& bell(std::int64_t place) const;
+  [[nodiscard]] ranks::Bell& bell(std::int64_t place) const;
   void make_descriptors();
   void make_channels();
   // Of channel `number`, in the first holder's part.
@@ -139,7 +139,7 @@ class NodeGroup {
   std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
   std::unique_ptr<NodeDescriptors> descriptors_;
-  std::array<std::unique_ptr<Channel>, channel_count> channels_;
+  std::array<std::unique_ptr<ranks::Channel>, channel_count> channels_;
 };
 
 }  // namespace weir::aggregation

@@ -8,8 +8,8 @@
 
 #include "aggregation/direct_move.hpp"
 #include "aggregation/exchange.hpp"
-#include "aggregation/waiting.hpp"
 #include "common/clock.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -340,7 +340,7 @@ bool CollectiveRequest::test() {
 }
 
 Status CollectiveRequest::wait() {
-  Patience patience(state_.settings.deadline_seconds);
+  ranks::Patience patience(state_.settings.deadline_seconds);
   while (step_ != Step::ended) {
     if (advance()) {
       patience.reset();
@@ -357,7 +357,7 @@ Status CollectiveRequest::wait() {
       // Other ranks or MPI may still use what these hold, so they are never freed.
       [[maybe_unused]] const auto* const agreement = agreement_.release();
       [[maybe_unused]] const auto* const move = move_.release();
-      end(deadline_passed("the other ranks", state_.settings.deadline_seconds));
+      end(ranks::deadline_passed("the other ranks", state_.settings.deadline_seconds));
     }
   }
   return outcome_;

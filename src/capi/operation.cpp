@@ -77,7 +77,7 @@ void OperationQueue::compare(Operation& operation, bool may_wait) {
     end(operation, std::move(outcome));
   } else {
     const std::int64_t failed = operation.comparison.lowest_failed();
-    if (failed != aggregation::Channel::nobody) {
+    if (failed != ranks::Channel::nobody) {
       end(operation, ranks_.failure_of(failed, operation.prepared));
     } else if (!Ranks::called_the_same(operation.comparison)) {
       if (operation.describe) operation.call = operation.describe();

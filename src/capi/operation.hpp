@@ -48,7 +48,7 @@ struct Operation {
   enum class Stage : std::uint8_t { comparing, running, ended };
   Stage stage = Stage::comparing;
   Outcome outcome = {};  // when ended
-  aggregation::Channel::Round comparison = aggregation::Channel::Round();
+  ranks::Channel::Round comparison = ranks::Channel::Round();
   std::unique_ptr<aggregation::Request> request = nullptr;
 };
 

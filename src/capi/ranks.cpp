@@ -7,14 +7,14 @@
 #include <cstddef>
 #include <cstring>
 
-#include "aggregation/waiting.hpp"
 #include "common/clock.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::capi {
 namespace {
 
-using aggregation::Channel;
-using aggregation::KeptUntilDone;
+using ranks::Channel;
+using ranks::KeptUntilDone;
 
 constexpr std::size_t text_bytes = 2000;
 
@@ -48,7 +48,7 @@ Outcome Ranks::open(MPI_Comm communicator, double deadline_seconds) {
   MPI_Comm_set_errhandler(details_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(details_, &rank_);
   MPI_Comm_size(details_, &size_);
-  first_ = std::make_unique<aggregation::Channel>(details_);
+  first_ = std::make_unique<ranks::Channel>(details_);
   return {};
 }
 

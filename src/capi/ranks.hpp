@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "aggregation/channel.hpp"
 #include "capi/outcome.hpp"
+#include "ranks/channel.hpp"
 
 namespace weir::capi {
 
@@ -32,7 +32,7 @@ class Ranks {
   // Collective; nothing after a deadline was missed.
   void free();
   // Compares by this one from now on; null: by MPI, as after open(). No comparison is under way.
-  void compare_by(aggregation::Channel* channel) { channel_ = channel; }
+  void compare_by(ranks::Channel* channel) { channel_ = channel; }
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -44,16 +44,14 @@ class Ranks {
 
   // Begins to compare what the ranks call; the round's memory must outlive that. `failed`: this
   // rank cannot do what it was asked for. `asks`: rank 0 answers, by compared_by() (channel.hpp).
-  void begin(aggregation::Channel::Round& round, bool failed, std::uint64_t digest, bool asks);
-  [[nodiscard]] static bool called_the_same(const aggregation::Channel::Round& round) {
+  void begin(ranks::Channel::Round& round, bool failed, std::uint64_t digest, bool asks);
+  [[nodiscard]] static bool called_the_same(const ranks::Channel::Round& round) {
     return round.is_alike(0);
   }
   // Whether it has ended; false at once when it has not. In the order in which they began.
-  [[nodiscard]] bool test(aggregation::Channel::Round& round);
-  Outcome wait(aggregation::Channel::Round& round);
-  [[nodiscard]] aggregation::Channel& compared_by() {
-    return channel_ != nullptr ? *channel_ : *first_;
-  }
+  [[nodiscard]] bool test(ranks::Channel::Round& round);
+  Outcome wait(ranks::Channel::Round& round);
+  [[nodiscard]] ranks::Channel& compared_by() { return channel_ != nullptr ? *channel_ : *first_; }
 
   // The outcome of all ranks: when any failed, the same code and text everywhere, those of the
   // lowest rank that failed, which is named in it.
@@ -79,8 +77,8 @@ class Ranks {
   Outcome least(std::int64_t mine, std::int64_t& result);
   [[nodiscard]] Outcome missed_deadline();
 
-  std::unique_ptr<aggregation::Channel> first_;
-  aggregation::Channel* channel_ = nullptr;
+  std::unique_ptr<ranks::Channel> first_;
+  ranks::Channel* channel_ = nullptr;
   MPI_Comm details_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;

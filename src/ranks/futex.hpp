@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace weir::aggregation {
+namespace weir::ranks {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "shared between processes");
 
@@ -14,4 +14,4 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nano
 // Wakes at most so many of those that sleep at the word.
 void futex_wake(std::atomic<std::uint32_t>& word, int most);
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

@@ -1,4 +1,4 @@
-#include "aggregation/futex.hpp"
+#include "ranks/futex.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -6,7 +6,7 @@
 
 #include <ctime>
 
-namespace weir::aggregation {
+namespace weir::ranks {
 
 // Not FUTEX_PRIVATE in either: the word is shared between processes.
 
@@ -19,4 +19,4 @@ void futex_wake(std::atomic<std::uint32_t>& word, int most) {
   ::syscall(SYS_futex, static_cast<void*>(&word), FUTEX_WAKE, most, nullptr, nullptr, 0);
 }
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

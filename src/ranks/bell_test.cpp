@@ -1,4 +1,4 @@
-#include "aggregation/bell.hpp"
+#include "ranks/bell.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 #include "common/clock.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 namespace {
 
 constexpr long moment_ns = 1'000'000;
@@ -66,4 +66,4 @@ TEST(Bell, WakesAnotherProcess) {
 }
 
 }  // namespace
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

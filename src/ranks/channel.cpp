@@ -1,4 +1,4 @@
-#include "aggregation/channel.hpp"
+#include "ranks/channel.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <new>
 #include <utility>
 
-#include "aggregation/futex.hpp"
-#include "aggregation/waiting.hpp"
 #include "common/clock.hpp"
+#include "ranks/futex.hpp"
+#include "ranks/waiting.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 namespace {
 
 constexpr std::int64_t slots = 8;
@@ -394,4 +394,4 @@ Status Channel::take_part(std::string& text, std::size_t at, double deadline_sec
   return {};
 }
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

@@ -1,4 +1,4 @@
-#include "aggregation/channel.hpp"
+#include "ranks/channel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "common/status.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 namespace {
 
 constexpr double patience_seconds = 60;
@@ -182,4 +182,4 @@ TEST(Channel, OfOnePlaceNeedsNobody) {
 }
 
 }  // namespace
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

@@ -8,7 +8,7 @@
 
 #include "common/status.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 
 // One pause of several, `count` of which went before it: gives the processor up, and later sleeps
 // for the shortest time that the system has.
@@ -59,4 +59,4 @@ class KeptUntilDone {
   std::unique_ptr<T> value_ = std::make_unique<T>();
 };
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

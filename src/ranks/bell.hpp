@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace weir::aggregation {
+namespace weir::ranks {
 
 // In memory that processes share; zeroed.
 class Bell {
@@ -26,4 +26,4 @@ class Bell {
   std::atomic<std::uint32_t> rung_{0};
   std::atomic<std::uint32_t> asleep_{0};
 };
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

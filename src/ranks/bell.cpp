@@ -1,8 +1,8 @@
-#include "aggregation/bell.hpp"
+#include "ranks/bell.hpp"
 
-#include "aggregation/futex.hpp"
+#include "ranks/futex.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 
 void Bell::ring() {
   rung_.fetch_add(1, std::memory_order_seq_cst);
@@ -16,4 +16,4 @@ void Bell::sleep(std::uint32_t seen, long nanoseconds) {
   asleep_.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

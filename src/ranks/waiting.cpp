@@ -1,4 +1,4 @@
-#include "aggregation/waiting.hpp"
+#include "ranks/waiting.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -7,7 +7,7 @@
 
 #include "common/clock.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 namespace {
 
 // Yields until a wait counts as long. Few: where there are more ranks than cores, those that wait
@@ -64,4 +64,4 @@ Status meet(MPI_Comm communicator, double deadline_seconds, const char* what) {
   return wait_for(request, deadline_seconds, what);
 }
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks

@@ -38,7 +38,7 @@
 
 #include "common/status.hpp"
 
-namespace weir::aggregation {
+namespace weir::ranks {
 
 class Channel {
   // The lowest failed rank, then numbers and their complements.
@@ -166,4 +166,4 @@ class Channel {
   std::uint32_t parts_ = 0;  // of texts, so far
 };
 
-}  // namespace weir::aggregation
+}  // namespace weir::ranks
