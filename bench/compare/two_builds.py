@@ -1,0 +1,128 @@
+"""Two builds of Weir on the same work: what a change costs or gains.
+
+usage: two_builds.py BEFORE AFTER [--directory D] [--ranks N] [--mebibytes N] [--pairs N]
+                     [--seconds N] [--only CASE,...]
+
+BEFORE and AFTER are two programs weir-bench. Each case is a job of Weir's own arrays (3-D blocks
+with short rows, a block-cyclic matrix, the formats) or of opening a shared file. The builds take
+turns, job by job, so that both see the same moods of the machine; each pair of jobs gives one ratio
+of rates or times, and the median of the ratios is the result. Nothing is made durable, and every
+element that is read is verified.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from array_blocks import GRIDS, shape
+from array_jobs import LAUNCHER, Job, run_job
+from interleaved import compare, heading
+from programs import run
+
+REPETITIONS = 5
+
+
+def extents(ranks: int, row_bytes: int, mebibytes: int) -> list[str]:
+    """The options of an array in 3-D blocks whose rows have this length in the file."""
+    return [
+        *("--shape", "x".join(str(n) for n in shape(ranks, row_bytes, mebibytes))),
+        *("--grid", "x".join(str(n) for n in GRIDS[ranks])),
+    ]
+
+
+def array_rates(
+    given: argparse.Namespace, api: str, options: list[str], program: Path
+) -> Mapping[str, float]:
+    """Median rates of one job by direction, in MiB/s."""
+    job = Job(
+        weir_bench=program,
+        directory=given.directory,
+        ranks=given.ranks,
+        apis=[api],
+        arguments=options,
+        repetitions=REPETITIONS,
+        implementation="ROMIO",
+        seconds=given.seconds,
+    )
+    rates = run_job(job)
+    if isinstance(rates, str):
+        sys.exit(f"{program}: {api} {' '.join(options)}: {rates}")
+    return {
+        direction: statistics.median(values) / (1 << 20) for direction, values in rates[api].items()
+    }
+
+
+def opening_times(given: argparse.Namespace, options: list[str], program: Path) -> dict[str, float]:
+    """Median times of creating, opening and closing one shared file, in ms."""
+    with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
+        output = Path(name) / "run"
+        run(
+            [
+                *LAUNCHER.split(),
+                *("-n", str(given.ranks), str(program), "open", "--api", "WEIR", "--no-count"),
+                *("--warmups", "1", "--repetitions", "9", "--max-repetitions", "9"),
+                *("--directory", name, "--output", str(output), *options),
+            ]
+        )
+        (record,) = output.glob("*/run.json")
+        steps = json.loads(record.read_text())["opening"]
+        return {one["step"]: 1e3 * float(one["times"]["median_seconds"]) for one in steps}
+
+
+Case = tuple[str, Callable[[Path], Mapping[str, float]]]
+
+
+def cases(given: argparse.Namespace) -> dict[str, Case]:
+    """By name: a unit, and what does the work once with a program."""
+    array = partial(array_rates, given)
+    found: dict[str, Case] = {}
+    for row_bytes in (64, 512, 2048):
+        options = extents(given.ranks, row_bytes, given.mebibytes)
+        found[f"blocks-{row_bytes}"] = ("MiB/s", partial(array, "weir", options))
+    formats = extents(given.ranks, 512, given.mebibytes)
+    for api in ("weir-hdf5", "weir-cdf5", "weir-zarr"):
+        found[api] = ("MiB/s", partial(array, api, formats))
+    matrix = ["--shape", "4096x4096", "--distribution", "CYCLIC(32)"]
+    found["block-cyclic"] = ("MiB/s", partial(array, "weir", matrix))
+    found["open"] = ("ms", partial(opening_times, given, []))
+    found["open-2-a-node"] = ("ms", partial(opening_times, given, ["--ranks-per-node", "2"]))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("before", type=Path, metavar="BEFORE")
+    parser.add_argument("after", type=Path, metavar="AFTER")
+    parser.add_argument("--directory", type=Path, default=Path.cwd())
+    parser.add_argument("--ranks", type=int, default=8, choices=sorted(GRIDS))
+    parser.add_argument("--mebibytes", type=int, default=128, help="of the array")
+    parser.add_argument("--pairs", type=int, default=5, help="counted pairs of jobs")
+    parser.add_argument("--seconds", type=float, default=300, help="for each job")
+    parser.add_argument("--only", help="these cases, by name")
+    given = parser.parse_args()
+    known = cases(given)
+    chosen = given.only.split(",") if given.only else list(known)
+    for name in chosen:
+        if name not in known:
+            parser.error(f"no case {name!r}: one of {', '.join(known)}")
+    print("ratio: AFTER over BEFORE; of rates higher is better, of times lower")
+    print(heading("AFTER", "BEFORE"))
+    for name in chosen:
+        unit, work = known[name]
+        figures = compare(
+            unit, partial(work, given.after), partial(work, given.before), given.pairs
+        )
+        print(f"{name}")
+        for figure in figures:
+            print(f"  {figure.line()}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
