@@ -12,6 +12,9 @@ Result<ChunkSlabs> ChunkSlabs::create(const ExtentMap& map, EncodedBlocks blocks
   const EncodedChunks& chunks = *map.encoded();
   const int dimensions = map.shape.dimensions();
   const Error too_long = invalid_argument("its chunks do not fit into 63 bits");
+  if (!(chunks.grid.shape() == map.shape)) {
+    return invalid_argument("the grid of its chunks is not that of its shape");
+  }
   array::Indices together(dimensions, 1);
   if (blocks == EncodedBlocks::shards) {
     together = std::get<EncodedShards>(chunks.places).chunks_per_shard;
@@ -54,6 +57,18 @@ ExtentMap ChunkSlabs::view(const std::string& path) const {
   const std::int64_t slot = bytes_ * chunks_per_block_[slowest_];
   view.extents = ChunkExtents{blocks_, block_extents_, SlotsInTurn{1, 0, slot}};
   return view;
+}
+
+array::Box ChunkSlabs::inside(std::int64_t slab) const {
+  const std::int64_t rows = chunks_per_block_[slowest_];
+  const array::Indices block = blocks_.coordinates(slab / rows);
+  array::Box inside{array::Indices(block.size()), slab_.extents()};
+  for (int d = 0; d < block.size(); ++d) {
+    std::int64_t lower = block[d] * block_extents_[d];
+    if (d == slowest_) lower += slab % rows * chunk_extents_[d];
+    inside.extent[d] = std::clamp<std::int64_t>(shape_.extent(d) - lower, 0, inside.extent[d]);
+  }
+  return inside;
 }
 
 std::vector<ChunkSlabs::Member> ChunkSlabs::members(std::int64_t slab) const {

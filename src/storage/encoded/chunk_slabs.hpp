@@ -45,7 +45,14 @@ class ChunkSlabs {
       return inside.extent != chunk_extents;
     }
   };
-  // The chunks that there are of it.
+  // Whether there is such a slab: the array has elements in its block.
+  [[nodiscard]] bool has(std::int64_t slab) const {
+    return slab >= 0 && slab / chunks_per_block_[slowest_] < blocks_.chunks();
+  }
+  // The part of a slab, in itself, that is in the array. Empty for those of a shard that lie wholly
+  // outside.
+  [[nodiscard]] array::Box inside(std::int64_t slab) const;
+  // The chunks that there are of a slab. A shard at the array's upper edge has slabs without any.
   [[nodiscard]] std::vector<Member> members(std::int64_t slab) const;
   // The elements in bytes [from, to) of a slab.
   [[nodiscard]] std::vector<array::Box> boxes(std::int64_t from, std::int64_t to) const;

@@ -116,8 +116,19 @@ void DecodedEngine::add_written(std::int64_t from, std::int64_t to) {
   written_.insert(behind, {from, to});
 }
 
+// Bytes outside the array have no chunk to go to or to come from: whoever moves them has another
+// idea of the array's extents.
+Status DecodedEngine::is_in_array(std::int64_t slab) const {
+  if (slabs_.has(slab)) return {};
+  return invalid_argument(
+      fmt::format("array \"{}\": bytes of slab {} of its decoded chunks, which lies outside the "
+                  "array's extents",
+                  array_.description.name, slab));
+}
+
 Status DecodedEngine::write_piece(std::int64_t slab, std::int64_t from,
                                   std::span<const std::byte> bytes) {
+  if (Status inside = is_in_array(slab); !inside.ok()) return inside;
   if (slab != slab_ || written_.empty()) {
     if (Status flushed = flush(); !flushed.ok()) return flushed;
     if (Status room = make_room(elements_, slabs_.bytes()); !room.ok()) return room;
@@ -142,14 +153,24 @@ Status DecodedEngine::flush() {
   };
   std::vector<Written> chunks;
   bool in_part = false;
+  std::int64_t without_chunk = 0;
   for (const ChunkSlabs::Member& member : slabs_.members(slab)) {
     std::int64_t elements = 0;
     for (const array::Box& box : boxes) {
       elements += array::intersect(box, member.inside).elements();
     }
     if (elements == 0) continue;
+    without_chunk -= elements;
     chunks.push_back({member, elements == member.inside.elements()});
     in_part = in_part || !chunks.back().whole;
+  }
+  const array::Box inside = slabs_.inside(slab);
+  for (const array::Box& box : boxes) without_chunk += array::intersect(box, inside).elements();
+  if (without_chunk != 0) {
+    return invalid_argument(
+        fmt::format("array \"{}\": {} elements written into slab {} of its decoded chunks have no "
+                    "chunk to go to",
+                    array_.description.name, without_chunk, slab));
   }
   if (in_part) {
     // The rest may have been written before, into files that replaced others since.
@@ -203,6 +224,7 @@ Status DecodedEngine::put(std::int64_t chunk, std::span<std::byte> elements) {
 }
 
 Status DecodedEngine::read_slab(std::int64_t slab) {
+  if (Status inside = is_in_array(slab); !inside.ok()) return inside;
   if (slab == slab_ && written_.empty()) return {};
   if (Status flushed = flush(); !flushed.ok()) return flushed;
   if (Status room = make_room(elements_, slabs_.bytes()); !room.ok()) return room;

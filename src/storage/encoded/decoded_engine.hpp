@@ -56,6 +56,7 @@ class DecodedEngine final : public Engine {
   Status begin();
   void keep_written();
   void add_written(std::int64_t from, std::int64_t to);
+  [[nodiscard]] Status is_in_array(std::int64_t slab) const;
   Status write_piece(std::int64_t slab, std::int64_t from, std::span<const std::byte> bytes);
   Status flush();
   Status put_whole(const ChunkSlabs::Member& member);
