@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -155,9 +156,11 @@ Status set_length(const std::string& path, std::int64_t committed, std::int64_t 
   return file.value().close();
 }
 
-// Gives the arrays that grow so many steps.
-Status extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& objects,
-                     const std::string& path, std::int64_t steps) {
+// Gives the arrays that grow so many steps. Returns how many each had before.
+Result<std::map<std::string, std::int64_t>> extend_listed(hid_t file, Hdf5Writing& writing,
+                                                          const Hdf5Objects& objects,
+                                                          const std::string& path,
+                                                          std::int64_t steps) {
   writing.set_alignment(kept_alignment(file));
   if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
     return refused(path, "no steps are added to a file with a user block");
@@ -171,11 +174,13 @@ Status extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& object
     return refused(path, fmt::format("room for {} steps in \"{}\", which has {}", steps,
                                      printable(least->name), std::uint64_t{least->sizes.front()}));
   }
+  std::map<std::string, std::int64_t> before;
   for (const Growing& one : all.value()) {
+    before.emplace(one.name, static_cast<std::int64_t>(one.sizes.front()));
     Status extended = extend(file, one, static_cast<hsize_t>(steps), path);
-    if (!extended.ok()) return extended;
+    if (!extended.ok()) return extended.error();
   }
-  return {};
+  return before;
 }
 
 }  // namespace
@@ -190,11 +195,12 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   const std::int64_t committed = writing.end();
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
-  Status extended = extend_listed(file.id(), writing, objects.value(), path, steps);
-  if (!extended.ok()) return extended.error();
+  auto extended = extend_listed(file.id(), writing, objects.value(), path, steps);
+  if (!extended) return extended.error();
+  Hdf5File about = about_hdf5_file(file.id(), path, writing.end(), writing);
+  about.steps_before = std::move(extended).value();
   Room room;
-  room.map = read_hdf5_objects(file.id(), objects.value(),
-                               about_hdf5_file(file.id(), path, writing.end(), writing));
+  room.map = read_hdf5_objects(file.id(), objects.value(), about);
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   if (writing.end() > INT64_MAX - marker_bytes) {
     return refused(path, fmt::format("{} steps end beyond 2^63 bytes", steps));
@@ -242,7 +248,8 @@ Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& p
                           std::int64_t steps) {
   const auto objects = list_hdf5_objects(file, path);
   if (!objects) return objects.error();
-  return extend_listed(file, writing, objects.value(), path, steps);
+  const auto extended = extend_listed(file, writing, objects.value(), path, steps);
+  return extended ? Status() : extended.error();
 }
 
 Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path) {

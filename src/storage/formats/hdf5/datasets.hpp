@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 
@@ -23,6 +24,9 @@ struct Hdf5File {
   unsigned superblock = 0;      // version; 3 since HDF5 1.10
   Hdf5Types types;
   Hdf5Writing* driver = nullptr;  // through which it is open
+  // The steps that arrays had before they were given more while the file is open: encoded chunks of
+  // the others are not in the file. Arrays without an entry were given none.
+  std::map<std::string, std::int64_t> steps_before = {};
 };
 
 // What Weir can move, or the reason why it cannot.

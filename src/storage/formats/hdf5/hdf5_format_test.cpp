@@ -241,6 +241,35 @@ TEST(Hdf5Format, TheLibraryReadsAllEarlierStepsOfAKilledCommit) {
   }
 }
 
+// The chunks of a step that is new are not in the file, and need not be asked for.
+TEST(Hdf5Format, AStepOfManyEncodedChunksGetsRoom) {
+  TestFolder folder;
+  constexpr std::int64_t chunks = 8193;
+  const std::string path = folder.path("a.h5");
+  const ArrayDescription one{.name = "a",
+                             .shape = shape_of({1, chunks}),
+                             .type = array::ElementKind::uint8,
+                             .grows = true,
+                             .chunk_extents = array::Indices{1, 1},
+                             .codecs = {Fletcher32Codec{}}};
+  auto room = hdf5_format()->lay_out({.arrays = {one}}, path);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  std::vector<WrittenChunk> written;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    written.push_back({0, chunk, {.offset = room.value().free_from + 5 * chunk, .bytes = 5}});
+  }
+  const auto update = hdf5_format()->enter_chunks(path, room.value(), 1, written);
+  ASSERT_TRUE(update.ok()) << update.error().text();
+  ASSERT_TRUE(commit(path, update.value(), StepDurability::none).ok());
+  room = hdf5_format()->make_room(path, 2);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const auto array = room.value().map.get("a");
+  ASSERT_TRUE(array.ok()) << array.error().text();
+  EXPECT_EQ(array.value()->map.encoded()->grid.chunks(), 2 * chunks);
+  EXPECT_EQ(array.value()->map.encoded()->place_of(chunks - 1), written.back().place);
+  EXPECT_FALSE(array.value()->map.encoded()->place_of(chunks).has_value());
+}
+
 TEST(Hdf5Format, LaterStepsAreAlignedToo) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");

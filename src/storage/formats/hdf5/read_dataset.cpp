@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "array/number_theory.hpp"
 #include "common/checked.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
@@ -121,15 +122,14 @@ class ChunkReader {
     return std::nullopt;
   }
 
-  // Chunks that were encoded, of any length.
-  Reason read_encoded(EncodedTable& table) const {
-    const bool any = H5Dget_storage_size(dataset_) > 0;
-    if (any && grid_.chunks() > most_chunks) {
-      return fmt::format("it has {} encoded chunks; at most {} are read", grid_.chunks(),
-                         most_chunks);
+  // Chunks that were encoded, of any length, of the first `chunks`; the others are not in the file.
+  Reason read_encoded(std::int64_t chunks, EncodedTable& table) const {
+    if (H5Dget_storage_size(dataset_) == 0) chunks = 0;
+    if (chunks > most_chunks) {
+      return fmt::format("it has {} encoded chunks; at most {} are read", chunks, most_chunks);
     }
     std::vector<EncodedTable::Entry> entries;
-    for (std::int64_t chunk = 0; any && chunk < grid_.chunks(); ++chunk) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
       hsize_t bytes = 0;
       unsigned mask = 0;
       haddr_t offset = HADDR_UNDEF;
@@ -224,8 +224,17 @@ class ChunkReader {
   mutable std::int64_t asked_ = 0;
 };
 
-Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout,
-                   const Pipeline& pipeline, ExtentMap& map) {
+// The first so many chunks may be in the file: the others are of steps that it was just given.
+std::int64_t chunks_to_ask(const Hdf5File& file, const std::string& name,
+                           const array::ChunkGrid& grid) {
+  const auto before = file.steps_before.find(name);
+  if (before == file.steps_before.end() || grid.chunks() == 0) return grid.chunks();
+  const std::int64_t rows = array::divide_up(before->second, grid.chunk_extents()[0]);
+  return std::min(grid.chunks(), rows * (grid.chunks() / grid.counts()[0]));
+}
+
+Reason read_chunks(const Hdf5File& file, hid_t dataset, const std::string& name,
+                   const Layout& layout, const Pipeline& pipeline, ExtentMap& map) {
   const auto grid = array::ChunkGrid::create(layout.shape, *layout.chunk);
   if (!grid) return grid.error().message;
   const auto slot_bytes = bytes_of(*layout.chunk, map.type);
@@ -236,7 +245,7 @@ Reason read_chunks(const Hdf5File& file, hid_t dataset, const Layout& layout,
   const ChunkReader reader(file, dataset, grid.value(), *layout.chunk, *slot_bytes);
   if (!pipeline.empty()) {
     EncodedTable table;
-    Reason reason = reader.read_encoded(table);
+    Reason reason = reader.read_encoded(chunks_to_ask(file, name, grid.value()), table);
     map.extents = EncodedChunks{grid.value(), *layout.chunk, pipeline, std::move(table)};
     return reason;
   }
@@ -320,7 +329,7 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
     }
   }
   const Reason reason =
-      layout.chunk ? read_chunks(file, dataset, layout, array.description.codecs, array.map)
+      layout.chunk ? read_chunks(file, dataset, name, layout, array.description.codecs, array.map)
                    : read_contiguous(file, dataset, layout, array.map);
   if (reason) return refused(*reason);
   array.description.chunk_extents = layout.chunk;
