@@ -214,19 +214,28 @@ void StepFile::lengthen_arrays(std::int64_t steps) {
   }
 }
 
-Status StepFile::take_map(const storage::FileMap& map) {
+// By rank 0: whether a map of the file can be written by, for every array that is open. One that is
+// refused, as it has grown beyond what is read, would lose what is written into it.
+Status StepFile::has_all_arrays(const storage::FileMap& map) const {
+  for (const storage::StoredArray& one : map_.arrays) {
+    const auto there = map.get(one.description.name);
+    if (there) continue;
+    Error error = there.error();
+    error.message = fmt::format("step {} cannot begin: {}", steps_, error.message);
+    if (error.file.empty()) error.file = path_;
+    return error;
+  }
+  return {};
+}
+
+// Rank 0 found that it has all arrays.
+void StepFile::take_map(const storage::FileMap& map) {
   std::unordered_map<std::string, const storage::StoredArray*> by_name;
   for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
-  for (const storage::StoredArray& one : map_.arrays) {
-    if (!by_name.contains(one.description.name)) {
-      return refusal(path_,
-                     fmt::format("the file has no array \"{}\" any more", one.description.name));
-    }
-  }
   // In the order and the words of ours: an array that was laid out in column-major order is that.
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     storage::StoredArray& ours = map_.arrays[i];
-    const storage::StoredArray& theirs = *by_name[ours.description.name];
+    const storage::StoredArray& theirs = *by_name.at(ours.description.name);
     const array::Shape shape = ours.description.grows ? theirs.map.shape : ours.map.shape;
     const array::Order order = ours.map.order;
     ours.map = theirs.map;
@@ -234,7 +243,6 @@ Status StepFile::take_map(const storage::FileMap& map) {
     ours.map.order = order;
     arrays_[i]->set_map(ours.map);
   }
-  return {};
 }
 
 // By rank 0, after a first commit that failed: not where readers may see what is in the file.
@@ -247,17 +255,19 @@ Status StepFile::can_be_tried_again() const {
                  "look at what is there before you open or create it again");
 }
 
-// By rank 0: what changes by one step more; no array when nothing does but lengths.
-Result<ToldLayout> StepFile::room_for_step() {
+// By rank 0: what changes by one step more.
+Result<StepPlaces> StepFile::room_for_step() {
   if (!published_) {
     if (Status again = can_be_tried_again(); !again.ok()) return again.error();
-    return ToldLayout();
+    return StepPlaces(FirstStepPlaces{});
   }
   auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
   if (!room) return room.error();
+  if (Status all = has_all_arrays(room.value().map); !all.ok()) return all.error();
   if (Status cut = cut_sums(); !cut.ok()) return cut.error();
   room_ = std::move(room).value();
-  return is_only_longer(map_, room_.map) ? ToldLayout() : ToldLayout{.map = room_.map};
+  if (is_only_longer(map_, room_.map)) return StepPlaces(OneStepLonger{});
+  return StepPlaces(room_.map);
 }
 
 Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
@@ -270,19 +280,19 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
                        "no array of the file grows: give each step a file of its own, or "
                        "define arrays that grow");
   }
-  const auto told = ask_for_layout(
+  const auto told = ask_for_places(
       state, asked, possible, fingerprint("begin a step"), [this] { return room_for_step(); },
       path_);
   if (!told) return told.error();
-  if (!published_) {  // the first one failed: its places are there
+  if (std::holds_alternative<FirstStepPlaces>(told.value())) {
     enter_step(0);
     find_kinds(state);
     return {};
   }
-  if (told.value().map.arrays.empty()) {
+  if (const auto* const map = std::get_if<storage::FileMap>(&told.value())) {
+    take_map(*map);
+  } else {
     lengthen_arrays(steps_ + 1);
-  } else if (Status taken = take_map(told.value().map); !taken.ok()) {
-    return taken;
   }
   if (Status given = give_places(state); !given.ok()) return given;
   enter_step(steps_);

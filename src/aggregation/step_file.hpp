@@ -75,13 +75,14 @@ class StepFile final : public File {
 
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
-  Status take_map(const storage::FileMap& map);
+  [[nodiscard]] Status has_all_arrays(const storage::FileMap& map) const;
+  void take_map(const storage::FileMap& map);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: changing them later would change steps that
   // are committed.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
-  Result<ToldLayout> room_for_step();
+  Result<StepPlaces> room_for_step();
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
   void leave_step();

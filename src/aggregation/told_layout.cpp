@@ -47,6 +47,43 @@ Result<ToldLayout> layout_of(std::string_view text) {
   return told;
 }
 
+// The number of the alternative, as a digit, and the map where that is the one.
+std::string text_of(const StepPlaces& places) {
+  std::string text(1, static_cast<char>('0' + places.index()));
+  if (const auto* const map = std::get_if<storage::FileMap>(&places)) {
+    text += storage::message_of(*map);
+  }
+  return text;
+}
+
+Result<StepPlaces> places_of(std::string_view text) {
+  const std::string_view kind = text.substr(0, 1);
+  if (text == "0") return StepPlaces(FirstStepPlaces{});
+  if (text == "1") return StepPlaces(OneStepLonger{});
+  if (kind != "2") return invalid_argument("a message about a step that says nothing known");
+  auto map = storage::parse_file_map(text.substr(1));
+  if (!map) return map.error();
+  return StepPlaces(std::move(map).value());
+}
+
+// ask_rank_0() for a value that travels as a text.
+template <typename Value>
+Result<Value> ask_for(CollectiveState& state, const Asked* asked, const Status& possible,
+                      const CallFingerprint& fingerprint,
+                      const std::function<Result<Value>()>& find,
+                      Result<Value> (*parse)(std::string_view), const std::string& path) {
+  const auto find_text = [&]() -> Result<std::string> {
+    const auto found = find();
+    if (found) return text_of(found.value());
+    Error error = found.error();
+    if (error.file.empty()) error.file = path;
+    return error;
+  };
+  const auto told = ask_rank_0(state, asked, possible, fingerprint, find_text, "the file's layout");
+  if (!told) return told.error();
+  return parse(told.value());
+}
+
 }  // namespace
 
 topology::FileTargets targets_of(const storage::FileMap& map, const std::string& path) {
@@ -59,16 +96,14 @@ Result<ToldLayout> ask_for_layout(CollectiveState& state, const Asked* asked,
                                   const Status& possible, const CallFingerprint& fingerprint,
                                   const std::function<Result<ToldLayout>()>& find,
                                   const std::string& path) {
-  const auto find_text = [&]() -> Result<std::string> {
-    const auto found = find();
-    if (found) return text_of(found.value());
-    Error error = found.error();
-    if (error.file.empty()) error.file = path;
-    return error;
-  };
-  const auto told = ask_rank_0(state, asked, possible, fingerprint, find_text, "the file's layout");
-  if (!told) return told.error();
-  return layout_of(told.value());
+  return ask_for<ToldLayout>(state, asked, possible, fingerprint, find, layout_of, path);
+}
+
+Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,
+                                  const Status& possible, const CallFingerprint& fingerprint,
+                                  const std::function<Result<StepPlaces>()>& find,
+                                  const std::string& path) {
+  return ask_for<StepPlaces>(state, asked, possible, fingerprint, find, places_of, path);
 }
 
 }  // namespace weir::aggregation

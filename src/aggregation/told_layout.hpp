@@ -1,9 +1,10 @@
-// What rank 0 tells the others of a file that it laid out or opened, so that it alone asks the file
-// system.
+// What rank 0 tells the others of a file that it laid out or opened, or that gets a step more, so
+// that it alone asks the file system.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <variant>
 
 #include "aggregation/collective_state.hpp"
 #include "common/status.hpp"
@@ -20,6 +21,12 @@ struct ToldLayout {
   std::string sums = {};  // NOLINT(readability-redundant-member-init): of its checksums' file
 };
 
+// What happens to the places of a file's arrays when a step begins. Each case is said by name: a
+// map without arrays is not a sign for any of the others.
+struct FirstStepPlaces {};  // the first step failed and begins again: its places are still there
+struct OneStepLonger {};    // places are in closed form: arrays that grow get one step more
+using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, storage::FileMap>;
+
 // How the first array's files lie on their storage, as the file system tells; nothing where it
 // tells nothing.
 [[nodiscard]] topology::FileTargets targets_of(const storage::FileMap& map,
@@ -31,6 +38,13 @@ struct ToldLayout {
                                                 const Status& possible,
                                                 const CallFingerprint& fingerprint,
                                                 const std::function<Result<ToldLayout>()>& find,
+                                                const std::string& path);
+
+// The same for the places of a step that begins.
+[[nodiscard]] Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,
+                                                const Status& possible,
+                                                const CallFingerprint& fingerprint,
+                                                const std::function<Result<StepPlaces>()>& find,
                                                 const std::string& path);
 
 }  // namespace weir::aggregation

@@ -138,6 +138,77 @@ TEST_F(Files, EncodedChunksHoldWhatAnyDistributionWrote) {
   }
 }
 
+// Chunks of a step in numbers at a limit that reading the index of an HDF5 file once had, and one
+// past it. The array is the file's only one: nothing else shows that one of its steps is missing.
+TEST_F(Files, NoStepOfManyChunksIsLost) {
+  if (size_of_world() > 4) GTEST_SKIP() << "more ranks find out no more";
+  static const std::array<std::int64_t, 1> one_element = {1};
+  constexpr int steps = 3;
+  for (const std::int64_t chunks : {8192, 8193}) {
+    for (const std::string codec : {"", "fletcher32"}) {
+      SCOPED_TRACE(std::to_string(chunks) + " chunks " + codec);
+      const Extents shape = {chunks};
+      const std::string name = path(std::to_string(chunks) + codec + ".h5");
+      Session session(MPI_COMM_WORLD);
+      const auto blocks = session.distribution(shape, "BLOCK");
+      File file = session.create_file(name, as("hdf5"));
+      weir_define_options options{};
+      options.steps = 1;
+      options.chunks = one_element.data();
+      if (!codec.empty()) options.codec = codec.c_str();
+      Array written = file.define<std::int32_t>("x", shape, options);
+      for (int step = 0; step < steps; ++step) {
+        file.begin_step();
+        written.write(blocks, part_of_step<std::int32_t>(blocks, shape, 1, step));
+        file.end_step();
+      }
+      file.close();
+      File again = session.open_file(name);
+      ASSERT_EQ(again.steps(), steps);
+      std::vector<std::int32_t> part(blocks.elements());
+      for (int step = 0; step < steps; ++step) {
+        again.select_step(step);
+        again.array("x").read(blocks, part);
+        EXPECT_EQ(part, part_of_step<std::int32_t>(blocks, shape, 1, step)) << "step " << step;
+      }
+      again.close();
+    }
+  }
+}
+
+// Another program put a file in its place that does not have all arrays.
+TEST_F(Files, AStepDoesNotBeginWhereAnArrayIsMissing) {
+  if (size_of_world() > 4) GTEST_SKIP() << "more ranks find out no more";
+  const std::string name = path("file.h5");
+  const std::string other = path("other.h5");
+  Session session(MPI_COMM_WORLD);
+  const auto blocks = session.distribution(plane, "BLOCK, *");
+  const auto part = part_of_step<std::int32_t>(blocks, plane, 1, 0);
+  weir_define_options options{};
+  options.steps = 1;
+  options.codec = "fletcher32";
+  const auto create = [&](const std::string& at, const char* array) {
+    File file = session.create_file(at, as("hdf5"));
+    Array written = file.define<std::int32_t>(array, plane, options);
+    file.begin_step();
+    written.write(blocks, part);
+    file.end_step();
+    return file;
+  };
+  File file = create(name, "first");
+  create(other, "second").close();
+  if (rank_of_world() == 0) std::filesystem::rename(other, name);
+  MPI_Barrier(MPI_COMM_WORLD);
+  try {
+    file.begin_step();
+    ADD_FAILURE() << "the step began";
+  } catch (const Failure& error) {
+    EXPECT_NE(std::string(error.what()).find("\"first\""), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(file.steps(), 1);
+  file.close();
+}
+
 // It is long enough for several aggregators, and one of them has to write it.
 TEST_F(Files, AnArrayOfOneEncodedChunkIsWhole) {
   if (size_of_world() != 4) GTEST_SKIP() << "more ranks find out no more";
