@@ -14,6 +14,8 @@ from testbed import (
     gluster_commands,
     host_commands,
     hosts,
+    lock_commands,
+    locks,
     slow_commands,
     target_commands,
     targets,
@@ -32,6 +34,7 @@ PARTS: dict[str, tuple[str, Callable[..., None]]] = {
     "hosts": ("hosts joined by links of set speed", host_commands.add),
     "ceph": ("CephFS: OSDs, their servers and a mount", ceph_commands.add),
     "gluster": ("GlusterFS: a volume over bricks, by its own servers", gluster_commands.add),
+    "locks": ("a shared file system that counts changes of owner", lock_commands.add),
 }
 
 
@@ -96,6 +99,8 @@ def _status(arguments: argparse.Namespace) -> None:
             print(ceph_commands.described(ceph.from_facts(facts)))
         elif part == "gluster":
             print(gluster_commands.described(gluster.from_facts(facts)))
+        elif part == "locks":
+            print(lock_commands.described(locks.from_facts(facts)))
 
 
 def main(words: Sequence[str] | None = None) -> int:

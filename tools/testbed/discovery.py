@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed import hosts, launching, servers, slow, targets
+from testbed import hosts, launching, locks, servers, slow, targets
 from testbed.journal import FOLDER, JOURNAL, Resource
 from testbed.mounts import device_number, is_mounted, loops, mounted
 from testbed.removal import NAMESPACES
@@ -21,6 +21,7 @@ SERVER_PARTS = ("gluster", "ceph")
 def found_resources() -> Iterator[Resource]:
     """Everything with a name of the test bed."""
     yield from _found_clients()
+    yield from _found_locks()
     yield from _found_namespaces()
     yield from _found_server_data()
     yield from _found_targets()
@@ -33,6 +34,14 @@ def _found_clients() -> Iterator[Resource]:
         if is_mounted(servers.mount_point(part)):
             yield Resource("mount", str(servers.mount_point(part)))
         yield Resource("directory", str(servers.mount_point(part)))
+
+
+def _found_locks() -> Iterator[Resource]:
+    for mount in reversed(mounted()):
+        if mount.source in (locks.FUSE_SOURCE, locks.TMPFS_SOURCE):
+            yield Resource("mount", str(mount.point))
+    for folder in (*locks.CLIENTS.glob("client*"), locks.OWN, locks.CLIENTS, locks.DATA):
+        yield Resource("directory", str(folder))
 
 
 def _found_server_data() -> Iterator[Resource]:

@@ -29,7 +29,7 @@ FOLDER = Path("/run/weir-testbed")
 
 JOURNAL = FOLDER / "journal.json"
 LOCK_NAME = "\0weir-testbed"
-PARTS = ("targets", "hosts", "gluster", "ceph")
+PARTS = ("targets", "hosts", "gluster", "ceph", "locks")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Files by which programs are started on hosts, and Open MPI starts ranks on several of them.
 
-``enter HOST COMMAND``  runs a command on a host: in its network, under its name.
+``enter HOST COMMAND``  runs a command on a host: in its network, under its name, and with a client
+                        of its own of the file system of ``locks.py``, where that is up.
 ``agent HOST WORDS``    is what Open MPI takes for ssh.
 ``hosts.env``           the environment that Open MPI needs for these hosts, to be sourced.
 ``mpirun OPTIONS``      is mpirun with that environment, started on the first host. mpirun opens
@@ -12,6 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.journal import FOLDER, Journal, Resource
+from testbed.locks import CLIENTS, OWN
 
 ENTER = FOLDER / "enter"
 AGENT = FOLDER / "agent"
@@ -20,11 +22,17 @@ ENVIRONMENT = FOLDER / "hosts.env"
 MPIRUN = FOLDER / "mpirun"
 FILES = (ENTER, AGENT, HOST_FILE, ENVIRONMENT, MPIRUN)
 
-ENTER_TEXT = """#!/bin/sh
+ENTER_TEXT = f"""#!/bin/sh
 # enter HOST COMMAND [WORD...]: runs the command on a host of the test bed.
 host=$1
 shift
-exec ip netns exec "$host" unshare --uts sh -c 'hostname "$0" && exec "$@"' "$host" "$@"
+script='hostname "$0" || exit; client=$1; shift
+[ -z "$client" ] || mount --bind "$client" {OWN} || exit; exec "$@"'
+client=
+set_client() {{ client={CLIENTS}/client$((${{host#weir-host}} % $#)); }}
+[ ! -d {CLIENTS}/client0 ] || set_client {CLIENTS}/client*
+# ip netns exec gives each command a mount namespace of its own.
+exec ip netns exec "$host" unshare --uts sh -c "$script" "$host" "$client" "$@"
 """
 
 AGENT_TEXT = f"""#!/bin/sh

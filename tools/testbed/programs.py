@@ -93,6 +93,18 @@ def run(
     return done.stdout
 
 
+def start(command: Sequence[str | Path], output: int) -> None:
+    """Starts a process that outlives this command; what it prints goes to the open file `output`.
+
+    It does not hold the lock of the test bed's commands.
+    """
+    process = subprocess.Popen(
+        [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        env={**os.environ, "PATH": search_path()}, cwd="/", start_new_session=True,
+    )  # fmt: skip
+    process.returncode = 0  # not waited for: no warning at its deletion
+
+
 def wait_for(what: str, seconds: float, is_so: Callable[[], bool], every: float = 0.1) -> None:
     """Returns when `is_so` holds; an error when it does not within `seconds`."""
     end = time.monotonic() + seconds

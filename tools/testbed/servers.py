@@ -14,14 +14,12 @@ A part called NAME has
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 from testbed.errors import TestbedError
 from testbed.journal import FOLDER, Journal, Resource
 from testbed.mounts import is_mounted
-from testbed.programs import require_programs, run, search_path, wait_for
+from testbed.programs import require_programs, run, start, wait_for
 from testbed.removal import NAMESPACES
 
 ADDRESS = "198.19.0.1"
@@ -74,16 +72,7 @@ class Servers:
         script.append('exec "$@"')
         words = ["unshare", "--mount", "sh", "-c", "\n".join(script), name, *command]
         with (self.data / f"{name}.output").open("wb") as output:
-            self._start(self.on_network(*words), output.fileno())
-
-    def _start(self, words: list[str], output: int) -> None:
-        environment = {**os.environ, "PATH": search_path()}
-        # The process is to outlive this command; the namespace is how it is found again.
-        server = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment,
-            cwd="/", start_new_session=True,
-        )  # fmt: skip
-        server.returncode = 0  # not waited for: no warning at its deletion
+            start(self.on_network(*words), output.fileno())
 
     def mount(self, *command: str | Path) -> None:
         """Mounts the file system by a client that goes into the background."""
@@ -91,7 +80,7 @@ class Servers:
         self.mount_point.mkdir()
         self._journal.enter(self._part, Resource("mount", str(self.mount_point)))
         with (self.data / "client.output").open("wb") as output:
-            self._start(self.on_network(*command), output.fileno())
+            start(self.on_network(*command), output.fileno())
         wait_for(
             f"{command[0]} to mount {self.mount_point}; {self.last_words('client')}",
             MOUNT_SECONDS, lambda: is_mounted(self.mount_point),
