@@ -1,0 +1,143 @@
+"""Columns of an array between hosts whose links are the limit: how much of the links is used.
+
+usage: array_links.py [--hosts N] [--ranks N] [--link RATE] [--mebibytes N] [--pairs N]
+                      [--strategies LIST] [--libraries FILE,...] [--directory D]
+
+Makes hosts on the test bed (as root; see docs/testbed.md) and deals an array of float64 by
+`*, BLOCK` to ranks on them, so that every row of the file is of all ranks. Aggregators are on all
+hosts: of N hosts each keeps 1/N of what it holds and sends the rest, while as much comes in. The
+share is what has to cross the links, over what all links carry together at TCP's payload. Each
+job writes and reads several times; jobs of several libraries take turns. Every element is verified.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from programs import AS_ROOT, CLONE, run
+
+TESTBED = CLONE / "tools/testbed/testbed"
+PAYLOAD = 1448 / 1514
+"""Of a frame, what TCP carries for the program."""
+ROWS = 256
+DEADLINE_SECONDS = 300
+GOAL = 0.9
+
+
+def work(given: dict[str, str | int]) -> None:
+    """On every rank: writes and reads; rank 0 prints the seconds of each as JSON."""
+    import numpy as np  # noqa: PLC0415
+    from mpi4py import MPI  # noqa: PLC0415
+
+    import weir  # noqa: PLC0415
+
+    world = MPI.COMM_WORLD
+    columns = int(given["mebibytes"]) * (1 << 20) // 8 // ROWS // world.size * world.size
+    seconds: dict[str, list[float]] = {"write": [], "read": []}
+    with weir.Session(world, strategy=str(given["strategy"])) as session:
+        held = session.distribution((ROWS, columns), "*, BLOCK")
+        array = session.create(str(given["file"]), (ROWS, columns), "float64")
+        memory = np.random.default_rng(world.rank).random(held.shape)
+        target = np.zeros_like(memory)
+        for repetition in range(int(given["repetitions"]) + 1):
+            for direction, taken in seconds.items():
+                target[...] = 0
+                world.Barrier()
+                began = time.perf_counter()
+                if direction == "write":
+                    array.write(held, memory)
+                else:
+                    array.read(held, target)
+                took = float(max(world.allgather(time.perf_counter() - began)))
+                if direction == "read" and not (target == memory).all():
+                    message = "other elements were read than were written"
+                    raise RuntimeError(message)
+                if repetition > 0:
+                    taken.append(took)
+        array.close()
+    if world.rank == 0:
+        print(json.dumps({"bytes": ROWS * columns * 8, **seconds}), flush=True)
+
+
+def measured(launcher: list[str], library: Path, task: dict[str, str | int]) -> dict[str, float]:
+    """Median seconds by direction, and the array's bytes, of one job."""
+    command = [*launcher, "-x", "WEIR_LIBRARY", sys.executable, __file__, "--worker"]
+    done = subprocess.run(
+        [*command, json.dumps(task)],
+        env={**os.environ, **AS_ROOT, "WEIR_LIBRARY": str(library)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{library}: {(done.stderr or done.stdout).strip()[-500:]}")
+    told = json.loads(done.stdout)
+    return {
+        "bytes": float(told["bytes"]),
+        "write": statistics.median(told["write"]),
+        "read": statistics.median(told["read"]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--hosts", type=int, default=4)
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--link", type=int, default=100, metavar="MBIT", help="each way")
+    parser.add_argument("--mebibytes", type=int, default=64, help="of the array")
+    parser.add_argument("--pairs", type=int, default=5, help="jobs of each library")
+    parser.add_argument("--repetitions", type=int, default=3, help="in each job")
+    parser.add_argument("--strategies", default="two-phase,server-directed")
+    parser.add_argument("--libraries", default=str(CLONE / "build/release/src/capi/libweir.so.0"))
+    parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker is not None:
+        work(json.loads(given.worker))
+        return
+    libraries = [Path(word).resolve() for word in given.libraries.split(",")]
+    run([str(TESTBED), "hosts", "up", "--count", str(given.hosts), "--link", f"{given.link}mbit"])
+    try:
+        launcher = shlex.split(run([str(TESTBED), "hosts", "launcher", "-n", str(given.ranks)]))
+        all_links = given.hosts * given.link * 1e6 / 8 * PAYLOAD
+        print(f"{given.hosts} hosts, {given.ranks} ranks, links of {given.link} Mbit/s each way")
+        for strategy in given.strategies.split(","):
+            shares: dict[tuple[Path, str], list[float]] = {}
+            for _ in range(given.pairs):
+                for library in libraries:
+                    with tempfile.TemporaryDirectory(dir=given.directory) as folder:
+                        task = {
+                            "strategy": strategy,
+                            "file": f"{folder}/array",
+                            "mebibytes": given.mebibytes,
+                            "repetitions": given.repetitions,
+                        }
+                        found = measured(launcher, library, task)
+                    crosses = found["bytes"] * (given.hosts - 1) / given.hosts
+                    for direction in ("write", "read"):
+                        share = crosses / found[direction] / all_links
+                        shares.setdefault((library, direction), []).append(share)
+            for (library, direction), values in shares.items():
+                median = statistics.median(values)
+                word = "reached" if median >= GOAL else "not reached"
+                print(
+                    f"{strategy:<16} {direction:<5} {median:.3f} of the links "
+                    f"[{min(values):.3f}, {max(values):.3f}]; {GOAL} is {word}  {library}",
+                    flush=True,
+                )
+    finally:
+        run([str(TESTBED), "hosts", "down", "--kill"])
+
+
+if __name__ == "__main__":
+    main()
