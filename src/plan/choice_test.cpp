@@ -180,6 +180,25 @@ TEST(Choice, ExplainsWithPricesAndReason) {
   }
 }
 
+// A node's ranks have half a MiB of each row of 8 MiB, so most of its aggregators, each with every
+// 128th stripe, have nothing; the sample must not take those for all.
+TEST(Choice, NodesWithSmallPartsOfLongRowsAreNotFree) {
+  const auto nodes = topology::Topology::filled(2048, 128).value();
+  const auto shape = array::Shape::create({4096, 1 << 20}).value();
+  const std::vector<DistributionFormat> formats = {DistributionFormat::whole_dimension(),
+                                                   DistributionFormat::block_of()};
+  const auto held = array::RegularDistribution::create(shape, formats, {{1, 2048}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  const Request request{Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+  const topology::FileTargets targets{64, 1 << 20, 1 << 20};
+  const PlatformRates rates;
+  const auto pricing = Pricing::create(request, nodes, targets, rates).value();
+  const Parameters parameters{Strategy::node_aggregation, 128, 2 << 20, 1 << 20,
+                              DomainDealing::striped};
+  EXPECT_GT(pricing.price(parameters).value().seconds, 1);
+}
+
 TEST(Choice, OfNothingAskedForIsFree) {
   Request nothing = cube(512, 8);
   nothing.arrays[0].section.count[1] = 0;

@@ -96,6 +96,16 @@ void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates,
   }
 }
 
+// The first pieces that a rank of the group has a share of.
+void add_pieces_of(const std::shared_ptr<const Plan>& plan, std::int64_t rank,
+                   const PlatformRates& rates, Sample& sample) {
+  RankPieces pieces(plan, rank);
+  PieceId id;
+  for (int looked = 0; looked < sampled_pieces && pieces.next(id); ++looked) {
+    add_piece(*plan, plan->piece(id), rates, sample);
+  }
+}
+
 Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRates& rates) {
   Sample sample;
   const std::int64_t aggregators = plan->aggregators();
@@ -111,6 +121,14 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRate
          ++looked) {
       add_piece(*plan, piece, rates, sample);
     }
+  }
+  if (sample.pieces > 0 || aggregators == 0) return sample;
+  // The group's ranks may hold nothing in what those aggregators have: small parts of long rows.
+  const topology::Topology& topology = plan->topology();
+  const std::int64_t first = plan->rank_of(0);
+  const std::int64_t node = topology.node_of(first);
+  for (std::int64_t i = 0; i < topology.ranks_on(node) && sample.pieces == 0; ++i) {
+    add_pieces_of(plan, topology.rank_on(node, i), rates, sample);
   }
   return sample;
 }
