@@ -13,6 +13,7 @@
 #include "workloads/madbench.hpp"
 #include "workloads/metadata.hpp"
 #include "workloads/open.hpp"
+#include "workloads/plan.hpp"
 #include "workloads/probe.hpp"
 #include "workloads/stream.hpp"
 
@@ -44,6 +45,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_calibrate},
     {"probe", "what each part of the path does, in under a minute, for a platform description",
      weir::bench::run_probe},
+    {"plan", "how the library would move an array on a machine of any size; runs without MPI",
+     weir::bench::run_plan},
 };
 
 void print_usage(std::FILE* stream) {

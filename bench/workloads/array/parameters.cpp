@@ -31,26 +31,6 @@ bool uses_mpi_io(Api api) {
          api == Api::pnetcdf;
 }
 
-Result<array::RegularDistribution> distribution_of(const Settings& settings,
-                                                   const std::string& formats_name,
-                                                   const std::string& grid_name,
-                                                   const array::Shape& shape, std::int64_t ranks) {
-  const auto formats = parse_formats(formats_name, settings.text(formats_name), shape.dimensions());
-  if (!formats) return formats.error();
-  array::Indices given;
-  if (settings.has(grid_name)) {
-    const auto extents = parse_extents(grid_name, settings.text(grid_name));
-    if (!extents) return extents.error();
-    given = extents.value();
-  }
-  const auto grid = process_grid(grid_name, ranks, formats.value(), given);
-  if (!grid) return grid.error();
-  auto made = array::RegularDistribution::create(shape, formats.value(), {.extents = grid.value()});
-  if (made) return made;
-  return refuse(fmt::format("--{} {} over {} ranks: {}", formats_name, settings.text(formats_name),
-                            ranks, made.error().message));
-}
-
 Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const Geometry& geometry) {
   std::optional<array::Indices> chunk;
   const array::Shape& shape = geometry.shape;
@@ -229,6 +209,26 @@ const char* name_of(Api api) {
       break;
   }
   return "mpiio";
+}
+
+Result<array::RegularDistribution> distribution_of(const Settings& settings,
+                                                   const std::string& formats_name,
+                                                   const std::string& grid_name,
+                                                   const array::Shape& shape, std::int64_t ranks) {
+  const auto formats = parse_formats(formats_name, settings.text(formats_name), shape.dimensions());
+  if (!formats) return formats.error();
+  array::Indices given;
+  if (settings.has(grid_name)) {
+    const auto extents = parse_extents(grid_name, settings.text(grid_name));
+    if (!extents) return extents.error();
+    given = extents.value();
+  }
+  const auto grid = process_grid(grid_name, ranks, formats.value(), given);
+  if (!grid) return grid.error();
+  auto made = array::RegularDistribution::create(shape, formats.value(), {.extents = grid.value()});
+  if (made) return made;
+  return refuse(fmt::format("--{} {} over {} ranks: {}", formats_name, settings.text(formats_name),
+                            ranks, made.error().message));
 }
 
 Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {

@@ -59,6 +59,12 @@ struct Options {
 };
 
 [[nodiscard]] std::vector<Setting> declarations();
+// The distribution that the settings of these names ask for, over at most `ranks` ranks.
+[[nodiscard]] Result<array::RegularDistribution> distribution_of(const Settings& settings,
+                                                                 const std::string& formats_name,
+                                                                 const std::string& grid_name,
+                                                                 const array::Shape& shape,
+                                                                 std::int64_t ranks);
 [[nodiscard]] Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks);
 [[nodiscard]] Result<Options> options_of(const Settings& settings, const Geometry& geometry);
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);

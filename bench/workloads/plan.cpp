@@ -1,0 +1,254 @@
+#include "workloads/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "array/regular_distribution.hpp"
+#include "common/settings.hpp"
+#include "measurement/workload_job.hpp"
+#include "plan/audit.hpp"
+#include "plan/choice.hpp"
+#include "workloads/array/geometry.hpp"
+#include "workloads/array/parameters.hpp"
+
+namespace weir::bench {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = SettingKind;
+
+constexpr const char* program = "weir-bench plan";
+constexpr const char* description =
+    "Says how the library would move an array on a machine of any size, and counts what that does "
+    "to "
+    "its\nnodes, network cards and storage targets. Runs alone, without MPI and without files.";
+
+std::vector<Setting> declarations() {
+  return {
+      {.name = "nodes", .kind = Kind::integer, .default_value = "128", .metavar = "N"},
+      {.name = "ranks-per-node", .kind = Kind::integer, .default_value = "128", .metavar = "N"},
+      {.name = "cores",
+       .kind = Kind::integer,
+       .metavar = "N",
+       .help = "of a node [as many as it has ranks]"},
+      {.name = "targets",
+       .kind = Kind::integer,
+       .default_value = "64",
+       .metavar = "N",
+       .help = "storage targets that hold stripes of the file"},
+      {.name = "stripe",
+       .kind = Kind::bytes,
+       .default_value = "1m",
+       .metavar = "BYTES",
+       .help = "of the file on one target; 0: none"},
+      {.name = "lock",
+       .kind = Kind::bytes,
+       .metavar = "BYTES",
+       .help = "what one node at a time may write; 0: nothing is locked [a stripe]"},
+      {.name = "array-shape",
+       .default_value = "8mx16k",
+       .metavar = "NxMx...",
+       .help = "extents of the array, the slowest first; suffixes k, m, g"},
+      {.name = "type", .default_value = "float64", .metavar = "TYPE", .help = "of an element"},
+      {.name = "distribution",
+       .default_value = "*,BLOCK",
+       .metavar = "LIST",
+       .help = "BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per dimension, or one for all"},
+      {.name = "grid",
+       .metavar = "NxMx...",
+       .help = "processes per dimension, 0: as MPI_Dims_create [as MPI_Dims_create]"},
+      {.name = "read", .kind = Kind::flag, .default_value = "false", .help = "read, not write"},
+      {.name = "strategy",
+       .kind = Kind::choice,
+       .default_value = "automatic",
+       .help = "of the library",
+       .choices = {"automatic", "direct", "node", "two-phase", "server-directed"}},
+      {.name = "aggregators",
+       .kind = Kind::integer,
+       .default_value = "0",
+       .metavar = "N",
+       .help = "per node, 0: by price"},
+      {.name = "buffer",
+       .kind = Kind::bytes,
+       .default_value = "2m",
+       .metavar = "BYTES",
+       .help = "of one piece"},
+      {.name = "json", .kind = Kind::flag, .default_value = "false", .help = "for programs"},
+  };
+}
+
+struct Machine {
+  topology::Topology topology;
+  topology::FileTargets targets;
+  plan::PlatformRates rates;
+};
+
+struct Task {
+  Machine machine;
+  plan::Request request;
+  plan::Overrides overrides;
+};
+
+Error refuse(const std::string& rule) { return invalid_argument("plan: " + rule); }
+
+Result<Machine> machine_of(const Settings& settings) {
+  const std::int64_t nodes = settings.integer("nodes");
+  const std::int64_t each = settings.integer("ranks-per-node");
+  if (nodes < 1 || nodes > (1 << 20) || each < 1 || each > (1 << 20) / nodes) {
+    return refuse(
+        fmt::format("--nodes {} --ranks-per-node {}: give at least 1 of each, and at most "
+                    "1048576 ranks in all",
+                    nodes, each));
+  }
+  auto topology = topology::Topology::filled(nodes * each, each);
+  if (!topology) return topology.error();
+  Machine machine{std::move(topology).value(), {}, {}};
+  machine.targets.count = settings.integer("targets");
+  if (machine.targets.count < 1) return refuse("--targets 0: give at least 1");
+  machine.targets.stripe_bytes = settings.integer("stripe");
+  machine.targets.lock_bytes =
+      settings.has("lock") ? settings.integer("lock") : machine.targets.stripe_bytes;
+  const std::int64_t cores = settings.has("cores") ? settings.integer("cores") : each;
+  if (cores < 1) return refuse("--cores 0: give at least 1");
+  machine.rates.cores_per_node = cores;
+  return machine;
+}
+
+Result<plan::Request> request_of(const Settings& settings, std::int64_t ranks) {
+  const auto extents = array_io::parse_extents("array-shape", settings.text("array-shape"));
+  if (!extents) return extents.error();
+  const auto shape = array::Shape::create(extents.value());
+  if (!shape) {
+    return refuse(
+        fmt::format("--array-shape {}: {}", settings.text("array-shape"), shape.error().message));
+  }
+  const auto type = array::ElementType::parse(settings.text("type"));
+  if (!type) {
+    return refuse(fmt::format("--type {}: {}", settings.text("type"), type.error().message));
+  }
+  const auto held =
+      array_io::distribution_of(settings, "distribution", "grid", shape.value(), ranks);
+  if (!held) return held.error();
+  const auto image =
+      plan::FileImage::create(shape.value(), type.value(), array::Order::row_major, 0);
+  if (!image) return refuse(fmt::format("--array-shape: {}", image.error().message));
+  return plan::Request{
+      settings.flag("read") ? plan::Direction::read : plan::Direction::write,
+      {{image.value(), {held.value()}, array::Section::of(shape.value().box()), 0}}};
+}
+
+Result<Task> task_of(const Settings& settings) {
+  auto machine = machine_of(settings);
+  if (!machine) return machine.error();
+  auto request = request_of(settings, machine.value().topology.ranks());
+  if (!request) return request.error();
+  Task task{std::move(machine).value(), std::move(request).value(), {}};
+  if (settings.text("strategy") != "automatic") {
+    const auto strategy = plan::parse_strategy(settings.text("strategy"));
+    if (!strategy) return strategy.error();
+    task.overrides.strategy = strategy.value();
+  }
+  if (settings.integer("aggregators") > 0) {
+    task.overrides.aggregators_per_node = settings.integer("aggregators");
+  }
+  if (settings.integer("buffer") > 0) task.overrides.buffer_bytes = settings.integer("buffer");
+  return task;
+}
+
+std::string bytes_text(double bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, units[unit]);
+}
+
+std::string number_text(double number) { return fmt::format("{:.4g}", number); }
+
+void print_line(const char* what, const plan::Spread& spread, std::string (*text)(double)) {
+  fmt::print("{:<34}{:>12}{:>12}{:>12}\n", what, text(spread.least), text(spread.mean),
+             text(spread.most));
+}
+
+void print_table(const Task& task, const plan::Choice& choice, const plan::PlanAudit& found) {
+  fmt::print("{} nodes of {} ranks, {} targets, stripes of {}; {} of {}\n\n",
+             task.machine.topology.nodes(), task.machine.topology.fewest_ranks_on_a_node(),
+             task.machine.targets.count,
+             bytes_text(static_cast<double>(task.machine.targets.stripe_bytes)),
+             task.request.direction == plan::Direction::write ? "a write" : "a read",
+             bytes_text(static_cast<double>(task.request.bytes())));
+  fmt::print("{}\n\n", choice.explain());
+  fmt::print("{:<34}{:>12}{:>12}{:>12}\n", "", "least", "mean", "most");
+  print_line("bytes of a node", found.bytes_per_node, bytes_text);
+  print_line("bytes of a target", found.bytes_per_target, bytes_text);
+  print_line("client nodes of a target", found.client_nodes_per_target, number_text);
+  if (found.parameters.strategy == plan::Strategy::direct) return;
+  print_line("bytes of an aggregator", found.bytes_per_aggregator, bytes_text);
+  print_line("pieces of an aggregator", found.pieces_per_aggregator, number_text);
+  if (found.parameters.strategy == plan::Strategy::node_aggregation) return;
+  print_line("messages of a piece", found.messages_per_piece, number_text);
+  print_line("other nodes with a share of it", found.nodes_per_piece, number_text);
+  print_line("bytes of a message", found.bytes_per_message, bytes_text);
+  print_line("network cards that receive at once", found.cards_at_once, number_text);
+  fmt::print("\n{} aggregators on {} of {} nodes, {} of which receive; {} pieces, {} messages\n",
+             found.aggregators, found.aggregating_nodes, found.nodes, found.receiving_nodes,
+             found.pieces, number_text(found.messages));
+  fmt::print("sent ahead of an aggregator whose storage stands still: {}\n",
+             bytes_text(found.most_bytes_ahead));
+}
+
+ordered_json json_of(const plan::Spread& spread) {
+  return {{"least", spread.least}, {"mean", spread.mean}, {"most", spread.most}};
+}
+
+void print_json(const plan::Choice& choice, const plan::PlanAudit& found) {
+  ordered_json json;
+  json["strategy"] = plan::name_of(found.parameters.strategy);
+  json["expected_seconds"] = choice.chosen.seconds;
+  json["aggregators"] = found.aggregators;
+  json["aggregating_nodes"] = found.aggregating_nodes;
+  json["receiving_nodes"] = found.receiving_nodes;
+  json["pieces"] = found.pieces;
+  json["messages"] = found.messages;
+  json["bytes_per_aggregator"] = json_of(found.bytes_per_aggregator);
+  json["bytes_per_node"] = json_of(found.bytes_per_node);
+  json["bytes_per_target"] = json_of(found.bytes_per_target);
+  json["client_nodes_per_target"] = json_of(found.client_nodes_per_target);
+  json["messages_per_piece"] = json_of(found.messages_per_piece);
+  json["nodes_per_piece"] = json_of(found.nodes_per_piece);
+  json["bytes_per_message"] = json_of(found.bytes_per_message);
+  json["cards_at_once"] = json_of(found.cards_at_once);
+  json["most_bytes_ahead"] = found.most_bytes_ahead;
+  fmt::print("{}\n", json.dump(2));
+}
+
+}  // namespace
+
+int run_plan(const std::vector<std::string>& arguments) {
+  const auto resolved =
+      resolve_settings(program, description, declarations(), arguments, process_environment);
+  if (!resolved) return complain(resolved.error());
+  if (resolved.value().help) {
+    fmt::print("{}", *resolved.value().help);
+    return 0;
+  }
+  const auto task = task_of(resolved.value().settings);
+  if (!task) return complain(task.error());
+  const Machine& machine = task.value().machine;
+  const auto choice = plan::choose(task.value().request, machine.topology, machine.targets,
+                                   machine.rates, task.value().overrides);
+  if (!choice) return complain(choice.error());
+  const auto found = plan::audit(task.value().request, machine.topology, machine.targets,
+                                 choice.value().parameters());
+  if (!found) return complain(found.error());
+  if (resolved.value().settings.flag("json")) {
+    print_json(choice.value(), found.value());
+  } else {
+    print_table(task.value(), choice.value(), found.value());
+  }
+  return 0;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,342 @@
+#include "plan/audit.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "array/number_theory.hpp"
+#include "plan/piece_extents.hpp"
+#include "plan/rank_pieces.hpp"
+
+namespace weir::plan {
+namespace {
+
+// Extents of one piece that are looked at: enough to meet every target of a file.
+constexpr std::int64_t most_extents = 4096;
+// Pieces of all aggregators together that are looked at, and such of them whose contributors have
+// to be looked up.
+constexpr std::int64_t most_pieces = 1 << 20;
+constexpr std::int64_t most_with_holes = 1 << 15;
+
+// The same numbers in every run, spread over [0, end).
+std::int64_t scattered(std::int64_t number, std::int64_t end) {
+  auto mixed = static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U;
+  mixed ^= mixed >> 31;
+  mixed *= 0xBF58476D1CE4E5B9U;
+  mixed ^= mixed >> 29;
+  return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(end));
+}
+
+// How many units of an array an aggregator has: they are those of its first steps.
+std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array) {
+  std::int64_t has = 0;
+  std::int64_t end = plan.units(array).steps();
+  while (has < end) {
+    const std::int64_t middle = has + (end - has) / 2;
+    if (plan.unit_at(aggregator, array, middle)) {
+      has = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return has;
+}
+
+class Auditor {
+ public:
+  Auditor(const Request& request, const topology::Topology& topology,
+          const topology::FileTargets& targets, const Parameters& parameters,
+          const AuditLimits& limits)
+      : request_(request), topology_(topology), targets_(targets), limits_(limits) {
+    found_.parameters = parameters;
+    found_.nodes = topology.nodes();
+    found_.targets = targets.stripe_bytes > 0 ? std::max<std::int64_t>(1, targets.count) : 1;
+    clients_.resize(static_cast<std::size_t>(found_.targets));
+    bytes_of_target_.resize(static_cast<std::size_t>(found_.targets));
+  }
+
+  Result<PlanAudit> run();
+
+ private:
+  [[nodiscard]] bool direct() const { return found_.parameters.strategy == Strategy::direct; }
+  [[nodiscard]] bool sends() const {
+    return !direct() && found_.parameters.strategy != Strategy::node_aggregation;
+  }
+  void look_at_ranks(const std::shared_ptr<const Plan>& plan);
+  void look_at_aggregator(const Plan& plan, std::int64_t aggregator);
+  // The bytes of a piece that the group holds, noted for the targets that `node` meets in it.
+  double meet_targets(const Plan& plan, const Piece& piece, std::int64_t node,
+                      const std::vector<Contributor>* contributors);
+  void count_messages(const Plan& plan, std::int64_t group_pieces);
+  void follow_messages(const std::shared_ptr<const Plan>& plan);
+  void finish();
+
+  const Request& request_;
+  const topology::Topology& topology_;
+  const topology::FileTargets& targets_;
+  AuditLimits limits_;
+  PlanAudit found_;
+  std::int64_t groups_ = 1;
+  std::vector<std::set<std::int64_t>> clients_;  // nodes, of each target
+  std::vector<double> bytes_of_target_;
+  std::map<std::int64_t, double> bytes_of_node_;
+  double off_node_bytes_ = 0;  // of the pieces whose messages were counted
+  std::int64_t counted_pieces_ = 0;
+  double counted_messages_ = 0;
+};
+
+Result<PlanAudit> Auditor::run() {
+  groups_ = direct() ? 1 : Plan::groups(topology_, found_.parameters.strategy);
+  // One group is followed, in the middle; all are like it.
+  const std::int64_t followed = groups_ / 2;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    const auto plan = Plan::create(request_, topology_, found_.parameters, group);
+    if (!plan) return plan.error();
+    if (direct()) {
+      look_at_ranks(plan.value());
+      continue;
+    }
+    const std::int64_t before = found_.pieces;
+    for (std::int64_t aggregator = 0; aggregator < plan.value()->aggregators(); ++aggregator) {
+      look_at_aggregator(*plan.value(), aggregator);
+    }
+    if (!sends() || group != followed) continue;
+    count_messages(*plan.value(), found_.pieces - before);
+    follow_messages(plan.value());
+  }
+  finish();
+  return found_;
+}
+
+void Auditor::look_at_ranks(const std::shared_ptr<const Plan>& plan) {
+  found_.aggregators = std::min(request_.ranks(), topology_.ranks());
+  for (std::int64_t rank = 0; rank < found_.aggregators; ++rank) {
+    const std::int64_t node = topology_.node_of(rank);
+    // One rank of each node tells which targets the node meets.
+    if (topology_.position_on_node(rank) != 0) continue;
+    RankPieces pieces(plan, rank);
+    PieceId id;
+    double bytes = 0;
+    for (std::int64_t looked = 0; looked < limits_.pieces && pieces.next(id); ++looked) {
+      const std::vector<Contributor> alone = {{rank, 0}};
+      bytes += meet_targets(*plan, plan->piece(id), node, &alone);
+    }
+    bytes_of_node_[node] += bytes;
+  }
+}
+
+void Auditor::look_at_aggregator(const Plan& plan, std::int64_t aggregator) {
+  const std::int64_t node = topology_.node_of(plan.rank_of(aggregator));
+  double bytes = 0;
+  std::int64_t pieces = 0;
+  const auto held_bytes = [&](const Piece& piece) {
+    if (plan.holds_everything(piece.id)) return meet_targets(plan, piece, node, nullptr);
+    const auto contributors = plan.contributors(piece);
+    return meet_targets(plan, piece, node, &contributors);
+  };
+  for (const int array : plan.scheduled()) {
+    if (plan.bundle(array) != nullptr) {
+      const Piece piece = plan.piece({0, 0, array, 0, 0});
+      if (piece.id.aggregator != aggregator) continue;
+      bytes += held_bytes(piece);
+      ++pieces;
+    }
+    const std::int64_t units = units_of(plan, aggregator, array);
+    if (units == 0) continue;
+    pieces += units * plan.units(array).most_parts();
+    // The first ones, which meet neighbouring stripes, and some of the others.
+    std::set<std::int64_t> steps;
+    const bool whole = plan.holds_everything(plan.id_of(array, 0));
+    const std::int64_t share =
+        (whole ? most_pieces : most_with_holes) / (plan.aggregators() * groups_);
+    const std::int64_t few =
+        std::max<std::int64_t>(2, std::min(limits_.pieces, share) / plan.units(array).most_parts());
+    for (std::int64_t step = 0; step < std::min(units, few / 2); ++step) steps.insert(step);
+    for (std::int64_t i = 0; i < few / 2; ++i) steps.insert(scattered(i + 1, units));
+    double looked_at = 0;
+    for (const std::int64_t step : steps) {
+      PieceId id = plan.id_of(array, *plan.unit_at(aggregator, array, step));
+      for (id.part = 0; id.part < plan.units(array).most_parts(); ++id.part) {
+        looked_at += held_bytes(plan.piece(id));
+      }
+    }
+    bytes += looked_at / static_cast<double>(steps.size()) * static_cast<double>(units);
+  }
+  ++found_.aggregators;
+  found_.pieces += pieces;
+  found_.pieces_per_aggregator.add(static_cast<double>(pieces));
+  found_.bytes_per_aggregator.add(bytes);
+  bytes_of_node_[node] += bytes;
+}
+
+double Auditor::meet_targets(const Plan& plan, const Piece& piece, std::int64_t node,
+                             const std::vector<Contributor>* contributors) {
+  PieceExtents extents =
+      contributors == nullptr ? PieceExtents(piece) : PieceExtents(plan, piece, *contributors);
+  double bytes = 0;
+  FileExtent extent;
+  for (std::int64_t looked = 0; looked < most_extents && extents.next(extent); ++looked) {
+    bytes += static_cast<double>(extent.bytes);
+    if (extent.file == no_file) continue;
+    std::int64_t at = extent.offset;
+    const std::int64_t end = extent.offset + extent.bytes;
+    // Beyond one turn of the targets all have been met.
+    for (std::int64_t met = 0; at < end && met < found_.targets; ++met) {
+      const std::int64_t stripe = targets_.stripe_bytes > 0 ? at / targets_.stripe_bytes : 0;
+      // Files begin on any target; one after the other here.
+      const auto target = static_cast<std::size_t>((stripe + extent.file) % found_.targets);
+      const std::int64_t next =
+          targets_.stripe_bytes > 0 ? std::min(end, (stripe + 1) * targets_.stripe_bytes) : end;
+      clients_[target].insert(node);
+      bytes_of_target_[target] += static_cast<double>(next - at);
+      at = next;
+    }
+  }
+  return bytes;
+}
+
+void Auditor::count_messages(const Plan& plan, std::int64_t group_pieces) {
+  const std::int64_t aggregators = plan.aggregators();
+  const std::int64_t looked_at = std::min(limits_.shared_pieces, group_pieces);
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    const std::int64_t aggregator = aggregators * i / looked_at;
+    const std::int64_t node = topology_.node_of(plan.rank_of(aggregator));
+    const int array = plan.scheduled()[static_cast<std::size_t>(
+        i % static_cast<std::int64_t>(plan.scheduled().size()))];
+    const std::int64_t units = units_of(plan, aggregator, array);
+    if (units == 0) continue;
+    const std::int64_t step = i % 2 == 0 ? 0 : scattered(i, units);
+    const Piece piece = plan.piece(plan.id_of(array, *plan.unit_at(aggregator, array, step)));
+    std::set<std::int64_t> nodes;
+    double messages = 0;
+    double bytes = 0;
+    for (const Contributor& one : plan.contributors(piece)) {
+      const std::int64_t from = topology_.node_of(one.rank);
+      if (from == node) continue;
+      nodes.insert(from);
+      messages += 1;
+      bytes += static_cast<double>(one.bytes);
+    }
+    found_.messages_per_piece.add(messages);
+    found_.nodes_per_piece.add(static_cast<double>(nodes.size()));
+    if (messages > 0) found_.bytes_per_message.add(bytes / messages);
+    off_node_bytes_ += bytes;
+    counted_messages_ += messages;
+    ++counted_pieces_;
+  }
+}
+
+void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
+  struct Message {
+    std::int64_t node = 0;  // of the aggregator
+    bool arrived = false;
+  };
+  struct Sender {
+    std::vector<Message> messages;
+    std::size_t first = 0;  // that has not arrived
+  };
+  // Ranks of every node, as many as the limit allows.
+  const std::int64_t group_nodes =
+      groups_ == 1 ? topology_.nodes() : topology_.nodes_in_group(plan->group());
+  const std::int64_t of_one = std::max<std::int64_t>(1, plan->aggregators() * limits_.steps);
+  const std::int64_t each =
+      std::clamp<std::int64_t>(limits_.messages / (group_nodes * of_one), 1, 8);
+  std::vector<Sender> senders;
+  std::set<std::int64_t> receivers;
+  std::int64_t messages = 0;
+  for (std::int64_t position = 0; position < group_nodes; ++position) {
+    const std::int64_t node =
+        groups_ == 1 ? position : topology_.node_in_group(plan->group(), position);
+    const std::int64_t on_node = topology_.ranks_on(node);
+    for (std::int64_t i = 0; i < std::min(each, on_node); ++i) {
+      const std::int64_t rank = topology_.rank_on(node, on_node * i / std::min(each, on_node));
+      RankPieces pieces(plan, rank);
+      Sender sender;
+      std::int64_t steps = 0;
+      std::int64_t last = -1;
+      for (PieceId id; pieces.next(id);) {
+        if (id.step != last && ++steps > limits_.steps) break;
+        last = id.step;
+        const std::int64_t to = topology_.node_of(plan->rank_of(id.aggregator));
+        if (to == node) continue;
+        sender.messages.push_back({to, false});
+        receivers.insert(to);
+        ++messages;
+      }
+      senders.push_back(std::move(sender));
+    }
+  }
+  found_.receiving_nodes = static_cast<std::int64_t>(receivers.size());
+  if (messages == 0) return;
+  const std::int64_t capacity =
+      array::divide_up(static_cast<std::int64_t>(senders.size()), found_.receiving_nodes);
+  const std::int64_t enough = messages - messages / 10;
+  std::int64_t arrived = 0;
+  std::size_t begin = 0;  // whose turn it is to be served first
+  while (arrived < enough) {
+    std::map<std::int64_t, std::int64_t> taken;  // by each node's card
+    for (std::size_t i = 0; i < senders.size(); ++i) {
+      Sender& sender = senders[(begin + i) % senders.size()];
+      std::int64_t offered = 0;
+      for (std::size_t m = sender.first; m < sender.messages.size() && offered < limits_.under_way;
+           ++m) {
+        Message& message = sender.messages[m];
+        if (message.arrived) continue;
+        ++offered;
+        if (std::int64_t& there = taken[message.node]; there < capacity) {
+          ++there;
+          message.arrived = true;
+          ++arrived;
+        }
+      }
+      while (sender.first < sender.messages.size() && sender.messages[sender.first].arrived) {
+        ++sender.first;
+      }
+    }
+    found_.cards_at_once.add(static_cast<double>(taken.size()));
+    ++begin;
+  }
+}
+
+void Auditor::finish() {
+  found_.aggregating_nodes = static_cast<std::int64_t>(bytes_of_node_.size());
+  for (const auto& [node, bytes] : bytes_of_node_) found_.bytes_per_node.add(bytes);
+  double all = 0;
+  for (const double bytes : bytes_of_target_) all += bytes;
+  for (std::size_t target = 0; target < clients_.size(); ++target) {
+    if (clients_[target].empty()) continue;
+    found_.client_nodes_per_target.add(static_cast<double>(clients_[target].size()));
+    // In proportion, as not all pieces were looked at.
+    found_.bytes_per_target.add(bytes_of_target_[target] / all *
+                                static_cast<double>(request_.bytes()));
+  }
+  if (counted_pieces_ == 0) return;
+  const double mean = off_node_bytes_ / static_cast<double>(counted_pieces_);
+  const double most = found_.pieces_per_aggregator.most;
+  const auto ahead = static_cast<double>(limits_.pieces_ahead);
+  found_.most_bytes_ahead = mean * (limits_.pieces_ahead > 0 ? std::min(most, ahead) : most);
+  found_.messages =
+      counted_messages_ / static_cast<double>(counted_pieces_) * static_cast<double>(found_.pieces);
+}
+
+}  // namespace
+
+void Spread::add(double value) {
+  least = count_ == 0 ? value : std::min(least, value);
+  most = count_ == 0 ? value : std::max(most, value);
+  ++count_;
+  mean += (value - mean) / static_cast<double>(count_);
+}
+
+Result<PlanAudit> audit(const Request& request, const topology::Topology& topology,
+                        const topology::FileTargets& targets, const Parameters& parameters,
+                        const AuditLimits& limits) {
+  return Auditor(request, topology, targets, parameters, limits).run();
+}
+
+}  // namespace weir::plan
