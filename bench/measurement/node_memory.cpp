@@ -6,56 +6,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include "common/checked.hpp"
+#include "storage/available_memory.hpp"
 
 namespace weir::bench {
 namespace {
 
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-
-// A file that holds one number; `unlimited` when it holds "max" or cannot be read.
-std::int64_t number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  std::int64_t value = 0;
-  if (!std::getline(file, text)) return unlimited;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} ? value : unlimited;
-}
-
-// What the memory cgroup of this process still allows (versions 1 and 2).
-std::int64_t cgroup_allowance() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;
-  std::int64_t allowance = unlimited;
-  while (std::getline(groups, line)) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    std::int64_t limit = unlimited;
-    std::int64_t used = 0;
-    if (controllers.empty()) {
-      limit = number_in("/sys/fs/cgroup" + path + "/memory.max");
-      used = number_in("/sys/fs/cgroup" + path + "/memory.current");
-    } else if (controllers.find("memory") != std::string::npos) {
-      limit = number_in("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes");
-      used = number_in("/sys/fs/cgroup/memory" + path + "/memory.usage_in_bytes");
-    }
-    if (limit != unlimited && used != unlimited) {
-      allowance = std::min(allowance, std::max<std::int64_t>(limit - used, 0));
-    }
-  }
-  return allowance;
-}
 
 std::string size_text(std::int64_t bytes) {
   constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -74,7 +35,7 @@ Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs
   // Bytes missing on the worst node; the sums fit, as Layout checked memory × all ranks.
   std::array<std::int64_t, 3> worst{0, 0, 0};  // missing, needed, available
   if (job.node_rank == 0) {
-    const std::int64_t available = available_memory_bytes();
+    const std::int64_t available = storage::available_memory_bytes();
     const std::int64_t ranks_need = needs.memory_bytes_per_rank * job.node_size;
     *hog_bytes =
         core.memory_hog_bytes > 0
@@ -103,19 +64,6 @@ Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs
 }
 
 }  // namespace
-
-std::int64_t available_memory_bytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string line;
-  std::int64_t available = unlimited;
-  while (std::getline(file, line)) {
-    std::istringstream words(line);
-    std::string name;
-    std::int64_t kibibytes = 0;
-    if (words >> name >> kibibytes && name == "MemAvailable:") available = kibibytes * 1024;
-  }
-  return std::min(available, cgroup_allowance());
-}
 
 Result<MemoryHog> MemoryHog::create(std::int64_t bytes) {
   MemoryHog hog;

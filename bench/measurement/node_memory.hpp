@@ -11,10 +11,6 @@
 
 namespace weir::bench {
 
-// Memory that this node can give without swapping, bytes (MemAvailable of /proc/meminfo; also the
-// limit of the memory cgroup where there is one).
-[[nodiscard]] std::int64_t available_memory_bytes();
-
 // Occupies memory of a node, so that the page cache cannot have it. Owned by one rank per node.
 class MemoryHog {
  public:

@@ -96,7 +96,8 @@ typedef struct weir_session_options {
                              themselves), "server-directed" (the same, but they ask for each piece
                              when they have room for it). Null: automatic. */
   int64_t aggregators;    /* ranks per node that gather, and open files; 0: chosen */
-  int64_t buffer_bytes;   /* of one buffer of an aggregator; 0: chosen */
+  int64_t buffer_bytes;   /* of one buffer of an aggregator; 0: chosen. Less is taken on all nodes,
+                             down to 64 KiB, where a node has too little memory to share */
   int64_t buffers;        /* per aggregator, at least 2; 0: chosen */
   int64_t ranks_per_node; /* treats as many consecutive ranks as a node, to try out on one node what
                              happens between several; 0: the ranks that share memory */

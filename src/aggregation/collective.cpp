@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <utility>
@@ -250,7 +251,8 @@ Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
   }
   const auto planned = plan_request(*state_.planner, state_.settings, checked, direction);
   if (!planned) return planned.error();
-  return planned.value()->choice.explain();
+  const std::string explained = planned.value()->choice.explain();
+  return state_.notice.empty() ? explained : explained + "\n" + state_.notice;
 }
 
 Status Implementation::sync(ArrayFile& file) {
@@ -330,6 +332,14 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     return agreed.error();
   }
   chosen.aggregators = state.group->holders_per_node();
+  if (const std::int64_t got = state.group->buffer_bytes(); got < chosen.buffer_bytes) {
+    state.notice = fmt::format(
+        "buffers have {} bytes instead of {}, as a node has not got more memory to share; writing "
+        "and reading may be slower",
+        got, chosen.buffer_bytes);
+    if (state.rank == 0) fmt::print(stderr, "weir: {}\n", state.notice);
+    chosen.buffer_bytes = got;
+  }
   if (state.group->own_holder() >= 0) {
     std::vector<std::span<std::byte>> buffers;
     buffers.reserve(static_cast<std::size_t>(chosen.buffers));

@@ -34,6 +34,7 @@ struct CollectiveState {
   bool broken = false;               // a deadline passed: the ranks do not know where they are
   Request* current = nullptr;        // under way
   CollectiveFigures figures;         // of the last that ended
+  std::string notice;                // for people: what is not as it was asked for; "" when all is
   std::set<std::uint64_t> disjoint;  // fingerprints of explicit distributions without overlaps
 };
 

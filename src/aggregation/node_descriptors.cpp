@@ -25,16 +25,12 @@ class Turn {
 
 }  // namespace
 
-NodeDescriptors::NodeDescriptors(DescriptorBoard& board, std::span<Address> addresses,
+NodeDescriptors::NodeDescriptors(DescriptorBoard& board, NodeSockets sockets,
                                  std::int64_t own_place, double deadline_seconds)
     : board_(board),
-      shared_addresses_(addresses),
+      sockets_(std::move(sockets)),
       own_place_(own_place),
-      deadline_seconds_(deadline_seconds) {
-  if (auto made = storage::DescriptorSocket::create()) socket_ = std::move(made).value();
-  Address& own = shared_addresses_[static_cast<std::size_t>(own_place)];
-  own = socket_ ? socket_->address() : Address{};
-}
+      deadline_seconds_(deadline_seconds) {}
 
 void NodeDescriptors::begin_request(Needing needing) {
   needing_ = std::move(needing);
@@ -53,7 +49,7 @@ Result<storage::File> NodeDescriptors::open(const std::string& path,
   const Name name{shared.file, shared.user, options.write, options.direct, path};
   // Again: it was closed meanwhile, as there were too many, and others may still have it.
   const bool first = opened_.size() < most_remembered && opened_.insert(name).second;
-  if (!needing_ || !socket_ || !first || path.size() > storage::DescriptorSocket::longest_path) {
+  if (!needing_ || !first || path.size() > storage::DescriptorSocket::longest_path) {
     return storage::File::open(path, options);
   }
   ranks::Patience patience(deadline_seconds_);
@@ -86,7 +82,7 @@ std::optional<storage::File> NodeDescriptors::take(const Name& name) {
 }
 
 void NodeDescriptors::collect() {
-  while (auto one = socket_->receive(board_.secret)) {
+  while (auto one = sockets_.own.receive(sockets_.secret)) {
     if (come_.size() >= most_unasked) come_.erase(come_.begin());
     come_.push_back(std::move(*one));
   }
@@ -94,17 +90,16 @@ void NodeDescriptors::collect() {
 
 void NodeDescriptors::pass(const Name& name, storage::File& file) {
   using Sent = storage::DescriptorSocket::Sent;
-  if (addresses_.empty()) addresses_.assign(shared_addresses_.begin(), shared_addresses_.end());
-  for (std::size_t place = 0; place < addresses_.size(); ++place) {
-    if (static_cast<std::int64_t>(place) == own_place_ || addresses_[place].bytes == 0 ||
-        !needs(place)) {
+  for (std::size_t place = 0; place < sockets_.addresses.size(); ++place) {
+    storage::DescriptorSocket::Address& address = sockets_.addresses[place];
+    if (static_cast<std::int64_t>(place) == own_place_ || address.bytes == 0 || !needs(place)) {
       continue;
     }
     while (file.description() == 0) {
       file.set_description(board_.descriptions.fetch_add(1, std::memory_order_relaxed) + 1);
     }
-    const Sent sent = socket_->send(addresses_[place], board_.secret, name, file);
-    if (sent == Sent::nobody_there) addresses_[place].bytes = 0;
+    const Sent sent = sockets_.own.send(address, sockets_.secret, name, file);
+    if (sent == Sent::nobody_there) address.bytes = 0;
     // It opens what it needs more by itself.
     if (sent == Sent::no_room) needs_[place] = false;
   }
@@ -123,7 +118,6 @@ bool NodeDescriptors::sync_is_mine(std::uint32_t description) const {
 }
 
 void NodeDescriptors::forget(std::uint64_t file) {
-  if (!socket_) return;
   collect();
   std::erase_if(come_, [&](const auto& one) { return one.name.file == file; });
   std::erase_if(opened_, [&](const Name& one) { return one.file == file; });

@@ -11,8 +11,8 @@
 // passing: a rank that cannot be reached, or has no room, opens the file by itself. So does one
 // that opens a file again, one alone on its node, and all outside of requests.
 //
-// The memory that the node shares holds who is opening, the sockets' addresses, and which open file
-// somebody is making durable for all.
+// The memory that the node shares holds who is opening, and which open file somebody is making
+// durable for all.
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@
 #include <functional>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "aggregation/node_memory.hpp"
 #include "storage/engines/descriptor_socket.hpp"
 #include "storage/engines/descriptor_source.hpp"
 #include "storage/open_files.hpp"
@@ -36,7 +36,6 @@ namespace weir::aggregation {
 struct DescriptorBoard {
   alignas(64) std::atomic<std::int32_t> opener;  // a rank's place on the node, plus 1; 0: nobody
   std::atomic<std::uint32_t> descriptions;       // numbers given so far
-  storage::DescriptorSocket::Secret secret;
   // By description: the syncing in which a rank took it on itself, and the description.
   alignas(64) std::array<std::atomic<std::uint64_t>, 64> synced;
 };
@@ -44,13 +43,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between p
 
 class NodeDescriptors final : public storage::DescriptorSource {
  public:
-  using Address = storage::DescriptorSocket::Address;
   // Of ranks' places on the node.
   using Needing = std::function<bool(std::int64_t place)>;
 
-  // `addresses`: of all ranks of the node, in shared memory; this writes its own. All of them have
-  // to be made before one is used.
-  NodeDescriptors(DescriptorBoard& board, std::span<Address> addresses, std::int64_t own_place,
+  // `board`: in memory that all ranks of the node share.
+  NodeDescriptors(DescriptorBoard& board, NodeSockets sockets, std::int64_t own_place,
                   double deadline_seconds);
 
   // Until end_request() files are opened for all that `needing` names; it names the same on all.
@@ -77,11 +74,9 @@ class NodeDescriptors final : public storage::DescriptorSource {
   [[nodiscard]] bool sync_is_mine(std::uint32_t description) const;
 
   DescriptorBoard& board_;
-  std::span<Address> shared_addresses_;
+  NodeSockets sockets_;  // addresses of no bytes: these ranks cannot be reached
   std::int64_t own_place_;
   double deadline_seconds_;
-  std::optional<storage::DescriptorSocket> socket_;  // nothing: the system has none left
-  std::vector<Address> addresses_;                   // without those that cannot be reached
   Needing needing_;
   std::vector<std::optional<bool>> needs_;  // by place, as needing_ said; asking takes time
   std::vector<storage::PassedFile> come_;   // not asked for yet

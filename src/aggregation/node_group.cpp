@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
-#include <span>
+#include <utility>
 
 #include "ranks/waiting.hpp"
 
@@ -78,12 +78,6 @@ Result<topology::Topology> topology_of(const std::vector<int>& counts,
 
 NodeGroup::~NodeGroup() {
   descriptors_.reset();
-  if (window_ != MPI_WIN_NULL) {
-    MPI_Win_unlock_all(window_);
-    // Freeing waits for all ranks of the node.
-    if (!ranks::meet(node_, deadline_seconds_, waited_for).ok()) return;
-    MPI_Win_free(&window_);
-  }
   for (MPI_Comm& leaders : leaders_) {
     if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
   }
@@ -95,7 +89,8 @@ void NodeGroup::abandon() {
     if (channel != nullptr) channel->abandon();
   }
   leaders_.fill(MPI_COMM_NULL);
-  window_ = MPI_WIN_NULL;
+  // Messages under way may still be written to buffers.
+  if (memory_) memory_->keep_for_good();
   node_ = MPI_COMM_NULL;
 }
 
@@ -113,7 +108,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
     told.keep_for_good();
     return made;
   }
-  return make_window();
+  return make_memory(world);
 }
 
 Status NodeGroup::wait(MPI_Request& request) const {
@@ -238,42 +233,93 @@ std::int64_t NodeGroup::header_bytes() const {
   return round_to_pages(static_cast<std::int64_t>(sizeof(Header)) +
                         buffers_ * static_cast<std::int64_t>(sizeof(BufferControl)) +
                         places() * static_cast<std::int64_t>(sizeof(PaddedBell)) +
-                        static_cast<std::int64_t>(sizeof(DescriptorBoard)) +
-                        places() * static_cast<std::int64_t>(sizeof(NodeDescriptors::Address)));
+                        static_cast<std::int64_t>(sizeof(DescriptorBoard)));
 }
 
-Status NodeGroup::make_window() {
-  std::int64_t bytes = own_holder_ >= 0 ? header_bytes() + buffers_ * buffer_bytes_ + page : 0;
-  if (own_holder_ == 0) {
-    bytes += static_cast<std::int64_t>(channel_count) *
+std::vector<std::int64_t> NodeGroup::part_offsets() const {
+  std::vector<std::int64_t> offsets;
+  std::int64_t end = 0;
+  for (std::size_t holder = 0; holder < holders_.size(); ++holder) {
+    offsets.push_back(end);
+    end += header_bytes() + buffers_ * buffer_bytes_;
+    if (holder == 0) {
+      end += static_cast<std::int64_t>(channel_count) *
              round_to_pages(ranks::Channel::memory_bytes(places()));
+    }
   }
-  void* base = nullptr;
-  MPI_Info info = MPI_INFO_NULL;
-  MPI_Info_create(&info);
-  // Each part on pages of its own, near the core of its aggregator.
-  MPI_Info_set(info, "alloc_shared_noncontig", "true");
+  offsets.push_back(end);
+  return offsets;
+}
+
+Status NodeGroup::make_memory(MPI_Comm world) {
   MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
-  if (Status met = ranks::meet(node_, deadline_seconds_, waited_for); !met.ok()) {
-    MPI_Info_free(&info);
-    return met;
+  std::optional<NodeSockets> sockets;
+  Status possible;
+  if (places() > 1) {
+    auto made = make_sockets(node_, deadline_seconds_);
+    if (made) {
+      sockets = std::move(made).value();
+    } else {
+      possible = made.error();
+      if (possible.error().code == ErrorCode::deadline) return possible;
+    }
   }
-  const int made =
-      MPI_Win_allocate_shared(bytes, 1, info, node_, static_cast<void*>(&base), &window_);
-  MPI_Info_free(&info);
-  if (made != MPI_SUCCESS) {
-    window_ = MPI_WIN_NULL;
-    Error error;
-    error.code = ErrorCode::insufficient;
-    error.message = fmt::format(
-        "no shared memory for {} buffers of {} bytes: give smaller ones, or make room "
-        "in /dev/shm",
-        buffers_, buffer_bytes_);
-    return error;
+  const std::int64_t least = std::min(buffer_bytes_, least_buffer_bytes);
+  for (std::uint64_t attempt = 1;; ++attempt) {
+    const std::vector<std::int64_t> offsets = part_offsets();
+    NodePart own;
+    if (own_holder_ >= 0) {
+      const auto holder = static_cast<std::size_t>(own_holder_);
+      own = {offsets[holder], offsets[holder + 1] - offsets[holder]};
+    }
+    auto shared = share_memory(node_, sockets ? &*sockets : nullptr, offsets.back(), own, attempt,
+                               deadline_seconds_);
+    Status mine = shared || !possible.ok() ? possible : Status(shared.error());
+    if (!mine.ok() && mine.error().code == ErrorCode::deadline) return mine;
+    // Lacking memory may be cured by smaller buffers; anything else is not.
+    enum : int { failed, too_little, enough };
+    struct Outcomes {
+      int mine = enough;
+      int all = enough;
+    };
+    ranks::KeptUntilDone<Outcomes> outcomes;
+    if (!mine.ok()) {
+      const ErrorCode code = mine.error().code;
+      // Whoever only saw that the first rank had failed leaves it to that one to say why.
+      outcomes->mine = code == ErrorCode::insufficient ? too_little
+                       : code == ErrorCode::peer       ? enough
+                                                       : failed;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(&outcomes->mine, &outcomes->all, 1, MPI_INT, MPI_MIN, world, &request);
+    if (Status done = wait(request); !done.ok()) {
+      outcomes.keep_for_good();
+      return done;
+    }
+    if (outcomes->all == enough) {
+      memory_ = std::move(shared).value();
+      for (std::size_t holder = 0; holder < holders_.size(); ++holder) {
+        segments_.push_back(memory_->data() + offsets[holder]);
+      }
+      return fill_memory(std::move(sockets));
+    }
+    if (outcomes->all == failed || buffer_bytes_ <= least) {
+      if (!mine.ok() && mine.error().code == ErrorCode::insufficient) {
+        mine.error().message = fmt::format(
+            "{}; {} aggregators with {} buffers of {} bytes want {} bytes on this node: set fewer "
+            "(aggregators, buffers) or smaller ones (buffer_bytes), or allow the job more memory",
+            mine.error().message, holders_.size(), buffers_, buffer_bytes_, offsets.back());
+      }
+      return mine;
+    }
+    // The memory of this attempt is given back by all before there is another one.
+    shared = Error();
+    if (Status met = ranks::meet(world, deadline_seconds_, waited_for); !met.ok()) return met;
+    buffer_bytes_ = round_to_pages(std::max(least, buffer_bytes_ / 2));
   }
-  // One epoch for ever: the protocol's atomics order all accesses.
-  MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
-  query_segments();
+}
+
+Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   if (own_holder_ >= 0) {
     new (segments_[static_cast<std::size_t>(own_holder_)]) Header{};
     for (std::int64_t number = 0; number < buffers_; ++number) {
@@ -284,7 +330,7 @@ Status NodeGroup::make_window() {
   if (own_holder_ == 0) {  // in whose part they are
     for (std::int64_t place = 0; place < places(); ++place) new (&bell(place)) PaddedBell{};
   }
-  if (places() > 1) make_descriptors();
+  if (sockets) make_descriptors(std::move(*sockets));
   if (own_holder_ == 0) {
     for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
   }
@@ -292,20 +338,14 @@ Status NodeGroup::make_window() {
   return ranks::meet(node_, deadline_seconds_, waited_for);
 }
 
-// Behind the bells; each rank writes the address of its own socket.
-void NodeGroup::make_descriptors() {
+// The board lies behind the bells.
+void NodeGroup::make_descriptors(NodeSockets sockets) {
   std::byte* const after_bells = reinterpret_cast<std::byte*>(&bell(0)) +
                                  static_cast<std::size_t>(places()) * sizeof(PaddedBell);
   auto* const board = reinterpret_cast<DescriptorBoard*>(after_bells);
-  auto* const addresses =
-      reinterpret_cast<NodeDescriptors::Address*>(after_bells + sizeof(DescriptorBoard));
-  if (own_holder_ == 0) {
-    new (board) DescriptorBoard{};
-    if (const auto secret = storage::new_secret()) board->secret = *secret;
-  }
-  descriptors_ = std::make_unique<NodeDescriptors>(
-      *board, std::span(addresses, static_cast<std::size_t>(places())), own_place_,
-      deadline_seconds_);
+  if (own_holder_ == 0) new (board) DescriptorBoard{};
+  descriptors_ =
+      std::make_unique<NodeDescriptors>(*board, std::move(sockets), own_place_, deadline_seconds_);
 }
 
 std::byte* NodeGroup::channel_memory(std::size_t number) const {
@@ -322,20 +362,6 @@ void NodeGroup::make_channels() {
   for (std::size_t i = 0; i < channel_count; ++i) {
     channels_.at(i) = std::make_unique<ranks::Channel>(
         channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, node_);
-  }
-}
-
-void NodeGroup::query_segments() {
-  segments_.reserve(holders_.size());
-  for (const int holder : holders_) {
-    MPI_Aint size = 0;
-    int unit = 0;
-    void* start = nullptr;
-    MPI_Win_shared_query(window_, static_cast<int>(place_of(holder)), &size, &unit,
-                         static_cast<void*>(&start));
-    const auto address = reinterpret_cast<std::uintptr_t>(start);
-    const auto aligned = (address % page == 0) ? 0 : page - address % page;
-    segments_.push_back(static_cast<std::byte*>(start) + aligned);
   }
 }
 

@@ -2,9 +2,9 @@
 //
 // The same number of ranks of every node hold buffers, for good: those that the placement of plans
 // names (topology/aggregator_placement.hpp), whichever strategy asks. Every one of them owns one
-// part of an MPI shared window: a control block per buffer, then the buffers. A buffer takes one
-// piece of a file after the other. Protocol, with `ticket` a number that is different for each
-// piece of each request and known to all who have a share of the piece:
+// part of the node's memory (node_memory.hpp): a control block per buffer, then the buffers. A
+// buffer takes one piece of a file after the other. Protocol, with `ticket` a number that is
+// different for each piece of each request and known to all who have a share of the piece:
 //
 //   aggregator   arrived := 0; expected := all bytes of the node; open := ticket (release)
 //   each sharer  waits for open == ticket (acquire); copies; arrived += bytes (release)
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "aggregation/node_descriptors.hpp"
+#include "aggregation/node_memory.hpp"
 #include "common/status.hpp"
 #include "ranks/bell.hpp"
 #include "ranks/channel.hpp"
@@ -52,17 +53,21 @@ class NodeGroup {
   NodeGroup() = default;
   NodeGroup(const NodeGroup&) = delete;
   NodeGroup& operator=(const NodeGroup&) = delete;
-  // Collective. When not all ranks of the node come until the deadline, their memory stays.
-  ~NodeGroup();
+  ~NodeGroup();  // collective, as communicators are freed
 
   // Collective: finds the nodes of `world` and makes buffers for `aggregators` ranks of each (0: as
-  // many as it has cores for; no more than the smallest node has ranks). When it fails on one rank,
-  // others may have succeeded: agree on it, but for a missed deadline, after which nothing
-  // collective may be called.
+  // many as it has cores for; no more than the smallest node has ranks). Where a node has too
+  // little memory, the buffers of all nodes are smaller: half of `buffer_bytes`, a quarter and so
+  // on, down to least_buffer_bytes. When it fails on one rank, others may have succeeded: agree on
+  // it, but for a missed deadline, after which nothing collective may be called.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
                 std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds);
   // After a missed deadline nothing collective may be called: gives everything up.
   void abandon();
+  // Smaller ones are made only when they are asked for.
+  static constexpr std::int64_t least_buffer_bytes = 64 << 10;
+  // Of each buffer: what was asked for, in whole pages, or less.
+  [[nodiscard]] std::int64_t buffer_bytes() const { return buffer_bytes_; }
 
   // Of the ranks of `world`.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
@@ -106,8 +111,12 @@ class NodeGroup {
   // The first ranks of the nodes work it out and tell the others.
   Status tell_topology(MPI_Comm world, Told& told);
   Status find_holders(int rank);
-  Status make_window();
-  void query_segments();
+  // Shares memory with the largest buffers that all nodes have room for.
+  Status make_memory(MPI_Comm world);
+  // Where each holder's part begins, and behind them all, where the memory ends.
+  [[nodiscard]] std::vector<std::int64_t> part_offsets() const;
+  // Makes what lies in the memory.
+  Status fill_memory(std::optional<NodeSockets> sockets);
   Status split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const;
   Status wait(MPI_Request& request) const;
   [[nodiscard]] std::int64_t header_bytes() const;
@@ -116,7 +125,7 @@ class NodeGroup {
   }
   [[nodiscard]] std::int64_t place_of(int rank) const;
   [[nodiscard]] ranks::Bell& bell(std::int64_t place) const;
-  void make_descriptors();
+  void make_descriptors(NodeSockets sockets);
   void make_channels();
   // Of channel `number`, in the first holder's part.
   [[nodiscard]] std::byte* channel_memory(std::size_t number) const;
@@ -126,7 +135,7 @@ class NodeGroup {
   MPI_Comm node_ = MPI_COMM_NULL;
   // On the first ranks of several nodes.
   std::array<MPI_Comm, channel_count> leaders_{MPI_COMM_NULL, MPI_COMM_NULL};
-  MPI_Win window_ = MPI_WIN_NULL;
+  std::optional<storage::SharedMemory> memory_;
   std::optional<topology::Topology> topology_;
   std::int64_t holders_per_node_ = 1;
   std::int64_t buffers_ = 2;

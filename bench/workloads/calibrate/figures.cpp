@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "measurement/environment.hpp"
-#include "measurement/node_memory.hpp"
+#include "storage/available_memory.hpp"
 #include "workloads/calibrate/trials.hpp"
 
 namespace weir::bench::calibrate {
@@ -37,7 +37,7 @@ Room find_room(const Job& job, const Request& request) {
   Room room;
   std::array<std::int64_t, 2> least{};
   std::int64_t available = 0;
-  if (job.node_rank == 0) available = available_memory_bytes();
+  if (job.node_rank == 0) available = storage::available_memory_bytes();
   MPI_Allreduce(&available, &room.memory_available, 1, MPI_INT64_T, MPI_SUM, job.world);
   MPI_Bcast(&available, 1, MPI_INT64_T, 0, job.node);
   least[0] = available / job.node_size;

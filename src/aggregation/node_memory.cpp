@@ -1,0 +1,173 @@
+#include "aggregation/node_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "ranks/waiting.hpp"
+#include "storage/available_memory.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+using storage::DescriptorSocket;
+using storage::File;
+using storage::PassedName;
+using storage::SharedMemory;
+
+constexpr const char* waited_for = "the other ranks of the node to share memory";
+
+// What MPI may write to after a missed deadline.
+struct Sockets {
+  DescriptorSocket::Address own{};
+  std::vector<DescriptorSocket::Address> all;
+  DescriptorSocket::Secret secret{};
+};
+
+PassedName name_of(std::uint64_t attempt) {
+  return {
+      .file = attempt, .user = -1, .write = true, .direct = false, .path = "memory of the node"};
+}
+
+Result<SharedMemory> make(std::int64_t bytes) {
+  const std::int64_t available = storage::available_memory_bytes();
+  if (bytes <= available) return SharedMemory::create(bytes);
+  Error error;
+  error.code = ErrorCode::insufficient;
+  error.message =
+      fmt::format("{} bytes of memory to share are wanted and {} are available", bytes, available);
+  return error;
+}
+
+// Passes the file to all others; one that has no room for it now has it soon, as nobody else may
+// send to it.
+Status pass(const NodeSockets& sockets, const PassedName& name, const File& file,
+            double deadline_seconds) {
+  for (std::size_t place = 1; place < sockets.addresses.size(); ++place) {
+    ranks::Patience patience(deadline_seconds);
+    DescriptorSocket::Sent sent{};
+    while ((sent = sockets.own.send(sockets.addresses[place], sockets.secret, name, file)) ==
+           DescriptorSocket::Sent::no_room) {
+      if (!patience.look_again()) break;
+    }
+    if (sent == DescriptorSocket::Sent::yes) continue;
+    Error error;
+    error.code = ErrorCode::unsupported;
+    error.message = fmt::format(
+        "memory cannot be passed to rank {} of the node: do they have different network "
+        "namespaces, or no descriptors left? With ranks_per_node 1 ranks share no memory",
+        place);
+    return error;
+  }
+  return {};
+}
+
+// Takes what is passed while the first rank still passes it to others.
+Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, const PassedName& name,
+                                 double deadline_seconds) {
+  ranks::KeptUntilDone<int> passed;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(&*passed, 1, MPI_INT, 0, node, &request);
+  std::optional<File> file;
+  ranks::Patience patience(deadline_seconds);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    while (sockets != nullptr && !file) {
+      auto come = sockets->own.receive(sockets->secret);
+      if (!come) break;
+      if (come->name == name) file = std::move(come->file);
+    }
+    if (done == 0 && !patience.look_again()) {
+      passed.keep_for_good();
+      return ranks::deadline_passed(waited_for, deadline_seconds);
+    }
+  }
+  if (*passed == 0) return std::optional<File>();
+  if (file) return file;
+  Error error;
+  error.code = ErrorCode::unsupported;
+  error.message =
+      "the memory that the first rank of the node passed has not come: are there too few "
+      "descriptors (ulimit -n)? With ranks_per_node 1 ranks share no memory";
+  return error;
+}
+
+}  // namespace
+
+Result<NodeSockets> make_sockets(MPI_Comm node, double deadline_seconds) {
+  auto own = DescriptorSocket::create();
+  ranks::KeptUntilDone<Sockets> told;
+  int place = 0;
+  int places = 0;
+  MPI_Comm_rank(node, &place);
+  MPI_Comm_size(node, &places);
+  if (own) told->own = own.value().address();
+  told->all.resize(static_cast<std::size_t>(places));
+  if (place == 0) {
+    if (const auto secret = storage::new_secret()) told->secret = *secret;
+  }
+  constexpr int address_bytes = sizeof(DescriptorSocket::Address);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallgather(&told->own, address_bytes, MPI_BYTE, told->all.data(), address_bytes, MPI_BYTE,
+                 node, &request);
+  Status done = ranks::wait_for(request, deadline_seconds, waited_for);
+  if (done.ok()) {
+    MPI_Ibcast(told->secret.data(), static_cast<int>(told->secret.size()), MPI_BYTE, 0, node,
+               &request);
+    done = ranks::wait_for(request, deadline_seconds, waited_for);
+  }
+  if (!done.ok()) {
+    told.keep_for_good();
+    return done.error();
+  }
+  if (!own) return own.error();
+  return NodeSockets{std::move(own).value(), std::move(told->all), told->secret};
+}
+
+Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std::int64_t bytes,
+                                  const NodePart& own, std::uint64_t attempt,
+                                  double deadline_seconds) {
+  int place = 0;
+  int places = 0;
+  MPI_Comm_rank(node, &place);
+  MPI_Comm_size(node, &places);
+  Result<SharedMemory> memory = Error();
+  if (place == 0) {
+    memory = make(bytes);
+    Status passed = memory ? Status() : Status(memory.error());
+    if (passed.ok() && places > 1 && sockets != nullptr) {
+      passed = pass(*sockets, name_of(attempt), memory.value().file(), deadline_seconds);
+    }
+    if (places > 1) {
+      ranks::KeptUntilDone<int> code;
+      *code = passed.ok() && sockets != nullptr ? 1 : 0;
+      MPI_Request request = MPI_REQUEST_NULL;
+      MPI_Ibcast(&*code, 1, MPI_INT, 0, node, &request);
+      if (Status told = ranks::wait_for(request, deadline_seconds, waited_for); !told.ok()) {
+        code.keep_for_good();
+        return told.error();
+      }
+    }
+    if (!passed.ok()) return passed.error();
+  } else {
+    auto taken = take(node, sockets, name_of(attempt), deadline_seconds);
+    if (!taken) return taken.error();
+    if (!taken.value()) {
+      Error error;
+      error.code = ErrorCode::peer;
+      error.message = "the first rank of the node could not make the memory that it shares";
+      return error;
+    }
+    memory = SharedMemory::map(std::move(*taken.value()), bytes);
+  }
+  if (memory && own.bytes > 0) {
+    if (Status reserved = memory.value().reserve(own.offset, own.bytes); !reserved.ok()) {
+      return reserved.error();
+    }
+  }
+  if (memory) memory.value().close_file();
+  return memory;
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,75 @@
+#include "storage/engines/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace weir::storage {
+namespace {
+
+Error refused(const char* operation, std::int64_t bytes, int reason) {
+  Error error = system_failure(operation, "", -1, reason);
+  if (reason == ENOMEM || reason == ENOSPC || reason == EFBIG) error.code = ErrorCode::insufficient;
+  error.message += fmt::format(" ({} bytes of memory to share)", bytes);
+  return error;
+}
+
+}  // namespace
+
+Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
+  // Exceeding the limit would not be an error but a signal that ends the process.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      limit.rlim_cur < static_cast<rlim_t>(bytes)) {
+    Error error = refused("ftruncate", bytes, EFBIG);
+    error.message += "; the limit of the size of files (ulimit -f) is lower";
+    return error;
+  }
+  const int descriptor = ::memfd_create("weir", MFD_CLOEXEC);
+  if (descriptor < 0) return refused("memfd_create", bytes, errno);
+  File file = File::passed(descriptor, "", 0);
+  if (::ftruncate(descriptor, bytes) != 0) return refused("ftruncate", bytes, errno);
+  return map(std::move(file), bytes);
+}
+
+Result<SharedMemory> SharedMemory::map(File passed, std::int64_t bytes) {
+  const auto length = static_cast<std::size_t>(bytes);
+  void* const mapped =
+      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, passed.descriptor(), 0);
+  if (mapped == MAP_FAILED) return refused("mmap", bytes, errno);
+  return SharedMemory(std::move(passed), static_cast<std::byte*>(mapped), length);
+}
+
+Status SharedMemory::reserve(std::int64_t offset, std::int64_t bytes) const {
+  int failed = 0;
+  do {
+    failed = ::fallocate(file_->descriptor(), 0, offset, bytes) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  if (failed != 0) return refused("fallocate", bytes, failed);
+  return {};
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : file_(std::move(other.file_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_) {
+  other.file_.reset();
+}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+}  // namespace weir::storage

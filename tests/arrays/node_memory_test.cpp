@@ -1,0 +1,144 @@
+// The memory that ranks of a node share for buffers: small limits of /dev/shm do not matter; where
+// a node has too little memory all nodes have smaller buffers; far too little is an error.
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <limits>
+
+#include "parallel.hpp"
+
+namespace {
+
+// What this rank may still reserve of memory to share, and whether it may make any.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): looked at below
+std::int64_t room = std::numeric_limits<std::int64_t>::max();
+bool makes_memory = true;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+template <typename Function>
+Function real(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// Stand before libc's: the library's calls come here first.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's are reserved
+extern "C" int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {
+  static const auto call = real<int (*)(int, int, off_t, off_t)>("fallocate");
+  if (bytes > room) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return call(descriptor, mode, offset, bytes);
+}
+
+extern "C" int memfd_create(const char* name, unsigned flags) {
+  static const auto call = real<int (*)(const char*, unsigned)>("memfd_create");
+  if (!makes_memory) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return call(name, flags);
+}
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
+
+namespace weir::test {
+namespace {
+
+constexpr std::int64_t least_bytes = 64 << 10;
+
+class NodeMemory : public OnRanks {
+ protected:
+  static constexpr std::int64_t wanted_bytes = 1 << 20;
+  void TearDown() override {
+    room = std::numeric_limits<std::int64_t>::max();
+    makes_memory = true;
+    OnRanks::TearDown();
+  }
+  // As if two ranks were a node: rank 2 is the first of another one.
+  static weir_session_options on_two_nodes() {
+    weir_session_options options{};
+    options.strategy = "two-phase";
+    options.ranks_per_node = 2;
+    options.aggregators = 2;
+    options.buffer_bytes = wanted_bytes;
+    options.deadline_seconds = 30;
+    return options;
+  }
+  // What a rank other than the first of its node reserves beside its buffers.
+  static constexpr std::int64_t header_bytes = 4096;
+  // Opens a session, writes and reads, and returns how the session explains a write.
+  std::string explained(const weir_session_options& options) {
+    Session session(MPI_COMM_WORLD, options);
+    const Extents shape = {64 * size_of_world(), 1024};
+    Array array = session.create<double>(path("array"), shape);
+    const auto rows = session.distribution(shape, "BLOCK, *");
+    const auto numbers = numbered_part<double>(rows, shape);
+    array.write(rows, numbers);
+    std::vector<double> part(rows.elements());
+    array.read(rows, part);
+    EXPECT_EQ(part, numbers);
+    std::string all = session.explain_write({Outgoing(array, rows, numbers)});
+    array.close();
+    return all;
+  }
+};
+
+TEST_F(NodeMemory, IsWhatWasAskedForWhereThereIsEnough) {
+  const std::string text = explained(on_two_nodes());
+  EXPECT_NE(text.find("buffers of 1 MiB"), std::string::npos) << text;
+  EXPECT_EQ(text.find("instead of"), std::string::npos) << text;
+}
+
+TEST_F(NodeMemory, AllNodesHaveSmallerBuffersWhereOneHasTooLittle) {
+  if (rank_of_world() == 3) room = header_bytes + 2 * (wanted_bytes / 4);
+  const std::string text = explained(on_two_nodes());
+  EXPECT_NE(text.find("buffers of 256 KiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("buffers have 262144 bytes instead of 1048576"), std::string::npos) << text;
+  // The room is known anew by each session.
+  room = std::numeric_limits<std::int64_t>::max();
+  const std::string again = explained(on_two_nodes());
+  EXPECT_NE(again.find("buffers of 1 MiB"), std::string::npos) << again;
+}
+
+TEST_F(NodeMemory, TheLeastBuffersAreEnoughAndOneByteLessIsAnError) {
+  if (rank_of_world() == 3) room = header_bytes + 2 * least_bytes;
+  EXPECT_NE(explained(on_two_nodes()).find("buffers of 64 KiB"), std::string::npos);
+  if (rank_of_world() == 3) --room;
+  const auto options = on_two_nodes();
+  weir_session* session = nullptr;
+  EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_E_MEMORY);
+  EXPECT_EQ(session, nullptr);
+  const std::string text = weir_last_error();
+  EXPECT_NE(text.find("rank 3: "), std::string::npos) << text;
+  EXPECT_NE(text.find("buffers of 65536 bytes want "), std::string::npos) << text;
+  EXPECT_NE(text.find("buffer_bytes"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
+// Smaller ones that are asked for are made, and do not become smaller still.
+TEST_F(NodeMemory, BuffersBelowTheLeastStayAsTheyAre) {
+  auto options = on_two_nodes();
+  options.buffer_bytes = 8192;
+  if (rank_of_world() == 3) room = header_bytes + 2 * options.buffer_bytes;
+  EXPECT_NE(explained(options).find("buffers of 8 KiB"), std::string::npos);
+  if (rank_of_world() == 3) --room;
+  weir_session* session = nullptr;
+  EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_E_MEMORY);
+}
+
+TEST_F(NodeMemory, ASystemWithoutItIsAnErrorOnAllRanks) {
+  if (rank_of_world() == 2) makes_memory = false;
+  const auto options = on_two_nodes();
+  weir_session* session = nullptr;
+  EXPECT_LT(weir_session_open(MPI_COMM_WORLD, &options, &session), 0);
+  const std::string text = weir_last_error();
+  EXPECT_NE(text.find("rank 2: memfd_create failed"), std::string::npos) << text;
+  makes_memory = true;
+  EXPECT_NE(explained(options).find("buffers of 1 MiB"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir::test
