@@ -176,6 +176,47 @@ TEST_F(Files, NoStepOfManyChunksIsLost) {
   }
 }
 
+// Chunks that no step writes add up from step to step.
+TEST_F(Files, StepsThatWriteFewOfTheirChunksAreAllThere) {
+  if (size_of_world() > 4) GTEST_SKIP() << "more ranks find out no more";
+  static const std::array<std::int64_t, 1> one_element = {1};
+  constexpr std::int64_t chunks = 1024;
+  constexpr int steps = 12;
+  const Extents shape = {chunks};
+  const std::string name = path("sparse.h5");
+  Session session(MPI_COMM_WORLD);
+  const auto blocks = session.distribution(shape, "BLOCK");
+  const auto expected = [&](int step) {
+    auto part = numbered_part<std::int32_t>(blocks, shape);
+    for (std::int32_t& one : part) one = one == step + 1 ? 1000 + step : 0;
+    return part;
+  };
+  {
+    File file = session.create_file(name, as("hdf5"));
+    weir_define_options options{};
+    options.steps = 1;
+    options.chunks = one_element.data();
+    options.codec = "fletcher32";
+    Array written = file.define<std::int32_t>("x", shape, options);
+    for (int step = 0; step < steps; ++step) {
+      file.begin_step();
+      const Section chunk{{step}, {1}, {1}};
+      session.write_many({Outgoing(written, blocks, expected(step), {}, chunk)});
+      file.end_step();
+    }
+    file.close();
+  }
+  File again = session.open_file(name);
+  ASSERT_EQ(again.steps(), steps);
+  std::vector<std::int32_t> part(blocks.elements());
+  for (int step = 0; step < steps; ++step) {
+    again.select_step(step);
+    again.array("x").read(blocks, part);
+    EXPECT_EQ(part, expected(step)) << "step " << step;
+  }
+  again.close();
+}
+
 // Another program put a file in its place that does not have all arrays.
 TEST_F(Files, AStepDoesNotBeginWhereAnArrayIsMissing) {
   if (size_of_world() > 4) GTEST_SKIP() << "more ranks find out no more";

@@ -129,7 +129,8 @@ std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
     inside *= one->sizes[d] / chunk[d] + (one->sizes[d] % chunk[d] == 0 ? 0 : 1);
   }
   hsize_t all = 0;
-  if (H5Dget_num_chunks(dataset, H5S_ALL, &all) < 0 || all <= inside) return std::nullopt;
+  const Hdf5Handle space(H5Dget_space(dataset));  // HDF5 1.10 does not take H5S_ALL
+  if (H5Dget_num_chunks(dataset, space.id(), &all) < 0 || all <= inside) return std::nullopt;
   return all - inside;
 }
 

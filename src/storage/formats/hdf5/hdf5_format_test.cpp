@@ -241,6 +241,27 @@ TEST(Hdf5Format, TheLibraryReadsAllEarlierStepsOfAKilledCommit) {
   }
 }
 
+// A commit enters chunks in the index before it writes the array's extents.
+TEST(Hdf5Format, ChunksBehindTheStepsAreNamed) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  const ArrayDescription one{
+      .name = "a", .shape = shape_of({1, 6}), .grows = true, .chunk_extents = array::Indices{1, 2}};
+  ASSERT_TRUE(make_file(*hdf5_format(), {.arrays = {one}}, path).ok());
+  auto room = hdf5_format()->make_room(path, 2);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  // The array's header is the last change but one.
+  auto& changes = room.value().update.changes;
+  ASSERT_GT(changes.size(), 2U);
+  changes.resize(changes.size() - 2, DurabilityPoint{});
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  const auto left = hdf5_format()->unfinished(path);
+  ASSERT_TRUE(left.ok()) << left.error().text();
+  ASSERT_EQ(left.value().size(), 2U);
+  EXPECT_NE(left.value()[1].find("3 chunks behind the steps of array \"a\""), std::string::npos)
+      << left.value()[1];
+}
+
 // The chunks of a step that is new are not in the file, and need not be asked for.
 TEST(Hdf5Format, AStepOfManyEncodedChunksGetsRoom) {
   TestFolder folder;
@@ -427,15 +448,15 @@ TEST(Hdf5Format, ReadsForeignFilesAndRefusesByName) {
     EXPECT_EQ(wrong_elements(found.value()->map, 1), 0) << name;
   }
   EXPECT_EQ(map.value().find("big_endian")->map.byte_order, ByteOrder::big);
-  const auto nothing = map.value().get("nothing_written");
-  ASSERT_TRUE(nothing.ok()) << nothing.error().text();
-  EXPECT_FALSE(nothing.value()->map.place_of({5, 5}).has_value());
-  const std::vector<std::pair<std::string, std::string>> refused = {
-      {"compact", "compact"},
-      {"filtered", "scaleoffset"},
-      {"external", "external"},
-      {"odd_type", "no numbers"},
-      {"huge_grid", "not in closed form"}};
+  for (const char* name : {"nothing_written", "huge_grid"}) {
+    const auto nothing = map.value().get(name);
+    ASSERT_TRUE(nothing.ok()) << nothing.error().text();
+    EXPECT_FALSE(nothing.value()->map.place_of({5, 5}).has_value()) << name;
+  }
+  const std::vector<std::pair<std::string, std::string>> refused = {{"compact", "compact"},
+                                                                    {"filtered", "scaleoffset"},
+                                                                    {"external", "external"},
+                                                                    {"odd_type", "no numbers"}};
   EXPECT_EQ(map.value().refused.size(), refused.size());
   for (const auto& [name, reason] : refused) {
     const auto found = map.value().get(name);

@@ -9,6 +9,7 @@
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
+#include "storage/formats/hdf5/chunk_index.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
 #include "storage/formats/hdf5/filters.hpp"
@@ -16,14 +17,8 @@
 namespace weir::storage {
 namespace {
 
-// Of which the table is held, and asked for anew whenever steps are added.
-constexpr std::int64_t most_chunks = std::int64_t{1} << 20;
-// HDF5 before 1.14 walks over the whole index to answer for one chunk that is not in the file, so
-// asking for many takes the square of their number: a second for so many.
-constexpr std::int64_t most_chunks_asked = 8192;
-
-// A reason, when the array is refused.
-using Reason = std::optional<std::string>;
+using Reason = RefusalReason;
+using Found = Hdf5ChunkIndex::Found;
 
 struct Layout {
   array::Shape shape;
@@ -105,48 +100,22 @@ bool inside(const Hdf5File& file, haddr_t offset, std::int64_t bytes) {
 
 using Places = std::variant<SlotsInTurn, ShardSlots, ChunkTable>;
 
-class ChunkReader {
+// How chunks of an array that are not encoded are stored: each in as many bytes.
+class PlainChunks {
  public:
-  ChunkReader(const Hdf5File& file, hid_t dataset, const array::ChunkGrid& grid,
-              const array::Indices& stored, std::int64_t slot_bytes)
-      : file_(file), dataset_(dataset), grid_(grid), stored_(stored), slot_bytes_(slot_bytes) {}
+  PlainChunks(const Hdf5File& file, const Hdf5ChunkIndex& index, const array::ChunkGrid& grid,
+              std::int64_t slot_bytes)
+      : file_(file), index_(index), grid_(grid), slot_bytes_(slot_bytes) {}
 
   Reason read_all(Places& places) const {
     ChunkTable table;
-    for (std::int64_t chunk = 0; chunk < grid_.chunks(); ++chunk) {
-      haddr_t offset = HADDR_UNDEF;
-      if (Reason reason = ask(chunk, offset)) return reason;
-      if (offset != HADDR_UNDEF) table.add(chunk, {0, static_cast<std::int64_t>(offset)});
-    }
+    Reason reason = index_.for_each_in_file(0, grid_.chunks(), [&](const Found& found) -> Reason {
+      if (Reason wrong = check(found)) return wrong;
+      table.add(found.chunk, {0, static_cast<std::int64_t>(found.offset)});
+      return std::nullopt;
+    });
     places = std::move(table);
-    return std::nullopt;
-  }
-
-  // Chunks that were encoded, of any length, of the first `chunks`; the others are not in the file.
-  Reason read_encoded(std::int64_t chunks, EncodedTable& table) const {
-    if (H5Dget_storage_size(dataset_) == 0) chunks = 0;
-    if (chunks > most_chunks) {
-      return fmt::format("it has {} encoded chunks; at most {} are read", chunks, most_chunks);
-    }
-    std::vector<EncodedTable::Entry> entries;
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-      hsize_t bytes = 0;
-      unsigned mask = 0;
-      haddr_t offset = HADDR_UNDEF;
-      if (Reason reason = ask_library(chunk, offset, bytes, mask)) return reason;
-      if (offset == HADDR_UNDEF) continue;
-      if (bytes > static_cast<hsize_t>(INT64_MAX) ||
-          !inside(file_, offset, static_cast<std::int64_t>(bytes))) {
-        return fmt::format("chunk {} lies outside the file", chunk);
-      }
-      entries.push_back({chunk,
-                         {.file = 0,
-                          .offset = static_cast<std::int64_t>(offset),
-                          .bytes = static_cast<std::int64_t>(bytes),
-                          .skipped = mask}});
-    }
-    table = EncodedTable(std::move(entries));
-    return std::nullopt;
+    return reason;
   }
 
   // In closed form; the last chunk and some between have to agree.
@@ -156,11 +125,13 @@ class ChunkReader {
     SlotsInTurn slots{1, 0, slot_bytes_};
     for (std::int64_t i = 0; i <= asked; ++i) {
       const std::int64_t chunk = last / asked * i + (i == asked ? last % asked : 0);
-      haddr_t offset = HADDR_UNDEF;
-      if (Reason reason = ask(chunk, offset)) return reason;
-      if (offset == HADDR_UNDEF) return fmt::format("chunk {} has no place", chunk);
-      if (i == 0) slots.offset = static_cast<std::int64_t>(offset);
-      if (slots.place_of(chunk).offset != static_cast<std::int64_t>(offset)) {
+      Found found{chunk};
+      if (Reason reason = index_.look_up(found)) return reason;
+      if (!found.in_file()) return fmt::format("chunk {} has no place", chunk);
+      if (Reason wrong = check(found)) return wrong;
+      const auto offset = static_cast<std::int64_t>(found.offset);
+      if (i == 0) slots.offset = offset;
+      if (slots.place_of(chunk).offset != offset) {
         return fmt::format("chunk {} is not where the others have it", chunk);
       }
     }
@@ -169,60 +140,42 @@ class ChunkReader {
   }
 
  private:
-  // HADDR_UNDEF: not in the file.
-  Reason ask_library(std::int64_t chunk, haddr_t& offset, hsize_t& bytes, unsigned& mask) const {
-    const array::Indices coordinates = grid_.coordinates(chunk);
-    std::array<hsize_t, array::max_dimensions> element{};
-    for (int d = 0; d < coordinates.size(); ++d) {
-      const std::int64_t corner = coordinates[d] * stored_[d];
-      element.at(static_cast<std::size_t>(d)) = static_cast<hsize_t>(corner);
+  [[nodiscard]] Reason check(const Found& found) const {
+    if (found.mask != 0 || found.bytes != static_cast<hsize_t>(slot_bytes_)) {
+      return fmt::format("chunk {} is stored in {} bytes instead of {}", found.chunk,
+                         std::uint64_t{found.bytes}, slot_bytes_);
     }
-    if (look_up(element.data(), offset, bytes, mask)) return std::nullopt;
-    if (++asked_ > most_chunks_asked) {
-      return fmt::format("over {} of its chunks are not in the file", most_chunks_asked);
-    }
-    if (H5Dget_chunk_info_by_coord(dataset_, element.data(), &mask, &offset, &bytes) < 0) {
-      return "the index of its chunks cannot be read";
-    }
-    return std::nullopt;
-  }
-
-  // False for chunks that are not in the file, and where the library cannot tell.
-  bool look_up(const hsize_t* corner, haddr_t& offset, hsize_t& bytes, unsigned& mask) const {
-    std::uint32_t skipped = 0;
-    std::byte nothing{};  // the driver gives no byte
-    file_.driver->begin_lookup();
-    const bool read = H5Dread_chunk(dataset_, H5P_DEFAULT, corner, &skipped, &nothing) >= 0;
-    const auto found = file_.driver->end_lookup();
-    if (!read || !found) return false;
-    offset = static_cast<haddr_t>(found->offset);
-    bytes = static_cast<hsize_t>(found->bytes);
-    mask = skipped;
-    return true;
-  }
-
-  Reason ask(std::int64_t chunk, haddr_t& offset) const {
-    unsigned mask = 0;
-    hsize_t bytes = 0;
-    if (Reason reason = ask_library(chunk, offset, bytes, mask)) return reason;
-    if (offset == HADDR_UNDEF) return std::nullopt;
-    if (mask != 0 || bytes != static_cast<hsize_t>(slot_bytes_)) {
-      return fmt::format("chunk {} is stored in {} bytes instead of {}", chunk,
-                         std::uint64_t{bytes}, slot_bytes_);
-    }
-    if (!inside(file_, offset, slot_bytes_)) {
-      return fmt::format("chunk {} lies outside the file", chunk);
+    if (!inside(file_, found.offset, slot_bytes_)) {
+      return fmt::format("chunk {} lies outside the file", found.chunk);
     }
     return std::nullopt;
   }
 
   const Hdf5File& file_;
-  hid_t dataset_;
+  const Hdf5ChunkIndex& index_;
   const array::ChunkGrid& grid_;
-  const array::Indices& stored_;
   std::int64_t slot_bytes_;
-  mutable std::int64_t asked_ = 0;
 };
+
+// Chunks that were encoded, of any length, of the first `chunks`; the others are not in the file.
+Reason read_encoded(const Hdf5File& file, const Hdf5ChunkIndex& index, std::int64_t chunks,
+                    EncodedTable& table) {
+  std::vector<EncodedTable::Entry> entries;
+  Reason reason = index.for_each_in_file(0, chunks, [&](const Found& found) -> Reason {
+    if (found.bytes > static_cast<hsize_t>(INT64_MAX) ||
+        !inside(file, found.offset, static_cast<std::int64_t>(found.bytes))) {
+      return fmt::format("chunk {} lies outside the file", found.chunk);
+    }
+    entries.push_back({found.chunk,
+                       {.file = 0,
+                        .offset = static_cast<std::int64_t>(found.offset),
+                        .bytes = static_cast<std::int64_t>(found.bytes),
+                        .skipped = found.mask}});
+    return std::nullopt;
+  });
+  table = EncodedTable(std::move(entries));
+  return reason;
+}
 
 // The first so many chunks may be in the file: the others are of steps that it was just given.
 std::int64_t chunks_to_ask(const Hdf5File& file, const std::string& name,
@@ -242,23 +195,21 @@ Reason read_chunks(const Hdf5File& file, hid_t dataset, const std::string& name,
       !checked_multiply(*slot_bytes, std::max<std::int64_t>(1, grid.value().chunks()))) {
     return "its chunks do not fit into 63 bits";
   }
-  const ChunkReader reader(file, dataset, grid.value(), *layout.chunk, *slot_bytes);
+  const Hdf5ChunkIndex index(*file.driver, dataset, grid.value(), *layout.chunk);
   if (!pipeline.empty()) {
     EncodedTable table;
-    Reason reason = reader.read_encoded(chunks_to_ask(file, name, grid.value()), table);
+    Reason reason = read_encoded(file, index, chunks_to_ask(file, name, grid.value()), table);
     map.extents = EncodedChunks{grid.value(), *layout.chunk, pipeline, std::move(table)};
     return reason;
   }
+  const PlainChunks plain(file, index, grid.value(), *slot_bytes);
   ChunkExtents chunks{grid.value(), layout.chunk, ChunkTable()};
   const std::int64_t count = grid.value().chunks();
   Reason reason;
   if (count > 0 && layout.implicit_index) {
-    reason = reader.read_block(chunks.places);
-  } else if (count > most_chunks) {
-    reason = fmt::format("it has {} chunks that are not in closed form; at most {} are read", count,
-                         most_chunks);
+    reason = plain.read_block(chunks.places);
   } else {
-    reason = reader.read_all(chunks.places);
+    reason = plain.read_all(chunks.places);
   }
   map.extents = std::move(chunks);
   return reason;
