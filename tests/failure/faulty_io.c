@@ -4,8 +4,8 @@
 //   WEIR_FAULT="rank=0,call=pread,nth=1,effect=flip"     the call has this effect instead
 //
 //   rank    of the job; without it every rank is affected
-//   call    open | pwrite | pread | fsync | fdatasync; pwritev counts as pwrite, preadv and
-//           preadv2 as pread
+//   call    open | pwrite | pread | fsync | fdatasync | fallocate; pwritev counts as pwrite, preadv
+//           and preadv2 as pread
 //   nth     the how-manieth such call of the process on a test file; 1 when not given
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
 //   effect  flip    one bit of the data is flipped, in the file (pwrite) or on the way back (pread)
@@ -19,6 +19,7 @@
 //           kill    the process is killed
 //           hang    the call never returns
 //           late    the call is made 2 seconds later
+//   tree    files whose path has this text in it are test files, too
 //   try     any number: another one makes the same fault a new one
 //
 // WEIR_FAULT is looked at in every call: a test program may change it, and counting then begins
@@ -44,6 +45,7 @@ struct fault {
   int armed;  // for this process
   char call[16];
   char effect[16];
+  char tree[64];
   int error;
   long nth;
 };
@@ -117,6 +119,8 @@ static void parse(const char* text) {
       strcpy(fault.call, value);
     else if (strcmp(word, "effect") == 0 && strlen(value) < sizeof fault.effect)
       strcpy(fault.effect, value);
+    else if (strcmp(word, "tree") == 0 && strlen(value) < sizeof fault.tree)
+      strcpy(fault.tree, value);
     else
       refuse("unknown name", word);
   }
@@ -136,7 +140,8 @@ static void parse_when_changed(void) {
 
 static int is_test_file(const char* path) {
   const char* slash = strrchr(path, '/');
-  return strncmp(slash == NULL ? path : slash + 1, "weir-", 5) == 0;
+  if (strncmp(slash == NULL ? path : slash + 1, "weir-", 5) == 0) return 1;
+  return fault.tree[0] != '\0' && strstr(path, fault.tree) != NULL;
 }
 
 static int path_of(int descriptor, char* path) {
@@ -380,7 +385,7 @@ ssize_t preadv2(int descriptor, const struct iovec* parts, int count, off_t offs
 }
 
 // Sets errno and returns 1 when the call is to fail.
-static int sync_fails(const char* call, int descriptor) {
+static int fails(const char* call, int descriptor) {
   char path[PATH_MAX];
   if (!path_of(descriptor, path) || !is_due(call, path)) return 0;
   end_here();
@@ -392,12 +397,21 @@ static int sync_fails(const char* call, int descriptor) {
 
 int fsync(int descriptor) {
   REAL(int, "fsync", int);
-  return sync_fails("fsync", descriptor) ? -1 : real(descriptor);
+  return fails("fsync", descriptor) ? -1 : real(descriptor);
 }
 
 int fdatasync(int descriptor) {
   REAL(int, "fdatasync", int);
-  return sync_fails("fdatasync", descriptor) ? -1 : real(descriptor);
+  return fails("fdatasync", descriptor) ? -1 : real(descriptor);
+}
+
+int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {
+  REAL(int, "fallocate", int, int, off_t, off_t);
+  return fails("fallocate", descriptor) ? -1 : real(descriptor, mode, offset, bytes);
+}
+
+int fallocate64(int descriptor, int mode, off_t offset, off_t bytes) {
+  return fallocate(descriptor, mode, offset, bytes);
 }
 
 static int open_or_fail(const char* path, int flags, mode_t mode) {

@@ -61,7 +61,12 @@ def by_formats(draw: random.Random, session: weir.Session, shape: tuple[int, ...
     return Held(dealt, [indices_of(dealt, 0)])
 
 
-def by_boxes(draw: random.Random, session: weir.Session, shape: tuple[int, ...]) -> Held:
+def by_boxes(
+    draw: random.Random,
+    session: weir.Session,
+    shape: tuple[int, ...],
+    communicator: MPI.Comm = COMM,
+) -> Held:
     """Boxes between random cuts along every dimension, dealt at random; some are nobody's."""
     cuts = [sorted({0, extent, *draw.sample(range(extent), min(2, extent))}) for extent in shape]
     boxes: list[tuple[list[int], list[int]]] = [([], [])]
@@ -71,15 +76,23 @@ def by_boxes(draw: random.Random, session: weir.Session, shape: tuple[int, ...])
             for low, extents in boxes
             for begin, end in itertools.pairwise(ends)
         ]
-    mine = [box for box in boxes if draw.randrange(COMM.size + 1) == COMM.rank]
+    owners = communicator.size + 1
+    mine = [box for box in boxes if draw.randrange(owners) == communicator.rank]
     if draw.random() < 0.3:
         mine.append(([0] * len(shape), [0] * len(shape)))  # empty
     dealt = session.distribution_from_boxes(shape, mine)
     return Held(dealt, [indices_of(dealt, piece) for piece in range(dealt.pieces)])
 
 
-def drawn_distribution(draw: random.Random, session: weir.Session, shape: tuple[int, ...]) -> Held:
-    return (by_boxes if draw.random() < 0.3 else by_formats)(draw, session, shape)
+def drawn_distribution(
+    draw: random.Random,
+    session: weir.Session,
+    shape: tuple[int, ...],
+    communicator: MPI.Comm = COMM,
+) -> Held:
+    if draw.random() < 0.3:
+        return by_boxes(draw, session, shape, communicator)
+    return by_formats(draw, session, shape)
 
 
 def drawn_section(draw: random.Random, shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -146,13 +159,13 @@ def drawn_values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) ->
     return rng.integers(1, 100, shape).astype(kind)
 
 
-def holders(held: Held, shape: tuple[int, ...]) -> np.ndarray:
+def holders(held: Held, shape: tuple[int, ...], communicator: MPI.Comm = COMM) -> np.ndarray:
     """Whether any rank holds each of the elements."""
     mine = np.zeros(shape, dtype=np.uint8)
     for piece in held.pieces:
         mine[np.ix_(*piece)] = 1
     everyone = np.zeros_like(mine)
-    COMM.Allreduce(mine, everyone, MPI.MAX)
+    communicator.Allreduce(mine, everyone, MPI.MAX)
     return everyone.astype(bool)
 
 

@@ -1,0 +1,334 @@
+"""Random programs on ranks, killed and disturbed, until the time is over: soak.py SECONDS.
+
+Each case writes and reads one file in a few sessions, as soak_case.py draws them; every step that
+was acknowledged is then compared with NumPy by the format's own library and by weir.open. A case is
+known by its seed: `--seed SEED --cases 1` makes it again. Whatever is found stays in build/soak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "failure"), str(TESTS / "python")]
+
+from failing_runs import BUILD, CLONE, FAULTY_IO, environment, launcher  # noqa: E402
+from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_case  # noqa: E402
+
+PROGRAMS = Path(__file__).parent
+PYTHON_PATH = os.pathsep.join([str(PROGRAMS), str(TESTS / "python")])
+LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
+CASES_OF_A_RUN = 12
+CASE_SECONDS = 3 * SESSION_DEADLINE_SECONDS
+READER_SECONDS = 60
+MOST_FINDINGS = 20
+
+
+@dataclass
+class Ended:
+    """What became of the cases of a run."""
+
+    done: list[int] = field(default_factory=list)
+    broken: tuple[int, str, str] | None = None
+    """A case, "wrong", "hung" or "crashed", and a line."""
+
+
+class Run:
+    """A job of the launcher that makes some cases from a phase on."""
+
+    def __init__(
+        self, folder: Path, first_phase: int, seeds: Sequence[int], ranks: int,
+    ) -> None:  # fmt: skip
+        self.folder, self.seeds = folder, seeds
+        for stale in ("under-way", "log"):
+            (folder / stale).unlink(missing_ok=True)
+        for seed in seeds:
+            for name in ("done", "wrong"):
+                (folder / str(seed) / name).unlink(missing_ok=True)
+        preload = ["env", f"LD_PRELOAD={FAULTY_IO}", "WEIR_FAULT="]
+        program = [sys.executable, str(PROGRAMS / "soak_ranks.py"), str(first_phase)]
+        command = [
+            *launcher(), "-n", str(ranks), *preload, *program,
+            str(folder), *map(str, seeds),
+        ]  # fmt: skip
+        own = {"PYTHONPATH": PYTHON_PATH, "WEIR_LIBRARY": str(LIBRARY)}
+        with (folder / "log").open("w") as log:
+            self.job = subprocess.Popen(
+                command, env=environment(own), stdout=log, stderr=log, start_new_session=True,
+                cwd=folder,
+            )  # fmt: skip
+
+    def under_way(self) -> int | None:
+        place = self.folder / "under-way"
+        text = place.read_text() if place.exists() else ""
+        return int(text) if text else None
+
+    def is_done(self, seed: int) -> bool:
+        return (self.folder / str(seed) / "done").exists()
+
+    def processes(self, seed: int) -> dict[int, int]:
+        """The process of each rank, of the phase that it began last."""
+        model = Model(drawn_case(seed), self.folder / str(seed) / "model")
+        return {int(line[1]): int(line[2]) for line in model.told() if line[0] == "process"}
+
+    def ended(self) -> Ended:
+        """Waits for its end; a case that makes no progress is ended, and has hung."""
+        last, since, hung = None, time.monotonic(), False
+        while self.job.poll() is None:
+            time.sleep(0.02)
+            now = self.under_way()
+            if now != last:
+                last, since = now, time.monotonic()
+            if time.monotonic() - since > CASE_SECONDS:
+                hung = True
+                self.kill()
+        found = Ended([seed for seed in self.seeds if self.is_done(seed)])
+        if self.job.returncode == 0 and len(found.done) == len(self.seeds):
+            return found
+        last = self.under_way()
+        # When all are done, it is ending the job that failed; the last one stands for it.
+        broken = next((seed for seed in self.seeds if seed not in found.done), self.seeds[-1])
+        found.done = [seed for seed in found.done if seed != broken]
+        wrong = self.folder / str(broken) / "wrong"
+        line = wrong.read_text().splitlines()[0] if wrong.exists() else ""
+        kind = "hung" if hung or "DeadlineError" in line else "wrong" if line else "crashed"
+        log = (self.folder / "log").read_text()
+        if not line and not hung:
+            line = f"exit status {self.job.returncode}: " + " ".join(log[-300:].split())
+        (self.folder / str(broken)).mkdir(exist_ok=True)
+        (self.folder / str(broken) / "log").write_text(log)
+        found.broken = (broken, kind, line or f"no progress for {CASE_SECONDS} s")
+        return found
+
+    def kill(self) -> None:
+        for seed in self.seeds:
+            for process in self.processes(seed).values():
+                kill_rank(process)
+        if self.job.poll() is None:
+            os.killpg(self.job.pid, signal.SIGKILL)
+        self.job.wait()
+
+
+def kill_rank(process: int) -> None:
+    """Kills a process if it still is a rank of the soak."""
+    try:
+        if b"soak_ranks.py" in Path(f"/proc/{process}/cmdline").read_bytes():
+            os.kill(process, signal.SIGKILL)
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+
+
+class Reader:
+    """The process that reads files by other libraries; another one when it died or hung."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "readers.log"
+        self.process: subprocess.Popen[str] | None = None
+
+    def look(self, folder: Path, *, killed: bool) -> str:
+        if self.process is None or self.process.poll() is not None:
+            with self.log.open("a") as log:
+                self.process = subprocess.Popen(
+                    [sys.executable, str(PROGRAMS / "soak_readers.py")],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                    env=environment({"PYTHONPATH": PYTHON_PATH}),
+                )  # fmt: skip
+        process = self.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = threading.Timer(READER_SECONDS, process.kill)
+        deadline.start()
+        try:
+            process.stdin.write(f"{folder} {'killed' if killed else 'ended'}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline().strip()
+        except BrokenPipeError:
+            answer = ""
+        finally:
+            deadline.cancel()
+        return answer or f"crashed the reader ended within {READER_SECONDS} s: {self.log}"
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Soak:
+    """Cases by their seeds, what they came to, and the line about all of them."""
+
+    def __init__(self, folder: Path, kept: Path, *, loud: bool) -> None:
+        self.folder, self.kept, self.loud = folder, kept, loud
+        self.counts: Counter[str] = Counter()
+        self.reader = Reader(folder)
+        self.looking = ThreadPoolExecutor(1)
+        self.looks: list[tuple[int, Future[str]]] = []
+        self.begun: list[int] = []
+        """Killed cases, whose later phases are to come."""
+
+    def run(self, seeds: Sequence[int]) -> None:
+        cases = [drawn_case(seed) for seed in seeds]
+        self.counts["cases"] += len(cases)
+        self.counts["killed"] += sum(case.launch == "killed" for case in cases)
+        self.counts["faulty"] += sum(any(p.fault for p in case.phases) for case in cases)
+        for case in cases:
+            if case.launch == "killed":
+                self.kill(case)
+        self.make([case.seed for case in cases if case.launch == "plain"])
+        self.collect()
+
+    def go_on(self) -> None:
+        """The later phases of cases that were killed."""
+        begun, self.begun = self.begun, []
+        self.make(begun, first_phase=1)
+        self.collect()
+
+    def make(self, seeds: list[int], first_phase: int = 0) -> None:
+        while seeds and not self.is_over():
+            run = Run(self.folder, first_phase, seeds, MOST_RANKS)
+            try:
+                ended = run.ended()
+            finally:
+                run.kill()
+            for seed in ended.done:
+                self.look(seed, killed=False)
+            broken = []
+            if ended.broken is not None:
+                seed, kind, line = ended.broken
+                self.find(seed, kind, line)
+                broken = [seed]
+            seeds = [seed for seed in seeds if seed not in [*ended.done, *broken]]
+
+    def kill(self, case: Case) -> None:
+        first = case.phases[0]
+        run = Run(self.folder, 0, [case.seed], first.ranks)
+        end = time.monotonic() + CASE_SECONDS
+        try:
+            while run.job.poll() is None and len(run.processes(case.seed)) < first.ranks:
+                time.sleep(0.005)
+                if time.monotonic() > end:
+                    self.find(case.seed, "hung", "it did not start")
+                    return
+            if not first.fault:
+                time.sleep(case.kill_after)
+                for rank, process in run.processes(case.seed).items():
+                    if case.kill_rank in (None, rank):
+                        kill_rank(process)
+            try:
+                run.job.wait(CASE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.find(case.seed, "hung", "the job goes on after a rank was killed")
+                return
+            wrong = self.folder / str(case.seed) / "wrong"
+            line = wrong.read_text() if wrong.exists() else ""
+            # Who outlives another rank for a moment may be told that this one is lost.
+            if "WrongError" in line and "lost" not in line:
+                self.find(case.seed, "wrong", line.splitlines()[0])
+                return
+        finally:
+            run.kill()
+        if len(case.phases) > 1:
+            self.begun.append(case.seed)
+        else:
+            self.look(case.seed, killed=True)
+
+    def look(self, seed: int, *, killed: bool) -> None:
+        folder = self.folder / str(seed)
+        look = self.looking.submit(self.reader.look, folder, killed=killed)
+        self.looks.append((seed, look))
+
+    def collect(self) -> None:
+        for seed, look in self.looks:
+            kind, _, rest = look.result().partition(" ")
+            if kind == "right":
+                model = Model(drawn_case(seed), self.folder / str(seed) / "model")
+                told = model.told()
+                self.counts["refused"] += any(line[:2] == ["failed", "refused:"] for line in told)
+                self.counts["steps"] += len({tuple(line) for line in told if line[0] == "ended"})
+                if self.loud:
+                    for line in told:
+                        if line[0] in {"failed", "again"}:
+                            say(f"seed {seed}: {' '.join(line)}")
+                shutil.rmtree(self.folder / str(seed))
+            else:
+                self.find(seed, kind, rest)
+        self.looks.clear()
+
+    def find(self, seed: int, kind: str, line: str) -> None:
+        self.counts["findings"] += 1
+        self.counts[kind] += 1
+        place = self.kept / str(seed)
+        shutil.rmtree(place, ignore_errors=True)
+        self.kept.mkdir(parents=True, exist_ok=True)
+        if (self.folder / str(seed)).exists():
+            shutil.move(self.folder / str(seed), place)
+        say(f"{kind}: seed {seed}: {line}\n  again: ./dev soak --seed {seed} --cases 1; in {place}")
+
+    def is_over(self) -> bool:
+        return self.counts["findings"] >= MOST_FINDINGS
+
+    def end(self) -> None:
+        self.looking.shutdown()
+        self.reader.end()
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"soak: {line}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("seconds", type=float, nargs="?", default=60)
+    parser.add_argument("--seed", type=int, help="of the first case; the next has the next number")
+    parser.add_argument("--cases", type=int, help="so many cases in place of a time")
+    parser.add_argument("--verbose", action="store_true", help="what injected faults came to")
+    asked = parser.parse_args()
+    for needed in (LIBRARY, FAULTY_IO):
+        if not needed.exists():
+            parser.error(f"{needed} is missing: ./dev build makes it")
+    seed = random.SystemRandom().randrange(1 << 40) if asked.seed is None else asked.seed
+    kept = CLONE / "build" / "soak"
+    kept.mkdir(parents=True, exist_ok=True)
+    started, first = time.monotonic(), seed
+    with tempfile.TemporaryDirectory(prefix="run-", dir=kept, ignore_cleanup_errors=True) as folder:
+        soak = Soak(Path(folder), kept, loud=asked.verbose)
+        try:
+            while not soak.is_over():
+                left = None if asked.cases is None else asked.cases - soak.counts["cases"]
+                if left == 0 or (left is None and time.monotonic() - started > asked.seconds):
+                    break
+                count = min(CASES_OF_A_RUN, left or CASES_OF_A_RUN)
+                soak.run(range(seed, seed + count))
+                seed += count
+                if len(soak.begun) >= CASES_OF_A_RUN // 3:
+                    soak.go_on()
+            soak.go_on()
+        finally:
+            soak.end()
+        counts = soak.counts
+    say(
+        f"{counts['cases']} cases ({counts['killed']} killed, {counts['faulty']} with faults, "
+        f"{counts['refused']} refused), {counts['steps']} steps acknowledged, "
+        f"{counts['lost']} lost, {counts['wrong']} wrong, {counts['hung']} hung, "
+        f"{counts['crashed']} crashed; from seed {first} on, {time.monotonic() - started:.0f} s"
+    )
+    return 1 if counts["findings"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

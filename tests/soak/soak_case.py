@@ -1,0 +1,304 @@
+"""What a case of the soak does, drawn from its seed alone; arrays in files, no MPI.
+
+A case is one file and a few phases. Each phase is a session of its own on its own number of ranks:
+it reads every step that was acknowledged before, then adds steps. What an element should be is kept
+beside the file before it is written (`Model`), so that a program that was killed leaves behind what
+the file should hold.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "zarr": "zarr", "raw": "raw"}
+TYPES = {
+    "hdf5": "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64",
+    "cdf5": "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64",
+    "zarr": "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
+    "complex64 complex128 bool",
+}
+TYPES["raw"] = TYPES["zarr"]
+CODECS = {
+    "hdf5": ["zstd:1", "deflate:1", "shuffle,zstd:1", "shuffle,deflate:1,fletcher32"],
+    "zarr": ["zstd:1", "gzip:1", "gzip:1,crc32c", "zstd:3,crc32c"],
+}
+STRATEGIES = ["automatic", "direct", "node", "two-phase", "server-directed"]
+ENGINES = ["automatic", "posix", "io_uring", "direct-io", "mpi-io"]
+SHORT_OF_MEMORY = "call=fallocate,nth=1,error=ENOSPC,tree=/memfd:"
+OPENING_THE_FILE, OPENING_THE_SESSION = -1, -2
+MOST_RANKS = 6
+SESSION_DEADLINE_SECONDS = 30
+
+
+@dataclass
+class ArrayDrawn:
+    """An array of the file; the shape is that of one step where it grows."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    grows: bool
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def memory_shape(self) -> tuple[int, ...]:
+        """An array of one number per step is one element in memory."""
+        return self.shape or (1,)
+
+    def values(self, seed: int, generation: int, step: int, turn: int) -> np.ndarray[Any, Any]:
+        rng = np.random.default_rng([seed, generation, step, turn, len(self.name)])
+        return rng.integers(1, 100, self.memory_shape).astype(self.kind)
+
+
+@dataclass
+class Phase:
+    """One session: its ranks and settings, the steps it adds, what goes wrong, how it ends."""
+
+    number: int
+    ranks: int
+    settings: dict[str, Any]
+    steps: int
+    makes: bool
+    """The file is made anew; otherwise it is opened."""
+    ending: str
+    """close | abandon | unfinished: a step is begun, written, and not ended."""
+    fault: str = ""
+    """For faulty_io.so, armed when step `fault_step` of this phase begins, OPENING_THE_FILE or
+    OPENING_THE_SESSION; {tree} is the file's name."""
+    fault_step: int = 0
+    after_fault: str = "retry"
+    killed: bool = False
+
+
+@dataclass
+class Case:
+    """One file from beginning to end."""
+
+    seed: int
+    launch: str
+    """What becomes of its first phase: plain, or killed."""
+    file_format: str
+    options: dict[str, Any]
+    arrays: list[ArrayDrawn]
+    phases: list[Phase]
+    kill_after: float
+    """Seconds after the first phase began; when it has an effect `kill` the fault comes first."""
+    kill_rank: int | None
+
+    @property
+    def file_name(self) -> str:
+        return f"weir-{self.seed}.{SUFFIXES[self.file_format]}"
+
+    @property
+    def growing(self) -> list[ArrayDrawn]:
+        return [array for array in self.arrays if array.grows]
+
+    def stored(self, array: ArrayDrawn, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The values as whoever opens the file finds them: HDF5 and NetCDF hold rows alone."""
+        column_major = array.options.get("order") == "F"
+        return values.T if column_major and self.file_format in {"hdf5", "cdf5"} else values
+
+    def __str__(self) -> str:
+        lines = [f"{self.file_format}, {self.launch}, file {self.options}"]
+        lines += [f"  {array}" for array in self.arrays]
+        lines += [f"  {phase}" for phase in self.phases]
+        return "\n".join(lines)
+
+
+def drawn_array(draw: random.Random, file_format: str, number: int) -> ArrayDrawn:
+    grows = draw.random() < 0.8
+    if grows and draw.random() < 0.05:
+        shape: tuple[int, ...] = ()
+    elif draw.random() < 0.2:  # rows of some length
+        shape = draw.choice([(draw.randint(1, 2000),), (draw.randint(1, 40), draw.randint(1, 60))])
+    else:
+        shape = tuple(draw.randint(1, 9) for _ in range(draw.choice([1, 2, 2, 3, 3, 4, 5])))
+    array = ArrayDrawn(
+        f"array{number}" if draw.random() < 0.7 or file_format == "cdf5" else f"group/a{number}",
+        shape,
+        draw.choice(TYPES[file_format].split()),
+        grows,
+    )
+    options = array.options
+    if draw.random() < 0.3:
+        options["fill"] = draw.choice([0, 1, 7])
+    if shape and not grows and draw.random() < 0.2:
+        options["order"] = "F"
+    if shape and file_format != "cdf5" and draw.random() < 0.7:
+        extents = tuple(draw.randint(max(1, extent // 12), extent) for extent in shape)
+        if file_format in CODECS and draw.random() < 0.6:
+            options |= {"chunks": extents, "codec": draw.choice(CODECS[file_format])}
+        elif draw.random() < 0.2:
+            options["typical_request"] = extents
+        else:
+            options["chunks"] = extents
+        if file_format == "zarr" and "chunks" in options and draw.random() < 0.3:
+            options["shards"] = tuple(extent * draw.randint(1, 4) for extent in extents)
+    return array
+
+
+def array_of_many_chunks(draw: random.Random, file_format: str) -> ArrayDrawn:
+    """Over 8192 chunks in one step or in all of them together, most of them never written."""
+    # HDF5 arrays of which more than 8192 chunks are absent are refused: steps stay below.
+    side = draw.choice([40, 60, 92]) if file_format != "hdf5" else 23
+    options = {"chunks": (1, 1), "codec": draw.choice(CODECS[file_format])}
+    return ArrayDrawn("array0", (side, side), "int16", True, options)
+
+
+def drawn_settings(draw: random.Random) -> dict[str, Any]:
+    return {
+        "strategy": draw.choice(STRATEGIES),
+        "aggregators": draw.choice([0, 0, 1, 2, 3]),
+        "buffer_bytes": draw.choice([0, 16, 40, 100, 1000]),
+        "buffers": draw.choice([0, 0, 2, 3]),
+        "ranks_per_node": draw.choice([0, 0, 1, 2, 3]),
+        "engine": draw.choice(ENGINES),
+        "deadline_seconds": SESSION_DEADLINE_SECONDS,
+    }
+
+
+def drawn_fault(draw: random.Random, ranks: int) -> str:
+    call = draw.choice(["pwrite", "pwrite", "pread", "open", "fsync", "fdatasync"])
+    effect = "error=" + draw.choice(["EIO", "EIO", "ENOSPC", "EINTR"])
+    if call == "pwrite" and draw.random() < 0.2:
+        effect = "effect=short"
+    rank = draw.choice([f"rank={draw.randrange(ranks)},", ""])
+    return f"{rank}call={call},nth={draw.randint(1, 5)},{effect},tree={{tree}}/"
+
+
+def drawn_kill(draw: random.Random, ranks: int) -> str:
+    """A rank ends in one of its own calls of the system; "" where it is killed from outside."""
+    if draw.random() < 0.4:
+        return ""
+    call = draw.choice(["pwrite", "pwrite", "open", "fsync", "fdatasync"])
+    rank = draw.randrange(ranks)
+    return f"rank={rank},call={call},nth={draw.randint(1, 8)},effect=kill,tree={{tree}}/"
+
+
+def drawn_case(seed: int) -> Case:
+    draw = random.Random(seed)
+    share = draw.random()
+    launch = "killed" if share < 0.12 else "plain"
+    file_format = draw.choice(["hdf5", "hdf5", "hdf5", "cdf5", "cdf5", "zarr", "zarr", "raw"])
+    options: dict[str, Any] = {
+        "durability": draw.choice(["none", "none", "step", "operation"]),
+        "checksum": draw.choice([None, None, "crc32c"]),
+        "alignment_bytes": draw.choice([0, 0, 1, 512]),
+    }
+    many_chunks = file_format in CODECS and draw.random() < 0.06
+    if many_chunks:
+        arrays = [array_of_many_chunks(draw, file_format)]
+    else:
+        count = draw.choice([1, 1, 1, 2, 3, 5])
+        arrays = [drawn_array(draw, file_format, number) for number in range(count)]
+    grows = any(array.grows for array in arrays)
+    phases = []
+    for number in range(draw.choice([1, 2, 2, 3]) if grows else draw.choice([1, 1, 2])):
+        ranks = draw.choice([1, 2, 2, 3, 4, 5, MOST_RANKS])
+        again = draw.random() < (0.1 if grows else 0.5)
+        makes = number == 0 or (again and file_format != "zarr")  # which replaces no folder
+        phase = Phase(
+            number,
+            ranks,
+            drawn_settings(draw),
+            (draw.randint(2, 5) if many_chunks else draw.randint(0 if number else 1, 4))
+            if grows
+            else int(makes),
+            makes,
+            draw.choice(["close"] * 5 + ["abandon"] + ["unfinished"] * grows),
+        )
+        if draw.random() < 0.2:
+            phase.fault = drawn_fault(draw, ranks)
+            phase.fault_step = draw.randint(OPENING_THE_FILE, max(0, phase.steps - 1))
+            if draw.random() < 0.1:
+                # The first rank of a node that reserves memory to share is told that there is none.
+                phase.fault, phase.fault_step = SHORT_OF_MEMORY, OPENING_THE_SESSION
+            phase.after_fault = draw.choice(["retry", "reopen"])
+        phases.append(phase)
+    case = Case(seed, launch, file_format, options, arrays, phases, 0, None)
+    if launch == "killed":
+        first = phases[0]
+        first.killed, first.steps, first.ending = True, 60 if grows else 1, "close"
+        first.fault, first.fault_step = drawn_kill(draw, first.ranks), draw.randrange(4)
+        case.kill_after = draw.uniform(0, 0.3)
+        case.kill_rank = draw.choice([None, *range(first.ranks)])
+    return case
+
+
+@dataclass
+class Model:
+    """What the file should hold, kept in files of a folder beside it."""
+
+    case: Case
+    folder: Path
+
+    def _values_file(self, generation: int, step: int | str) -> Path:
+        return self.folder / f"{generation}-{step}.npz"
+
+    def keep(
+        self,
+        generation: int,
+        step: int | str,
+        values: dict[str, np.ndarray[Any, Any]],
+        known: dict[str, np.ndarray[Any, Any]],
+    ) -> None:
+        """Before a step is written; again where it is begun again. `step` "fixed": no steps."""
+        named = {f"{name}|values": array for name, array in values.items()}
+        named |= {f"{name}|known": array for name, array in known.items()}
+        beside = self.folder / "new.npz"
+        np.savez(beside, **named)  # type: ignore[arg-type]
+        beside.replace(self._values_file(generation, step))
+
+    def step(
+        self, generation: int, step: int | str, name: str
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The values of an array, and which of its elements were written."""
+        with np.load(self._values_file(generation, step)) as kept:
+            return kept[f"{name}|values"], kept[f"{name}|known"]
+
+    def tell(self, line: str) -> None:
+        """Any rank may, at any time; whole lines."""
+        place = os.open(self.folder / "told", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.write(place, f"{line}\n".encode())
+        os.close(place)
+
+    def told(self) -> list[list[str]]:
+        told = self.folder / "told"
+        return [line.split() for line in told.read_text().splitlines()] if told.exists() else []
+
+    def acknowledged(self) -> tuple[int, int]:
+        """The generation of the file and its steps, as ranks were told; -1, 0: no file yet."""
+        generation, steps = -1, 0
+        for line in self.told():
+            if line[0] == "ended":
+                told = (int(line[1]), int(line[2]))
+                generation, steps = max((generation, steps), told)
+        return generation, steps
+
+    def begun(self) -> tuple[int, int]:
+        """The last step that was begun, as `acknowledged` would have it."""
+        steps = [(int(line[1]), int(line[2])) for line in self.told() if line[0] == "begun"]
+        return max(steps, default=(-1, 0))
+
+
+def wrong_elements(
+    found: np.ndarray[Any, Any], values: np.ndarray[Any, Any], known: np.ndarray[Any, Any]
+) -> str:
+    """A line about the elements that were written and are not what they should be; "": none."""
+    if found.size != values.size or (values.ndim == found.ndim and found.shape != values.shape):
+        return f"has shape {found.shape}, not {values.shape}"
+    differ = (found.reshape(values.shape) != values) & known
+    if not differ.any():
+        return ""
+    first = tuple(int(i) for i in np.argwhere(differ)[0])
+    return (
+        f"has {int(differ.sum())} wrong elements of {math.prod(values.shape)}, the first at "
+        f"{first}: {found.reshape(values.shape)[first]} where {values[first]} was written"
+    )

@@ -1,0 +1,175 @@
+"""Reading what a case left by the formats' own libraries and by `weir.open`: one process, no MPI.
+
+soak_readers.py reads lines FOLDER "killed" or "ended", by what became of the last phase, from its
+input and answers each by a line: "right STEPS", or "lost" or "wrong" with what is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401 (registers the filters that h5py then finds)
+import netCDF4
+import numpy as np
+import zarr
+from soak_case import Case, Model, drawn_case, wrong_elements
+
+import weir
+from weir.check import check
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def raw_array(path: Path, name: str) -> np.ndarray[Any, Any]:
+    """By the document alone, as docs/raw-format.md has it."""
+    document = json.loads(Path(f"{path}.json").read_text())
+    data = path if path.exists() else Path(f"{path}.incomplete")
+    one = next(array for array in document["arrays"] if array["name"] == name)
+    dtype, shape = np.dtype(one["type"]), tuple(one["shape"])
+    order = "F" if one["order"] == "column-major" else "C"
+    found = np.zeros(shape, dtype)
+    stored = np.memmap(data, np.uint8, "r") if data.stat().st_size else np.zeros(0, np.uint8)
+    chunks = tuple(one.get("chunk_shape", shape))
+    grows = bool(one.get("grows"))
+    if grows and "chunk_shape" not in one:
+        chunks = (1, *shape[1:])
+    slot = math.prod(chunks) * dtype.itemsize
+    grid = [range(-(-extent // chunk)) for extent, chunk in zip(shape, chunks, strict=True)]
+    in_record = math.prod(len(along) for along in grid[1:])
+    for number, index in enumerate(itertools.product(*grid)):
+        low = [i * chunk for i, chunk in zip(index, chunks, strict=True)]
+        inside = tuple(
+            slice(at, min(at + chunk, extent))
+            for at, chunk, extent in zip(low, chunks, shape, strict=True)
+        )
+        extents = found[inside].shape
+        begin = one["offset"] + number * slot
+        if grows:
+            records = document["records"]
+            rows = records["steps"] // chunks[0]  # of chunks, in a record
+            begin = records["offset"] + (index[0] // rows) * records["bytes"] + one["offset"]
+            begin += ((index[0] % rows) * in_record + number % in_record) * slot
+            extents = chunks
+        end = begin + math.prod(extents) * dtype.itemsize
+        chunk = stored[begin:end].view(dtype).reshape(extents, order=order)
+        found[inside] = chunk[tuple(slice(0, cut.stop - cut.start) for cut in inside)]
+    return found
+
+
+@contextmanager
+def by_its_library(case: Case, path: Path) -> Iterator[Arrays]:
+    if case.file_format == "hdf5":
+        with h5py.File(path, "r") as file:
+            yield {one.name: file[one.name][...] for one in case.arrays}
+    elif case.file_format == "cdf5":
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_maskandscale(False)
+            yield {one.name: file[one.name][...] for one in case.arrays}
+    elif case.file_format == "zarr":
+        group = zarr.open_group(path, mode="r")
+        yield {one.name: group[one.name][...] for one in case.arrays}
+    else:
+        yield {one.name: raw_array(path, one.name) for one in case.arrays}
+
+
+def by_weir(path: Path) -> Arrays:
+    with weir.open(path) as file:
+        if file.refused:
+            raise ValueError("; ".join(f"{name}: {why}" for name, why in file.refused.items()))
+        return {name: array[...] for name, array in file.arrays.items()}
+
+
+@dataclass
+class Expected:
+    """What may be in a file that was published; after a kill perhaps the step that was begun."""
+
+    generation: int
+    steps: int
+    begun: tuple[int, int] | None
+
+
+def expected(model: Model, *, killed: bool) -> Expected:
+    generation, steps = model.acknowledged()
+    begun = model.begun()
+    may_be_there = killed and begun > (generation, steps)
+    return Expected(generation, steps, begun if may_be_there else None)
+
+
+def looked_at(folder: Path, *, killed: bool) -> str:
+    case = drawn_case(int(folder.name))
+    model = Model(case, folder / "model")
+    path = folder / case.file_name
+    wanted = expected(model, killed=killed)
+    if not path.exists():
+        gone = f"lost the file is gone, {wanted.steps} steps had ended"
+        return gone if wanted.steps else "right 0"
+    if wanted.steps == 0 and wanted.begun is None:
+        return "wrong a file without a step was published"
+    with by_its_library(case, path) as arrays:
+        line = compared(case, model, arrays, wanted)
+    if not line:
+        line = compared(case, model, by_weir(path), wanted)
+        line = line and f"{line} (by weir.open)"
+    if not line:
+        line = checked(path, model, killed=killed)
+    return line or f"right {wanted.steps}"
+
+
+def checked(path: Path, model: Model, *, killed: bool) -> str:
+    report = check(path, workers=1)
+    if report.not_checked or (report.findings and not disturbed(model, killed=killed)):
+        return f"wrong weir check: {report.findings or report.not_checked}"
+    return ""
+
+
+def disturbed(model: Model, *, killed: bool) -> bool:
+    """Whether something unfinished may lie there: a step that was begun and did not end."""
+    unfinished = any(phase.ending == "unfinished" for phase in model.case.phases)
+    return killed or unfinished or any(line[0] in {"failed", "again"} for line in model.told())
+
+
+def compared(case: Case, model: Model, arrays: Arrays, wanted: Expected) -> str:
+    """Whether steps are lost or numbers wrong: a line about it, or ""."""
+    generation, steps = wanted.generation, wanted.steps
+    found = min((len(arrays[one.name]) for one in case.growing), default=steps or 1)
+    if wanted.begun is not None and found == wanted.begun[1]:
+        generation, steps = wanted.begun
+    if found != steps:
+        kind = "lost" if found < steps else "wrong"
+        return f"{kind} there are {found} steps, {steps} had ended"
+    for one in case.arrays:
+        for step in range(steps) if one.grows else ["fixed"]:
+            place = step + 1 if isinstance(step, int) else step
+            values, known = model.step(generation, place, one.name)
+            there = arrays[one.name][step] if isinstance(step, int) else arrays[one.name]
+            line = wrong_elements(
+                np.asarray(there), case.stored(one, values), case.stored(one, known)
+            )
+            if line:
+                return f"wrong step {step} of {one.name} {line}"
+    return ""
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        folder, killed = line.split()
+        try:
+            answer = looked_at(Path(folder), killed=killed == "killed")
+        except Exception as error:  # whatever a reader says is the finding
+            answer = f"wrong {type(error).__name__}: {error}"
+        sys.stdout.write(" ".join(answer.split()) + "\n")
+        sys.stdout.flush()
+
+
+main()
