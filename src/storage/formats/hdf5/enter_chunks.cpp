@@ -125,6 +125,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
     }
   }
   if (!file.close()) return hdf5_failure("close the file", place, ErrorCode::io);
+  if (writing.refused() != 0) return system_failure("write", place, -1, writing.refused());
   if (unpublished) return room.update;
   auto changes = hdf5_header_changes(writing.caught(), place, committed);
   if (!changes) return changes.error();

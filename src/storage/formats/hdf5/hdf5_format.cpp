@@ -86,6 +86,7 @@ Status make_file(const FileDescription& description, const std::string& path) {
     return kept;
   }
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
+  if (writing.refused() != 0) return system_failure("write", path, -1, writing.refused());
   return {};
 }
 

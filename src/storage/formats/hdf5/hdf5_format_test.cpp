@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <hdf5_hl.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -289,6 +291,27 @@ TEST(Hdf5Format, AStepOfManyEncodedChunksGetsRoom) {
   EXPECT_EQ(array.value()->map.encoded()->grid.chunks(), 2 * chunks);
   EXPECT_EQ(array.value()->map.encoded()->place_of(chunks - 1), written.back().place);
   EXPECT_FALSE(array.value()->map.encoded()->place_of(chunks).has_value());
+}
+
+// A file that the library could not close would stay open in it, and crash the program at its end.
+TEST(Hdf5Format, NothingStaysOpenWhereTheSystemRefusesToWrite) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto told = std::signal(SIGXFSZ, SIG_IGN);
+  for (const rlim_t bytes : {0, 48, 4096}) {
+    const struct rlimit small { bytes, before.rlim_max };
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const auto room = hdf5_format()->lay_out(hdf5_example(), path);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(room.ok());
+    EXPECT_NE(room.error().text().find("File too large"), std::string::npos) << room.error().text();
+    EXPECT_EQ(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  std::signal(SIGXFSZ, told);
+  EXPECT_TRUE(hdf5_format()->lay_out(hdf5_example(), path).ok());
 }
 
 TEST(Hdf5Format, LaterStepsAreAlignedToo) {

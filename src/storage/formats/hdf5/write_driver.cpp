@@ -54,9 +54,9 @@ H5FD_t* weir_hdf5_open(const char* name, unsigned flags, hid_t access, haddr_t /
 
 herr_t weir_hdf5_close(H5FD_t* file) {
   auto* const ours = reinterpret_cast<DriverFile*>(file);
-  const bool closed = ours->writing->close();
+  ours->writing->close();
   delete ours;
-  return closed ? 0 : -1;
+  return 0;
 }
 
 // Without the features that gather small blocks and writes: the driver sees each as it is.
@@ -108,17 +108,14 @@ herr_t weir_hdf5_write(H5FD_t* file, H5FD_mem_t type, hid_t /*transfer*/, haddr_
   if (type == H5FD_MEM_DRAW && writing_of(file).drops_data(static_cast<std::int64_t>(address))) {
     return 0;
   }
-  try {
-    const bool written = writing_of(file).write(static_cast<std::int64_t>(address),
-                                                static_cast<const std::byte*>(bytes), size);
-    return written ? 0 : -1;
-  } catch (const std::bad_alloc&) {
-    return -1;
-  }
+  writing_of(file).write(static_cast<std::int64_t>(address), static_cast<const std::byte*>(bytes),
+                         size);
+  return 0;
 }
 
 herr_t weir_hdf5_truncate(H5FD_t* file, hid_t /*transfer*/, hbool_t /*closing*/) {
-  return writing_of(file).set_length() ? 0 : -1;
+  writing_of(file).set_length();
+  return 0;
 }
 
 }  // extern "C"
@@ -197,9 +194,9 @@ bool Hdf5Writing::open(const char* path, bool create, bool truncate) {
   return descriptor_ >= 0;
 }
 
-bool Hdf5Writing::close() {
+void Hdf5Writing::close() {
   const int descriptor = std::exchange(descriptor_, -1);
-  return descriptor < 0 || ::close(descriptor) == 0 || errno == EINTR;
+  if (descriptor >= 0 && ::close(descriptor) != 0 && errno != EINTR) refuse(errno);
 }
 
 std::int64_t Hdf5Writing::length() const {
@@ -295,18 +292,26 @@ bool Hdf5Writing::read(std::int64_t offset, std::byte* bytes, std::size_t count)
   return true;
 }
 
-bool Hdf5Writing::write(std::int64_t offset, const std::byte* bytes, std::size_t count) {
-  if (writes_ == Writes::reach_the_file) {
-    std::size_t done = 0;
-    while (done < count) {
-      const ssize_t moved = ::pwrite(descriptor_, bytes + done, count - done,
-                                     offset + static_cast<std::int64_t>(done));
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved <= 0) return false;
-      done += static_cast<std::size_t>(moved);
+void Hdf5Writing::write(std::int64_t offset, const std::byte* bytes, std::size_t count) {
+  if (writes_ == Writes::are_caught) {
+    try {
+      catch_block(offset, bytes, count);
+    } catch (const std::bad_alloc&) {
+      refuse(ENOMEM);
     }
-    return true;
+    return;
   }
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t moved =
+        ::pwrite(descriptor_, bytes + done, count - done, offset + static_cast<std::int64_t>(done));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return refuse(moved < 0 ? errno : EIO);
+    done += static_cast<std::size_t>(moved);
+  }
+}
+
+void Hdf5Writing::catch_block(std::int64_t offset, const std::byte* bytes, std::size_t count) {
   // What older blocks hold beside this one stays as blocks of its own.
   const std::int64_t end = offset + static_cast<std::int64_t>(count);
   auto older = caught_.upper_bound(offset);
@@ -324,11 +329,10 @@ bool Hdf5Writing::write(std::int64_t offset, const std::byte* bytes, std::size_t
     if (last > end) caught_[end].assign(held.begin() + (end - first), held.end());
   }
   caught_[offset].assign(bytes, bytes + count);
-  return true;
 }
 
-bool Hdf5Writing::set_length() {
-  return writes_ == Writes::are_caught || ::ftruncate(descriptor_, end_) == 0;
+void Hdf5Writing::set_length() {
+  if (writes_ == Writes::reach_the_file && ::ftruncate(descriptor_, end_) != 0) refuse(errno);
 }
 
 }  // namespace weir::storage

@@ -63,31 +63,42 @@ class Hdf5Writing {
   void begin_lookup();
   [[nodiscard]] std::optional<Lookup> end_lookup();
 
+  // The first change of the file that the system refused, as errno; 0: none. The library is not
+  // told: it could not close the file any more, and would crash when the program ends. So whoever
+  // closed a file without an error looks here.
+  [[nodiscard]] int refused() const { return refused_; }
+
   // Where the file ends for the library: its length when the file is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] const Hdf5Blocks& caught() const { return caught_; }
 
   // ---- For the driver's functions ----
   [[nodiscard]] bool open(const char* path, bool create, bool truncate);
-  bool close();
+  void close();
   [[nodiscard]] std::int64_t length() const;
   void set_end(std::int64_t end) { end_ = end; }
   // A new place in the file; negative when there is none.
   [[nodiscard]] std::int64_t allocate_metadata(std::int64_t bytes, bool object_header);
   [[nodiscard]] std::int64_t allocate_data(std::int64_t bytes);
   [[nodiscard]] bool read(std::int64_t offset, std::byte* bytes, std::size_t count) const;
-  [[nodiscard]] bool write(std::int64_t offset, const std::byte* bytes, std::size_t count);
-  [[nodiscard]] bool set_length();
+  void write(std::int64_t offset, const std::byte* bytes, std::size_t count);
+  void set_length();
   // Whether a read of data is a lookup, and moves no bytes.
   [[nodiscard]] bool looks_up(std::int64_t offset, std::size_t count);
   // Whether bytes of data are not to be written.
   [[nodiscard]] bool drops_data(std::int64_t offset);
 
  private:
+  void catch_block(std::int64_t offset, const std::byte* bytes, std::size_t count);
+  void refuse(int error) {
+    if (refused_ == 0) refused_ = error;
+  }
+
   Writes writes_;
   std::int64_t alignment_;
   int descriptor_ = -1;
   std::int64_t end_ = 0;
+  int refused_ = 0;
   // Bytes of the file; of the last page of each kind, those that are free.
   struct Page {
     std::int64_t from = 0;
