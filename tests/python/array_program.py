@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from mpi4py import MPI
@@ -155,6 +158,131 @@ def requests(folder: Path) -> None:
         explained = session.explain("write", [(first, dealt, part), (second, dealt, part)])
         assert "\nserver-directed " in explained
         assert session.explain("read", [(second, dealt, got)]) != explained
+
+
+def dropped_requests(folder: Path) -> None:
+    """The session holds the memory of requests that the program has let go of."""
+    with weir.Session(COMM) as session:
+        whole = numbered((8 * COMM.size, 4096), "float64")
+        dealt = session.distribution(whole.shape, "BLOCK, *")
+        array = session.create(str(folder / "a"), whole.shape, "float64")
+        part = part_of(whole, dealt)
+        for turn in range(5):
+            session.write_begin([(array, dealt, part + turn)])  # kept by nobody
+            gc.collect()
+            other = [np.full(dealt.shape, -7.0) for _ in range(4)]  # takes memory that is free
+        array.sync()
+        np.testing.assert_array_equal(array.read(dealt), part + 4)
+        target = np.zeros_like(part)
+        session.read_begin([(array, dealt, target)])
+        del target
+        other = [np.full(dealt.shape, -7.0) for _ in range(4)]
+        array.sync()
+        assert all((one == -7).all() for one in other)
+        # Ends what began before, then lets go of it.
+        memory = weakref.ref(kept := part + 9)
+        session.write_begin([(array, dealt, kept)])
+        del kept
+        assert memory() is not None
+        array.sync()
+        session.write_begin([(array, dealt, part)]).wait()
+        gc.collect()
+        assert memory() is None
+        array.close()
+    found = np.fromfile(folder / "a").reshape(whole.shape)
+    np.testing.assert_array_equal(found, whole)
+    session = weir.Session(COMM)
+    dealt = session.distribution((6, 4), "BLOCK, *")
+    array = session.create(str(folder / "b"), (6, 4), "float64")
+    session.write_begin([(array, dealt, np.zeros(dealt.shape, "int8"))])
+    refused(weir.ArgumentError, "int8", session.close)
+    session.close()
+
+
+class InHost:
+    """An array of another library, in the host's memory."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        self.__array_interface__ = data.__array_interface__
+        self.data = data
+
+
+class OnCuda:
+    """What CuPy and PyTorch look like; its address is nobody's."""
+
+    __cuda_array_interface__: ClassVar = {
+        "shape": (2, 4), "typestr": "<f8", "data": (64, False), "version": 3
+    }  # fmt: skip
+
+
+class OnDevice:
+    """What JAX and PyTorch look like on a device that DLPack names."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 10, 0
+
+    def __dlpack__(self, **_: object) -> object:
+        raise AssertionError
+
+
+class Broken:
+    """An array whose every look fails."""
+
+    @property
+    def __array_interface__(self) -> dict[str, object]:
+        message = "broken"
+        raise ValueError(message)
+
+
+def wrong_data(folder: Path) -> None:
+    """What one rank alone passes wrong is refused on all together, by name; then all go on."""
+    odd = COMM.rank == LAST
+    with weir.Session(COMM, deadline_seconds=60) as session:
+        shape = (2 * COMM.size, 4)
+        dealt = session.distribution(shape, "BLOCK, *")
+        array = session.create(str(folder / "a"), shape, "float64")
+        good = np.full(dealt.shape, 1.0 + COMM.rank)
+        masked = np.ma.masked_array(good, mask=True)
+        wrong = [
+            (None, "data is null"),
+            ([[1.0] * 4] * 2, "a list of list, no NumPy array"),
+            ("text", "a str, no NumPy array"),
+            (7, "a int, no NumPy array"),
+            (masked, "a masked array, whose mask would be lost"),
+            ([masked], "a masked array"),
+            (OnCuda(), "OnCuda in the memory of a GPU"),
+            ([OnCuda()], "OnCuda in the memory of a GPU"),
+            (OnDevice(), "OnDevice in the memory of a device (number 10"),
+            (Broken(), "broken"),
+            (good.astype(">f8"), "of another byte order"),
+            (good.astype("float32"), "float32"),
+            (good.astype(object), "object"),
+        ]
+        for data, text in wrong:
+            refused(weir.ArgumentError, text, array.write, dealt, data if odd else good)
+            if data is not None:
+                refused(weir.ArgumentError, text, array.read, dealt, data if odd else good)
+        fixed = good.copy()
+        fixed.flags.writeable = False
+        refused(weir.ArgumentError, "read-only", array.read, dealt, fixed if odd else good)
+        for section in [(1, 2), [slice(None)], "ab", (slice("a"), slice(None)), 5]:
+            whole = (slice(None), slice(None))
+            refused(weir.Error, "rank", array.write, dealt, good, section if odd else whole)
+        transfer = (array, dealt, good)
+        for transfers in [[(array, dealt)], [7], [(None, dealt, good)], [(array, None, good)]]:
+            given = transfers if odd else [transfer]
+            refused(weir.ArgumentError, "null", session.write_many, given)
+        array.write(dealt, InHost(good))
+        target = np.zeros(dealt.shape)
+        array.read(dealt, InHost(target))
+        np.testing.assert_array_equal(target, good)
+
+        # Ranks without elements pass nothing at all.
+        one = session.distribution(shape, "BLOCK, *", grid=(1, 1))
+        array.write(one, np.full(shape, 3.0) if COMM.rank == 0 else None)
+        boxes = session.distribution_from_boxes(shape, [((0, 0), shape)] if COMM.rank == 0 else [])
+        array.write(boxes, np.full(shape, 4.0) if COMM.rank == 0 else None)
+        assert (array.read(dealt) == 4).all()
 
 
 def refused(

@@ -45,6 +45,7 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
     [
         (1, ["memory", "sections", "directories"]),
         (3, ["element_types", "sections", "boxes", "refusals", "files"]),
+        (3, ["dropped_requests", "wrong_data"]),
         (4, ["memory", "records", "requests"]),
     ],
 )

@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
 
+HOST_DEVICES = {1, 3, 11}
+"""DLPack's devices whose memory a processor uses by itself: CPU, and pinned for CUDA or ROCm."""
+
 Data: TypeAlias = np.ndarray[Any, Any] | Sequence[np.ndarray[Any, Any]]
-"""A rank's part: an array; of a distribution by several boxes, an array for each."""
+"""A rank's part: an array; of a distribution by several boxes, an array for each.
+
+An array is NumPy's or another one in the host's memory (`__array_interface__`, DLPack). A rank
+without elements may pass None.
+"""
 SectionLike: TypeAlias = Sequence[slice] | None
 """A slice for each dimension."""
 
@@ -67,39 +74,120 @@ def section_numbers(
     return starts, counts, strides
 
 
+class UnusableMemoryError(TypeError):
+    """An array whose memory cannot be moved; the text says which, and what to give."""
+
+
+def is_one_array(data: Any) -> bool:
+    """Whether `data` is one array of this or another library, and not a list of them."""
+    protocols = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "__array__")
+    return isinstance(data, np.ndarray) or any(hasattr(data, name) for name in protocols)
+
+
+def memory_of(data: Any) -> np.ndarray[Any, Any]:
+    """The memory of one array as NumPy sees it, never a copy. Raises UnusableMemoryError.
+
+    Arrays in the memory of a GPU, whose addresses a processor must not touch, are unusable, and so
+    are masked arrays, whose mask has no place in a file.
+    """
+    kind = f"{type(data).__module__}.{type(data).__name__}"
+    if isinstance(data, np.ma.MaskedArray):
+        message = "a masked array, whose mask would be lost: give its .filled(VALUE) or its .data"
+        raise UnusableMemoryError(message)
+    if isinstance(data, np.ndarray):
+        return data
+    if hasattr(data, "__cuda_array_interface__"):
+        message = f"{kind} in the memory of a GPU: give a copy in the host's"
+        raise UnusableMemoryError(message)
+    device = int(data.__dlpack_device__()[0]) if hasattr(data, "__dlpack_device__") else 1
+    if device not in HOST_DEVICES:
+        message = (
+            f"{kind} in the memory of a device (number {device} of DLPack): give a copy in the "
+            "host's"
+        )
+        raise UnusableMemoryError(message)
+    if hasattr(data, "__array_interface__"):
+        return np.asarray(data)
+    if hasattr(data, "__dlpack__"):
+        return np.from_dlpack(data)
+    message = f"{kind}, whose memory NumPy cannot use where it is: give numpy.asarray of it"
+    raise UnusableMemoryError(message)
+
+
 class TransferArguments:
-    """The structs for one array of a request, and what keeps alive what they point to."""
+    """The structs for one array of a request, and what keeps alive what they point to.
+
+    Nothing here raises what depends on one rank's data: a rank that raised by itself would leave
+    the others waiting. What is wrong becomes the name of an element type that there is not, which
+    the library refuses on all ranks together, with that name in its line.
+    """
 
     def __init__(
         self,
-        array: Array,
-        distribution: Distribution,
-        data: Data,
+        array: Array | None,
+        distribution: Distribution | None,
+        data: Data | None,
         section: SectionLike,
         *,
         is_read_into: bool,
     ) -> None:
-        self.struct = c.Transfer(array=array.handle, distribution=distribution.handle)
-        self.data = data
+        self.struct = c.Transfer()
+        self.data: Any = None
         self.problems: list[str] = []
-        if isinstance(data, np.ndarray) and distribution.pieces == 1:
-            self.describe_memory(data)
+        try:
+            if array is None or distribution is None:
+                return  # the library refuses it
+            self.struct.array = array.handle
+            self.struct.distribution = distribution.handle
+            self.describe(distribution, data, is_read_into=is_read_into)
+            if section is not None:
+                self.describe_section(section, array.shape)
+        except UnusableMemoryError as error:
+            self.problems.append(str(error))
+        except Exception as error:
+            self.problems.append(f"no array that can be used ({type(error).__name__}: {error})")
+        if self.problems:
+            self.struct.data_type = ", ".join(self.problems).encode(errors="replace")
+
+    def describe(
+        self, distribution: Distribution, data: Data | None, *, is_read_into: bool
+    ) -> None:
+        if data is None:
+            return  # the library refuses it where the rank has elements
+        if is_one_array(data):
+            arrays = [memory_of(data)]
+        elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+            not_arrays = {type(piece).__name__ for piece in data if not is_one_array(piece)}
+            if not_arrays:
+                self.problems.append(
+                    f"a {type(data).__name__} of {', '.join(sorted(not_arrays))}, no NumPy array "
+                    "(numpy.asarray makes one)"
+                )
+                return
+            arrays = [memory_of(piece) for piece in data]
         else:
-            self.describe_pieces([data] if isinstance(data, np.ndarray) else data, distribution)
-        if section is not None:
-            start, count, stride = section_numbers(section, array.shape)
-            self.struct.section = ctypes.pointer(
-                c.Section(start=numbers(start), count=numbers(count), stride=numbers(stride))
-            )
-            # Another number of dimensions than the memory's is none at all.
-            told = self.struct.dimensions
-            self.struct.dimensions = len(section) if told in (0, len(section)) else -1
-        pieces = [data] if isinstance(data, np.ndarray) else data
-        if is_read_into and not all(piece.flags.writeable for piece in pieces):
+            self.problems.append(f"a {type(data).__name__}, no NumPy array")
+            return
+        self.data = arrays
+        if is_one_array(data) and distribution.pieces == 1:
+            self.describe_memory(arrays[0])
+        else:
+            self.describe_pieces(arrays, distribution)
+        if is_read_into and not all(array.flags.writeable for array in arrays):
             self.problems.append("in read-only memory")
-        types = sorted({type_name(piece.dtype) for piece in pieces})
-        if pieces:
-            self.struct.data_type = " ".join(types + self.problems).encode()
+        types = sorted({type_name(array.dtype) for array in arrays})
+        if arrays:
+            self.problems[:0] = types if self.problems else []
+            self.struct.data_type = " ".join(types).encode()
+
+    def describe_section(self, section: Sequence[slice], shape: Sequence[int]) -> None:
+        start, count, stride = section_numbers(section, shape)
+        self.struct.section = ctypes.pointer(
+            c.Section(start=numbers(start), count=numbers(count), stride=numbers(stride))
+        )
+        # Another number of dimensions than the memory's is none at all.
+        told = self.struct.dimensions
+        self.struct.dimensions = len(section) if told in (0, len(section)) else -1
 
     def describe_memory(self, data: np.ndarray[Any, Any]) -> None:
         """One array, wherever its elements lie: contiguous, a transpose, a view without ghosts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import byref, c_int, c_int32, c_int64, c_void_p
+from ctypes import byref, c_int, c_int64, c_void_p
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -29,6 +29,7 @@ from weir._core.arguments import (
 )
 from weir._core.array_handle import Array
 from weir._core.errors import checked
+from weir._core.requests import Requests, UnderWay
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -110,30 +111,35 @@ class Distribution:
 
 
 class Request:
-    """A write or read under way; its memory must not be touched before it has ended."""
+    """A write or read under way; its memory must not be changed before it has ended.
 
-    def __init__(self, session: Session, handle: c_void_p, kept: Any) -> None:
+    The session holds that memory until then, whatever becomes of this object: a request that nobody
+    waits for is carried out all the same, and `Session.close` raises what it failed with.
+    """
+
+    def __init__(self, session: Session, under_way: UnderWay) -> None:
         self.session = session
-        self._handle = handle
-        self._kept = kept
+        self._under_way = under_way
+
+    def __del__(self) -> None:
+        self._under_way.is_dropped = True
 
     def wait(self) -> None:
         """Waits until the request has ended; raises what the blocking call would have raised."""
-        if self.session.handle and self._handle:
-            code = c.library().weir_wait(byref(self._handle))
-            self._kept = None
+        if self.session.handle and self._under_way.handle:
+            code = c.library().weir_wait(byref(self._under_way.handle))
+            self.session.requests.remove(self._under_way)
             checked(code)
 
     def test(self) -> bool:
         """Moves on without waiting; whether the request has ended. Raises when it failed."""
-        if not (self.session.handle and self._handle):
+        if not (self.session.handle and self._under_way.handle):
             return True
-        complete = c_int32()
-        code = c.library().weir_test(byref(self._handle), byref(complete))
-        if complete.value:
-            self._kept = None
+        code, complete = self._under_way.test()
+        if complete:
+            self.session.requests.remove(self._under_way)
         checked(code)
-        return bool(complete.value)
+        return complete
 
 
 class Session:
@@ -174,6 +180,7 @@ class Session:
             engine=engine.encode() if engine is not None else None,
         )
         self.handle = c_void_p()
+        self.requests = Requests()
         mpi_communicator = communicator_for_c(communicator)
         # Its argument's type is the MPI library's.
         opening = c.library().weir_session_open
@@ -196,13 +203,23 @@ class Session:
             self.abandon()
 
     def close(self) -> None:
-        """Closes the session and what is open in it. A second time it does nothing."""
-        if self.handle:
+        """Closes the session and what is open in it. A second time it does nothing.
+
+        Ends the requests under way, and raises what the first of them failed with that nobody
+        waited for.
+        """
+        if not self.handle:
+            return
+        try:
+            self.requests.end()
+        finally:
             checked(c.library().weir_session_close(byref(self.handle)))
 
     def abandon(self) -> None:
         """Gives the session up without waiting for any other rank."""
+        # The library does not touch the memory of its requests any more.
         c.library().weir_session_abandon(byref(self.handle))
+        self.requests = Requests()
 
     def distribution(
         self,
@@ -387,10 +404,11 @@ class Session:
     def _begin(
         self, begin: Any, transfers: Sequence[TransferLike], *, is_read_into: bool
     ) -> Request:
+        self.requests.free_dropped()
         given = transfer_arguments(transfers, is_read_into=is_read_into)
         handle = c_void_p()
         checked(begin(self.handle, len(given), transfer_structs(given), byref(handle)))
-        return Request(self, handle, given)
+        return Request(self, self.requests.add(handle, given))
 
     def explain(
         self, direction: Literal["write", "read"], transfers: Sequence[TransferLike]
@@ -423,9 +441,12 @@ def transfer_arguments(
     transfers: Sequence[TransferLike], *, is_read_into: bool
 ) -> list[TransferArguments]:
     """The structs of a request's transfers."""
-    return [
-        TransferArguments(
-            array, distribution, data, section[0] if section else None, is_read_into=is_read_into
+    given = []
+    for transfer in transfers:
+        # Too few or too many of them are refused on all ranks together, as of no array.
+        fits = isinstance(transfer, Sequence) and len(transfer) in (3, 4)
+        array, distribution, data, section = (*transfer, None)[:4] if fits else (None,) * 4
+        given.append(
+            TransferArguments(array, distribution, data, section, is_read_into=is_read_into)
         )
-        for array, distribution, data, *section in transfers
-    ]
+    return given
