@@ -128,7 +128,8 @@ int weir_session_open(MPI_Comm communicator, const weir_session_options* options
 /* Closes the session and the arrays that are open in it, after the requests under way; the handles
  * of all of them, and of distributions, are invalid afterwards. *session becomes null whatever
  * happens. When closing an array fails (data may be lost), so does this call. Call before
- * MPI_Finalize. */
+ * MPI_Finalize: afterwards this and all calls on the session's handles are WEIR_E_ARGUMENT, and
+ * what a file's format had still to be told is lost. */
 int weir_session_close(weir_session** session);
 
 /* Gives a session up without waiting for any other rank, for a program that leaves after a failure
@@ -503,6 +504,15 @@ int weir_wait(weir_request** request);
  * value says how it ended. A request moves on only inside calls of Weir, so all ranks have to come
  * by for any of them to end. */
 int weir_test(weir_request** request, int32_t* complete);
+
+/* Gives the request's buffers back to the program at once, without waiting for any rank, for a
+ * program that has to leave while a request is under way (an exception, an early return): Weir
+ * copies what is still to be written, and what the request reads goes nowhere. The request goes on
+ * in its place among the session's calls, which wait for it as for any other; how it ends is told
+ * to nobody on this rank. Other ranks may wait for it or detach it as they like. *request becomes
+ * null whatever happens. WEIR_E_MEMORY: there is no room for the copy; the buffers are not used
+ * again all the same, but the session is broken. Local. */
+int weir_request_detach(weir_request** request);
 
 #ifdef __cplusplus
 }

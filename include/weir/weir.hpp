@@ -4,7 +4,10 @@
 // Failures are thrown as weir::Failure, on every rank alike. Arrays, distributions and requests end
 // with their object or with the session, whichever goes first. Closing is collective, so all ranks
 // let go of them in the same order; a destructor cannot tell of failures: call close() where they
-// matter. A session that is left by an exception is abandoned, as other ranks may be elsewhere.
+// matter. A session that is left by an exception is abandoned, as other ranks may be elsewhere; a
+// request that is left by one is detached: its memory may go, and it is carried out all the same
+// when the session is used on (weir_request_detach). Destroy a Session before MPI_Finalize: in
+// main(), in a block of its own.
 //
 // The shortest useful program is examples/02_write_and_read.cpp.
 #ifndef WEIR_WEIR_HPP
@@ -46,11 +49,14 @@ class Failure : public std::runtime_error {
 using Extents = std::vector<std::int64_t>;
 
 // The name of a C++ type as an element type; structures that can be copied byte by byte are
-// records.
+// records. char is int8 on every machine, whether its compiler takes it for signed (x86) or not
+// (ARM, POWER): so files do not differ.
 template <typename Element>
 [[nodiscard]] std::string element_type_of() {
   if constexpr (std::is_same_v<Element, bool>) {
     return "bool";
+  } else if constexpr (std::is_same_v<Element, char>) {
+    return "int8";
   } else if constexpr (std::is_same_v<Element, std::complex<float>>) {
     return "complex64";
   } else if constexpr (std::is_same_v<Element, std::complex<double>>) {
@@ -99,6 +105,18 @@ inline std::int64_t checked(std::int64_t code) {
   return code;
 }
 
+// Whether its scope is being left by an exception, and not merely used by a destructor that runs
+// while one is under way.
+class Scope {
+ public:
+  [[nodiscard]] bool is_left_by_exception() const {
+    return std::uncaught_exceptions() > exceptions_when_made_;
+  }
+
+ private:
+  int exceptions_when_made_ = std::uncaught_exceptions();
+};
+
 inline const std::int64_t* or_null(const Extents& numbers) {
   return numbers.empty() ? nullptr : numbers.data();
 }
@@ -110,7 +128,7 @@ class OpenSession {
   OpenSession(const OpenSession&) = delete;
   OpenSession& operator=(const OpenSession&) = delete;
   ~OpenSession() {
-    if (std::uncaught_exceptions() > 0) {
+    if (scope_.is_left_by_exception()) {
       weir_session_abandon(&handle_);
     } else if (handle_ != nullptr) {
       weir_session_close(&handle_);
@@ -122,10 +140,18 @@ class OpenSession {
 
  private:
   weir_session* handle_;
+  Scope scope_;
 };
 
-// A handle with the session that it lives in; `end` is called when the session is still open.
-template <typename Handle, auto end>
+// For what an exception leaves in the session, until that is closed.
+template <typename Handle>
+int leave_open(Handle** /*handle*/) {
+  return WEIR_OK;
+}
+
+// A handle with the session that it lives in; `end` is called when the session is still open, and
+// in place of it `leave`, which is local, when the object's scope is left by an exception.
+template <typename Handle, auto end, auto leave = leave_open<Handle>>
 class InSession {
  public:
   InSession() = default;
@@ -139,7 +165,8 @@ class InSession {
   InSession(const InSession&) = delete;
   InSession& operator=(const InSession&) = delete;
   ~InSession() {
-    if (get() != nullptr && std::uncaught_exceptions() == 0) static_cast<void>(end(&handle_));
+    if (get() == nullptr) return;
+    static_cast<void>(scope_.is_left_by_exception() ? leave(&handle_) : end(&handle_));
   }
   // Null when the handle or its session was closed.
   [[nodiscard]] Handle* get() const {
@@ -164,6 +191,7 @@ class InSession {
 
   std::shared_ptr<OpenSession> session_;
   Handle* handle_ = nullptr;
+  Scope scope_;  // of this object, not of one that it was moved from
 };
 
 }  // namespace detail
@@ -202,7 +230,7 @@ class Distribution {
                std::size_t dimensions)
       : handle_(std::move(session), handle), dimensions_(dimensions) {}
 
-  detail::InSession<weir_distribution, &Distribution::end> handle_;
+  detail::InSession<weir_distribution, &Distribution::end, &Distribution::end> handle_;
   std::size_t dimensions_ = 0;
 };
 
@@ -436,7 +464,8 @@ class Transfer {
 using Outgoing = Transfer<true>;
 using Incoming = Transfer<false>;
 
-// A write or read under way; waited for when destroyed.
+// A write or read under way; waited for when destroyed, and detached when an exception leaves its
+// scope: it never uses memory that is gone.
 class Request {
  public:
   // Throws what the blocking call would have thrown; once ended, does nothing.
@@ -453,13 +482,20 @@ class Request {
     detail::checked(code);
     return complete != 0;
   }
+  // Gives the memory back at once; the request goes on from a copy, and how it ends is told to
+  // nobody. Local.
+  void detach() {
+    weir_request* handle = handle_.get();
+    handle_.forget();
+    if (handle != nullptr) detail::checked(weir_request_detach(&handle));
+  }
 
  private:
   friend class Session;
   Request(std::shared_ptr<detail::OpenSession> session, weir_request* handle)
       : handle_(std::move(session), handle) {}
 
-  detail::InSession<weir_request, weir_wait> handle_;
+  detail::InSession<weir_request, weir_wait, weir_request_detach> handle_;
 };
 
 // The ranks of a communicator that do I/O together.

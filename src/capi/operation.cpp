@@ -33,6 +33,10 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
     end(submitted, broken_session());
     return;
   }
+  if (auto running = ranks_.check_mpi_runs(); !running.ok()) {
+    end(submitted, std::move(running));
+    return;
+  }
   if (!submitted.digest) submitted.digest = digest_of(submitted.call);
   ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest,
                submitted.ask != nullptr);
@@ -56,6 +60,8 @@ void OperationQueue::advance_first(bool may_wait) {
   const auto first = waiting_.front();
   if (ranks_.broken()) {
     end(*first, broken_session());
+  } else if (auto running = ranks_.check_mpi_runs(); !running.ok()) {
+    end(*first, std::move(running));
   } else if (first->stage == Operation::Stage::comparing) {
     compare(*first, may_wait);
   } else if (may_wait || first->request->test()) {
@@ -112,6 +118,7 @@ void OperationQueue::end(Operation& operation, Outcome outcome) {
     operation.run = nullptr;
     operation.ask = nullptr;
     operation.describe = nullptr;
+    operation.leave_callers_memory = nullptr;
   }
 }
 

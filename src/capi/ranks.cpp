@@ -56,6 +56,16 @@ void Ranks::free() {
   if (!broken_ && details_ != MPI_COMM_NULL) MPI_Comm_free(&details_);
 }
 
+Outcome Ranks::check_mpi_runs() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) return {};
+  broken_ = true;
+  return failure(WEIR_E_ARGUMENT,
+                 "MPI_Finalize was called before: close the session first (in C++ let it end in a "
+                 "block of its own); what its files had not been told yet is lost");
+}
+
 Outcome Ranks::finish(MPI_Request& request) {
   const std::int64_t deadline = monotonic_ns() + static_cast<std::int64_t>(deadline_seconds_ * 1e9);
   while (true) {

@@ -41,6 +41,9 @@ class Ranks {
   [[nodiscard]] MPI_Comm details() const { return details_; }
   [[nodiscard]] bool broken() const { return broken_; }
   void mark_broken() { broken_ = true; }
+  // Fails after MPI_Finalize, when no other rank can be reached any more; the session is then
+  // broken.
+  [[nodiscard]] Outcome check_mpi_runs();
 
   // Begins to compare what the ranks call; the round's memory must outlive that. `failed`: this
   // rank cannot do what it was asked for. `asks`: rank 0 answers, by compared_by() (channel.hpp).

@@ -1,210 +1,19 @@
-// Requests: from the caller's transfers to the parts that the collective layer takes.
+// Requests: submitted, waited for, tested, detached.
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "array/section.hpp"
-#include "capi/extents_argument.hpp"
-#include "capi/memory_argument.hpp"
 #include "capi/session.hpp"
+#include "capi/transfer_argument.hpp"
 #include "plan/fingerprint.hpp"
 
 namespace weir::capi {
 namespace {
 
 using plan::Direction;
-
-// Memory of a rank that is packed and has no ghost cells, but for where it is.
-struct PackedMemory {
-  const weir_distribution* distribution = nullptr;
-  const char* data_type = nullptr;
-  array::ElementType type;
-  std::int64_t data_bytes = 0;
-  std::int32_t order = WEIR_ROW_MAJOR;
-
-  friend bool operator==(const PackedMemory&, const PackedMemory&) = default;
-};
-
-// What a request needs until it has ended, copied from the caller's structs. Neighbours mostly have
-// distribution, section and layout alike: then these are here once.
-struct Content {
-  std::vector<aggregation::ArrayPart> parts;
-  std::vector<aggregation::MemoryPiece> pieces;  // of all parts
-  std::vector<std::size_t> first_pieces;         // of each part
-  std::deque<array::Layout> layouts;
-  std::deque<array::Section> sections;
-  std::deque<plan::SharedDistribution> distributions;
-  const weir_array* last_array = nullptr;
-  const weir_distribution* last_distribution = nullptr;
-  std::optional<PackedMemory> last_memory;  // of one piece, that was found well
-
-  // When all parts are there.
-  void give_pieces() {
-    for (std::size_t number = 0; number < parts.size(); ++number) {
-      const std::size_t end = number + 1 < parts.size() ? first_pieces[number + 1] : pieces.size();
-      parts[number].pieces =
-          std::span(pieces).subspan(first_pieces[number], end - first_pieces[number]);
-    }
-  }
-};
-
-struct Given {
-  const char* call;
-  Direction direction;
-  std::int32_t count;
-  const weir_transfer* transfers;
-};
-
-Outcome read_section(const weir_section* section, const array::Shape& shape, Content& content,
-                     aggregation::ArrayPart& part) {
-  if (section == nullptr) return {};
-  if (section->start == nullptr) return bad_argument("section.start is null");
-  if (section->count == nullptr) return bad_argument("section.count is null");
-  const int dimensions = shape.dimensions();
-  const array::Indices ones(dimensions, 1);
-  auto made = array::Section::create(
-      shape, numbers_at(section->start, dimensions), numbers_at(section->count, dimensions),
-      numbers_at(section->stride == nullptr ? ones.begin() : section->stride, dimensions));
-  if (!made) return outcome_of(made.error(), "section");
-  if (content.sections.empty() || !(content.sections.back() == made.value())) {
-    content.sections.push_back(made.value());
-  }
-  part.section = &content.sections.back();
-  return {};
-}
-
-bool has_reserved(const weir_transfer& transfer) {
-  std::uint64_t any = static_cast<std::uint32_t>(transfer.reserved_flags);
-  for (const std::uint64_t one : transfer.reserved) any |= one;
-  return any != 0;
-}
-
-// What is asked for: all of a transfer but this rank's memory. `part` refers to `content`.
-Outcome read_asked(const weir_session& session, const weir_transfer& transfer, Direction direction,
-                   Content& content, aggregation::ArrayPart& part) {
-  if (has_reserved(transfer)) {
-    return check_reserved("weir_transfer", std::data(transfer.reserved),
-                          std::size(transfer.reserved), transfer.reserved_flags);
-  }
-  if (transfer.array == nullptr) return bad_argument("array is null");
-  if (!session.holds(transfer.array, content.last_array)) {
-    return bad_argument("array is not open in this session");
-  }
-  content.last_array = transfer.array;
-  const bool is_new = transfer.distribution != content.last_distribution;
-  if (transfer.distribution == nullptr) return bad_argument("distribution is null");
-  if (is_new && !session.holds(transfer.distribution)) {
-    return bad_argument("distribution is none of this session");
-  }
-  if (transfer.array->file == nullptr) return not_laid_out("", *transfer.array);
-  const array::Shape& shape = transfer.array->shape;
-  const array::Distribution& distribution = transfer.distribution->held();
-  if (!(distribution.shape() == shape)) {
-    return bad_argument(
-        fmt::format("distribution is of shape {}, {}: give one of the array's shape",
-                    distribution.shape().text(), transfer.array->text));
-  }
-  if (direction == Direction::write && !transfer.array->file->writable()) {
-    return bad_argument(fmt::format("{} is open for reading only", transfer.array->text));
-  }
-  if (transfer.dimensions != 0 && transfer.dimensions != shape.dimensions()) {
-    return bad_argument(fmt::format("dimensions is {}: {} has {}", transfer.dimensions,
-                                    transfer.array->text, shape.dimensions()));
-  }
-  part.file = transfer.array->file;
-  if (is_new) {
-    content.distributions.push_back(transfer.distribution->shared);
-    content.last_distribution = transfer.distribution;
-  }
-  part.memory = &content.distributions.back();
-  return read_section(transfer.section, shape, content, part);
-}
-
-// Nothing: it is not packed, or has ghost cells, or is not said to be fine.
-std::optional<PackedMemory> packed_memory(const weir_transfer& transfer) {
-  const weir_memory* const memory = transfer.memory;
-  if (transfer.piece_data != nullptr || transfer.data_shape != nullptr ||
-      transfer.data == nullptr) {
-    return std::nullopt;
-  }
-  PackedMemory packed{transfer.distribution, transfer.data_type, transfer.array->type,
-                      transfer.data_bytes};
-  if (memory == nullptr) return packed;
-  std::uint64_t others = static_cast<std::uint32_t>(memory->reserved_flags);
-  for (const std::uint64_t one : memory->reserved) others |= one;
-  if (memory->ghost_lower != nullptr || memory->ghost_upper != nullptr ||
-      memory->strides != nullptr || others != 0) {
-    return std::nullopt;
-  }
-  packed.order = memory->order;
-  return packed;
-}
-
-Outcome read_transfer(const weir_session& session, const weir_transfer& transfer,
-                      Direction direction, Content& content) {
-  aggregation::ArrayPart part;
-  auto outcome = read_asked(session, transfer, direction, content, part);
-  if (!outcome.ok()) return outcome;
-  const std::size_t first = content.pieces.size();
-  auto packed = packed_memory(transfer);
-  if (packed && packed == content.last_memory) {
-    content.pieces.push_back(
-        {content.pieces.back().layout, static_cast<std::byte*>(transfer.data)});
-  } else {
-    if (transfer.data_type != nullptr && transfer.data_type != transfer.array->type_name) {
-      return bad_argument(fmt::format("data_type is '{}': the elements of {} are {}",
-                                      transfer.data_type, transfer.array->text,
-                                      transfer.array->type_name));
-    }
-    outcome =
-        read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
-                    session.ranks.rank(), transfer.array->type, content.layouts, content.pieces);
-    if (!outcome.ok()) return outcome;
-    if (content.pieces.size() != first + 1) packed.reset();
-    content.last_memory = packed;
-  }
-  content.first_pieces.push_back(first);
-  content.parts.push_back(part);
-  return {};
-}
-
-// Reads each of the transfers by `read`, and tells which one was refused.
-template <typename Read>
-Outcome read_each(const Given& given, Read read_one) {
-  if (given.count < 1) {
-    return bad_argument(fmt::format("{}: count is {}: give 1 or more", given.call, given.count));
-  }
-  if (given.transfers == nullptr) return null_argument(given.call, "transfers");
-  for (std::int32_t number = 0; number < given.count; ++number) {
-    auto read = read_one(given.transfers[number]);
-    if (read.ok()) continue;
-    const std::string which = given.count == 1 ? "" : fmt::format("transfers[{}]: ", number);
-    read.text.insert(0, fmt::format("{}: {}", given.call, which));
-    return read;
-  }
-  return {};
-}
-
-Outcome read_transfers(const weir_session& session, const Given& given, Content& content) {
-  if (given.count > 0) {
-    content.parts.reserve(static_cast<std::size_t>(given.count));
-    content.pieces.reserve(static_cast<std::size_t>(given.count));
-    content.first_pieces.reserve(static_cast<std::size_t>(given.count));
-  }
-  auto outcome = read_each(given, [&](const weir_transfer& transfer) {
-    return read_transfer(session, transfer, given.direction, content);
-  });
-  if (outcome.ok()) content.give_pieces();
-  return outcome;
-}
 
 std::string section_text(const weir_section* section, int dimensions) {
   if (section == nullptr || section->start == nullptr || section->count == nullptr) return "all";
@@ -219,7 +28,7 @@ std::string section_text(const weir_section* section, int dimensions) {
 }
 
 // A number of what text_of() tells.
-std::uint64_t digest_of(const Given& given, const Content& content) {
+std::uint64_t digest_of(const GivenTransfers& given, const Content& content) {
   plan::Fingerprint all;
   const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
   add(capi::digest_of(given.call));
@@ -238,7 +47,7 @@ std::uint64_t digest_of(const Given& given, const Content& content) {
 }
 
 // What must be alike on all ranks. Only transfers that were found well are looked into.
-std::string text_of(const Given& given, const Content& content) {
+std::string text_of(const GivenTransfers& given, const Content& content) {
   std::string text = fmt::format("{}({} transfers", given.call, given.count);
   for (std::int32_t number = 0; given.transfers != nullptr && number < given.count; ++number) {
     const weir_transfer& transfer = given.transfers[number];
@@ -251,7 +60,7 @@ std::string text_of(const Given& given, const Content& content) {
 }
 
 // `stays`: what was given is there until the operation has ended.
-std::shared_ptr<Operation> submit(weir_session& session, const Given& given, bool stays) {
+std::shared_ptr<Operation> submit(weir_session& session, const GivenTransfers& given, bool stays) {
   const auto operation = std::make_shared<Operation>();
   const auto content = std::make_shared<Content>();
   operation->prepared =
@@ -267,11 +76,16 @@ std::shared_ptr<Operation> submit(weir_session& session, const Given& given, boo
     return direction == Direction::write ? session.collective->begin_write(content->parts)
                                          : session.collective->begin_read(content->parts);
   };
+  if (!stays) {
+    operation->leave_callers_memory = [content, direction = given.direction] {
+      return content->leave_callers_memory(direction);
+    };
+  }
   session.queue.submit(operation);
   return operation;
 }
 
-int begin(weir_session* session, const Given& given, weir_request** request) {
+int begin(weir_session* session, const GivenTransfers& given, weir_request** request) {
   if (request != nullptr) *request = nullptr;
   return report_outcome_of([&]() -> Outcome {
     if (session == nullptr) return null_argument(given.call, "session");
@@ -285,7 +99,7 @@ int begin(weir_session* session, const Given& given, weir_request** request) {
   });
 }
 
-int transfer_now(weir_session* session, const Given& given) {
+int transfer_now(weir_session* session, const GivenTransfers& given) {
   return report_outcome_of([&]() -> Outcome {
     if (session == nullptr) return null_argument(given.call, "session");
     return session->queue.complete(*submit(*session, given, true));
@@ -302,7 +116,7 @@ int transfer_one(weir_array* array, const weir_distribution* distribution, void*
   return transfer_now(array->session, {call, direction, 1, &transfer});
 }
 
-Outcome explain(weir_session& session, std::int32_t direction, const Given& asked,
+Outcome explain(weir_session& session, std::int32_t direction, const GivenTransfers& asked,
                 const char** text) {
   if (direction != WEIR_WRITE && direction != WEIR_READ) {
     return bad_argument(fmt::format("{}: direction is {}: give WEIR_WRITE (0) or WEIR_READ (1)",
@@ -327,6 +141,21 @@ Outcome take(weir_request** request) {
   Outcome outcome = taken->session->queue.complete(*taken->operation);
   taken->session->remove(taken);
   return outcome;
+}
+
+// Lets the request go on without the program's memory, and frees its handle.
+Outcome detach(weir_request** request) {
+  weir_request* const taken = std::exchange(*request, nullptr);
+  weir_session& session = *taken->session;
+  Operation& operation = *taken->operation;
+  Outcome detached;
+  if (!operation.ended() && !session.ranks.broken()) {
+    detached = outcome_without_throwing(operation.leave_callers_memory);
+    // Then nothing may move the request on any more.
+    if (!detached.ok()) session.ranks.mark_broken();
+  }
+  session.remove(taken);
+  return detached;
 }
 
 }  // namespace
@@ -400,6 +229,15 @@ int weir_test(weir_request** request, std::int32_t* complete) {
     if (!(*request)->operation->ended()) return {};
     *complete = 1;
     return weir::capi::take(request);
+  });
+}
+
+int weir_request_detach(weir_request** request) {
+  return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    if (request == nullptr || *request == nullptr) {
+      return weir::capi::null_argument("weir_request_detach", "request");
+    }
+    return weir::capi::detach(request);
   });
 }
 

@@ -96,7 +96,7 @@ module weir_bindings
   public :: c_distribution_create, c_distribution_elements, c_distribution_free
   public :: c_distribution_from_boxes, c_distribution_global_index, c_distribution_piece_shape
   public :: c_distribution_pieces, c_explain, c_last_error, c_read_begin, c_read_many
-  public :: c_session_abandon, c_session_close, c_session_figures, c_session_open, c_string_length
+  public :: c_detach, c_session_abandon, c_session_close, c_session_figures, c_session_open, c_string_length
   public :: c_test, c_type_name, c_version, c_wait, c_write_begin, c_write_many
 
   interface
@@ -328,6 +328,11 @@ module weir_bindings
       integer(c_int) :: code
     end function
 
+    function c_detach(request) bind(C, name='weir_request_detach') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: request
+      integer(c_int) :: code
+    end function
     function c_wait(request) bind(C, name='weir_wait') result(code)
       import :: c_int, c_ptr
       type(c_ptr), intent(inout) :: request

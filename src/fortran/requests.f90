@@ -9,7 +9,7 @@ module weir_requests
   use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64
   use weir_arrays, only: weir_array
-  use weir_bindings, only: c_describe, c_explain, c_read_begin, c_read_many, c_test, c_wait, &
+  use weir_bindings, only: c_describe, c_detach, c_explain, c_read_begin, c_read_many, c_test, c_wait, &
                            c_write_begin, c_write_many, max_dimensions, transfer_in_c
   use weir_distributions, only: weir_distribution
   use weir_outcomes, only: settle, text_at, weir_ok
@@ -17,7 +17,7 @@ module weir_requests
   implicit none
   private
   public :: weir_write, weir_read, weir_write_many, weir_read_many, weir_write_begin
-  public :: weir_read_begin, weir_wait, weir_test, weir_session_explain
+  public :: weir_read_begin, weir_wait, weir_test, weir_request_detach, weir_session_explain
 
   integer, parameter, public :: weir_direction_write = 0
   integer, parameter, public :: weir_direction_read = 1
@@ -58,6 +58,7 @@ module weir_requests
   contains
     procedure :: wait => weir_wait
     procedure :: test => weir_test
+    procedure :: detach => weir_request_detach
   end type
 
 contains
@@ -153,6 +154,17 @@ contains
     has_ended = 0
     call settle(c_test(request%handle, has_ended), status)
     complete = has_ended /= 0
+  end subroutine
+
+  ! Gives the request's memory back at once, without waiting for any rank, for a program that has to
+  ! leave while a request is under way: Weir copies what is still to be written, and what the request
+  ! reads goes nowhere. How it ends is told to nobody on this rank. Of a request that has ended
+  ! already, or never began, does nothing. Local.
+  subroutine weir_request_detach(request, status)
+    class(weir_request), intent(inout) :: request
+    integer, intent(out), optional :: status
+    if (present(status)) status = weir_ok
+    if (c_associated(request%handle)) call settle(c_detach(request%handle), status)
   end subroutine
 
   ! What weir_write_many (`direction` weir_direction_write) or weir_read_many (weir_direction_read)

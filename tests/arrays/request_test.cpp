@@ -1,4 +1,7 @@
 // Requests that are begun: they end in any order of waiting, and tell of failures when they end.
+#include <algorithm>
+#include <stdexcept>
+
 #include "parallel.hpp"
 
 namespace weir::test {
@@ -164,6 +167,127 @@ TEST_F(Requests, ClosingASessionEndsThem) {
   const auto file = content_of<std::int64_t>(path("a"));
   ASSERT_EQ(file.size(), 30U);
   for (std::size_t k = 0; k < 30; ++k) EXPECT_EQ(file[k], static_cast<std::int64_t>(k + 1));
+}
+
+// An exception that leaves the scope of a request, of all ranks or of one.
+struct Left : std::runtime_error {
+  Left() : std::runtime_error("the computation failed") {}
+};
+
+TEST_F(Requests, AReadLeftByAnExceptionTouchesNoMemoryAnyMore) {
+  const Extents shape = {16, 1024};
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape, "BLOCK, *");
+  auto array = session.create<double>(path("a"), shape);
+  array.write(rows, std::vector<double>(rows.elements(), 1.5));
+  // The memory stays, so that what a late read does to it is seen.
+  std::vector<double> left(rows.elements(), 7);
+  try {
+    auto reading = session.read_begin({Incoming(array, rows, left)});
+    throw Left();
+  } catch (const Left& left_by) {
+    EXPECT_STREQ(left_by.what(), "the computation failed");
+  }
+  array.sync();  // carries the request out
+  EXPECT_EQ(left, std::vector<double>(rows.elements(), 7));
+  std::vector<double> read(rows.elements());
+  array.read(rows, read);
+  EXPECT_EQ(read, std::vector<double>(rows.elements(), 1.5));
+}
+
+TEST_F(Requests, AWriteLeftByAnExceptionOnOneRankIsCarriedOut) {
+  const Extents shape = {12, 100};
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape, "BLOCK, *");
+  auto array = session.create<double>(path("a"), shape);
+  const auto numbers = numbered_part<double>(rows, shape);
+  // With a column of ghost cells, so that the copy is not one run.
+  const std::size_t own = rows.elements() / 100;
+  std::vector<double> ghosted(own * 101, -1);
+  for (std::size_t k = 0; k < numbers.size(); ++k) ghosted[k / 100 * 101 + k % 100] = numbers[k];
+  Memory memory;
+  memory.ghost_lower = {0, 0};
+  memory.ghost_upper = {0, 1};
+  try {
+    auto writing = session.write_begin({Outgoing(array, rows, ghosted, memory)});
+    if (rank_of_world() == 0) throw Left();
+    writing.wait();
+  } catch (const Left&) {
+    std::fill(ghosted.begin(), ghosted.end(), 99);  // as other data would
+  }
+  array.close();
+  const auto file = content_of<double>(path("a"));
+  ASSERT_EQ(file.size(), 1200U);
+  for (std::size_t k = 0; k < file.size(); ++k) ASSERT_EQ(file[k], static_cast<double>(k + 1));
+}
+
+TEST_F(Requests, MayBeDetachedAtAnyPoint) {
+  const Extents shape = {30, 2000};
+  for (const char* strategy : {"direct", "node", "two-phase", "server-directed"}) {
+    SCOPED_TRACE(strategy);
+    weir_session_options options = {};
+    options.strategy = strategy;
+    options.buffer_bytes = 4096;
+    options.ranks_per_node = 2;
+    Session session(MPI_COMM_WORLD, options);
+    const auto rows = session.distribution(shape, "BLOCK, *");
+    const auto columns = session.distribution(shape, "*, BLOCK");
+    auto array = session.create<double>(path(strategy), shape);
+    const auto numbers = numbered_part<double>(rows, shape);
+    for (int tests = 0; tests < 4; ++tests) {
+      auto given = numbers;
+      std::vector<double> target(columns.elements(), 7);
+      auto writing = session.write_begin({Outgoing(array, rows, given)});
+      auto reading = session.read_begin({Incoming(array, columns, target)});
+      for (int asked = 0; asked < tests; ++asked) static_cast<void>(reading.test());
+      writing.detach();
+      std::fill(given.begin(), given.end(), 99);
+      const bool is_read = reading.test();
+      reading.detach();
+      const auto then = target;
+      array.sync();
+      EXPECT_EQ(target, then) << is_read;
+      std::vector<double> read(columns.elements());
+      array.read(columns, read);
+      EXPECT_EQ(read, numbered_part<double>(columns, shape));
+    }
+  }
+  weir_request* none = nullptr;
+  EXPECT_EQ(weir_request_detach(&none), WEIR_E_ARGUMENT);
+  EXPECT_EQ(weir_request_detach(nullptr), WEIR_E_ARGUMENT);
+}
+
+// Writes a file by a request that its destructor waits for.
+struct WritesWhenDestroyed {
+  std::string path;
+  explicit WritesWhenDestroyed(std::string given) : path(std::move(given)) {}
+  WritesWhenDestroyed(const WritesWhenDestroyed&) = delete;
+  WritesWhenDestroyed& operator=(const WritesWhenDestroyed&) = delete;
+  ~WritesWhenDestroyed() {
+    Session session(MPI_COMM_WORLD);
+    const auto dealt = session.distribution({40}, "BLOCK");
+    auto array = session.create<double>(path, {40});
+    const auto numbers = numbered_part<double>(dealt, {40});
+    auto writing = session.write_begin({Outgoing(array, dealt, numbers)});
+  }
+};
+
+TEST_F(Requests, ASessionInADestructorIsClosedWhileAnExceptionIsUnderWay) {
+  try {
+    const WritesWhenDestroyed writes(path("a"));
+    throw Left();
+  } catch (const Left& left_by) {
+    EXPECT_STREQ(left_by.what(), "the computation failed");
+  }
+  const auto file = content_of<double>(path("a"));
+  ASSERT_EQ(file.size(), 40U);
+  for (std::size_t k = 0; k < file.size(); ++k) EXPECT_EQ(file[k], static_cast<double>(k + 1));
+}
+
+TEST_F(Requests, CharactersAreInt8OnEveryMachine) {
+  EXPECT_EQ(element_type_of<char>(), "int8");
+  EXPECT_EQ(element_type_of<signed char>(), "int8");
+  EXPECT_EQ(element_type_of<unsigned char>(), "uint8");
 }
 
 }  // namespace

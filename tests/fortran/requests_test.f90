@@ -57,8 +57,21 @@ contains
     call check(status == weir_ok, 'a request that has ended')
     call requests(2)%test(complete, status)
     call check(status == weir_ok .and. complete, 'a request that never began')
+    call requests(2)%detach(status)
+    call check(status == weir_ok, 'detaching a request that never began')
+    call detached_round()
 
   contains
+
+    subroutine detached_round()
+      real(real32), asynchronous :: given(200), read_back(200)
+      given = rank + 7
+      call weir_write_begin(session, [weir_transfer(array, mine, given)], requests(1))
+      call requests(1)%detach()
+      given = -1
+      call weir_read(array, mine, read_back)
+      call check(all(read_back == rank + 7), 'what was detached is written as it was')
+    end subroutine
 
     subroutine two_rounds()
       real(real32), asynchronous :: both(200), both_back(200)

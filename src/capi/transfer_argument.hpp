@@ -1,0 +1,100 @@
+// From the transfers of a request to the parts that the collective layer takes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aggregation/collective.hpp"
+#include "array/element_type.hpp"
+#include "array/layout.hpp"
+#include "array/section.hpp"
+#include "capi/outcome.hpp"
+#include "capi/session.hpp"
+#include "plan/request.hpp"
+#include "weir/weir.h"
+
+namespace weir::capi {
+
+// Memory of a rank that is packed and has no ghost cells, but for where it is.
+struct PackedMemory {
+  const weir_distribution* distribution = nullptr;
+  const char* data_type = nullptr;
+  array::ElementType type;
+  std::int64_t data_bytes = 0;
+  std::int32_t order = WEIR_ROW_MAJOR;
+
+  friend bool operator==(const PackedMemory&, const PackedMemory&) = default;
+};
+
+// What a request needs until it has ended, copied from the caller's structs. Neighbours mostly have
+// distribution, section and layout alike: then these are here once.
+struct Content {
+  std::vector<aggregation::ArrayPart> parts;
+  std::vector<aggregation::MemoryPiece> pieces;  // of all parts
+  std::vector<std::size_t> first_pieces;         // of each part
+  std::deque<array::Layout> layouts;
+  std::deque<array::Section> sections;
+  std::deque<plan::SharedDistribution> distributions;
+  const weir_array* last_array = nullptr;
+  const weir_distribution* last_distribution = nullptr;
+  std::optional<PackedMemory> last_memory;  // of one piece, that was found well
+  // In place of the caller's, after leave_callers_memory().
+  std::vector<std::unique_ptr<std::byte[]>> own_memory;  // NOLINT(modernize-avoid-c-arrays)
+
+  // When all parts are there.
+  void give_pieces() {
+    for (std::size_t number = 0; number < parts.size(); ++number) {
+      const std::size_t end = number + 1 < parts.size() ? first_pieces[number + 1] : pieces.size();
+      parts[number].pieces =
+          std::span(pieces).subspan(first_pieces[number], end - first_pieces[number]);
+    }
+  }
+
+  // From now on the request moves memory of its own, and the caller's is neither read nor written
+  // again: what is still to be written is copied, what is read goes nowhere. Between two steps of
+  // the request at any time, as all of them go by `pieces` anew. When it fails, nothing has
+  // changed.
+  [[nodiscard]] Outcome leave_callers_memory(plan::Direction direction);
+};
+
+struct GivenTransfers {
+  const char* call;
+  plan::Direction direction;
+  std::int32_t count;
+  const weir_transfer* transfers;
+};
+
+// What is asked for: all of a transfer but this rank's memory. `part` refers to `content`.
+[[nodiscard]] Outcome read_asked(const weir_session& session, const weir_transfer& transfer,
+                                 plan::Direction direction, Content& content,
+                                 aggregation::ArrayPart& part);
+
+[[nodiscard]] Outcome read_transfers(const weir_session& session, const GivenTransfers& given,
+                                     Content& content);
+
+// Reads each of the transfers by `read`, and tells which one was refused.
+template <typename Read>
+[[nodiscard]] Outcome read_each(const GivenTransfers& given, Read read_one) {
+  if (given.count < 1) {
+    return bad_argument(fmt::format("{}: count is {}: give 1 or more", given.call, given.count));
+  }
+  if (given.transfers == nullptr) return null_argument(given.call, "transfers");
+  for (std::int32_t number = 0; number < given.count; ++number) {
+    auto read = read_one(given.transfers[number]);
+    if (read.ok()) continue;
+    const std::string which = given.count == 1 ? "" : fmt::format("transfers[{}]: ", number);
+    read.text.insert(0, fmt::format("{}: {}", given.call, which));
+    return read;
+  }
+  return {};
+}
+
+}  // namespace weir::capi
