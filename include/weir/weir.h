@@ -86,7 +86,10 @@ const char* weir_last_error(void);
 
 /* ---- Sessions ---- */
 
-/* All fields alike. What is read and written never depends on them, only how. */
+/* All fields alike. What is read and written never depends on them, only how. A field that is left
+ * open (0, null) is what the variable of its name says in rank 0's environment: WEIR_STRATEGY,
+ * WEIR_AGGREGATORS, WEIR_BUFFER_BYTES and so on, and WEIR_DEADLINE in seconds (docs/library.md has
+ * the table); otherwise the default. */
 typedef struct weir_session_options {
   double deadline_seconds; /* the longest that any one wait may take; 0: 600 */
   const char* strategy;   /* "automatic" (the cheapest, for each request; weir_session_explain tells

@@ -37,6 +37,7 @@ class Ranks {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
+  void set_deadline_seconds(double seconds) { deadline_seconds_ = seconds; }
   // The communicator for the data, used only between calls of this class.
   [[nodiscard]] MPI_Comm details() const { return details_; }
   [[nodiscard]] bool broken() const { return broken_; }

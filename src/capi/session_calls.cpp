@@ -1,53 +1,17 @@
 // Opening and closing sessions, and what needs no session.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
 #include <new>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "capi/extents_argument.hpp"
 #include "capi/platform_option.hpp"
 #include "capi/session.hpp"
+#include "capi/session_options.hpp"
 #include "capi/version.hpp"
 
 namespace weir::capi {
 namespace {
-
-using aggregation::CollectiveSettings;
-
-constexpr double default_deadline_seconds = 600;
-constexpr double longest_deadline_seconds = 1e9;
-// Of stripes, lock blocks and alignment, so that their multiples stay numbers.
-constexpr std::int64_t largest_block = std::int64_t{1} << 40;
-constexpr std::int64_t most_targets = 1 << 20;
-
-Outcome read_strategy(const char* name, std::optional<plan::Strategy>& strategy) {
-  if (name == nullptr || name == aggregation::name_of(std::optional<plan::Strategy>())) return {};
-  auto known = plan::parse_strategy(name);
-  if (known) {
-    strategy = known.value();
-    return {};
-  }
-  std::string names(aggregation::name_of(std::optional<plan::Strategy>()));
-  for (const plan::Strategy one : plan::all_strategies) {
-    names += fmt::format(", {}", plan::name_of(one));
-  }
-  return bad_argument(fmt::format("options.strategy is '{}': give one of {}", name, names));
-}
-
-Outcome read_engine(const char* name, std::optional<plan::Engine>& engine) {
-  if (name == nullptr || name == aggregation::name_of(std::optional<plan::Engine>())) return {};
-  auto known = plan::parse_engine(name);
-  if (known) {
-    engine = known.value();
-    return {};
-  }
-  return bad_argument(fmt::format(
-      "options.engine is '{}': give one of automatic, posix, io_uring, direct-io, mpi-io", name));
-}
 
 // What weir_figures has for an engine.
 std::int32_t number_of(plan::Engine engine) { return static_cast<std::int32_t>(engine) + 1; }
@@ -65,64 +29,6 @@ std::int32_t number_of(plan::Strategy strategy) {
       return 4;
   }
   return 0;
-}
-
-// What options say of the session's storage; 0 where they leave it open.
-struct StorageOptions {
-  std::int64_t alignment_bytes = 0;
-  std::int64_t stripe_bytes = 0;
-  std::int64_t lock_bytes = 0;
-  std::int64_t targets = 0;
-
-  // Over what the description says.
-  void override(topology::FileTargets& described) const {
-    if (stripe_bytes > 0) described.stripe_bytes = stripe_bytes;
-    if (lock_bytes > 0) described.lock_bytes = lock_bytes;
-    if (targets > 0) described.count = targets;
-  }
-};
-
-Outcome read_options(const weir_session_options& options, CollectiveSettings& settings,
-                     StorageOptions& storage) {
-  auto outcome = check_reserved("weir_session_options", std::data(options.reserved),
-                                std::size(options.reserved));
-  if (!outcome.ok()) return outcome;
-  if (std::isnan(options.deadline_seconds) || options.deadline_seconds < 0 ||
-      options.deadline_seconds > longest_deadline_seconds) {
-    return bad_argument(fmt::format("options.deadline_seconds is {}: give 0 to {}",
-                                    options.deadline_seconds, longest_deadline_seconds));
-  }
-  if (options.deadline_seconds > 0) settings.deadline_seconds = options.deadline_seconds;
-  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-  const struct {
-    const char* name;
-    std::int64_t value;
-    std::int64_t most;
-    std::int64_t* setting;
-  } numbers[] = {
-      {"aggregators", options.aggregators, any, &settings.aggregators},
-      {"buffer_bytes", options.buffer_bytes, any, &settings.buffer_bytes},
-      {"buffers", options.buffers, any, &settings.buffers},
-      {"ranks_per_node", options.ranks_per_node, any, &settings.ranks_per_node},
-      {"alignment_bytes", options.alignment_bytes, largest_block, &storage.alignment_bytes},
-      {"stripe_bytes", options.stripe_bytes, largest_block, &storage.stripe_bytes},
-      {"lock_bytes", options.lock_bytes, largest_block, &storage.lock_bytes},
-      {"targets", options.targets, most_targets, &storage.targets}};
-  for (const auto& number : numbers) {
-    if (number.value < 0 || number.value > number.most) {
-      return bad_argument(fmt::format(
-          "options.{} is {}: give 0 for what Weir chooses, or {}", number.name, number.value,
-          number.value < 0 ? std::string("more") : fmt::format("at most {}", number.most)));
-    }
-    *number.setting = number.value;
-  }
-  if (options.buffers == 1) {
-    return bad_argument(
-        "options.buffers is 1: give at least 2, one to fill while another is "
-        "written");
-  }
-  auto known = read_strategy(options.strategy, settings.strategy);
-  return known.ok() ? read_engine(options.engine, settings.engine) : known;
 }
 
 // MPI can be called, and the communicator be used for a session.
@@ -148,30 +54,26 @@ Outcome check_communicator(MPI_Comm communicator) {
 Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
                      weir_session** result) {
   if (auto usable = check_communicator(communicator); !usable.ok()) return usable;
-  CollectiveSettings settings;
-  settings.deadline_seconds = default_deadline_seconds;
-  StorageOptions storage;
+  SessionOptions chosen;
   const char* const platform = options == nullptr ? nullptr : options->platform;
-  Outcome prepared = options == nullptr ? Outcome{} : read_options(*options, settings, storage);
+  Outcome prepared = read_options(options, chosen);
   if (result == nullptr) prepared = bad_argument("session is null");
 
   auto session = std::make_unique<weir_session>();
-  auto outcome = session->ranks.open(communicator, settings.deadline_seconds);
+  auto outcome = session->ranks.open(communicator,
+                                     prepared.ok() ? opening_deadline(options, process_environment)
+                                                   : chosen.settings.deadline_seconds);
   if (outcome.ok()) {
     outcome = session->call(
-        fmt::format(
-            "weir_session_open(deadline_seconds {}, strategy {}, aggregators {}, "
-            "buffer_bytes {}, buffers {}, ranks_per_node {}, platform {}, alignment_bytes {}, "
-            "stripe_bytes {}, lock_bytes {}, targets {}, engine {})",
-            settings.deadline_seconds, aggregation::name_of(settings.strategy),
-            settings.aggregators, settings.buffer_bytes, settings.buffers, settings.ranks_per_node,
-            quoted(platform), storage.alignment_bytes, storage.stripe_bytes, storage.lock_bytes,
-            storage.targets, aggregation::name_of(settings.engine)),
+        fmt::format("weir_session_open({}, platform {})", chosen.text(), quoted(platform)),
         prepared, [&]() -> Outcome {
-          auto read = read_platform(session->ranks, platform, session->platform);
+          auto read = read_environment(session->ranks, options, process_environment, chosen);
+          if (read.ok()) read = read_platform(session->ranks, platform, session->platform);
           if (!read.ok()) return read;
-          storage.override(session->platform.targets);
-          settings.alignment_bytes = storage.alignment_bytes;
+          aggregation::CollectiveSettings& settings = chosen.settings;
+          session->ranks.set_deadline_seconds(settings.deadline_seconds);
+          chosen.override(session->platform.targets);
+          settings.alignment_bytes = chosen.alignment_bytes;
           settings.rates = session->platform.rates;
           settings.targets = session->platform.targets;
           auto made = aggregation::Collective::create(session->ranks.details(), settings);

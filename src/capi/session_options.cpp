@@ -1,0 +1,284 @@
+#include "capi/session_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capi/session.hpp"
+
+namespace weir::capi {
+namespace {
+
+constexpr double default_deadline_seconds = 600;
+constexpr double longest_deadline_seconds = 1e9;
+// Of stripes, lock blocks and alignment, so that their multiples stay numbers.
+constexpr std::int64_t largest_block = std::int64_t{1} << 40;
+constexpr std::int64_t most_targets = 1 << 20;
+constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+
+// A number among the options; 0 leaves it open.
+struct NumberOption {
+  const char* field;         // of weir_session_options
+  std::string_view setting;  // of session_settings()
+  std::int64_t weir_session_options::*value;
+  std::int64_t most;
+};
+constexpr std::array<NumberOption, 8> number_options = {{
+    {"aggregators", "aggregators", &weir_session_options::aggregators, any},
+    {"buffer_bytes", "buffer-bytes", &weir_session_options::buffer_bytes, any},
+    {"buffers", "buffers", &weir_session_options::buffers, any},
+    {"ranks_per_node", "ranks-per-node", &weir_session_options::ranks_per_node, any},
+    {"alignment_bytes", "alignment-bytes", &weir_session_options::alignment_bytes, largest_block},
+    {"stripe_bytes", "stripe-bytes", &weir_session_options::stripe_bytes, largest_block},
+    {"lock_bytes", "lock-bytes", &weir_session_options::lock_bytes, largest_block},
+    {"targets", "targets", &weir_session_options::targets, most_targets},
+}};
+
+template <typename Names>
+std::vector<std::string_view> automatic_or(const Names& names) {
+  std::vector<std::string_view> choices = {"automatic"};
+  for (const auto one : names) choices.push_back(plan::name_of(one));
+  return choices;
+}
+
+std::string variable_of(std::string_view setting) {
+  std::string name = "WEIR_";
+  for (const char letter : setting) {
+    name += letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+  }
+  return name;
+}
+
+// "options.buffers", or the variable that a value comes from.
+using NameOf = std::string (*)(const char* field, std::string_view setting);
+std::string name_in_options(const char* field, std::string_view /*setting*/) {
+  return fmt::format("options.{}", field);
+}
+std::string name_in_environment(const char* /*field*/, std::string_view setting) {
+  return fmt::format("{} of rank 0's environment", variable_of(setting));
+}
+
+template <typename Value, typename Parse>
+Outcome read_choice(const char* name, const std::string& from,
+                    const std::vector<std::string_view>& choices, Parse parse,
+                    std::optional<Value>& value) {
+  if (name == nullptr || std::string_view(name) == choices.front()) return {};
+  auto known = parse(name);
+  if (known) {
+    value = known.value();
+    return {};
+  }
+  return bad_argument(
+      fmt::format("{} is '{}': give one of {}", from, name, fmt::join(choices, ", ")));
+}
+
+// Values that are there but cannot be are refused by the name that they were given under.
+Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& options) {
+  aggregation::CollectiveSettings& settings = options.settings;
+  const double deadline = given.deadline_seconds;
+  if (std::isnan(deadline) || deadline < 0 || deadline > longest_deadline_seconds) {
+    return bad_argument(fmt::format("{} is {}: give 0 to {}",
+                                    name_of("deadline_seconds", "deadline"), deadline,
+                                    longest_deadline_seconds));
+  }
+  if (deadline > 0) settings.deadline_seconds = deadline;
+  const std::array<std::int64_t*, number_options.size()> targets = {
+      &settings.aggregators,    &settings.buffer_bytes,   &settings.buffers,
+      &settings.ranks_per_node, &options.alignment_bytes, &options.stripe_bytes,
+      &options.lock_bytes,      &options.targets};
+  for (std::size_t i = 0; i < number_options.size(); ++i) {
+    const NumberOption& option = number_options.at(i);
+    const std::int64_t value = given.*option.value;
+    if (value < 0 || value > option.most) {
+      return bad_argument(fmt::format(
+          "{} is {}: give 0 for what Weir chooses, or {}", name_of(option.field, option.setting),
+          value, value < 0 ? std::string("more") : fmt::format("at most {}", option.most)));
+    }
+    if (value > 0) *targets.at(i) = value;
+  }
+  if (given.buffers == 1) {
+    return bad_argument(
+        fmt::format("{} is 1: give at least 2, one to fill while another is written",
+                    name_of("buffers", "buffers")));
+  }
+  auto taken =
+      read_choice(given.strategy, name_of("strategy", "strategy"),
+                  automatic_or(plan::all_strategies), plan::parse_strategy, settings.strategy);
+  return taken.ok()
+             ? read_choice(given.engine, name_of("engine", "engine"),
+                           automatic_or(plan::all_engines), plan::parse_engine, settings.engine)
+             : taken;
+}
+
+// Rank 0's variables that are set and not empty, each as NAME=VALUE and a zero byte.
+std::string variables_in(const EnvironmentLookup& environment) {
+  std::string all;
+  for (const Setting& setting : session_settings()) {
+    if (setting.name == "platform") continue;
+    const std::string name = variable_of(setting.name);
+    const auto value = environment(name);
+    if (value && !value->empty()) all += fmt::format("{}={}", name, *value) + '\0';
+  }
+  return all;
+}
+
+std::map<std::string, std::string> parse_variables(const std::string& text) {
+  std::map<std::string, std::string> variables;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\0', at);
+    const std::size_t equals = text.find('=', at);
+    variables[text.substr(at, equals - at)] = text.substr(equals + 1, end - equals - 1);
+    at = end + 1;
+  }
+  return variables;
+}
+
+}  // namespace
+
+void SessionOptions::override(topology::FileTargets& described) const {
+  if (stripe_bytes > 0) described.stripe_bytes = stripe_bytes;
+  if (lock_bytes > 0) described.lock_bytes = lock_bytes;
+  if (targets > 0) described.count = targets;
+}
+
+std::string SessionOptions::text() const {
+  return fmt::format(
+      "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
+      "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
+      "{}",
+      settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
+      settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
+      stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine));
+}
+
+Outcome read_options(const weir_session_options* given, SessionOptions& options) {
+  options.settings.deadline_seconds = default_deadline_seconds;
+  if (given == nullptr) return {};
+  auto outcome = check_reserved("weir_session_options", std::data(given->reserved),
+                                std::size(given->reserved));
+  return outcome.ok() ? take(*given, name_in_options, options) : outcome;
+}
+
+double opening_deadline(const weir_session_options* given, const EnvironmentLookup& environment) {
+  if (given != nullptr && given->deadline_seconds > 0) return given->deadline_seconds;
+  const auto lookup = [&](const std::string& name) {
+    return name == "WEIR_DEADLINE" ? environment(name) : std::nullopt;
+  };
+  const auto resolved = resolve_settings("", "", session_settings(), {}, lookup);
+  // What cannot be is refused when rank 0's environment is read.
+  const bool is_told = resolved && resolved.value().settings.has("deadline");
+  const double told = is_told ? resolved.value().settings.real("deadline") : 0;
+  return told > 0 && told <= longest_deadline_seconds ? told : default_deadline_seconds;
+}
+
+Outcome read_environment(Ranks& ranks, const weir_session_options* given,
+                         const EnvironmentLookup& environment, SessionOptions& options) {
+  std::string text = ranks.rank() == 0 ? variables_in(environment) : std::string();
+  if (auto shared = ranks.share(text); !shared.ok()) return shared;
+  if (text.empty()) return {};
+  auto variables = parse_variables(text);
+  const weir_session_options passed = given == nullptr ? weir_session_options{} : *given;
+  // What the program passes comes first, whatever the environment says.
+  if (passed.deadline_seconds > 0) variables.erase("WEIR_DEADLINE");
+  if (passed.strategy != nullptr) variables.erase("WEIR_STRATEGY");
+  if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");
+  for (const NumberOption& option : number_options) {
+    if (passed.*option.value != 0) variables.erase(variable_of(option.setting));
+  }
+  const auto lookup = [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  auto resolved = resolve_settings("weir_session_open", "", session_settings(), {}, lookup);
+  if (!resolved) return outcome_of(resolved.error(), "rank 0");
+  const Settings& settings = resolved.value().settings;
+  weir_session_options told = {};
+  if (settings.has("deadline")) told.deadline_seconds = settings.real("deadline");
+  if (settings.has("strategy")) told.strategy = settings.text("strategy").c_str();
+  if (settings.has("engine")) told.engine = settings.text("engine").c_str();
+  for (const NumberOption& option : number_options) {
+    if (settings.has(option.setting)) told.*option.value = settings.integer(option.setting);
+  }
+  return take(told, name_in_environment, options);
+}
+
+std::span<const Setting> session_settings() {
+  static const std::vector<Setting> settings = {
+      {.name = "deadline",
+       .kind = SettingKind::real,
+       .metavar = "seconds",
+       .help = "the longest that any one wait may take; 0: 600"},
+      {.name = "strategy",
+       .kind = SettingKind::choice,
+       .help = "who writes and reads",
+       .choices = automatic_or(plan::all_strategies)},
+      {.name = "aggregators",
+       .kind = SettingKind::integer,
+       .metavar = "number",
+       .help = "ranks per node that gather, and open files; 0: chosen"},
+      {.name = "buffer-bytes",
+       .kind = SettingKind::bytes,
+       .metavar = "bytes",
+       .help = "one buffer of an aggregator; 0: chosen"},
+      {.name = "buffers",
+       .kind = SettingKind::integer,
+       .metavar = "number",
+       .help = "buffers per aggregator, at least 2; 0: chosen"},
+      {.name = "ranks-per-node",
+       .kind = SettingKind::integer,
+       .metavar = "number",
+       .help = "as many consecutive ranks are treated as a node; 0: those that share memory"},
+      {.name = "platform",
+       .kind = SettingKind::text,
+       .metavar = "path",
+       .help = "the platform's description"},
+      {.name = "alignment-bytes",
+       .kind = SettingKind::bytes,
+       .metavar = "bytes",
+       .help = "aggregators' parts of a file end at multiples of it; 0: chosen"},
+      {.name = "stripe-bytes",
+       .kind = SettingKind::bytes,
+       .metavar = "bytes",
+       .help = "lie together on one target; 0: as the file system tells"},
+      {.name = "lock-bytes",
+       .kind = SettingKind::bytes,
+       .metavar = "bytes",
+       .help = "of a file that one node at a time may write; 0: as the file system tells"},
+      {.name = "targets",
+       .kind = SettingKind::integer,
+       .metavar = "number",
+       .help = "targets that hold parts of one file; 0: as the file system tells"},
+      {.name = "engine",
+       .kind = SettingKind::choice,
+       .help = "what moves bytes between buffers and files",
+       .choices = automatic_or(plan::all_engines)}};
+  return settings;
+}
+
+std::string session_settings_table() {
+  std::string table = "| variable | option | value | what |\n|---|---|---|---|\n";
+  for (const Setting& setting : session_settings()) {
+    std::string field(setting.name == "deadline" ? "deadline_seconds" : setting.name);
+    std::replace(field.begin(), field.end(), '-', '_');
+    const std::string value = setting.kind == SettingKind::choice
+                                  ? fmt::format("`{}`", fmt::join(setting.choices, "`, `"))
+                              : setting.kind == SettingKind::bytes
+                                  ? std::string("bytes, `64k`, `4m`, `1g`")
+                                  : std::string(setting.metavar);
+    table += fmt::format("| `{}` | `{}` | {} | {} |\n", variable_of(setting.name), field, value,
+                         setting.help);
+  }
+  return table;
+}
+
+}  // namespace weir::capi

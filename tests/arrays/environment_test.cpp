@@ -1,0 +1,161 @@
+// Options of a session from rank 0's environment: what they do, what goes before them, and what is
+// refused, on all ranks alike.
+#include <cstdlib>
+#include <map>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+// NOLINTBEGIN(concurrency-mt-unsafe): there is one thread
+class Environment : public OnRanks {
+ protected:
+  void TearDown() override {
+    for (const std::string& name : set_) ::unsetenv(name.c_str());
+    OnRanks::TearDown();
+  }
+  // Rank 0's value; the other ranks are told something that cannot be, which nobody may look at.
+  void set(const std::string& name, const std::string& value) {
+    ::setenv(name.c_str(), rank_of_world() == 0 ? value.c_str() : "another", 1);
+    set_.push_back(name);
+  }
+  void unset(const std::string& name) { ::unsetenv(name.c_str()); }
+
+  weir_figures figures_of_a_write(Session& session) const {
+    const auto columns = session.distribution({16, 16}, "*, BLOCK");
+    auto array = session.create<double>(path("a"), {16, 16});
+    array.write(columns, numbered_part<double>(columns, {16, 16}));
+    return session.figures();
+  }
+
+ private:
+  std::vector<std::string> set_;
+};
+
+TEST_F(Environment, ChoosesWhatTheProgramLeavesOpen) {
+  const std::map<std::string, std::int32_t> strategies = {
+      {"direct", 1}, {"node", 2}, {"two-phase", 3}, {"server-directed", 4}};
+  for (const auto& [name, number] : strategies) {
+    set("WEIR_STRATEGY", name);
+    set("WEIR_ENGINE", "direct-io");
+    Session session(MPI_COMM_WORLD);
+    const weir_figures figures = figures_of_a_write(session);
+    EXPECT_EQ(figures.strategy, number);
+    EXPECT_EQ(figures.engine, 3);
+  }
+  weir_session_options options = {};
+  options.strategy = "direct";
+  options.engine = "posix";
+  Session session(MPI_COMM_WORLD, options);
+  const weir_figures figures = figures_of_a_write(session);
+  EXPECT_EQ(figures.strategy, 1) << "what the program passes goes first";
+  EXPECT_EQ(figures.engine, 1);
+}
+
+TEST_F(Environment, HasNumbersWithTheirUnits) {
+  set("WEIR_STRATEGY", "node");
+  set("WEIR_AGGREGATORS", "1");
+  set("WEIR_RANKS_PER_NODE", "2");
+  set("WEIR_BUFFER_BYTES", "64k");
+  set("WEIR_BUFFERS", "3");
+  set("WEIR_ALIGNMENT_BYTES", "8k");
+  set("WEIR_STRIPE_BYTES", "16k");
+  set("WEIR_LOCK_BYTES", "16k");
+  set("WEIR_TARGETS", "2");
+  Session session(MPI_COMM_WORLD);
+  EXPECT_EQ(figures_of_a_write(session).aggregators, (size_of_world() + 1) / 2);
+  const auto columns = session.distribution({64, 4096}, "*, BLOCK");
+  auto array = session.create<double>(path("large"), {64, 4096});
+  const std::vector<double> part(columns.elements());
+  const std::string text = session.explain_write({Outgoing(array, columns, part)});
+  EXPECT_NE(text.find("buffers of 64 KiB"), std::string::npos) << text;
+}
+
+TEST_F(Environment, AnEmptyOneIsNone) {
+  for (const char* name : {"WEIR_STRATEGY", "WEIR_BUFFERS", "WEIR_DEADLINE", "WEIR_ENGINE"}) {
+    set(name, "");
+  }
+  Session session(MPI_COMM_WORLD);
+  session.close();
+}
+
+TEST_F(Environment, WhatCannotBeIsRefusedByTheVariablesName) {
+  struct Wrong {
+    const char* variable;
+    const char* value;
+    const char* text;
+  };
+  const std::vector<Wrong> cases = {
+      {"WEIR_DEADLINE", "soon", "WEIR_DEADLINE: 'soon'"},
+      {"WEIR_DEADLINE", "-1", "WEIR_DEADLINE: '-1'"},
+      {"WEIR_DEADLINE", "nan", "WEIR_DEADLINE: 'nan'"},
+      {"WEIR_DEADLINE", "1000000001", "WEIR_DEADLINE of rank 0's environment is 1000000001"},
+      {"WEIR_STRATEGY", "fastest", "WEIR_STRATEGY: 'fastest'"},
+      {"WEIR_ENGINE", "steam", "WEIR_ENGINE: 'steam'"},
+      {"WEIR_AGGREGATORS", "-3", "WEIR_AGGREGATORS: '-3'"},
+      {"WEIR_AGGREGATORS", "many", "WEIR_AGGREGATORS: 'many'"},
+      {"WEIR_BUFFER_BYTES", "1x", "WEIR_BUFFER_BYTES: '1x'"},
+      {"WEIR_BUFFER_BYTES", "9999999999g", "WEIR_BUFFER_BYTES: '9999999999g'"},
+      {"WEIR_BUFFERS", "1", "WEIR_BUFFERS of rank 0's environment is 1: give at least 2"},
+      {"WEIR_RANKS_PER_NODE", "1.5", "WEIR_RANKS_PER_NODE: '1.5'"},
+      {"WEIR_ALIGNMENT_BYTES", "2048g", "WEIR_ALIGNMENT_BYTES of rank 0's environment"},
+      {"WEIR_STRIPE_BYTES", "1025g", "WEIR_STRIPE_BYTES of rank 0's environment"},
+      {"WEIR_LOCK_BYTES", "1025g", "WEIR_LOCK_BYTES of rank 0's environment"},
+      {"WEIR_TARGETS", "1048577", "WEIR_TARGETS of rank 0's environment is 1048577"}};
+  for (const Wrong& wrong : cases) {
+    SCOPED_TRACE(std::string(wrong.variable) + "=" + wrong.value);
+    set(wrong.variable, wrong.value);
+    weir_session* session = nullptr;
+    EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, nullptr, &session), WEIR_E_ARGUMENT);
+    EXPECT_EQ(session, nullptr);
+    const std::string line = weir_last_error();
+    EXPECT_NE(line.find(wrong.text), std::string::npos) << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+    unset(wrong.variable);
+  }
+  for (const auto& [variable, value] :
+       std::map<std::string, std::string>{{"WEIR_TARGETS", "1048576"},
+                                          {"WEIR_STRIPE_BYTES", "1024g"},
+                                          {"WEIR_BUFFERS", "2"},
+                                          {"WEIR_DEADLINE", "1e9"}}) {
+    set(variable, value);
+  }
+  Session session(MPI_COMM_WORLD);
+  session.close();
+}
+
+TEST_F(Environment, WhatTheProgramPassesIsNotLookedForThere) {
+  set("WEIR_DEADLINE", "soon");
+  set("WEIR_STRATEGY", "fastest");
+  set("WEIR_ENGINE", "steam");
+  set("WEIR_BUFFERS", "1");
+  weir_session_options options = {};
+  options.deadline_seconds = 60;
+  options.strategy = "automatic";
+  options.engine = "automatic";
+  options.buffers = 2;
+  Session session(MPI_COMM_WORLD, options);
+  session.close();
+}
+
+TEST_F(Environment, HasTheDeadlineOfEveryWait) {
+  set("WEIR_DEADLINE", "1.25");
+  weir_session* session = nullptr;
+  ASSERT_EQ(weir_session_open(MPI_COMM_WORLD, nullptr, &session), 0) << weir_last_error();
+  // A rank that does not come: the others say after how long they gave up.
+  if (rank_of_world() > 0) {
+    weir_distribution* made = nullptr;
+    const std::int64_t shape = 8;
+    EXPECT_EQ(weir_distribution_create(session, 1, &shape, "BLOCK", nullptr, &made),
+              WEIR_E_DEADLINE);
+    EXPECT_NE(std::string(weir_last_error()).find("1.25 s"), std::string::npos)
+        << weir_last_error();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  weir_session_abandon(&session);
+}
+// NOLINTEND(concurrency-mt-unsafe)
+
+}  // namespace
+}  // namespace weir::test
