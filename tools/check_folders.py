@@ -52,8 +52,10 @@ MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/transport", "src/capi", "sr
 PURE = ("src/array", "src/plan", "src/topology")
 """No MPI, no file, no clock."""
 
-MAY_CALL_FILE_SYSTEM = ("src/storage", "src/stager/journal", "src/adapters/calls")
-"""Besides, the functions of ``src/adapters/calls`` stand before libc's, which they call.
+MAY_CALL_FILE_SYSTEM = ("src/storage", "src/stager/journal", "src/adapters/calls",
+                        "src/ranks/process")  # fmt: skip
+"""Besides, the functions of ``src/adapters/calls`` stand before libc's, which they call, and
+``src/ranks/process`` asks the system for processes, by files of /proc.
 
 Folders, or beginnings of file names, below ``src/``. Outside ``src/`` there is no such rule."""
 MAY_READ_ONE_FILE = "src/common/settings.cpp"

@@ -26,10 +26,12 @@
  *   A session carries out its calls in the order in which they were made: a call that waits first
  *   completes the requests that were begun before it (their handles still want weir_wait).
  *
- *   No call waits for ever. When a rank does not come within the session's deadline, the ranks
- *   that wait return WEIR_E_DEADLINE; messages may then still be under way, so the session is
- *   broken: its later calls return WEIR_E_BROKEN at once, and it can only be closed. A null handle
- *   is refused by the rank that passes it alone, as it names no communicator to tell others by.
+ *   No call waits for ever. The session's deadline is for processes that are silent: a rank that
+ *   computes, or whose storage is slow, is waited for up to 24 deadlines; one that has ended ends
+ *   the waits of the others soon. The ranks that wait return WEIR_E_DEADLINE; messages may then
+ *   still be under way, so the session is broken: its later calls return WEIR_E_BROKEN at once, and
+ *   it can only be closed. A null handle is refused by the rank that passes it alone, as it names
+ *   no communicator to tell others by.
  *
  * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
  * below.
@@ -69,7 +71,7 @@ enum {
   WEIR_E_CORRUPT = -4,     /* a file is not what it should be */
   WEIR_E_MEMORY = -5,      /* not enough memory or disk */
   WEIR_E_UNSUPPORTED = -6, /* this system, or this version of Weir, cannot do that */
-  WEIR_E_DEADLINE = -7,    /* a rank did not come in time; the session is broken */
+  WEIR_E_DEADLINE = -7,    /* a rank did not come; the session is broken */
   WEIR_E_BROKEN = -8       /* an earlier deadline broke the session; it can only be closed */
 };
 
@@ -91,7 +93,7 @@ const char* weir_last_error(void);
  * WEIR_AGGREGATORS, WEIR_BUFFER_BYTES and so on, and WEIR_DEADLINE in seconds (docs/library.md has
  * the table); otherwise the default. */
 typedef struct weir_session_options {
-  double deadline_seconds; /* the longest that any one wait may take; 0: 600 */
+  double deadline_seconds; /* how long a rank may be silent that others wait for; 0: 600 */
   const char* strategy;   /* "automatic" (the cheapest, for each request; weir_session_explain tells
                              why), "direct" (every rank moves its own elements), "node" (ranks that
                              aggregate gather through the memory of their node, each node for

@@ -92,8 +92,9 @@ Error Agreement::unpack(int rank) const {
 
 namespace {
 
-Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_seconds) {
-  ranks::Patience patience(deadline_seconds);
+Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_seconds,
+                   ranks::LifeSigns* life) {
+  ranks::Patience patience(deadline_seconds, life);
   while (!agreement->test()) {
     if (patience.has_time()) {
       agreement->nap();
@@ -101,7 +102,7 @@ Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_second
     }
     // The broadcast may still write into the object, so it is never freed.
     [[maybe_unused]] const auto* const abandoned = agreement.release();
-    return ranks::deadline_passed("the other ranks", deadline_seconds);
+    return patience.passed("the other ranks");
   }
   return agreement->outcome();
 }
@@ -112,7 +113,7 @@ Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
              const CallFingerprint& fingerprint, double deadline_seconds) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(channel, communicator, mine, fingerprint);
-  return see_through(agreement, deadline_seconds);
+  return see_through(agreement, deadline_seconds, channel.life());
 }
 
 Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
@@ -120,7 +121,7 @@ Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator, const Status
                     ranks::Channel::Round& round) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(channel, communicator, mine, fingerprint, true);
-  Status agreed = see_through(agreement, deadline_seconds);
+  Status agreed = see_through(agreement, deadline_seconds, channel.life());
   if (agreement != nullptr) round = agreement->round();
   return agreed;
 }

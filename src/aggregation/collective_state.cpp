@@ -145,7 +145,8 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   kept->count = possible.ok() ? static_cast<int>(mine.size()) : 0;
   if (receives) kept->counts.resize(static_cast<std::size_t>(state.ranks));
   const auto wait = [&](MPI_Request& request) {
-    Status done = ranks::wait_for(request, state.settings.deadline_seconds, what);
+    Status done =
+        ranks::wait_for(request, state.settings.deadline_seconds, what, state.group->life());
     if (!done.ok()) {
       kept.keep_for_good();
       state.broken = true;

@@ -111,6 +111,7 @@ Status DirectMove::flush_into_files() {
     return {};
   }
   storage::FileTraffic traffic;
+  const ranks::LifeSigns::During moving(context_.group.life(), ranks::LifeSigns::What::storage);
   const std::int64_t began = monotonic_ns();
   Status status;
   if (swapped > 1) {

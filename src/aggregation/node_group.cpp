@@ -89,6 +89,7 @@ void NodeGroup::abandon() {
     if (channel != nullptr) channel->abandon();
   }
   leaders_.fill(MPI_COMM_NULL);
+  if (life_ != nullptr) life_->leave();
   // Messages under way may still be written to buffers.
   if (memory_) memory_->keep_for_good();
   node_ = MPI_COMM_NULL;
@@ -233,7 +234,8 @@ std::int64_t NodeGroup::header_bytes() const {
   return round_to_pages(static_cast<std::int64_t>(sizeof(Header)) +
                         buffers_ * static_cast<std::int64_t>(sizeof(BufferControl)) +
                         places() * static_cast<std::int64_t>(sizeof(PaddedBell)) +
-                        static_cast<std::int64_t>(sizeof(DescriptorBoard)));
+                        static_cast<std::int64_t>(sizeof(DescriptorBoard)) +
+                        ranks::LifeSigns::memory_bytes(places()));
 }
 
 std::vector<std::int64_t> NodeGroup::part_offsets() const {
@@ -332,17 +334,30 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   }
   if (sockets) make_descriptors(std::move(*sockets));
   if (own_holder_ == 0) {
+    ranks::LifeSigns::prepare(descriptor_memory() + sizeof(DescriptorBoard), places());
     for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
   }
+  // Signs are written where all has been prepared.
+  if (Status met = ranks::meet(node_, deadline_seconds_, waited_for); !met.ok()) return met;
+  make_life_signs();
   make_channels();
   return ranks::meet(node_, deadline_seconds_, waited_for);
 }
 
+std::byte* NodeGroup::descriptor_memory() const {
+  return reinterpret_cast<std::byte*>(&bell(0)) +
+         static_cast<std::size_t>(places()) * sizeof(PaddedBell);
+}
+
+void NodeGroup::make_life_signs() {
+  life_ = std::make_unique<ranks::LifeSigns>(descriptor_memory() + sizeof(DescriptorBoard),
+                                             ranks_on_node_, own_place_, topology_->nodes() > 1,
+                                             deadline_seconds_);
+}
+
 // The board lies behind the bells.
 void NodeGroup::make_descriptors(NodeSockets sockets) {
-  std::byte* const after_bells = reinterpret_cast<std::byte*>(&bell(0)) +
-                                 static_cast<std::size_t>(places()) * sizeof(PaddedBell);
-  auto* const board = reinterpret_cast<DescriptorBoard*>(after_bells);
+  auto* const board = reinterpret_cast<DescriptorBoard*>(descriptor_memory());
   if (own_holder_ == 0) new (board) DescriptorBoard{};
   descriptors_ =
       std::make_unique<NodeDescriptors>(*board, std::move(sockets), own_place_, deadline_seconds_);
@@ -362,6 +377,7 @@ void NodeGroup::make_channels() {
   for (std::size_t i = 0; i < channel_count; ++i) {
     channels_.at(i) = std::make_unique<ranks::Channel>(
         channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, node_);
+    channels_.at(i)->watch(life_.get());
   }
 }
 

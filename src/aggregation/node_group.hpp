@@ -34,6 +34,7 @@
 #include "common/status.hpp"
 #include "ranks/bell.hpp"
 #include "ranks/channel.hpp"
+#include "ranks/life_signs.hpp"
 #include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
@@ -90,6 +91,9 @@ class NodeGroup {
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
   [[nodiscard]] ranks::Bell& own_bell() const { return bell(own_place_); }
 
+  // Of the ranks of this node.
+  [[nodiscard]] ranks::LifeSigns* life() const { return life_.get(); }
+
   // Passes open files between the ranks of the node; null: this rank is alone there.
   [[nodiscard]] NodeDescriptors* descriptors() const { return descriptors_.get(); }
   [[nodiscard]] int rank_at(std::int64_t place) const {
@@ -126,7 +130,10 @@ class NodeGroup {
   [[nodiscard]] std::int64_t place_of(int rank) const;
   [[nodiscard]] ranks::Bell& bell(std::int64_t place) const;
   void make_descriptors(NodeSockets sockets);
+  void make_life_signs();
   void make_channels();
+  // Behind the bells, in the first holder's part.
+  [[nodiscard]] std::byte* descriptor_memory() const;
   // Of channel `number`, in the first holder's part.
   [[nodiscard]] std::byte* channel_memory(std::size_t number) const;
 
@@ -147,6 +154,7 @@ class NodeGroup {
   std::int64_t own_holder_ = -1;
   std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
+  std::unique_ptr<ranks::LifeSigns> life_;
   std::unique_ptr<NodeDescriptors> descriptors_;
   std::array<std::unique_ptr<ranks::Channel>, channel_count> channels_;
 };

@@ -48,6 +48,7 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   bundle_ = in_bundle && context_.watched ? &piece : nullptr;
   std::size_t slab = 0;
   begin_part(piece.slabs[slab].array);
+  const ranks::LifeSigns::During moving(context_.group.life(), ranks::LifeSigns::What::storage);
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
   std::int64_t gap = plan::widest_gap(*context_.plan, piece.id.array, context_.rates);

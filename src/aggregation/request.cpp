@@ -260,6 +260,7 @@ void CollectiveRequest::start_moving() {
 
 // How this rank's part of the moving ended; durable where that is asked for after each write.
 Status CollectiveRequest::moved_durably() {
+  const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
   Status status = move_->status();
   if (!writing()) {
     for (const RequestedPart& one : checked_) {
@@ -340,7 +341,7 @@ bool CollectiveRequest::test() {
 }
 
 Status CollectiveRequest::wait() {
-  ranks::Patience patience(state_.settings.deadline_seconds);
+  ranks::Patience patience(state_.settings.deadline_seconds, state_.group->life());
   while (step_ != Step::ended) {
     if (advance()) {
       patience.reset();
@@ -357,7 +358,7 @@ Status CollectiveRequest::wait() {
       // Other ranks or MPI may still use what these hold, so they are never freed.
       [[maybe_unused]] const auto* const agreement = agreement_.release();
       [[maybe_unused]] const auto* const move = move_.release();
-      end(ranks::deadline_passed("the other ranks", state_.settings.deadline_seconds));
+      end(patience.passed("the other ranks"));
     }
   }
   return outcome_;

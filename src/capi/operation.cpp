@@ -3,6 +3,9 @@
 #include <utility>
 
 namespace weir::capi {
+
+using ranks::LifeSigns;
+
 namespace {
 
 Outcome broken_session() {
@@ -44,11 +47,13 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
 }
 
 Outcome OperationQueue::complete(const Operation& operation) {
+  const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
   while (!operation.ended()) advance_first(true);
   return operation.outcome;
 }
 
 void OperationQueue::progress() {
+  const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
   while (!waiting_.empty()) {
     const auto first = waiting_.front();
     advance_first(false);

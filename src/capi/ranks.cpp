@@ -1,7 +1,6 @@
 #include "capi/ranks.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -60,33 +59,37 @@ Outcome Ranks::check_mpi_runs() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized == 0) return {};
-  broken_ = true;
+  mark_broken();
   return failure(WEIR_E_ARGUMENT,
                  "MPI_Finalize was called before: close the session first (in C++ let it end in a "
                  "block of its own); what its files had not been told yet is lost");
 }
 
+void Ranks::mark_broken() {
+  broken_ = true;
+  if (first_ == nullptr) return;
+  if (ranks::LifeSigns* const life = compared_by().life()) life->leave();
+}
+
 Outcome Ranks::finish(MPI_Request& request) {
-  const std::int64_t deadline = monotonic_ns() + static_cast<std::int64_t>(deadline_seconds_ * 1e9);
+  ranks::Patience patience(deadline_seconds_, first_ == nullptr ? nullptr : compared_by().life());
   while (true) {
     int done = 0;
     if (auto tested = mpi_outcome(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         !tested.ok()) {
-      broken_ = true;
+      mark_broken();
       return tested;
     }
     if (done != 0) return {};
-    if (monotonic_ns() > deadline) return missed_deadline();
-    sched_yield();
+    if (!patience.look_again()) return missed_deadline(patience.passed("the other ranks"));
   }
 }
 
-Outcome Ranks::missed_deadline() {
-  broken_ = true;
+Outcome Ranks::missed_deadline(const Error& why) {
+  mark_broken();
   return failure(WEIR_E_DEADLINE,
-                 fmt::format("rank {}: not all ranks made this call within {} s "
-                             "(deadline_seconds): one is stuck, lost, or called nothing",
-                             rank_, deadline_seconds_));
+                 fmt::format("rank {}: not all ranks made this call (deadline_seconds {}): {}",
+                             rank_, deadline_seconds_, why.message));
 }
 
 void Ranks::begin(Channel::Round& round, bool failed, std::uint64_t digest, bool asks) {
@@ -100,7 +103,7 @@ bool Ranks::test(Channel::Round& round) { return compared_by().test(round); }
 Outcome Ranks::wait(Channel::Round& round) {
   const Status waited = compared_by().wait(round, deadline_seconds_, "the other ranks");
   if (waited.ok()) return {};
-  Outcome missed = missed_deadline();
+  Outcome missed = missed_deadline(waited.error());
   if (round.asks()) missed.text += ", or rank 0 still reads or writes what all wait for";
   return missed;
 }

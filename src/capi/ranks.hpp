@@ -41,10 +41,11 @@ class Ranks {
   // The communicator for the data, used only between calls of this class.
   [[nodiscard]] MPI_Comm details() const { return details_; }
   [[nodiscard]] bool broken() const { return broken_; }
-  void mark_broken() { broken_ = true; }
   // Fails after MPI_Finalize, when no other rank can be reached any more; the session is then
   // broken.
   [[nodiscard]] Outcome check_mpi_runs();
+  // This rank makes no further call: the others need not wait for it.
+  void mark_broken();
 
   // Begins to compare what the ranks call; the round's memory must outlive that. `failed`: this
   // rank cannot do what it was asked for. `asks`: rank 0 answers, by compared_by() (channel.hpp).
@@ -79,7 +80,8 @@ class Ranks {
   // Rank `root`'s text, cut to what fits into one small message; `code` likewise.
   Outcome broadcast(int root, int& code, std::string& text);
   Outcome least(std::int64_t mine, std::int64_t& result);
-  [[nodiscard]] Outcome missed_deadline();
+  // `why`: of the wait whose deadline passed.
+  [[nodiscard]] Outcome missed_deadline(const Error& why);
 
   std::unique_ptr<ranks::Channel> first_;
   ranks::Channel* channel_ = nullptr;

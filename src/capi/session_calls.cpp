@@ -149,7 +149,9 @@ int weir_session_close(weir_session** session) {
 }
 
 void weir_session_abandon(weir_session** session) {
-  if (session != nullptr) *session = nullptr;
+  if (session == nullptr || *session == nullptr) return;
+  (*session)->ranks.mark_broken();
+  *session = nullptr;
 }
 
 int weir_session_figures(const weir_session* session, weir_figures* figures) {

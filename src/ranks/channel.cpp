@@ -279,9 +279,9 @@ void Channel::sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
 }
 
 Status Channel::wait(Round& round, double deadline_seconds, const char* what) {
-  Patience patience(deadline_seconds);
+  Patience patience(deadline_seconds, life_);
   while (!test(round)) {
-    if (!patience.has_time()) return deadline_passed(what, deadline_seconds);
+    if (!patience.has_time()) return patience.passed(what);
     nap(round);
   }
   return {};
@@ -290,10 +290,10 @@ Status Channel::wait(Round& round, double deadline_seconds, const char* what) {
 Status Channel::wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wanted,
                            std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
                            const char* what) const {
-  Patience patience(deadline_seconds);
+  Patience patience(deadline_seconds, life_);
   int naps = 0;
   for (std::uint32_t seen = 0; (seen = word.load(std::memory_order_acquire)) != wanted;) {
-    if (!patience.has_time()) return deadline_passed(what, deadline_seconds);
+    if (!patience.has_time()) return patience.passed(what);
     sleep_while(word, seen, sleepers, ++naps);
   }
   return {};
@@ -335,7 +335,7 @@ Status Channel::share_between_nodes(std::string& text, double deadline_seconds, 
       error.message = fmt::format("MPI failed to broadcast between nodes, for {}", what);
       return Status(error);
     }
-    return wait_for(between.request, deadline_seconds, what);
+    return wait_for(between.request, deadline_seconds, what, life_);
   };
   between.beginning.bytes = static_cast<std::int64_t>(text.size());
   std::copy_n(text.begin(), std::min(text.size(), first_bytes), between.beginning.text.begin());

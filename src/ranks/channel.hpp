@@ -37,6 +37,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "ranks/life_signs.hpp"
 
 namespace weir::ranks {
 
@@ -97,6 +98,9 @@ class Channel {
   Channel(std::byte* memory, const Place& place, MPI_Comm leaders, MPI_Comm moving);
   // By MPI alone: every rank is a node. Nothing else is under way on the communicator meanwhile.
   explicit Channel(MPI_Comm communicator);
+  // From now on waits end when a process is silent (life_signs.hpp).
+  void watch(LifeSigns* life) { life_ = life; }
+  [[nodiscard]] LifeSigns* life() const { return life_; }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel();
@@ -157,6 +161,7 @@ class Channel {
   std::unique_ptr<std::byte, Freed> own_memory_;
   Memory* memory_ = nullptr;
   Place place_;
+  LifeSigns* life_ = nullptr;
   MPI_Comm leaders_ = MPI_COMM_NULL;
   MPI_Comm moving_ = MPI_COMM_NULL;
   std::unique_ptr<Between> between_;

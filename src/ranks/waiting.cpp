@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "common/clock.hpp"
@@ -28,6 +29,12 @@ void yield_or_doze(std::int64_t count) {
   }
 }
 
+void Patience::reset() {
+  looks_ = 0;
+  began_ns_ = 0;
+  if (life_ != nullptr) life_->got_on();
+}
+
 bool Patience::look_again() {
   ++looks_;
   yield_or_doze(looks_);
@@ -36,24 +43,29 @@ bool Patience::look_again() {
 
 bool Patience::has_time() {
   const std::int64_t now = monotonic_ns();
-  if (began_ns_ == 0) began_ns_ = now;
-  return seconds_of(now - began_ns_) < deadline_seconds_;
+  if (began_ns_ == 0) began_ns_ = hope_ns_ = now;
+  if (life_ != nullptr && now - began_ns_ >= life_->interval_ns()) {
+    if (!life_->look(now)) return false;
+    hope_ns_ = std::max(hope_ns_, life_->hope_ns());
+    if (seconds_of(now - began_ns_) >= LifeSigns::most_deadlines * deadline_seconds_) return false;
+  }
+  return seconds_of(now - hope_ns_) < deadline_seconds_;
 }
 
-Error deadline_passed(const char* what, double deadline_seconds) {
+Error Patience::passed(const char* what) const {
   Error error;
   error.code = ErrorCode::deadline;
-  error.message = fmt::format(
-      "waited {:g} s for {}: a rank is missing or hangs; nothing more can be done collectively",
-      deadline_seconds, what);
+  error.message = fmt::format("waited {:.3g} s for {}: {}; nothing more can be done collectively",
+                              seconds_of(monotonic_ns() - began_ns_), what,
+                              life_ != nullptr ? life_->suspicion() : "a rank is missing or hangs");
   return error;
 }
 
-Status wait_for(MPI_Request& request, double deadline_seconds, const char* what) {
-  Patience patience(deadline_seconds);
+Status wait_for(MPI_Request& request, double deadline_seconds, const char* what, LifeSigns* life) {
+  Patience patience(deadline_seconds, life);
   for (int done = 0; done == 0;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done == 0 && !patience.look_again()) return deadline_passed(what, deadline_seconds);
+    if (done == 0 && !patience.look_again()) return patience.passed(what);
   }
   return {};
 }

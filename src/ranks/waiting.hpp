@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "common/status.hpp"
+#include "ranks/life_signs.hpp"
 
 namespace weir::ranks {
 
@@ -18,28 +19,33 @@ void yield_or_doze(std::int64_t count);
 // ranks than cores; sleeps for moments when a wait gets long.
 class Patience {
  public:
-  explicit Patience(double deadline_seconds) : deadline_seconds_(deadline_seconds) {}
+  // `life`: of the processes that are waited for, so that the deadline counts only while they are
+  // silent (life_signs.hpp); null: the deadline counts always.
+  explicit Patience(double deadline_seconds, LifeSigns* life = nullptr)
+      : deadline_seconds_(deadline_seconds),
+        life_(life),
+        waiting_(life, LifeSigns::What::waiting) {}
   // What was waited for moved on: the deadline counts from here.
-  void reset() {
-    looks_ = 0;
-    began_ns_ = 0;
-  }
-  // After a sleep of some other kind: false when the deadline has passed.
+  void reset();
+  // After a sleep of some other kind: false when the deadline has passed, or waiting is in vain.
   [[nodiscard]] bool has_time();
-  // False when the deadline has passed since the last reset().
+  // The same since the last reset(), with a pause.
   [[nodiscard]] bool look_again();
+  // When one of these was false: why, of a wait for `what`.
+  [[nodiscard]] Error passed(const char* what) const;
 
  private:
   double deadline_seconds_;
+  LifeSigns* life_;
+  LifeSigns::During waiting_;
   std::int64_t looks_ = 0;
-  std::int64_t began_ns_ = 0;
+  std::int64_t began_ns_ = 0;  // the wait, since it last moved on
+  std::int64_t hope_ns_ = 0;   // when the deadline began to count
 };
 
-// The error of a wait whose deadline passed.
-[[nodiscard]] Error deadline_passed(const char* what, double deadline_seconds);
-
-// Tests a request until it completes.
-[[nodiscard]] Status wait_for(MPI_Request& request, double deadline_seconds, const char* what);
+// Tests a request until it completes. `life` as above.
+[[nodiscard]] Status wait_for(MPI_Request& request, double deadline_seconds, const char* what,
+                              LifeSigns* life = nullptr);
 
 // Collective: ends on all ranks once all have come. Calls that MPI has only in blocking forms
 // follow one of these, with nothing in between that could keep a rank.

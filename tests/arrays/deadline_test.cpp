@@ -1,5 +1,12 @@
-// A rank that does not come, or comes late: the others return at their deadline, and the session is
-// broken. Requests that nobody waited for when their session is closed.
+// A rank that does not come: the others return when it is silent for the deadline, or soon where it
+// is known not to come, and the session is broken. A rank that comes late is waited for. Requests
+// that nobody waited for when their session is closed.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
 #include "parallel.hpp"
 
 namespace weir::test {
@@ -23,6 +30,11 @@ class Deadlines : public OnRanks {
     EXPECT_EQ(weir_distribution_create(session, 1, shape.data(), "BLOCK", nullptr, &none),
               WEIR_E_BROKEN);
     EXPECT_EQ(weir_session_close(&session), WEIR_E_BROKEN);
+  }
+
+  static void compute_for(double seconds) {
+    for (const double end = MPI_Wtime() + seconds; MPI_Wtime() < end;) {
+    }
   }
 
   const bool missing_ = rank_of_world() == 1;
@@ -80,20 +92,79 @@ TEST_F(Deadlines, ARankMissingAtAnyCall) {
   }
 }
 
-TEST_F(Deadlines, AWriteThatTakesTooLong) {
-  for (const char* const strategy : {"direct", "node"}) {
-    auto* const opened = new Opened(brief(strategy), shape_, path("weir-array"));
-    const Fault late("rank=1,call=pwrite,nth=1,effect=late");
-    const int code = weir_write(opened->array, opened->rows, opened->part.data());
-    if (!missing_) {
-      EXPECT_EQ(code, WEIR_E_DEADLINE) << weir_last_error();
-      expect_broken(opened->session);
-    } else {
-      // Whatever it was told of this call, the others make no further one with it.
-      EXPECT_LT(weir_array_sync(opened->array), 0);
+// Storage that answers after four deadlines.
+TEST_F(Deadlines, SlowStorageIsWaitedFor) {
+  for (const char* const strategy : {"direct", "node", "two-phase"}) {
+    for (const int ranks_per_node : {0, 2}) {
+      auto options = brief(strategy);
+      options.ranks_per_node = ranks_per_node;
+      Opened opened(options, shape_, path("weir-array"));
+      {
+        const Fault late("rank=1,call=pwrite,nth=1,effect=late");
+        EXPECT_EQ(weir_write(opened.array, opened.rows, opened.part.data()), 0)
+            << strategy << ": " << weir_last_error();
+      }
+      EXPECT_EQ(weir_session_close(&opened.session), 0) << weir_last_error();
+      const auto content = content_of<double>(path("weir-array"));
+      EXPECT_EQ(content, std::vector<double>(static_cast<std::size_t>(elements_of(shape_)), 1));
     }
-    MPI_Barrier(MPI_COMM_WORLD);
   }
+}
+
+// A rank that makes its call four deadlines later than the others.
+TEST_F(Deadlines, ARankThatComputesIsWaitedFor) {
+  for (const int ranks_per_node : {0, 2}) {
+    auto options = brief();
+    options.ranks_per_node = ranks_per_node;
+    Opened opened(options, shape_, path("weir-array"));
+    if (missing_) compute_for(4 * options.deadline_seconds);
+    EXPECT_EQ(weir_write(opened.array, opened.rows, opened.part.data()), 0) << weir_last_error();
+    weir_request* request = nullptr;
+    if (missing_) compute_for(4 * options.deadline_seconds);
+    EXPECT_EQ(weir_write_begin(opened.session, 1, &opened.transfer, &request), 0);
+    if (missing_) compute_for(4 * options.deadline_seconds);
+    EXPECT_EQ(weir_wait(&request), 0) << weir_last_error();
+    EXPECT_EQ(weir_session_close(&opened.session), 0) << weir_last_error();
+  }
+}
+
+TEST_F(Deadlines, AStoppedRankIsNamed) {
+  auto* const opened = new Opened(brief(), shape_, path("weir-array"));
+  std::int64_t process = ::getpid();
+  MPI_Bcast(&process, 1, MPI_INT64_T, 1, MPI_COMM_WORLD);
+  if (missing_) {
+    // A child wakes its parent again, as nobody else does.
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::usleep(4'000'000);
+      ::kill(static_cast<pid_t>(process), SIGCONT);
+      ::_exit(0);
+    }
+    ::raise(SIGSTOP);
+    EXPECT_EQ(weir_write(opened->array, opened->rows, opened->part.data()), WEIR_E_DEADLINE);
+    ::waitpid(child, nullptr, 0);
+  } else {
+    EXPECT_EQ(weir_write(opened->array, opened->rows, opened->part.data()), WEIR_E_DEADLINE);
+    const std::string text = weir_last_error();
+    EXPECT_NE(text.find("rank 1 (process " + std::to_string(process) + " on host "),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("is stopped"), std::string::npos) << text;
+    expect_broken(opened->session);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// It lives and computes, but never makes the call.
+TEST_F(Deadlines, NoRankIsWaitedForForEver) {
+  auto options = brief();
+  options.deadline_seconds = 0.1;
+  auto* const opened = new Opened(options, shape_, path("weir-array"));
+  if (!missing_) {
+    EXPECT_EQ(weir_write(opened->array, opened->rows, opened->part.data()), WEIR_E_DEADLINE);
+    expect_broken(opened->session);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_F(Deadlines, ClosingASessionEndsItsRequests) {
@@ -104,6 +175,20 @@ TEST_F(Deadlines, ClosingASessionEndsItsRequests) {
   ASSERT_EQ(weir_session_close(&opened.session), 0) << weir_last_error();
   const auto content = content_of<double>(path("weir-array"));
   EXPECT_EQ(content, std::vector<double>(static_cast<std::size_t>(elements_of(shape_)), 1));
+}
+
+// Started by a launcher that lets the others go on: they say so, and end without MPI, which would
+// wait for the lost one.
+TEST_F(Deadlines, ALostRankIsNamedLongBeforeTheDeadline) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  if (std::getenv("WEIR_TEST_LOSES_A_RANK") == nullptr) GTEST_SKIP() << "the job would end";
+  const weir_session_options patient = {};  // 600 s
+  auto* const opened = new Opened(patient, shape_, path("weir-array"));
+  if (missing_) ::raise(SIGKILL);
+  const int code = weir_write(opened->array, opened->rows, opened->part.data());
+  std::printf("rank %d: %d: %s\n", rank_of_world(), code, weir_last_error());
+  std::fflush(stdout);
+  ::_exit(0);
 }
 
 // The last test of the program: making communicators of MPI_COMM_WORLD is under way for good.

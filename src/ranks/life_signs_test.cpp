@@ -1,0 +1,208 @@
+#include "ranks/life_signs.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/clock.hpp"
+#include "ranks/process.hpp"
+#include "ranks/waiting.hpp"
+
+namespace weir::ranks {
+namespace {
+
+using What = LifeSigns::What;
+
+constexpr double deadline_seconds = 0.4;
+
+void pause_for_milliseconds(long count) {
+  const timespec moment{count / 1000, count % 1000 * 1'000'000};
+  ::nanosleep(&moment, nullptr);
+}
+
+void compute_for_ever() {
+  std::atomic<std::int64_t> count{0};
+  for (;;) ++count;
+}
+
+// This process is rank 10, at place 0 of a node; rank 11 is another one.
+class LifeSignsTest : public testing::Test {
+ public:
+  LifeSignsTest(const LifeSignsTest&) = delete;
+  LifeSignsTest& operator=(const LifeSignsTest&) = delete;
+
+ protected:
+  LifeSignsTest() = default;
+  ~LifeSignsTest() override {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+    ::munmap(memory_, bytes_);
+  }
+
+  // Rank 11 does this, and what follows in it is for ever.
+  void let_other(const std::function<void(LifeSigns&)>& act) {
+    child_ = ::fork();
+    ASSERT_GE(child_, 0);
+    if (child_ == 0) {
+      LifeSigns own(memory_, ranks_, 1, false, deadline_seconds);
+      act(own);
+      compute_for_ever();
+    }
+    pause_for_milliseconds(20);
+  }
+  // How long this rank waits in vain, at most so many seconds; why it has ended, "" when it has
+  // not.
+  std::string waited(double most_seconds) {
+    Patience patience(deadline_seconds, &own_);
+    const std::int64_t began = monotonic_ns();
+    while (seconds_of(monotonic_ns() - began) < most_seconds) {
+      pause_for_milliseconds(2);
+      if (!patience.has_time()) return patience.passed("a test").message;
+    }
+    return "";
+  }
+
+  static std::byte* prepared(std::size_t bytes) {
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    LifeSigns::prepare(static_cast<std::byte*>(memory), 2);
+    return static_cast<std::byte*>(memory);
+  }
+
+  std::size_t bytes_ = static_cast<std::size_t>(LifeSigns::memory_bytes(2));
+  std::byte* memory_ = prepared(bytes_);
+  std::vector<int> ranks_{10, 11};
+  LifeSigns own_{memory_, ranks_, 0, false, deadline_seconds};
+  pid_t child_ = -1;
+};
+
+constexpr double several_deadlines = 4 * deadline_seconds;
+
+TEST_F(LifeSignsTest, OneThatComputesIsWaitedFor) {
+  let_other([](LifeSigns&) {});
+  EXPECT_EQ(waited(several_deadlines), "");
+}
+
+TEST_F(LifeSignsTest, OneAtItsStorageIsWaitedFor) {
+  let_other([](LifeSigns& own) {
+    const LifeSigns::During call(&own, What::call);
+    const LifeSigns::During waiting(&own, What::waiting);
+    const LifeSigns::During storage(&own, What::storage);
+    pause_for_milliseconds(100'000);
+  });
+  EXPECT_EQ(waited(several_deadlines), "");
+}
+
+TEST_F(LifeSignsTest, OneInACallThatDoesNotWaitIsWaitedFor) {
+  let_other([](LifeSigns& own) {
+    const LifeSigns::During call(&own, What::call);
+    pause_for_milliseconds(100'000);
+  });
+  EXPECT_EQ(waited(several_deadlines), "");
+}
+
+TEST_F(LifeSignsTest, OneWhoseWaitsGetOnIsWaitedFor) {
+  let_other([](LifeSigns& own) {
+    Patience patience(deadline_seconds, &own);
+    for (;;) {
+      patience.reset();
+      pause_for_milliseconds(10);
+    }
+  });
+  EXPECT_EQ(waited(several_deadlines), "");
+}
+
+TEST_F(LifeSignsTest, TwoThatWaitForEachOtherEndAtTheDeadline) {
+  let_other([](LifeSigns& own) {
+    const LifeSigns::During call(&own, What::call);
+    const LifeSigns::During waiting(&own, What::waiting);
+    compute_for_ever();
+  });
+  const std::string text = waited(100);
+  EXPECT_NE(text.find("all ranks wait for each other"), std::string::npos) << text;
+}
+
+TEST_F(LifeSignsTest, OneThatSleepsOutsideIsSilent) {
+  let_other([](LifeSigns&) { pause_for_milliseconds(100'000); });
+  const std::string text = waited(100);
+  EXPECT_NE(text.find("rank 11 (process " + std::to_string(child_) + " on host "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("does nothing outside"), std::string::npos) << text;
+}
+
+TEST_F(LifeSignsTest, OneThatIsStoppedIsSilentEvenAtItsStorage) {
+  let_other([](LifeSigns& own) {
+    const LifeSigns::During storage(&own, What::storage);
+    compute_for_ever();
+  });
+  ASSERT_EQ(::kill(child_, SIGSTOP), 0);
+  const std::string text = waited(100);
+  EXPECT_NE(text.find("rank 11 (process "), std::string::npos) << text;
+  EXPECT_NE(text.find("is stopped"), std::string::npos) << text;
+}
+
+TEST_F(LifeSignsTest, OneThatIsStoppedForLessThanTheDeadlineIsWaitedFor) {
+  let_other([](LifeSigns&) {});
+  for (int time = 0; time < 4; ++time) {
+    ASSERT_EQ(::kill(child_, SIGSTOP), 0);
+    EXPECT_EQ(waited(deadline_seconds / 4), "");
+    ASSERT_EQ(::kill(child_, SIGCONT), 0);
+    EXPECT_EQ(waited(deadline_seconds / 2), "");
+  }
+}
+
+// Neither counts as long as the deadline: so much sooner than by it.
+TEST_F(LifeSignsTest, OneThatHasEndedOrLeftEndsTheWaitSoon) {
+  constexpr double long_deadline = 1e6;
+  const auto why = [&](LifeSigns& own) {
+    Patience patience(long_deadline, &own);
+    while (patience.has_time()) pause_for_milliseconds(5);
+    return patience.passed("a test").message;
+  };
+  let_other([](LifeSigns&) {});
+  LifeSigns patient(memory_, ranks_, 0, false, long_deadline);
+  ASSERT_EQ(::kill(child_, SIGKILL), 0);
+  const std::string ended = why(patient);  // the child is a zombie
+  EXPECT_NE(ended.find("rank 11 (process "), std::string::npos) << ended;
+  EXPECT_NE(ended.find("has ended"), std::string::npos) << ended;
+
+  LifeSigns::prepare(memory_, 2);
+  LifeSigns again(memory_, ranks_, 0, false, long_deadline);
+  LifeSigns(memory_, ranks_, 1, false, long_deadline).leave();
+  const std::string left = why(again);
+  EXPECT_NE(left.find("rank 11 "), std::string::npos) << left;
+  EXPECT_NE(left.find("has given the session up"), std::string::npos) << left;
+}
+
+TEST_F(LifeSignsTest, NothingIsWaitedForForEver) {
+  constexpr double brief = 0.02;
+  LifeSigns own(memory_, ranks_, 0, true, brief);
+  const std::int64_t began = monotonic_ns();
+  Patience patience(brief, &own);
+  while (patience.has_time()) pause_for_milliseconds(1);
+  EXPECT_GE(seconds_of(monotonic_ns() - began), LifeSigns::most_deadlines * brief);
+}
+
+TEST(Process, IsSeen) {
+  const Process own = look_at_process(::getpid());
+  EXPECT_EQ(own.state, ProcessState::busy);
+  EXPECT_GT(own.started, 0U);
+  EXPECT_EQ(look_at_process(::getpid()).started, own.started);
+  EXPECT_EQ(look_at_process(1 << 30).state, ProcessState::ended);
+  EXPECT_NE(own_pid_namespace(), 0U);
+}
+
+}  // namespace
+}  // namespace weir::ranks
