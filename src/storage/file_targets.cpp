@@ -48,8 +48,13 @@ Result<topology::FileTargets> file_targets(const std::string& path) {
   if (::statfs(path.c_str(), &system) != 0) return system_failure("statfs", path, -1, errno);
   const auto type = static_cast<std::uint32_t>(system.f_type);
   const auto layout = type == lustre_number ? lustre_layout_of(path) : std::nullopt;
-  return targets_of(type, information.st_blksize,
-                    layout ? std::optional(lustre_targets(*layout)) : std::nullopt);
+  if (!layout) return targets_of(type, information.st_blksize);
+  std::int64_t count = 0;
+  for (const char* const statistics : {"/sys/fs/lustre", "/proc/fs/lustre"}) {
+    if (count == 0) count = lustre_target_count(path, "/proc/self/mounts", statistics);
+  }
+  const std::int64_t bytes = S_ISREG(information.st_mode) ? information.st_size : 0;
+  return targets_of(type, information.st_blksize, lustre_targets(*layout, bytes, count));
 }
 
 }  // namespace weir::storage

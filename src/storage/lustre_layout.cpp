@@ -6,7 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace weir::storage {
@@ -19,6 +22,7 @@ constexpr std::size_t plain_bytes = 32;
 constexpr std::size_t pool_bytes = 16;
 constexpr std::size_t composite_bytes = 32;
 constexpr std::size_t entry_bytes = 48;
+constexpr std::uint32_t instantiated_flag = 0x10;  // LCME_FL_INIT
 
 // The caller has checked that the field lies inside.
 template <typename T>
@@ -64,6 +68,7 @@ std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) 
     if (offset > value.size() || size > value.size() - offset) return std::nullopt;
     std::optional<nlohmann::json> component = parse_plain(value.subspan(offset, size));
     if (!component) return std::nullopt;
+    (*component)["instantiated"] = (field<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
     (*component)["from_byte"] = field<std::uint64_t>(entry, 8);
     (*component)["to_byte"] = signed_field<std::uint64_t>(entry, 16);
     components.push_back(std::move(*component));
@@ -90,14 +95,69 @@ std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
   return parse_lustre_layout(value);
 }
 
-topology::FileTargets lustre_targets(const nlohmann::json& layout) {
-  const auto components = layout.find("components");
-  const bool composite = components != layout.end() && !components->empty();
-  const nlohmann::json& last = composite ? components->back() : layout;
+namespace {
+
+// How many of a file's bytes lie in a component; of one that reaches to the end, or for which that
+// cannot be said, 0 or less is never more than another one's.
+std::int64_t bytes_in(const nlohmann::json& component, std::int64_t file_bytes) {
+  const auto from = component.value("from_byte", std::int64_t{0});
+  const auto to = component.value("to_byte", std::int64_t{-1});
+  return std::min(to < 0 ? file_bytes : to, file_bytes) - from;
+}
+
+}  // namespace
+
+topology::FileTargets lustre_targets(const nlohmann::json& layout, std::int64_t file_bytes,
+                                     std::int64_t all_targets) {
+  const nlohmann::json* found = &layout;
+  if (const auto components = layout.find("components");
+      components != layout.end() && !components->empty()) {
+    found = &components->back();
+    for (const nlohmann::json& one : *components) {
+      if (file_bytes > 0 && bytes_in(one, file_bytes) > bytes_in(*found, file_bytes)) found = &one;
+    }
+  }
   topology::FileTargets targets;
-  targets.stripe_bytes = last.value("stripe_bytes", std::int64_t{0});
-  targets.count = std::max<std::int64_t>(1, last.value("stripe_count", std::int64_t{1}));
+  targets.stripe_bytes = found->value("stripe_bytes", std::int64_t{0});
+  const auto count = found->value("stripe_count", std::int64_t{1});
+  targets.count = std::max<std::int64_t>(1, count < 0 ? all_targets : count);
+  // A component without objects yet may ask for more than there are.
+  if (all_targets > 0) targets.count = std::min(targets.count, all_targets);
   return targets;
+}
+
+std::int64_t lustre_target_count(const std::string& path, const std::string& mounts,
+                                 const std::string& statistics) {
+  std::error_code failed;
+  const std::string real = std::filesystem::canonical(path, failed).string();
+  if (failed) return 0;
+  // "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/folder /mnt/scratch lustre ...": the name follows ":/".
+  std::ifstream mounted(mounts);
+  std::string source;
+  std::string point;
+  std::string type;
+  std::string rest;
+  std::string name;
+  std::size_t longest = 0;
+  while (mounted >> source >> point >> type && std::getline(mounted, rest)) {
+    const bool holds = real == point || point == "/" || real.starts_with(point + "/");
+    if (type != "lustre" || !holds || point.size() < longest) continue;
+    const std::size_t at = source.rfind(":/");
+    if (at == std::string::npos) continue;
+    longest = point.size();
+    name = source.substr(at + 2);
+    name = name.substr(0, name.find('/'));
+  }
+  if (name.empty()) return 0;
+  std::int64_t count = 0;
+  std::filesystem::directory_iterator entries(statistics + "/lov", failed);
+  if (failed) return 0;
+  for (const auto& entry : entries) {
+    if (!entry.path().filename().string().starts_with(name + "-clilov")) continue;
+    std::ifstream number(entry.path() / "activeobd");
+    if (!(number >> count)) count = 0;
+  }
+  return count;
 }
 
 }  // namespace weir::storage
