@@ -49,20 +49,51 @@ ChunkTable ChunkTable::of(std::vector<Run> runs) {
   return table;
 }
 
+namespace {
+
+// The first run that has this chunk or a later one.
+auto run_from(const std::vector<ChunkTable::Run>& runs, std::int64_t chunk) {
+  return std::lower_bound(runs.begin(), runs.end(), chunk,
+                          [](const ChunkTable::Run& one, std::int64_t number) {
+                            return one.first + one.chunks <= number;
+                          });
+}
+
+}  // namespace
+
 ChunkTable ChunkTable::part(std::int64_t first, std::int64_t chunks) const {
   ChunkTable part;
-  for (const Run& run : runs_) {
-    const std::int64_t from = std::max(run.first, first);
-    const std::int64_t to = std::min(run.first + run.chunks, first + chunks);
-    if (from >= to) continue;
-    Run cut = run;
+  for (auto run = run_from(runs_, first); run != runs_.end() && run->first < first + chunks;
+       ++run) {
+    const std::int64_t from = std::max(run->first, first);
+    const std::int64_t to = std::min(run->first + run->chunks, first + chunks);
+    Run cut = *run;
     cut.first = from - first;
     cut.chunks = to - from;
-    cut.place.offset += (from - run.first) * run.distance;
+    cut.place.offset += (from - run->first) * run->distance;
     if (cut.chunks == 1) cut.distance = 0;
     part.runs_.push_back(cut);
   }
   return part;
+}
+
+void ChunkTable::cut(std::int64_t chunk) {
+  auto behind = run_from(runs_, chunk);
+  const bool in_part = behind != runs_.end() && behind->first < chunk;
+  if (in_part) ++behind;
+  runs_.erase(behind, runs_.end());
+  if (!in_part) return;
+  Run& last = runs_.back();
+  last.chunks = chunk - last.first;
+  if (last.chunks == 1) last.distance = 0;
+}
+
+void ChunkTable::append(const ChunkTable& part, std::int64_t first) {
+  for (const Run& run : part.runs_) {
+    for (std::int64_t chunk = 0; chunk < run.chunks; ++chunk) {
+      add(first + run.first + chunk, {run.place.file, run.place.offset + chunk * run.distance});
+    }
+  }
 }
 
 std::optional<ChunkPlace> place_of(const ChunkPlaces& places, const ChunkGrid& grid,

@@ -67,6 +67,10 @@ class ChunkTable {
   static ChunkTable of(std::vector<Run> runs);
   // Chunks first <= c < first + chunks alone, numbered from 0.
   [[nodiscard]] ChunkTable part(std::int64_t first, std::int64_t chunks) const;
+  // The chunks from this one on are not in the file.
+  void cut(std::int64_t chunk);
+  // Adds the chunks of a part, of which number 0 is `first` here. All that this has are before.
+  void append(const ChunkTable& part, std::int64_t first);
 
   friend bool operator==(const ChunkTable&, const ChunkTable&) = default;
 

@@ -43,6 +43,22 @@ TEST(ChunkTable, APartIsNumberedFromItsFirstChunk) {
   }
 }
 
+TEST(ChunkTable, IsCutAndContinued) {
+  ChunkTable table;
+  for (std::int64_t chunk = 0; chunk < 10; ++chunk) table.add(chunk, {0, 100 + chunk * 8});
+  for (std::int64_t chunk = 12; chunk < 20; ++chunk) table.add(chunk, {0, 900 - chunk * 8});
+  for (std::int64_t from = 0; from <= 21; ++from) {
+    ChunkTable cut = table;
+    cut.cut(from);
+    for (std::int64_t chunk = 0; chunk < 21; ++chunk) {
+      EXPECT_EQ(cut.place_of(chunk), chunk < from ? table.place_of(chunk) : std::nullopt)
+          << from << " " << chunk;
+    }
+    cut.append(table.part(from, 21 - from), from);
+    EXPECT_EQ(cut, table) << from;
+  }
+}
+
 TEST(SlotsInTurn, TakeTurnsAsSpreadDealingDoes) {
   const SlotsInTurn slots{.files = 3, .offset = 10, .slot_bytes = 7, .turn = 0x9E3779B97F4A7C15U};
   const auto dealing = SpreadDealing::turning(3, slots.turn);
