@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -32,20 +33,14 @@ void add_settings(CallFingerprint& call, const FileSettings& settings) {
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.rewrite ? 1 : 0));
 }
 
-// Whether a step more changes nothing but how long arrays are, as in NetCDF files: then thousands
-// of maps need not be told anew.
-bool is_only_longer(const storage::FileMap& before, const storage::FileMap& after) {
-  if (before.arrays.size() != after.arrays.size()) return false;
-  for (std::size_t i = 0; i < before.arrays.size(); ++i) {
-    if (before.arrays[i].description.name != after.arrays[i].description.name) return false;
-    storage::ExtentMap longer = before.arrays[i].map;
-    longer.shape = after.arrays[i].map.shape;
-    if (longer.chunks() != nullptr || longer.encoded() != nullptr ||
-        !(longer == after.arrays[i].map)) {
-      return false;
-    }
-  }
-  return true;
+// Whether a step more changes nothing but how long arrays are, as in NetCDF files: then the changes
+// of thousands of arrays need not be told one by one.
+bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
+  return std::all_of(changes.begin(), changes.end(), [&](const storage::ArrayChange& one) {
+    if (std::holds_alternative<storage::ArrayKept>(one)) return true;
+    const auto* const grown = std::get_if<storage::ArrayGrown>(&one);
+    return grown != nullptr && grown->chunk_extents.empty() && grown->steps == steps;
+  });
 }
 
 }  // namespace
@@ -207,40 +202,42 @@ void StepFile::lengthen_arrays(std::int64_t steps) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     storage::StoredArray& ours = map_.arrays[i];
     if (!ours.description.grows) continue;
-    array::Indices extents = ours.map.shape.extents();
-    extents[0] = steps;
-    ours.map.shape = ours.description.shape = array::Shape::create(extents).value();
+    storage::apply(storage::ArrayGrown{.steps = steps}, ours.map);
+    ours.description.shape = ours.map.shape;
     arrays_[i]->set_map(ours.map);
   }
 }
 
-// By rank 0: whether a map of the file can be written by, for every array that is open. One that is
-// refused, as it has grown beyond what is read, would lose what is written into it.
-Status StepFile::has_all_arrays(const storage::FileMap& map) const {
-  for (const storage::StoredArray& one : map_.arrays) {
-    const auto there = map.get(one.description.name);
-    if (there) continue;
-    Error error = there.error();
-    error.message = fmt::format("step {} cannot begin: {}", steps_, error.message);
-    if (error.file.empty()) error.file = path_;
-    return error;
+// By rank 0: what changes of each array that is open. One that is refused, as it has grown beyond
+// what is read, would lose what is written into it.
+Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map) const {
+  std::unordered_map<std::string_view, const storage::StoredArray*> by_name;
+  for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
+  ArrayChanges changes;
+  changes.reserve(map_.arrays.size());
+  for (const storage::StoredArray& ours : map_.arrays) {
+    const auto found = by_name.find(ours.description.name);
+    if (found == by_name.end()) {
+      Error error = map.get(ours.description.name).error();
+      error.message = fmt::format("step {} cannot begin: {}", steps_, error.message);
+      error.file = path_;
+      return error;
+    }
+    // In the words of ours: an array that was laid out in column-major order is that.
+    storage::ExtentMap theirs = found->second->map;
+    if (!ours.description.grows) theirs.shape = ours.map.shape;
+    theirs.order = ours.map.order;
+    changes.push_back(storage::change_of(ours.map, theirs, ours.description.grows, steps_));
   }
-  return {};
+  return changes;
 }
 
-// Rank 0 found that it has all arrays.
-void StepFile::take_map(const storage::FileMap& map) {
-  std::unordered_map<std::string, const storage::StoredArray*> by_name;
-  for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
-  // In the order and the words of ours: an array that was laid out in column-major order is that.
+void StepFile::take_changes(const ArrayChanges& changes) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (std::holds_alternative<storage::ArrayKept>(changes[i])) continue;
     storage::StoredArray& ours = map_.arrays[i];
-    const storage::StoredArray& theirs = *by_name.at(ours.description.name);
-    const array::Shape shape = ours.description.grows ? theirs.map.shape : ours.map.shape;
-    const array::Order order = ours.map.order;
-    ours.map = theirs.map;
-    ours.map.shape = ours.description.shape = shape;
-    ours.map.order = order;
+    storage::apply(changes[i], ours.map);
+    ours.description.shape = ours.map.shape;
     arrays_[i]->set_map(ours.map);
   }
 }
@@ -261,13 +258,15 @@ Result<StepPlaces> StepFile::room_for_step() {
     if (Status again = can_be_tried_again(); !again.ok()) return again.error();
     return StepPlaces(FirstStepPlaces{});
   }
-  auto room = storage::find_format(format_).value()->make_room(path_, steps_ + 1);
+  auto room =
+      storage::find_format(format_).value()->make_room_behind(path_, steps_ + 1, map_, steps_);
   if (!room) return room.error();
-  if (Status all = has_all_arrays(room.value().map); !all.ok()) return all.error();
+  auto changes = changes_to(room.value().map);
+  if (!changes) return changes.error();
   if (Status cut = cut_sums(); !cut.ok()) return cut.error();
   room_ = std::move(room).value();
-  if (is_only_longer(map_, room_.map)) return StepPlaces(OneStepLonger{});
-  return StepPlaces(room_.map);
+  if (are_only_longer(changes.value(), steps_ + 1)) return StepPlaces(OneStepLonger{});
+  return StepPlaces(std::move(changes).value());
 }
 
 Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
@@ -289,8 +288,8 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
     find_kinds(state);
     return {};
   }
-  if (const auto* const map = std::get_if<storage::FileMap>(&told.value())) {
-    take_map(*map);
+  if (const auto* const changes = std::get_if<ArrayChanges>(&told.value())) {
+    take_changes(*changes);
   } else {
     lengthen_arrays(steps_ + 1);
   }

@@ -75,8 +75,8 @@ class StepFile final : public File {
 
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
-  [[nodiscard]] Status has_all_arrays(const storage::FileMap& map) const;
-  void take_map(const storage::FileMap& map);
+  [[nodiscard]] Result<ArrayChanges> changes_to(const storage::FileMap& map) const;
+  void take_changes(const ArrayChanges& changes);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: changing them later would change steps that
   // are committed.

@@ -113,11 +113,15 @@ Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
   }
   chunks.resize(message.size() / sizeof(std::int64_t));
   if (!chunks.empty()) std::memcpy(chunks.data(), message.data(), message.size());
+  std::vector<std::vector<storage::EncodedTable::Entry>> entries(arrays_.size());
   for_each_chunk(chunks, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
-    chunk_table_of(map_.arrays[array].map)->set(entry.chunk, entry.place);
+    entries[array].push_back(entry);
   });
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    if (chunk_table_of(map_.arrays[i].map) != nullptr) arrays_[i]->set_map(map_.arrays[i].map);
+    storage::EncodedTable* const table = chunk_table_of(map_.arrays[i].map);
+    if (table == nullptr) continue;
+    table->put(std::move(entries[i]));
+    arrays_[i]->set_map(map_.arrays[i].map);
   }
   return {};
 }

@@ -47,11 +47,11 @@ Result<ToldLayout> layout_of(std::string_view text) {
   return told;
 }
 
-// The number of the alternative, as a digit, and the map where that is the one.
+// The number of the alternative, as a digit, and the changes where these are the one.
 std::string text_of(const StepPlaces& places) {
   std::string text(1, static_cast<char>('0' + places.index()));
-  if (const auto* const map = std::get_if<storage::FileMap>(&places)) {
-    text += storage::message_of(*map);
+  if (const auto* const changes = std::get_if<ArrayChanges>(&places)) {
+    text += storage::message_of(*changes);
   }
   return text;
 }
@@ -61,9 +61,9 @@ Result<StepPlaces> places_of(std::string_view text) {
   if (text == "0") return StepPlaces(FirstStepPlaces{});
   if (text == "1") return StepPlaces(OneStepLonger{});
   if (kind != "2") return invalid_argument("a message about a step that says nothing known");
-  auto map = storage::parse_file_map(text.substr(1));
-  if (!map) return map.error();
-  return StepPlaces(std::move(map).value());
+  auto changes = storage::parse_array_changes(text.substr(1));
+  if (!changes) return changes.error();
+  return StepPlaces(std::move(changes).value());
 }
 
 // ask_rank_0() for a value that travels as a text.

@@ -5,9 +5,11 @@
 #include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "aggregation/collective_state.hpp"
 #include "common/status.hpp"
+#include "storage/formats/array_change.hpp"
 #include "storage/formats/format.hpp"
 #include "topology/topology.hpp"
 
@@ -21,11 +23,13 @@ struct ToldLayout {
   std::string sums = {};  // NOLINT(readability-redundant-member-init): of its checksums' file
 };
 
-// What happens to the places of a file's arrays when a step begins. Each case is said by name: a
-// map without arrays is not a sign for any of the others.
+// What happens to the places of a file's arrays when a step begins. Each case is said by name: an
+// empty list is not a sign for any of the others.
 struct FirstStepPlaces {};  // the first step failed and begins again: its places are still there
-struct OneStepLonger {};    // places are in closed form: arrays that grow get one step more
-using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, storage::FileMap>;
+struct OneStepLonger {};    // no array is in chunks: those that grow get one step more
+// One for each array, in the order in which they are open.
+using ArrayChanges = std::vector<storage::ArrayChange>;
+using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
 
 // How the first array's files lie on their storage, as the file system tells; nothing where it
 // tells nothing.

@@ -75,12 +75,9 @@ Status DecodedEngine::begin() {
 void DecodedEngine::keep_written() {
   if (!writer_) return;
   auto& chunks = std::get<EncodedChunks>(array_.map.extents);
-  for (const EncodedTable::Entry& one : writer_->take_written()) {
-    if (auto* const table = std::get_if<EncodedTable>(&chunks.places)) {
-      table->set(one.chunk, one.place);
-    }
-    entered_.push_back(one);
-  }
+  std::vector<EncodedTable::Entry> written = writer_->take_written();
+  entered_.insert(entered_.end(), written.begin(), written.end());
+  if (auto* const table = std::get_if<EncodedTable>(&chunks.places)) table->put(std::move(written));
 }
 
 std::vector<EncodedTable::Entry> DecodedEngine::take_written() {

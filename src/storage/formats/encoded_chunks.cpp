@@ -1,33 +1,6 @@
 #include "storage/formats/encoded_chunks.hpp"
 
-#include <algorithm>
-
 namespace weir::storage {
-namespace {
-
-bool before(const EncodedTable::Entry& one, std::int64_t chunk) { return one.chunk < chunk; }
-
-}  // namespace
-
-EncodedTable::EncodedTable(std::vector<Entry> entries) : entries_(std::move(entries)) {
-  std::sort(entries_.begin(), entries_.end(),
-            [](const Entry& a, const Entry& b) { return a.chunk < b.chunk; });
-}
-
-std::optional<EncodedPlace> EncodedTable::place_of(std::int64_t chunk) const {
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), chunk, before);
-  if (found == entries_.end() || found->chunk != chunk) return std::nullopt;
-  return found->place;
-}
-
-void EncodedTable::set(std::int64_t chunk, const EncodedPlace& place) {
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), chunk, before);
-  if (found != entries_.end() && found->chunk == chunk) {
-    found->place = place;
-  } else {
-    entries_.insert(found, {chunk, place});
-  }
-}
 
 SlotInShard slot_in_shard(const EncodedShards& shards, const array::Indices& chunk) {
   SlotInShard place;

@@ -5,53 +5,18 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "array/chunk_grid.hpp"
 #include "array/per_dimension.hpp"
 #include "storage/codecs/codec.hpp"
+#include "storage/formats/encoded_table.hpp"
 
 namespace weir::storage {
-
-struct EncodedPlace {
-  std::int64_t file = 0;
-  std::int64_t offset = 0;    // bytes from the start of the file
-  std::int64_t bytes = -1;    // -1: to the end of the file
-  std::uint32_t skipped = 0;  // bit i: codec i was not applied
-
-  friend bool operator==(const EncodedPlace&, const EncodedPlace&) = default;
-};
 
 // Chunk c is all of file c. A file that is not there is a chunk that is not there.
 struct FilePerChunk {
   friend bool operator==(const FilePerChunk&, const FilePerChunk&) = default;
-};
-
-// What a file's library or a shard's index was asked.
-class EncodedTable {
- public:
-  struct Entry {
-    std::int64_t chunk = 0;
-    EncodedPlace place;
-
-    friend bool operator==(const Entry&, const Entry&) = default;
-  };
-
-  EncodedTable() = default;
-  // In any order, each chunk once.
-  explicit EncodedTable(std::vector<Entry> entries);
-
-  // Nothing: the chunk is in no file.
-  [[nodiscard]] std::optional<EncodedPlace> place_of(std::int64_t chunk) const;
-  // The chunk is there from here on, instead of where it was.
-  void set(std::int64_t chunk, const EncodedPlace& place);
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  friend bool operator==(const EncodedTable&, const EncodedTable&) = default;
-
- private:
-  std::vector<Entry> entries_;  // by ascending chunk
 };
 
 // Shards of Zarr, each a file with an index that says where its chunks are. The table is of all

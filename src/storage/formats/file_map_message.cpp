@@ -105,6 +105,8 @@ class Message : public Side {
       if constexpr (!packs) value = std::bit_cast<double>(number);
     } else if constexpr (std::is_same_v<Kind, std::string>) {
       this->text(value);
+    } else if constexpr (std::is_same_v<Kind, std::vector<EncodedTable::Entry>>) {
+      pass_entries(value);
     } else if constexpr (is_vector<Kind>) {
       pass_list(value);
     } else if constexpr (is_optional<Kind>) {
@@ -217,6 +219,14 @@ class Message : public Side {
   void fields(Seen<Crc32cCodec>& /*without parameters*/) {}
   void fields(Seen<Fletcher32Codec>& /*without parameters*/) {}
 
+  // ---- Steps that arrays get ----------------------------------------------------------------
+
+  void fields(Seen<ArrayKept>& /*says all*/) {}
+  void fields(Seen<ArrayGrown>& grown) {
+    pass(grown.steps, grown.chunk_extents, grown.from_chunk, grown.runs, grown.entries);
+  }
+  void fields(Seen<ArrayMoved>& moved) { pass(moved.map.shape, moved.map); }
+
   // ---- Extent maps --------------------------------------------------------------------------
 
   // The map's shape is there already.
@@ -277,13 +287,51 @@ class Message : public Side {
     pass(run.first, run.chunks, run.place.file, run.place.offset, run.distance);
   }
   void fields(Seen<FilePerChunk>& /*says all*/) {}
+  // By columns, of which those that say nothing are left out: there may be millions of entries.
   void fields(Seen<EncodedTable>& table) {
-    std::vector<EncodedTable::Entry> entries = table.entries();
+    std::vector<EncodedTable::Entry> entries;
+    if constexpr (packs) entries = table.entries();
     pass(entries);
     if constexpr (!packs) table = EncodedTable(std::move(entries));
   }
-  void fields(Seen<EncodedTable::Entry>& entry) {
-    pass(entry.chunk, entry.place.file, entry.place.offset, entry.place.bytes, entry.place.skipped);
+  template <typename Entries>
+  void pass_entries(Entries& entries) {
+    std::vector<std::int64_t> chunks;
+    std::vector<std::int64_t> files;
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int64_t> bytes;
+    std::vector<std::int64_t> skipped;
+    if constexpr (packs) {
+      for (const EncodedTable::Entry& one : entries) {
+        chunks.push_back(one.chunk);
+        offsets.push_back(one.place.offset);
+        bytes.push_back(one.place.bytes);
+        if (one.place.file != 0) files.resize(entries.size());
+        if (one.place.skipped != 0) skipped.resize(entries.size());
+      }
+      for (std::size_t i = 0; i < files.size(); ++i) files[i] = entries[i].place.file;
+      for (std::size_t i = 0; i < skipped.size(); ++i) {
+        skipped[i] = static_cast<std::int64_t>(entries[i].place.skipped);
+      }
+    }
+    pass(chunks, files, offsets, bytes, skipped);
+    if constexpr (!packs) {
+      const std::size_t count = chunks.size();
+      const auto fits = [&](const auto& column) {
+        return column.empty() || column.size() == count;
+      };
+      if (offsets.size() != count || bytes.size() != count || !fits(files) || !fits(skipped)) {
+        throw std::runtime_error("columns of different lengths");
+      }
+      entries.resize(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        entries[i] = {chunks[i],
+                      {.file = files.empty() ? 0 : files[i],
+                       .offset = offsets[i],
+                       .bytes = bytes[i],
+                       .skipped = skipped.empty() ? 0 : static_cast<std::uint32_t>(skipped[i])}};
+      }
+    }
   }
   void fields(Seen<EncodedShards>& shards) {
     pass(shards.chunks_per_shard, shards.shards, shards.index_at_end, shards.index_summed,
@@ -291,24 +339,41 @@ class Message : public Side {
   }
 };
 
-}  // namespace
-
-std::string message_of(const FileMap& map) {
+template <typename Value>
+std::string packed(const Value& value) {
   Message<Packing> message;
-  message.pass(map);
+  message.pass(value);
   return message.take();
 }
 
-Result<FileMap> parse_file_map(std::string_view message) {
+// Into what is there.
+template <typename Value>
+Status unpack(std::string_view message, Value& value) {
   try {
     Message<Unpacking> packed(message);
-    FileMap map;
-    packed.pass(map);
+    packed.pass(value);
     if (!packed.at_end()) throw std::runtime_error("it goes on behind its end");
-    return map;
+    return {};
   } catch (const std::exception& thrown) {
     return invalid_argument(fmt::format("a message about a file: {}", thrown.what()));
   }
+}
+
+}  // namespace
+
+std::string message_of(const FileMap& map) { return packed(map); }
+std::string message_of(const std::vector<ArrayChange>& changes) { return packed(changes); }
+
+Result<FileMap> parse_file_map(std::string_view message) {
+  FileMap map;
+  if (Status parsed = unpack(message, map); !parsed.ok()) return parsed.error();
+  return map;
+}
+
+Result<std::vector<ArrayChange>> parse_array_changes(std::string_view message) {
+  std::vector<ArrayChange> changes;
+  if (Status parsed = unpack(message, changes); !parsed.ok()) return parsed.error();
+  return changes;
 }
 
 }  // namespace weir::storage

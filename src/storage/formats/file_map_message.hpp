@@ -5,12 +5,15 @@
 #include <string_view>
 
 #include "common/status.hpp"
+#include "storage/formats/array_change.hpp"
 #include "storage/formats/format.hpp"
 
 namespace weir::storage {
 
 [[nodiscard]] std::string message_of(const FileMap& map);
-// Fails on anything that message_of() does not give.
+[[nodiscard]] std::string message_of(const std::vector<ArrayChange>& changes);
+// These fail on anything that message_of() does not give.
 [[nodiscard]] Result<FileMap> parse_file_map(std::string_view message);
+[[nodiscard]] Result<std::vector<ArrayChange>> parse_array_changes(std::string_view message);
 
 }  // namespace weir::storage

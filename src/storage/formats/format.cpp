@@ -60,6 +60,12 @@ Result<FileMap> described_as(const FileDescription& file, FileMap opened) {
   return map;
 }
 
+Result<Room> Format::make_room_behind(const std::string& path, std::int64_t steps,
+                                      const FileMap& /*known*/,
+                                      std::int64_t /*known_steps*/) const {
+  return make_room(path, steps);
+}
+
 Result<HeaderUpdate> Format::enter_chunks(const std::string& path, const Room& room,
                                           std::int64_t /*steps*/,
                                           std::span<const WrittenChunk> chunks) const {

@@ -102,6 +102,11 @@ class Format {
   // Nothing that readers see changes. What an earlier run left unfinished is removed, so one run at
   // a time may add steps to a file, and its last room is the one to commit.
   virtual Result<Room> make_room(const std::string& path, std::int64_t steps) const = 0;
+  // The same for whoever knows the maps of the file's first `known_steps` steps, as they were
+  // opened and committed since: what they say is not asked again, so that a step costs the same
+  // however many there are. Arrays that are not among them, or differ in more than steps, are read.
+  virtual Result<Room> make_room_behind(const std::string& path, std::int64_t steps,
+                                        const FileMap& known, std::int64_t known_steps) const;
   // By one rank, after encoded chunks were written from room.free_from on and before the commit:
   // the update to commit instead of the room's, with which readers find these chunks. Of a chunk
   // that is there several times the last one counts. Nothing that readers see changes; a chunk that

@@ -186,7 +186,7 @@ Result<std::map<std::string, std::int64_t>> extend_listed(hid_t file, Hdf5Writin
 
 }  // namespace
 
-Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
+Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Known known) {
   if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
   if (H5Fis_hdf5(path.c_str()) <= 0) return hdf5_failure("open the file", path, ErrorCode::corrupt);
   Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
@@ -200,6 +200,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps) {
   if (!extended) return extended.error();
   Hdf5File about = about_hdf5_file(file.id(), path, writing.end(), writing);
   about.steps_before = std::move(extended).value();
+  about.known = std::move(known);
   Room room;
   room.map = read_hdf5_objects(file.id(), objects.value(), about);
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);

@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "storage/formats/format.hpp"
+#include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/library.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
 
 namespace weir::storage {
 
-// Format::make_room(): the library adds the steps, and what it writes is caught and becomes the
-// update. On disk the file only gets longer. Fails on arrays of which a killed run could lose
-// steps: those that grow in other ways than the arrays of this format.
-[[nodiscard]] Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps);
+// Format::make_room() and make_room_behind(): the library adds the steps, and what it writes is
+// caught and becomes the update. On disk the file only gets longer. Fails on arrays of which a
+// killed run could lose steps: those that grow in other ways than the arrays of this format.
+[[nodiscard]] Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps,
+                                          Hdf5Known known);
 
 // The same for a file that is open through the driver: every array that grows gets the extent of so
 // many steps.

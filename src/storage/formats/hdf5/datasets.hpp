@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <variant>
 
 #include "storage/formats/format.hpp"
@@ -17,6 +18,27 @@ namespace weir::storage {
 // group exists.
 Status make_hdf5_dataset(hid_t file, const ArrayDescription& array, const std::string& path);
 
+// The maps of arrays, as far as their first steps go, of whoever has read them before. They outlive
+// this.
+class Hdf5Known {
+ public:
+  Hdf5Known() = default;  // nothing is known
+  Hdf5Known(const FileMap& map, std::int64_t steps) : steps_(steps) {
+    for (const StoredArray& one : map.arrays) by_name_.emplace(one.description.name, &one.map);
+  }
+
+  // Null: the array is not known.
+  [[nodiscard]] const ExtentMap* find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+ private:
+  std::unordered_map<std::string, const ExtentMap*> by_name_;
+  std::int64_t steps_ = 0;
+};
+
 struct Hdf5File {
   std::string path;
   std::int64_t bytes = 0;       // its length: no address may lie beyond
@@ -27,6 +49,7 @@ struct Hdf5File {
   // The steps that arrays had before they were given more while the file is open: encoded chunks of
   // the others are not in the file. Arrays without an entry were given none.
   std::map<std::string, std::int64_t> steps_before = {};
+  Hdf5Known known = {};
 };
 
 // What Weir can move, or the reason why it cannot.

@@ -138,7 +138,13 @@ class Hdf5Format final : public Format {
 
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     const Hdf5Silence silence;
-    return add_hdf5_steps(path, steps);
+    return add_hdf5_steps(path, steps, {});
+  }
+
+  Result<Room> make_room_behind(const std::string& path, std::int64_t steps, const FileMap& known,
+                                std::int64_t known_steps) const override {
+    const Hdf5Silence silence;
+    return add_hdf5_steps(path, steps, Hdf5Known(known, known_steps));
   }
 
   Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room, std::int64_t steps,

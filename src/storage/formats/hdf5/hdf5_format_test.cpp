@@ -243,6 +243,83 @@ TEST(Hdf5Format, TheLibraryReadsAllEarlierStepsOfAKilledCommit) {
   }
 }
 
+// A place that is known is not asked for again: the step costs the same however many there are.
+// That is seen by a place that is not the file's.
+TEST(Hdf5Format, RoomBehindKnownStepsAsksForNewChunksAlone) {
+  TestFolder folder;
+  const ArrayDescription plain{.name = "plain",
+                               .shape = shape_of({1, 6}),
+                               .grows = true,
+                               .chunk_extents = array::Indices{2, 2}};
+  ArrayDescription encoded = plain;
+  encoded.name = "encoded";
+  encoded.chunk_extents = array::Indices{1, 2};
+  encoded.codecs = {Fletcher32Codec{}};
+  ArrayDescription fixed = encoded;
+  fixed.name = "fixed";
+  fixed.grows = false;
+  const std::string path = folder.path("a.h5");
+  auto room = hdf5_format()->lay_out({.arrays = {plain, encoded, fixed}}, path);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  for (std::int64_t steps = 1; steps <= 7; ++steps) {
+    if (steps > 1) {
+      room = hdf5_format()->make_room(path, steps);
+      ASSERT_TRUE(room.ok()) << room.error().text();
+    }
+    const FileMap& rooms = room.value().map;
+    const auto number = [&](const char* name) { return rooms.find(name) - rooms.arrays.data(); };
+    std::vector<WrittenChunk> written;
+    for (std::int64_t chunk = 0; chunk < 3; ++chunk) {
+      const std::int64_t place = room.value().free_from + 60 * chunk;
+      written.push_back(
+          {number("encoded"), 3 * (steps - 1) + chunk, {.offset = place, .bytes = 20}});
+      if (steps > 1) continue;
+      written.push_back({number("fixed"), chunk, {.offset = place + 20, .bytes = 20}});
+    }
+    const auto update = hdf5_format()->enter_chunks(path, room.value(), steps, written);
+    ASSERT_TRUE(update.ok()) << update.error().text();
+    ASSERT_TRUE(commit(path, update.value(), StepDurability::none).ok());
+    const auto opened = hdf5_format()->open(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    const auto asked = hdf5_format()->make_room(path, steps + 1);
+    ASSERT_TRUE(asked.ok()) << asked.error().text();
+    // As much is known as is there, and less.
+    for (std::int64_t known = 0; known <= steps; ++known) {
+      const auto behind = hdf5_format()->make_room_behind(path, steps + 1, opened.value(), known);
+      ASSERT_TRUE(behind.ok()) << behind.error().text();
+      for (const char* name : {"plain", "encoded", "fixed"}) {
+        EXPECT_TRUE(behind.value().map.find(name)->map == asked.value().map.find(name)->map)
+            << name << " at " << steps << ", known " << known;
+      }
+    }
+    FileMap marked = opened.value();
+    const EncodedPlace elsewhere{.file = 0, .offset = 12345, .bytes = 20, .skipped = 0};
+    for (StoredArray& one : marked.arrays) {
+      if (auto* const chunks = std::get_if<EncodedChunks>(&one.map.extents)) {
+        std::get<EncodedTable>(chunks->places).put({{0, elsewhere}});
+      } else {
+        ChunkTable table;
+        table.add(0, {0, elsewhere.offset});
+        std::get<ChunkExtents>(one.map.extents).places = table;
+      }
+    }
+    const auto behind = hdf5_format()->make_room_behind(path, steps + 1, marked, steps);
+    ASSERT_TRUE(behind.ok()) << behind.error().text();
+    const FileMap& map = behind.value().map;
+    EXPECT_EQ(map.find("plain")->map.chunks()->place_of(0)->offset, elsewhere.offset);
+    EXPECT_EQ(map.find("encoded")->map.encoded()->place_of(0), elsewhere);
+    EXPECT_EQ(map.find("fixed")->map.encoded()->place_of(0), elsewhere);
+    // In chunks of two steps every other step gets new ones.
+    const std::int64_t last = (steps + 2) / 2 * 3 - 1;
+    EXPECT_EQ(map.find("plain")->map.chunks()->place_of(last).has_value(), steps % 2 == 0);
+    // Of another array of the name nothing is known.
+    for (StoredArray& one : marked.arrays) one.map.type = array::ElementKind::int8;
+    const auto other = hdf5_format()->make_room_behind(path, steps + 1, marked, steps);
+    ASSERT_TRUE(other.ok()) << other.error().text();
+    EXPECT_TRUE(other.value().map.find("fixed")->map == asked.value().map.find("fixed")->map);
+  }
+}
+
 // A commit enters chunks in the index before it writes the array's extents.
 TEST(Hdf5Format, ChunksBehindTheStepsAreNamed) {
   TestFolder folder;

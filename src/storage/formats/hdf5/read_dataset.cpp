@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "array/number_theory.hpp"
 #include "common/checked.hpp"
+#include "storage/formats/array_change.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/chunk_index.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
@@ -107,15 +107,13 @@ class PlainChunks {
               std::int64_t slot_bytes)
       : file_(file), index_(index), grid_(grid), slot_bytes_(slot_bytes) {}
 
-  Reason read_all(Places& places) const {
-    ChunkTable table;
-    Reason reason = index_.for_each_in_file(0, grid_.chunks(), [&](const Found& found) -> Reason {
+  // Adds the chunks from this one on to a table of those before.
+  Reason read_from(std::int64_t chunk, ChunkTable& table) const {
+    return index_.for_each_in_file(chunk, grid_.chunks(), [&](const Found& found) -> Reason {
       if (Reason wrong = check(found)) return wrong;
       table.add(found.chunk, {0, static_cast<std::int64_t>(found.offset)});
       return std::nullopt;
     });
-    places = std::move(table);
-    return reason;
   }
 
   // In closed form; the last chunk and some between have to agree.
@@ -157,11 +155,11 @@ class PlainChunks {
   std::int64_t slot_bytes_;
 };
 
-// Chunks that were encoded, of any length, of the first `chunks`; the others are not in the file.
-Reason read_encoded(const Hdf5File& file, const Hdf5ChunkIndex& index, std::int64_t chunks,
-                    EncodedTable& table) {
+// Adds chunks from <= c < to, encoded and of any length, to a table of those before.
+Reason read_encoded(const Hdf5File& file, const Hdf5ChunkIndex& index, std::int64_t from,
+                    std::int64_t to, EncodedTable& table) {
   std::vector<EncodedTable::Entry> entries;
-  Reason reason = index.for_each_in_file(0, chunks, [&](const Found& found) -> Reason {
+  Reason reason = index.for_each_in_file(from, to, [&](const Found& found) -> Reason {
     if (found.bytes > static_cast<hsize_t>(INT64_MAX) ||
         !inside(file, found.offset, static_cast<std::int64_t>(found.bytes))) {
       return fmt::format("chunk {} lies outside the file", found.chunk);
@@ -173,17 +171,46 @@ Reason read_encoded(const Hdf5File& file, const Hdf5ChunkIndex& index, std::int6
                         .skipped = found.mask}});
     return std::nullopt;
   });
-  table = EncodedTable(std::move(entries));
+  table.put(std::move(entries));
   return reason;
 }
 
-// The first so many chunks may be in the file: the others are of steps that it was just given.
+// What was known before, and has not changed, of an array's chunks.
+template <typename Table>
+struct KnownChunks {
+  Table table;
+  std::int64_t chunks = 0;  // the table is of the first so many
+};
+
+// `chunks_of`: what a map has in such chunks, null where it has none.
+template <typename Table, typename ChunksOf>
+KnownChunks<Table> known_chunks(const Hdf5File& file, const std::string& name, const Layout& layout,
+                                const array::ElementType& type, const array::ChunkGrid& grid,
+                                const ChunksOf& chunks_of) {
+  const ExtentMap* const map = file.known.find(name);
+  const auto* const known = map == nullptr || map->type != type ? nullptr : chunks_of(*map);
+  const auto* const table = known == nullptr ? nullptr : std::get_if<Table>(&known->places);
+  if (table == nullptr || known->stored_extents != *layout.chunk) return {};
+  const array::Indices& before = known->grid.shape().extents();
+  const array::Indices& now = grid.shape().extents();
+  if (before.size() != now.size() || !std::equal(before.begin() + 1, before.end(), now.begin() + 1))
+    return {};
+  const auto had = file.steps_before.find(name);
+  const bool grows = had != file.steps_before.end();
+  if (!grows && before != now) return {};
+  KnownChunks<Table> found{*table, grid.chunks()};
+  if (!grows) return found;
+  found.chunks = chunks_of_steps(grid, std::min({had->second, file.known.steps(), before[0]}));
+  found.table.cut(found.chunks);
+  return found;
+}
+
+// The first so many encoded chunks may be in the file: the others are of steps that it was just
+// given.
 std::int64_t chunks_to_ask(const Hdf5File& file, const std::string& name,
                            const array::ChunkGrid& grid) {
   const auto before = file.steps_before.find(name);
-  if (before == file.steps_before.end() || grid.chunks() == 0) return grid.chunks();
-  const std::int64_t rows = array::divide_up(before->second, grid.chunk_extents()[0]);
-  return std::min(grid.chunks(), rows * (grid.chunks() / grid.counts()[0]));
+  return before == file.steps_before.end() ? grid.chunks() : chunks_of_steps(grid, before->second);
 }
 
 Reason read_chunks(const Hdf5File& file, hid_t dataset, const std::string& name,
@@ -197,19 +224,27 @@ Reason read_chunks(const Hdf5File& file, hid_t dataset, const std::string& name,
   }
   const Hdf5ChunkIndex index(*file.driver, dataset, grid.value(), *layout.chunk);
   if (!pipeline.empty()) {
-    EncodedTable table;
-    Reason reason = read_encoded(file, index, chunks_to_ask(file, name, grid.value()), table);
-    map.extents = EncodedChunks{grid.value(), *layout.chunk, pipeline, std::move(table)};
+    auto known = known_chunks<EncodedTable>(
+        file, name, layout, map.type, grid.value(),
+        [&](const ExtentMap& before) -> const EncodedChunks* {
+          const EncodedChunks* const chunks = before.encoded();
+          return chunks != nullptr && chunks->pipeline == pipeline ? chunks : nullptr;
+        });
+    Reason reason = read_encoded(file, index, known.chunks, chunks_to_ask(file, name, grid.value()),
+                                 known.table);
+    map.extents = EncodedChunks{grid.value(), *layout.chunk, pipeline, std::move(known.table)};
     return reason;
   }
   const PlainChunks plain(file, index, grid.value(), *slot_bytes);
   ChunkExtents chunks{grid.value(), layout.chunk, ChunkTable()};
-  const std::int64_t count = grid.value().chunks();
   Reason reason;
-  if (count > 0 && layout.implicit_index) {
+  if (grid.value().chunks() > 0 && layout.implicit_index) {
     reason = plain.read_block(chunks.places);
   } else {
-    reason = plain.read_all(chunks.places);
+    auto known = known_chunks<ChunkTable>(file, name, layout, map.type, grid.value(),
+                                          [](const ExtentMap& before) { return before.chunks(); });
+    reason = plain.read_from(known.chunks, known.table);
+    chunks.places = std::move(known.table);
   }
   map.extents = std::move(chunks);
   return reason;

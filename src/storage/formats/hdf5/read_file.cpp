@@ -67,7 +67,8 @@ Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes
   H5Pget_userblock(creation.id(), &user_block);
   H5F_info2_t about{};
   H5Fget_info2(file, &about);
-  return {path, bytes, static_cast<std::int64_t>(user_block), about.super.version, {}, &driver, {}};
+  return {path, bytes, static_cast<std::int64_t>(user_block), about.super.version, {}, &driver,
+          {},   {}};
 }
 
 FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects, const Hdf5File& about) {
