@@ -49,6 +49,11 @@ INCLUDE_ROOTS = ("src", "bench", "include")
 MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/transport", "src/capi", "src/fortran",
                 "src/adapters", "bench")  # fmt: skip
 
+MAY_MOVE_MESSAGES = ("src/ranks/", "src/fortran/", "src/adapters/",
+                     "src/aggregation/engines/mpiio_engine")  # fmt: skip
+"""Folders, or beginnings of file names, below ``src/``. Others begin, test and wait for messages by
+``src/ranks/messages.hpp``, where errors and lengths are checked."""
+
 PURE = ("src/array", "src/plan", "src/topology")
 """No MPI, no file, no clock."""
 
@@ -66,6 +71,11 @@ FILE_SYSTEM_RULE = (
 )
 
 MPI = re.compile(r"\bMPI_[A-Z]\w*|<mpi\.h>")
+MESSAGES = re.compile(
+    r"\bMPI_(?:I(?!n)[a-z]\w*|(?:Test|Wait)(?:all|any|some)?|[BRS]?s?[Ss]end\w*|M?[Rr]ecv\w*|M?[Pp]robe"
+    r"|Barrier|Bcast|(?:All)?[Rr]educe\w*|(?:All)?[Gg]ather\w*|Scatter\w*|Alltoall\w*|(?:Ex)?[Ss]can"
+    r"|Comm_idup)\b"
+)
 READS_A_FILE = re.compile(r"<fstream>|\bifstream\b|\btoml::parse_file\b")
 FILE_SYSTEM = re.compile(
     READS_A_FILE.pattern + r"|<(?:filesystem|fcntl\.h|dirent\.h|liburing\.h|sys/stat\.h"
@@ -152,6 +162,8 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
         return
     may_call_mpi = path.startswith(tuple(folder + "/" for folder in MAY_CALL_MPI))
     is_pure = path.startswith(tuple(folder + "/" for folder in PURE))
+    message_rule = may_call_mpi and path.startswith("src/")
+    message_rule = message_rule and not path.startswith(MAY_MOVE_MESSAGES)
     file_rule = path.startswith("src/") and not path.startswith(MAY_CALL_FILE_SYSTEM)
     for number, line in enumerate(without_comments((clone / path).read_text()).split("\n"), 1):
         include = INCLUDE.match(line)
@@ -161,6 +173,8 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
                 yield number, problem
         if not may_call_mpi and (use := MPI.search(line)):
             yield number, f"uses {use[0]}; only {', '.join(MAY_CALL_MPI)} call MPI"
+        if message_rule and not is_test and (use := MESSAGES.search(line)):
+            yield number, f"uses {use[0]}; messages move by src/ranks/messages.hpp"
         if file_rule and not is_test and (use := FILE_SYSTEM.search(line)):
             if path == MAY_READ_ONE_FILE and READS_A_FILE.fullmatch(use[0]):
                 continue

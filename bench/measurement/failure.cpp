@@ -88,6 +88,7 @@ const char* cause_of(const Error& error) {
     case ErrorCode::unsupported:
       return "unsupported";
     case ErrorCode::peer:
+    case ErrorCode::communication:
       return "lost_rank";
     case ErrorCode::interrupted:
       return "interrupted";

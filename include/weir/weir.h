@@ -30,8 +30,9 @@
  *   computes, or whose storage is slow, is waited for up to 24 deadlines; one that has ended ends
  *   the waits of the others soon. The ranks that wait return WEIR_E_DEADLINE; messages may then
  *   still be under way, so the session is broken: its later calls return WEIR_E_BROKEN at once, and
- *   it can only be closed. A null handle is refused by the rank that passes it alone, as it names
- *   no communicator to tell others by.
+ *   it can only be closed. When MPI fails on a rank, all ranks that wait return WEIR_E_BROKEN with
+ *   the reason at once. A null handle is refused by the rank that passes it alone, as it names no
+ *   communicator to tell others by.
  *
  * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
  * below.
@@ -72,7 +73,7 @@ enum {
   WEIR_E_MEMORY = -5,      /* not enough memory or disk */
   WEIR_E_UNSUPPORTED = -6, /* this system, or this version of Weir, cannot do that */
   WEIR_E_DEADLINE = -7,    /* a rank did not come; the session is broken */
-  WEIR_E_BROKEN = -8       /* an earlier deadline broke the session; it can only be closed */
+  WEIR_E_BROKEN = -8       /* MPI failed, or an earlier deadline was missed: close the session */
 };
 
 enum { WEIR_ROW_MAJOR = 0, WEIR_COLUMN_MAJOR = 1 };

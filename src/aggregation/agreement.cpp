@@ -2,20 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
-#include <string>
 
+#include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
 
-template <std::size_t size>
-void put(std::array<char, size>& field, const std::string& text) {
-  field.fill('\0');
-  std::copy_n(text.begin(), std::min(text.size(), size - 1), field.begin());
-}
+// Naps while an error is broadcast, from one look for all else to the next.
+constexpr int naps_per_progress = 16;
 
 }  // namespace
 
@@ -37,10 +33,13 @@ void Agreement::start(ranks::Channel& channel, MPI_Comm communicator, const Stat
 
 bool Agreement::test() {
   if (broadcasting_) {
-    int done = 0;
-    MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
-    if (done != 0) outcome_ = unpack(failed_);
-    return done != 0;
+    const Result<bool> done = ranks::test(pending_);
+    if (!done) channel_->revocation().revoke(done.error());
+    if (!done || !done.value()) return false;
+    Error error = message_.error();
+    error.rank = failed_;
+    outcome_ = error;
+    return true;
   }
   if (!channel_->test(round_)) return false;
   if (round_.lowest_failed() == ranks::Channel::nobody) {
@@ -55,54 +54,41 @@ bool Agreement::test() {
   failed_ = static_cast<int>(round_.lowest_failed());
   int rank = 0;
   MPI_Comm_rank(communicator_, &rank);
-  if (rank == failed_) pack(mine_.error());
+  if (rank == failed_) message_ = ranks::ErrorMessage::of(mine_.error());
+  const Status begun =
+      ranks::broadcast(pending_, &message_, sizeof message_, failed_, communicator_);
+  // Then this is tested no further: the session is revoked.
+  if (!begun.ok()) {
+    channel_->revocation().revoke(begun.error());
+    return false;
+  }
   broadcasting_ = true;
-  MPI_Ibcast(&message_, sizeof(Message), MPI_BYTE, failed_, communicator_, &request_);
   return test();
 }
 
 void Agreement::nap() {
   if (broadcasting_) {
     ranks::yield_or_doze(++naps_);
+    if (naps_ % naps_per_progress == 0) ranks::keep_moving(channel_->revocation());
   } else {
     channel_->nap(round_);
   }
 }
 
-void Agreement::pack(const Error& error) {
-  message_.offset = error.offset;
-  message_.code = static_cast<std::int32_t>(error.code);
-  message_.system_error = error.system_error;
-  put(message_.operation, error.operation);
-  put(message_.file, error.file);
-  put(message_.text, error.message);
-}
-
-Error Agreement::unpack(int rank) const {
-  Error error;
-  error.code = static_cast<ErrorCode>(message_.code);
-  error.message = message_.text.data();
-  error.operation = message_.operation.data();
-  error.file = message_.file.data();
-  error.offset = message_.offset;
-  error.system_error = message_.system_error;
-  error.rank = rank;
-  return error;
-}
-
 namespace {
 
-Status see_through(std::unique_ptr<Agreement>& agreement, double deadline_seconds,
-                   ranks::LifeSigns* life) {
-  ranks::Patience patience(deadline_seconds, life);
+Status see_through(std::unique_ptr<Agreement>& agreement, ranks::Channel& channel,
+                   double deadline_seconds) {
+  ranks::Patience patience(deadline_seconds, channel.life());
   while (!agreement->test()) {
-    if (patience.has_time()) {
+    const bool revoked = channel.revocation().is_revoked();
+    if (!revoked && patience.has_time()) {
       agreement->nap();
       continue;
     }
     // The broadcast may still write into the object, so it is never freed.
     [[maybe_unused]] const auto* const abandoned = agreement.release();
-    return patience.passed("the other ranks");
+    return revoked ? channel.revocation().error() : patience.passed("the other ranks");
   }
   return agreement->outcome();
 }
@@ -113,7 +99,7 @@ Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
              const CallFingerprint& fingerprint, double deadline_seconds) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(channel, communicator, mine, fingerprint);
-  return see_through(agreement, deadline_seconds, channel.life());
+  return see_through(agreement, channel, deadline_seconds);
 }
 
 Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
@@ -121,7 +107,7 @@ Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator, const Status
                     ranks::Channel::Round& round) {
   auto agreement = std::make_unique<Agreement>();
   agreement->start(channel, communicator, mine, fingerprint, true);
-  Status agreed = see_through(agreement, deadline_seconds, channel.life());
+  Status agreed = see_through(agreement, channel, deadline_seconds);
   if (agreement != nullptr) round = agreement->round();
   return agreed;
 }

@@ -14,6 +14,7 @@
 #include "aggregation/request.hpp"
 #include "aggregation/step_file.hpp"
 #include "aggregation/told_layout.hpp"
+#include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
 #include "storage/formats/raw_files.hpp"
 
@@ -83,14 +84,19 @@ std::string text_of(const plan::PlatformRates& rates, const topology::FileTarget
 }
 
 // Which engines all ranks have. After a missed deadline the communicator must not be used.
-Status share_engines(CollectiveState& state, double deadline, plan::Engines& engines) {
+Status share_engines(CollectiveState& state, ranks::Revocation& revocation, double deadline,
+                     plan::Engines& engines) {
   ranks::KeptUntilDone<std::array<unsigned, 2>> masks;
   (*masks)[0] = state.engines->available().bits();
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(&(*masks)[0], &(*masks)[1], 1, MPI_UNSIGNED, MPI_BAND, state.communicator,
-                 &request);
-  if (Status done = ranks::wait_for(request, deadline, "which engines the ranks have");
-      !done.ok()) {
+  ranks::Pending pending;
+  Status done = ranks::reduce_to_all(pending, &(*masks)[0], &(*masks)[1], 1, MPI_UNSIGNED, MPI_BAND,
+                                     state.communicator);
+  if (!done.ok()) {
+    revocation.revoke(done.error());
+  } else {
+    done = ranks::wait_for(pending, revocation, deadline, "which engines the ranks have");
+  }
+  if (!done.ok()) {
     masks.keep_for_good();
     return done;
   }
@@ -113,7 +119,7 @@ class Implementation final : public Collective {
   Implementation& operator=(const Implementation&) = delete;
   ~Implementation() override {
     end_current(state_);
-    if (state_.broken) {
+    if (state_.broken || (state_.group != nullptr && state_.group->revocation().is_revoked())) {
       if (state_.group != nullptr) state_.group->abandon();
       return;
     }
@@ -289,11 +295,17 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
   ranks::KeptUntilDone<MPI_Comm> duplicate;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Comm_idup(communicator, &*duplicate, &request);
-  if (Status done = ranks::wait_for(request, deadline, "the other ranks"); !done.ok()) {
+  ranks::Pending pending;
+  ranks::Revocation of_opening(ranks::Revocation::Local{}, communicator);
+  Status duplicated = ranks::duplicate(pending, communicator, *duplicate);
+  if (duplicated.ok()) {
+    duplicated = ranks::wait_for(pending, of_opening, deadline, "the other ranks");
+  } else {
+    of_opening.revoke(duplicated.error());
+  }
+  if (!duplicated.ok()) {
     duplicate.keep_for_good();
-    return done.error();
+    return duplicated.error();
   }
   state.communicator = *duplicate;
   MPI_Comm_rank(state.communicator, &state.rank);
@@ -311,18 +323,19 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   ranks::Channel channel(state.communicator);  // until there is the group's
   Status agreed = agree(channel, state.communicator, possible, fingerprint, deadline);
   if (agreed.ok() && !settings.engine) {
-    agreed = share_engines(state, deadline, chosen.engines);
+    agreed = share_engines(state, channel.revocation(), deadline, chosen.engines);
     if (!agreed.ok()) return agreed.error();
   }
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
-    Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
-                                      chosen.buffers, chosen.buffer_bytes, deadline);
-    const bool missed = !made.ok() && made.error().code == ErrorCode::deadline;
-    agreed = missed ? made : agree(channel, state.communicator, made, fingerprint, deadline);
+    Status made =
+        state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
+                            chosen.buffers, chosen.buffer_bytes, deadline, channel.revocation());
+    const bool over = !made.ok() && ranks::ends_communication(made.error());
+    agreed = over ? made : agree(channel, state.communicator, made, fingerprint, deadline);
   }
   if (!agreed.ok()) {
-    if (agreed.error().code == ErrorCode::deadline) {
+    if (ranks::ends_communication(agreed.error())) {
       channel.abandon();
       if (state.group != nullptr) state.group->abandon();
     } else {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "aggregation/agreement.hpp"
+#include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -70,15 +71,21 @@ Result<std::string> found_in(const std::string& message) {
 Error broken_collective() {
   Error error;
   error.code = ErrorCode::deadline;
-  error.message = "an earlier collective call missed its deadline: nothing more can be done here";
+  error.message =
+      "an earlier collective call missed its deadline or MPI failed in it: nothing more can be "
+      "done here";
   return error;
+}
+
+void note_broken(CollectiveState& state, const Error& error) {
+  if (ranks::ends_communication(error)) state.broken = true;
 }
 
 Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprint& fingerprint) {
   if (state.broken) return broken_collective();
   Status agreed = agree(state.group->agreements(), state.communicator, mine, fingerprint,
                         state.settings.deadline_seconds);
-  if (!agreed.ok() && agreed.error().code == ErrorCode::deadline) state.broken = true;
+  if (!agreed.ok()) note_broken(state, agreed.error());
   return agreed;
 }
 
@@ -103,7 +110,7 @@ Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked, const
     Status agreed =
         agree_to_ask(*channel, state.communicator, possible, fingerprint, deadline, round);
     if (!agreed.ok()) {
-      if (agreed.error().code == ErrorCode::deadline) state.broken = true;
+      note_broken(state, agreed.error());
       return agreed.error();
     }
   }
@@ -144,19 +151,25 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   }
   kept->count = possible.ok() ? static_cast<int>(mine.size()) : 0;
   if (receives) kept->counts.resize(static_cast<std::size_t>(state.ranks));
-  const auto wait = [&](MPI_Request& request) {
-    Status done =
-        ranks::wait_for(request, state.settings.deadline_seconds, what, state.group->life());
+  ranks::Revocation& revocation = state.group->revocation();
+  ranks::Pending pending;
+  const auto wait = [&](Status done) {
+    if (!done.ok()) revocation.revoke(done.error());
+    if (done.ok()) {
+      done = ranks::wait_for(pending, revocation, state.settings.deadline_seconds, what,
+                             state.group->life());
+    }
     if (!done.ok()) {
       kept.keep_for_good();
       state.broken = true;
     }
     return done;
   };
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Igather(&kept->count, 1, MPI_INT, kept->counts.data(), 1, MPI_INT, 0, state.communicator,
-              &request);
-  if (Status done = wait(request); !done.ok()) return done.error();
+  if (Status done = wait(ranks::gather_at_first(pending, &kept->count, 1, kept->counts.data(),
+                                                MPI_INT, state.communicator));
+      !done.ok()) {
+    return done.error();
+  }
   std::int64_t sum = 0;
   for (const int count : kept->counts) {
     kept->places.push_back(static_cast<int>(sum));
@@ -169,9 +182,12 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   call.add(Argument::call, what);
   if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed.error();
   kept->all.resize(static_cast<std::size_t>(sum));
-  MPI_Igatherv(kept->mine.data(), kept->count, MPI_INT64_T, kept->all.data(), kept->counts.data(),
-               kept->places.data(), MPI_INT64_T, 0, state.communicator, &request);
-  if (Status done = wait(request); !done.ok()) return done.error();
+  if (Status done =
+          wait(ranks::gather_at_first(pending, kept->mine.data(), kept->count, kept->all.data(),
+                                      kept->counts, kept->places, MPI_INT64_T, state.communicator));
+      !done.ok()) {
+    return done.error();
+  }
   return std::move(kept->all);
 }
 

@@ -28,10 +28,11 @@ struct CollectiveState {
   std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
   std::shared_ptr<EngineSet> engines = std::make_shared<EngineSet>();
   StoreChoices stores;
-  std::uint64_t arrays = 0;          // opened so far: numbers them, alike on all ranks
-  std::uint64_t kinds = 0;           // of arrays, given so far by this rank: OpenArray::kind()
-  std::int64_t requests = 0;         // agreed on so far, the same on every rank
-  bool broken = false;               // a deadline passed: the ranks do not know where they are
+  std::uint64_t arrays = 0;   // opened so far: numbers them, alike on all ranks
+  std::uint64_t kinds = 0;    // of arrays, given so far by this rank: OpenArray::kind()
+  std::int64_t requests = 0;  // agreed on so far, the same on every rank
+  // A deadline passed or MPI failed: the ranks do not know where they are.
+  bool broken = false;
   Request* current = nullptr;        // under way
   CollectiveFigures figures;         // of the last that ended
   std::string notice;                // for people: what is not as it was asked for; "" when all is
@@ -41,7 +42,10 @@ struct CollectiveState {
 // For a Collective that is broken.
 [[nodiscard]] Error broken_collective();
 
-// Collective; each of these marks the state as broken when its deadline passes.
+// Marks the state as broken when this error ends all communication.
+void note_broken(CollectiveState& state, const Error& error);
+
+// Collective; each of these marks the state as broken when its deadline passes or MPI fails.
 
 // `mine` is how a step went on this rank. Every rank gets the error of the lowest that failed.
 [[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,

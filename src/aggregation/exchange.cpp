@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t most_parcels = 4;
 // What a rank reads in one request, if it is more, has left its caches before anybody looks at it.
 constexpr std::int64_t cached_bytes = 4 << 20;
-// Of a rank that nobody rings for: it looks at its deadline.
-constexpr long longest_sleep_ns = 100'000'000;
 
 }  // namespace
 
@@ -57,6 +55,7 @@ bool Exchange::done() const {
 }
 
 bool Exchange::step() {
+  if (context_.group.revocation().is_revoked()) return false;
   heard_ = context_.group.own_bell().count();
   bool moved = step_on_node();
   if (between_nodes_) moved = step_between_nodes() || moved;
@@ -120,7 +119,7 @@ bool Exchange::sleep() {
     const std::int64_t holder = context_.group.holder_at(context_.plan->rank_of(id.aggregator));
     if (!context_.group.mark(holder, context_.buffer_of(id), context_.ticket_of(id))) return true;
   }
-  context_.group.own_bell().sleep(heard_, longest_sleep_ns);
+  context_.group.own_bell().sleep(heard_, context_.group.nap_ns());
   return true;
 }
 
@@ -150,13 +149,19 @@ bool Exchange::next_between_nodes(plan::PieceId& id) {
     return true;
   }
   if (asks_left_ == 0) return false;
-  if (ask_request_ == MPI_REQUEST_NULL) {
-    MPI_Irecv(ask_.data(), static_cast<int>(ask_.size()), MPI_INT64_T, MPI_ANY_SOURCE, ask_tag,
-              context_.communicator, &ask_request_);
+  if (!expects_ask_) {
+    const Status begun = ranks::receive(asking_, ask_.data(), sizeof(Ask), MPI_ANY_SOURCE, ask_tag,
+                                        context_.communicator);
+    if (!begun.ok()) {
+      give_up(begun.error());
+      return false;
+    }
+    expects_ask_ = true;
   }
-  int asked = 0;
-  MPI_Test(&ask_request_, &asked, MPI_STATUS_IGNORE);
-  if (asked == 0) return false;
+  const Result<bool> asked = ranks::test(asking_);
+  if (!asked) give_up(asked.error());
+  if (!asked || !asked.value()) return false;
+  expects_ask_ = false;
   --asks_left_;
   id = asked_for(ask_);
   return true;
@@ -166,9 +171,9 @@ bool Exchange::end_parcels() {
   bool moved = false;
   for (Parcel& parcel : parcels_) {
     if (!parcel.busy) continue;
-    int ended = 0;
-    MPI_Test(&parcel.request, &ended, MPI_STATUS_IGNORE);
-    if (ended == 0) continue;
+    const Result<bool> ended = ranks::test(parcel.pending);
+    if (!ended) give_up(ended.error());
+    if (!ended || !ended.value()) continue;
     if (!context_.writing()) {
       const std::int64_t began = monotonic_ns();
       copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts,
@@ -192,18 +197,20 @@ void Exchange::start_parcel(Parcel& parcel, const plan::PieceId& id) {
   if (parcel.data.size() < static_cast<std::size_t>(bytes)) {
     parcel.data.resize(static_cast<std::size_t>(bytes));
   }
-  const auto count = static_cast<int>(bytes);  // of a buffer at most
+  const Status started = start_message(parcel, bytes, peer);
+  if (!started.ok()) give_up(started.error());
+}
+
+Status Exchange::start_message(Parcel& parcel, std::int64_t bytes, int peer) {
+  std::byte* const data = parcel.data.data();
   if (!context_.writing()) {
-    MPI_Irecv(parcel.data.data(), count, MPI_BYTE, peer, message_tag, context_.communicator,
-              &parcel.request);
-    return;
+    return ranks::receive(parcel.pending, data, bytes, peer, message_tag, context_.communicator);
   }
   const std::int64_t began = monotonic_ns();
-  copy_memory_and_message(plan, parcel.piece, context_.rank, context_.parts, parcel.data.data());
+  copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts, data);
   context_.figures.gather_ns += monotonic_ns() - began;
-  MPI_Isend(parcel.data.data(), count, MPI_BYTE, peer, message_tag, context_.communicator,
-            &parcel.request);
   context_.figures.bytes_sent += bytes;
+  return ranks::send(parcel.pending, data, bytes, peer, message_tag, context_.communicator);
 }
 
 }  // namespace weir::aggregation

@@ -7,11 +7,12 @@
 // server-directed a rank moves what aggregators of other nodes ask for, in the order in which they
 // ask; it counts its pieces before, so it knows when it has been asked for all.
 //
+// A message that fails revokes the session (ranks/revocation.hpp). This is then never done: whoever
+// moves it looks at the revocation.
+//
 // Memory is bounded: the aggregator's buffers, as much again for messages, a window of the file,
 // and a few messages that this rank has under way.
 #pragma once
-
-#include <mpi.h>
 
 #include <cstddef>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "aggregation/gathering.hpp"
 #include "aggregation/move.hpp"
 #include "plan/rank_pieces.hpp"
+#include "ranks/messages.hpp"
 
 namespace weir::aggregation {
 
@@ -51,7 +53,7 @@ class Exchange final : public Move {
   };
   // A message between this rank and an aggregator of another node.
   struct Parcel {
-    MPI_Request request = MPI_REQUEST_NULL;
+    ranks::Pending pending;
     bool busy = false;
     plan::Piece piece;
     std::vector<std::byte> data;
@@ -66,6 +68,9 @@ class Exchange final : public Move {
   bool next_between_nodes(plan::PieceId& id);
   bool end_parcels();
   void start_parcel(Parcel& parcel, const plan::PieceId& id);
+  [[nodiscard]] Status start_message(Parcel& parcel, std::int64_t bytes, int peer);
+  // MPI failed: what is under way never ends, and the session is over.
+  void give_up(const Error& error) { context_.group.revocation().revoke(error); }
 
   MoveContext context_;
   bool asked_;  // server-directed
@@ -73,7 +78,8 @@ class Exchange final : public Move {
   std::optional<Pieces> between_nodes_;
   std::int64_t asks_left_ = 0;
   Ask ask_{};
-  MPI_Request ask_request_ = MPI_REQUEST_NULL;
+  ranks::Pending asking_;  // receives ask_
+  bool expects_ask_ = false;
   std::uint32_t heard_ = 0;  // of the own bell, before the last step
   std::vector<Parcel> parcels_;
   std::size_t parcels_busy_ = 0;

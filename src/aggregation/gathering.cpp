@@ -77,7 +77,7 @@ void Gathering::find_contributors(Buffer& buffer) {
     if (context_.group.is_on_node(one.rank)) {
       buffer.from_node += one.bytes;
     } else {
-      buffer.messages.push_back({one.rank, one.bytes, message_bytes, false});
+      buffer.messages.push_back({one.rank, one.bytes, message_bytes});
       message_bytes += one.bytes;
     }
   }
@@ -87,55 +87,58 @@ void Gathering::find_contributors(Buffer& buffer) {
 }
 
 void Gathering::start_messages(std::int64_t number, Buffer& buffer) {
-  const bool asking = context_.plan->parameters().strategy == plan::Strategy::server_directed;
-  buffer.requests.assign(buffer.messages.size(), MPI_REQUEST_NULL);
-  buffer.asks.assign(asking ? buffer.messages.size() : 0, MPI_REQUEST_NULL);
+  buffer.pending.clear();
+  buffer.asks.clear();
   buffer.ask = ask_for(buffer.piece.id);
-  for (std::size_t i = 0; i < buffer.messages.size(); ++i) {
-    const Message& message = buffer.messages[i];
-    std::byte* const start = buffer.message_data.data() + message.at;
-    const auto count = static_cast<int>(message.bytes);
-    const auto peer = static_cast<int>(message.rank);
-    if (context_.writing()) {
-      MPI_Irecv(start, count, MPI_BYTE, peer, message_tag, context_.communicator,
-                &buffer.requests[i]);
-    }
-    if (asking) {
-      MPI_Isend(buffer.ask.data(), static_cast<int>(buffer.ask.size()), MPI_INT64_T, peer, ask_tag,
-                context_.communicator, &buffer.asks[i]);
-    }
-    if (!context_.writing()) {
-      copy_message(number, buffer, message);
-      MPI_Isend(start, count, MPI_BYTE, peer, message_tag, context_.communicator,
-                &buffer.requests[i]);
-      context_.figures.bytes_sent += message.bytes;
-    }
+  for (const Message& message : buffer.messages) {
+    const Status started = start_message(number, buffer, message);
+    if (started.ok()) continue;
+    context_.group.revocation().revoke(started.error());
+    return;
   }
 }
 
+Status Gathering::start_message(std::int64_t number, Buffer& buffer, const Message& message) {
+  std::byte* const start = buffer.message_data.data() + message.at;
+  const auto peer = static_cast<int>(message.rank);
+  ranks::Pending pending;
+  if (context_.writing()) {
+    Status begun =
+        ranks::receive(pending, start, message.bytes, peer, message_tag, context_.communicator);
+    if (!begun.ok()) return begun;
+    buffer.pending.add(pending);
+  }
+  if (context_.plan->parameters().strategy == plan::Strategy::server_directed) {
+    Status asked =
+        ranks::send(pending, buffer.ask.data(), sizeof(Ask), peer, ask_tag, context_.communicator);
+    if (!asked.ok()) return asked;
+    buffer.asks.add(pending);
+  }
+  if (context_.writing()) return {};
+  copy_message(number, buffer, message);
+  Status begun =
+      ranks::send(pending, start, message.bytes, peer, message_tag, context_.communicator);
+  if (!begun.ok()) return begun;
+  buffer.pending.add(pending);
+  context_.figures.bytes_sent += message.bytes;
+  return {};
+}
+
 bool Gathering::is_complete(std::int64_t number, Buffer& buffer) {
-  bool complete = true;
-  for (std::size_t i = 0; i < buffer.messages.size(); ++i) {
-    Message& message = buffer.messages[i];
-    if (message.done) continue;
-    int arrived = 0;
-    MPI_Test(&buffer.requests[i], &arrived, MPI_STATUS_IGNORE);
-    if (arrived == 0) {
-      complete = false;
-      continue;
+  const auto ended = buffer.pending.test_some();
+  // Who has answered was asked, so asks have ended when messages have, or will at once.
+  const auto asked = buffer.asks.test_some();
+  if (!ended || !asked) {
+    context_.group.revocation().revoke(!ended ? ended.error() : asked.error());
+    return false;
+  }
+  if (context_.writing()) {
+    for (const int one : ended.value()) {
+      copy_message(number, buffer, buffer.messages[static_cast<std::size_t>(one)]);
     }
-    message.done = true;
-    if (context_.writing()) copy_message(number, buffer, message);
   }
-  if (!complete) return false;
-  if (!buffer.asks.empty()) {
-    // Who has answered was asked, so these have ended or will at once.
-    int ended = 0;
-    MPI_Testall(static_cast<int>(buffer.asks.size()), buffer.asks.data(), &ended,
-                MPI_STATUSES_IGNORE);
-    if (ended == 0) return false;
-  }
-  return control(number).arrived.load(std::memory_order_acquire) == buffer.from_node;
+  return buffer.pending.under_way() == 0 && buffer.asks.under_way() == 0 &&
+         control(number).arrived.load(std::memory_order_acquire) == buffer.from_node;
 }
 
 void Gathering::copy_message(std::int64_t number, Buffer& buffer, const Message& message) {

@@ -7,8 +7,6 @@
 // filled from the file, opened, copied from and sent.
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "aggregation/move.hpp"
 #include "aggregation/piece_transfer.hpp"
 #include "plan/rank_pieces.hpp"
+#include "ranks/messages.hpp"
 
 namespace weir::aggregation {
 
@@ -35,6 +34,7 @@ class Gathering {
   Gathering& operator=(const Gathering&) = delete;
   ~Gathering() = default;
 
+  // After an error of MPI the session is revoked, and this is never done.
   bool step();
   // Whether an open buffer waits for messages, in or out.
   [[nodiscard]] bool expects_messages() const;
@@ -46,7 +46,6 @@ class Gathering {
     std::int64_t rank = 0;
     std::int64_t bytes = 0;
     std::int64_t at = 0;  // in the buffer for messages
-    bool done = false;
   };
   // Of a piece in its buffer.
   struct Buffer {
@@ -57,8 +56,8 @@ class Gathering {
     std::vector<plan::Contributor> contributors;
     std::int64_t from_node = 0;  // bytes
     std::vector<Message> messages;
-    std::vector<MPI_Request> requests;  // one per message
-    std::vector<MPI_Request> asks;
+    ranks::PendingSet pending;  // one for each message
+    ranks::PendingSet asks;
     Ask ask{};
     std::vector<std::byte> message_data;
   };
@@ -69,6 +68,7 @@ class Gathering {
   void find_contributors(Buffer& buffer);
   [[nodiscard]] bool is_complete(std::int64_t number, Buffer& buffer);
   void start_messages(std::int64_t number, Buffer& buffer);
+  [[nodiscard]] Status start_message(std::int64_t number, Buffer& buffer, const Message& message);
   // A message's elements from or into the piece's buffer.
   void copy_message(std::int64_t number, Buffer& buffer, const Message& message);
   void transfer(std::int64_t number, const Buffer& buffer);

@@ -70,7 +70,8 @@ class Move {
   // After a step that did nothing: sleeps until another rank may have made something to do, or for
   // a moment. False when nobody would wake this rank, and it has to look again.
   virtual bool sleep() { return false; }
-  // Nothing is left to do for this rank. A rank that failed gets there as the others do.
+  // Nothing is left to do for this rank. A rank whose storage failed gets there as the others do;
+  // one whose messages failed does not, but has revoked the session.
   [[nodiscard]] virtual bool done() const = 0;
   // The first failure on this rank.
   [[nodiscard]] virtual const Status& status() const = 0;

@@ -18,6 +18,8 @@ constexpr const char* waited_for = "the other ranks to share memory";
 
 struct Header {
   alignas(64) std::atomic<std::int64_t> failed_request;
+  // Used in the first holder's part.
+  alignas(64) std::array<std::byte, ranks::Revocation::memory_bytes> revocation;
 };
 
 struct alignas(64) PaddedBell {
@@ -96,10 +98,12 @@ void NodeGroup::abandon() {
 }
 
 Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
-                         std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds) {
+                         std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
+                         ranks::Revocation& opening) {
   buffers_ = buffers;
   buffer_bytes_ = round_to_pages(buffer_bytes);
   deadline_seconds_ = deadline_seconds;
+  opening_ = &opening;
   if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
   ranks::KeptUntilDone<Told> told;
   MPI_Comm_rank(world, &told->rank);
@@ -112,22 +116,34 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
   return make_memory(world);
 }
 
-Status NodeGroup::wait(MPI_Request& request) const {
-  return ranks::wait_for(request, deadline_seconds_, waited_for);
+Status NodeGroup::wait(const Status& begun, ranks::Pending& pending) const {
+  if (begun.ok()) return ranks::wait_for(pending, *opening_, deadline_seconds_, waited_for);
+  opening_->revoke(begun.error());
+  return begun;
 }
 
 Status NodeGroup::split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const {
-  if (Status met = ranks::meet(communicator, deadline_seconds_, waited_for); !met.ok()) return met;
-  MPI_Comm_split(communicator, color, key, &part);
-  return {};
+  Status met = ranks::meet(communicator, *opening_, deadline_seconds_, waited_for);
+  if (!met.ok()) return met;
+  Status made = ranks::status_of(MPI_Comm_split(communicator, color, key, &part), "MPI_Comm_split");
+  if (!made.ok()) opening_->revoke(made.error());
+  return made;
 }
 
 Status NodeGroup::split_nodes(MPI_Comm world, std::int64_t ranks_per_node) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
-  if (Status met = ranks::meet(world, deadline_seconds_, waited_for); !met.ok()) return met;
+  if (Status met = ranks::meet(world, *opening_, deadline_seconds_, waited_for); !met.ok()) {
+    return met;
+  }
   MPI_Comm sharing = MPI_COMM_NULL;
-  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &sharing);
+  if (Status made = ranks::status_of(
+          MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &sharing),
+          "MPI_Comm_split_type");
+      !made.ok()) {
+    opening_->revoke(made.error());
+    return made;
+  }
   if (ranks_per_node == 0) {
     node_ = sharing;
     return {};
@@ -144,21 +160,32 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
   int node_size = 0;
   MPI_Comm_size(node_, &node_size);
   told.ranks_on_node.resize(static_cast<std::size_t>(node_size));
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallgather(&told.rank, 1, MPI_INT, told.ranks_on_node.data(), 1, MPI_INT, node_, &request);
-  if (Status done = wait(request); !done.ok()) return done;
+  ranks::Pending pending;
+  if (Status done = wait(
+          ranks::gather_at_all(pending, &told.rank, 1, told.ranks_on_node.data(), MPI_INT, node_),
+          pending);
+      !done.ok()) {
+    return done;
+  }
   ranks_on_node_ = told.ranks_on_node;
   ::sched_getaffinity(0, sizeof told.own_cores, &told.own_cores);
-  MPI_Iallreduce(&told.own_cores, &told.node_cores, sizeof(cpu_set_t), MPI_BYTE, MPI_BOR, node_,
-                 &request);
-  if (Status done = wait(request); !done.ok()) return done;
-  has_core_for_each_ = CPU_COUNT(&told.node_cores) >= node_size;
+  if (Status done = wait(ranks::reduce_to_all(pending, &told.own_cores, &told.node_cores,
+                                              sizeof(cpu_set_t), MPI_BYTE, MPI_BOR, node_),
+                         pending);
+      !done.ok()) {
+    return done;
+  }
+  const int cores = std::max(1, CPU_COUNT(&told.node_cores));
+  ranks_per_core_ = (node_size + cores - 1) / cores;
 
   told.aggregators =
       std::min<std::int64_t>(aggregators > 0 ? aggregators : usable_cores(), node_size);
-  MPI_Iallreduce(&told.aggregators, &told.least_aggregators, 1, MPI_INT64_T, MPI_MIN, world,
-                 &request);
-  if (Status done = wait(request); !done.ok()) return done;
+  if (Status done = wait(ranks::reduce_to_all(pending, &told.aggregators, &told.least_aggregators,
+                                              1, MPI_INT64_T, MPI_MIN, world),
+                         pending);
+      !done.ok()) {
+    return done;
+  }
   holders_per_node_ = told.least_aggregators;
   return {};
 }
@@ -169,14 +196,18 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
   MPI_Comm& leaders = told.leaders[0];
   const int color = node_rank == 0 ? 0 : MPI_UNDEFINED;
   if (Status made = split(world, color, told.rank, leaders); !made.ok()) return made;
-  MPI_Request request = MPI_REQUEST_NULL;
+  ranks::Pending pending;
   if (leaders != MPI_COMM_NULL) {
     int nodes = 0;
     MPI_Comm_size(leaders, &nodes);
     told.counts.resize(static_cast<std::size_t>(nodes));
     told.count = static_cast<int>(told.ranks_on_node.size());
-    MPI_Iallgather(&told.count, 1, MPI_INT, told.counts.data(), 1, MPI_INT, leaders, &request);
-    if (Status done = wait(request); !done.ok()) return done;
+    if (Status done = wait(
+            ranks::gather_at_all(pending, &told.count, 1, told.counts.data(), MPI_INT, leaders),
+            pending);
+        !done.ok()) {
+      return done;
+    }
     int total = 0;
     told.places.reserve(told.counts.size());
     for (const int count : told.counts) {
@@ -184,12 +215,18 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
       total += count;
     }
     told.ranks.resize(static_cast<std::size_t>(total));
-    MPI_Iallgatherv(told.ranks_on_node.data(), told.count, MPI_INT, told.ranks.data(),
-                    told.counts.data(), told.places.data(), MPI_INT, leaders, &request);
-    if (Status done = wait(request); !done.ok()) return done;
+    if (Status done = wait(
+            ranks::gather_at_all(pending, told.ranks_on_node.data(), told.count, told.ranks.data(),
+                                 told.counts, told.places, MPI_INT, leaders),
+            pending);
+        !done.ok()) {
+      return done;
+    }
     for (std::size_t other = 1; other < channel_count && nodes > 1; ++other) {
-      MPI_Comm_idup(leaders, &told.leaders.at(other), &request);
-      if (Status done = wait(request); !done.ok()) return done;
+      if (Status done = wait(ranks::duplicate(pending, leaders, told.leaders.at(other)), pending);
+          !done.ok()) {
+        return done;
+      }
     }
     if (nodes == 1) MPI_Comm_free(&leaders);
     leaders_ = told.leaders;
@@ -201,11 +238,20 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
     }
     told.ranks = {};
   }
-  MPI_Ibcast(&told.stretches, 1, MPI_INT, 0, node_, &request);
-  if (Status done = wait(request); !done.ok()) return done;
+  if (Status done = wait(
+          ranks::broadcast(pending, &told.stretches, sizeof told.stretches, 0, node_), pending);
+      !done.ok()) {
+    return done;
+  }
   told.numbers.resize(4 * static_cast<std::size_t>(told.stretches));
-  MPI_Ibcast(told.numbers.data(), 4 * told.stretches, MPI_INT64_T, 0, node_, &request);
-  if (Status done = wait(request); !done.ok()) return done;
+  if (Status done =
+          wait(ranks::broadcast(
+                   pending, told.numbers.data(),
+                   static_cast<std::int64_t>(told.numbers.size() * sizeof(std::int64_t)), 0, node_),
+               pending);
+      !done.ok()) {
+    return done;
+  }
   std::vector<topology::Stretch> stretches;
   for (std::size_t at = 0; at < told.numbers.size(); at += 4) {
     stretches.push_back(
@@ -258,12 +304,12 @@ Status NodeGroup::make_memory(MPI_Comm world) {
   std::optional<NodeSockets> sockets;
   Status possible;
   if (places() > 1) {
-    auto made = make_sockets(node_, deadline_seconds_);
+    auto made = make_sockets(node_, *opening_, deadline_seconds_);
     if (made) {
       sockets = std::move(made).value();
     } else {
       possible = made.error();
-      if (possible.error().code == ErrorCode::deadline) return possible;
+      if (ranks::ends_communication(possible.error())) return possible;
     }
   }
   const std::int64_t least = std::min(buffer_bytes_, least_buffer_bytes);
@@ -275,9 +321,9 @@ Status NodeGroup::make_memory(MPI_Comm world) {
       own = {offsets[holder], offsets[holder + 1] - offsets[holder]};
     }
     auto shared = share_memory(node_, sockets ? &*sockets : nullptr, offsets.back(), own, attempt,
-                               deadline_seconds_);
+                               *opening_, deadline_seconds_);
     Status mine = shared || !possible.ok() ? possible : Status(shared.error());
-    if (!mine.ok() && mine.error().code == ErrorCode::deadline) return mine;
+    if (!mine.ok() && ranks::ends_communication(mine.error())) return mine;
     // Lacking memory may be cured by smaller buffers; anything else is not.
     enum : int { failed, too_little, enough };
     struct Outcomes {
@@ -292,9 +338,11 @@ Status NodeGroup::make_memory(MPI_Comm world) {
                        : code == ErrorCode::peer       ? enough
                                                        : failed;
     }
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallreduce(&outcomes->mine, &outcomes->all, 1, MPI_INT, MPI_MIN, world, &request);
-    if (Status done = wait(request); !done.ok()) {
+    ranks::Pending pending;
+    if (Status done = wait(ranks::reduce_to_all(pending, &outcomes->mine, &outcomes->all, 1,
+                                                MPI_INT, MPI_MIN, world),
+                           pending);
+        !done.ok()) {
       outcomes.keep_for_good();
       return done;
     }
@@ -316,7 +364,9 @@ Status NodeGroup::make_memory(MPI_Comm world) {
     }
     // The memory of this attempt is given back by all before there is another one.
     shared = Error();
-    if (Status met = ranks::meet(world, deadline_seconds_, waited_for); !met.ok()) return met;
+    if (Status met = ranks::meet(world, *opening_, deadline_seconds_, waited_for); !met.ok()) {
+      return met;
+    }
     buffer_bytes_ = round_to_pages(std::max(least, buffer_bytes_ / 2));
   }
 }
@@ -335,13 +385,16 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   if (sockets) make_descriptors(std::move(*sockets));
   if (own_holder_ == 0) {
     ranks::LifeSigns::prepare(descriptor_memory() + sizeof(DescriptorBoard), places());
+    ranks::Revocation::prepare(reinterpret_cast<Header*>(segments_.front())->revocation.data());
     for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
   }
   // Signs are written where all has been prepared.
-  if (Status met = ranks::meet(node_, deadline_seconds_, waited_for); !met.ok()) return met;
+  if (Status met = ranks::meet(node_, *opening_, deadline_seconds_, waited_for); !met.ok()) {
+    return met;
+  }
   make_life_signs();
   make_channels();
-  return ranks::meet(node_, deadline_seconds_, waited_for);
+  return ranks::meet(node_, *opening_, deadline_seconds_, waited_for);
 }
 
 std::byte* NodeGroup::descriptor_memory() const {
@@ -373,10 +426,17 @@ void NodeGroup::make_channels() {
   const ranks::Channel::Place place{.own = own_place_,
                                     .count = places(),
                                     .has_other_nodes = has_other_nodes,
-                                    .sleeps_at_once = !has_core_for_each_};
+                                    .sleeps_at_once = ranks_per_core_ > 1,
+                                    .nap_ns = nap_ns()};
+  revocation_ = std::make_unique<ranks::Revocation>(
+      reinterpret_cast<Header*>(segments_.front())->revocation.data(),
+      has_other_nodes ? leaders_.front() : MPI_COMM_NULL, node_, rank_at(own_place_));
+  revocation_->wake_by([this] {
+    for (std::int64_t other = 0; other < places(); ++other) bell(other).ring();
+  });
   for (std::size_t i = 0; i < channel_count; ++i) {
     channels_.at(i) = std::make_unique<ranks::Channel>(
-        channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, node_);
+        channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, *revocation_);
     channels_.at(i)->watch(life_.get());
   }
 }

@@ -35,6 +35,8 @@
 #include "ranks/bell.hpp"
 #include "ranks/channel.hpp"
 #include "ranks/life_signs.hpp"
+#include "ranks/messages.hpp"
+#include "ranks/revocation.hpp"
 #include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
@@ -60,9 +62,11 @@ class NodeGroup {
   // many as it has cores for; no more than the smallest node has ranks). Where a node has too
   // little memory, the buffers of all nodes are smaller: half of `buffer_bytes`, a quarter and so
   // on, down to least_buffer_bytes. When it fails on one rank, others may have succeeded: agree on
-  // it, but for a missed deadline, after which nothing collective may be called.
+  // it, but for an error that ends communication (ranks/messages.hpp), after which nothing
+  // collective may be called. `opening`: revoked when MPI fails here, and looked at by waits.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
-                std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds);
+                std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
+                ranks::Revocation& opening);
   // After a missed deadline nothing collective may be called: gives everything up.
   void abandon();
   // Smaller ones are made only when they are asked for.
@@ -90,6 +94,8 @@ class NodeGroup {
   // when it is open for `ticket` already.
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
   [[nodiscard]] ranks::Bell& own_bell() const { return bell(own_place_); }
+  // How long a rank of the node sleeps between two looks after MPI.
+  [[nodiscard]] long nap_ns() const { return ranks::Channel::nap_for(ranks_per_core_); }
 
   // Of the ranks of this node.
   [[nodiscard]] ranks::LifeSigns* life() const { return life_.get(); }
@@ -100,6 +106,8 @@ class NodeGroup {
     return ranks_on_node_[static_cast<std::size_t>(place)];
   }
 
+  // What ends all waiting when MPI fails on a rank.
+  [[nodiscard]] ranks::Revocation& revocation() const { return *revocation_; }
   // What collective calls begin and end with. Two, since what is begun early on the one must not
   // take the place of what has its turn on the other.
   [[nodiscard]] ranks::Channel& agreements() const { return *channels_[0]; }
@@ -122,7 +130,8 @@ class NodeGroup {
   // Makes what lies in the memory.
   Status fill_memory(std::optional<NodeSockets> sockets);
   Status split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const;
-  Status wait(MPI_Request& request) const;
+  // Until what `begun` says was begun has ended.
+  Status wait(const Status& begun, ranks::Pending& pending) const;
   [[nodiscard]] std::int64_t header_bytes() const;
   [[nodiscard]] std::int64_t places() const {
     return static_cast<std::int64_t>(ranks_on_node_.size());
@@ -148,14 +157,16 @@ class NodeGroup {
   std::int64_t buffers_ = 2;
   std::int64_t buffer_bytes_ = 0;
   double deadline_seconds_ = 0;
-  std::vector<int> ranks_on_node_;  // of the world, ascending
-  bool has_core_for_each_ = false;  // of them
-  std::vector<int> holders_;        // of them, ascending
+  std::vector<int> ranks_on_node_;   // of the world, ascending
+  std::int64_t ranks_per_core_ = 1;  // of the node, rounded up
+  std::vector<int> holders_;         // of them, ascending
   std::int64_t own_holder_ = -1;
   std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
   std::unique_ptr<ranks::LifeSigns> life_;
   std::unique_ptr<NodeDescriptors> descriptors_;
+  ranks::Revocation* opening_ = nullptr;  // while this is made
+  std::unique_ptr<ranks::Revocation> revocation_;
   std::array<std::unique_ptr<ranks::Channel>, channel_count> channels_;
 };
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "ranks/messages.hpp"
+#include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 #include "storage/available_memory.hpp"
 
@@ -65,23 +67,37 @@ Status pass(const NodeSockets& sockets, const PassedName& name, const File& file
 
 // Takes what is passed while the first rank still passes it to others.
 Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, const PassedName& name,
-                                 double deadline_seconds) {
+                                 ranks::Revocation& opening, double deadline_seconds) {
   ranks::KeptUntilDone<int> passed;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(&*passed, 1, MPI_INT, 0, node, &request);
+  ranks::Pending pending;
+  const auto give_up = [&](const Error& error) {
+    passed.keep_for_good();
+    return error;
+  };
+  if (Status begun = ranks::broadcast(pending, &*passed, sizeof(int), 0, node); !begun.ok()) {
+    opening.revoke(begun.error());
+    return give_up(begun.error());
+  }
   std::optional<File> file;
   ranks::Patience patience(deadline_seconds);
-  for (int done = 0; done == 0;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  for (bool done = false; !done;) {
+    const Result<bool> tested = ranks::test(pending);
+    if (!tested) {
+      opening.revoke(tested.error());
+      return give_up(tested.error());
+    }
+    done = tested.value();
     while (sockets != nullptr && !file) {
       auto come = sockets->own.receive(sockets->secret);
       if (!come) break;
       if (come->name == name) file = std::move(come->file);
     }
-    if (done == 0 && !patience.look_again()) {
-      passed.keep_for_good();
-      return patience.passed(waited_for);
+    if (done) break;
+    if (opening.is_revoked()) return give_up(opening.error());
+    if (!patience.look_again()) {
+      return give_up(patience.passed(waited_for));
     }
+    ranks::keep_moving(opening);
   }
   if (*passed == 0) return std::optional<File>();
   if (file) return file;
@@ -95,7 +111,8 @@ Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, cons
 
 }  // namespace
 
-Result<NodeSockets> make_sockets(MPI_Comm node, double deadline_seconds) {
+Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
+                                 double deadline_seconds) {
   auto own = DescriptorSocket::create();
   ranks::KeptUntilDone<Sockets> told;
   int place = 0;
@@ -108,14 +125,17 @@ Result<NodeSockets> make_sockets(MPI_Comm node, double deadline_seconds) {
     if (const auto secret = storage::new_secret()) told->secret = *secret;
   }
   constexpr int address_bytes = sizeof(DescriptorSocket::Address);
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallgather(&told->own, address_bytes, MPI_BYTE, told->all.data(), address_bytes, MPI_BYTE,
-                 node, &request);
-  Status done = ranks::wait_for(request, deadline_seconds, waited_for);
+  ranks::Pending pending;
+  const auto wait = [&](Status begun) {
+    if (begun.ok()) return ranks::wait_for(pending, opening, deadline_seconds, waited_for);
+    opening.revoke(begun.error());
+    return begun;
+  };
+  Status done = wait(
+      ranks::gather_at_all(pending, &told->own, address_bytes, told->all.data(), MPI_BYTE, node));
   if (done.ok()) {
-    MPI_Ibcast(told->secret.data(), static_cast<int>(told->secret.size()), MPI_BYTE, 0, node,
-               &request);
-    done = ranks::wait_for(request, deadline_seconds, waited_for);
+    done = wait(ranks::broadcast(pending, told->secret.data(),
+                                 static_cast<std::int64_t>(told->secret.size()), 0, node));
   }
   if (!done.ok()) {
     told.keep_for_good();
@@ -127,7 +147,7 @@ Result<NodeSockets> make_sockets(MPI_Comm node, double deadline_seconds) {
 
 Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std::int64_t bytes,
                                   const NodePart& own, std::uint64_t attempt,
-                                  double deadline_seconds) {
+                                  ranks::Revocation& opening, double deadline_seconds) {
   int place = 0;
   int places = 0;
   MPI_Comm_rank(node, &place);
@@ -142,16 +162,21 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
     if (places > 1) {
       ranks::KeptUntilDone<int> code;
       *code = passed.ok() && sockets != nullptr ? 1 : 0;
-      MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Ibcast(&*code, 1, MPI_INT, 0, node, &request);
-      if (Status told = ranks::wait_for(request, deadline_seconds, waited_for); !told.ok()) {
+      ranks::Pending pending;
+      Status told = ranks::broadcast(pending, &*code, sizeof(int), 0, node);
+      if (!told.ok()) {
+        opening.revoke(told.error());
+      } else {
+        told = ranks::wait_for(pending, opening, deadline_seconds, waited_for);
+      }
+      if (!told.ok()) {
         code.keep_for_good();
         return told.error();
       }
     }
     if (!passed.ok()) return passed.error();
   } else {
-    auto taken = take(node, sockets, name_of(attempt), deadline_seconds);
+    auto taken = take(node, sockets, name_of(attempt), opening, deadline_seconds);
     if (!taken) return taken.error();
     if (!taken.value()) {
       Error error;

@@ -2,7 +2,8 @@
 //
 // The first rank makes it and passes it to the others (storage/engines/shared_memory.hpp); each
 // rank then reserves its own part, so that these pages are near its processor. No call of MPI waits
-// meanwhile without a deadline, and no page can be missing later.
+// meanwhile without a deadline, and no page can be missing later. Waits end when `opening` is
+// revoked, and an error of MPI revokes it.
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "ranks/revocation.hpp"
 #include "storage/engines/descriptor_socket.hpp"
 #include "storage/engines/shared_memory.hpp"
 
@@ -25,7 +27,8 @@ struct NodeSockets {
 };
 
 // Collective over `node`. An error of this rank leaves its address empty: the others go on.
-[[nodiscard]] Result<NodeSockets> make_sockets(MPI_Comm node, double deadline_seconds);
+[[nodiscard]] Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
+                                               double deadline_seconds);
 
 // A rank's part of the memory.
 struct NodePart {
@@ -39,6 +42,7 @@ struct NodePart {
 [[nodiscard]] Result<storage::SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets,
                                                          std::int64_t bytes, const NodePart& own,
                                                          std::uint64_t attempt,
+                                                         ranks::Revocation& opening,
                                                          double deadline_seconds);
 
 }  // namespace weir::aggregation

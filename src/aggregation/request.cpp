@@ -9,6 +9,7 @@
 #include "aggregation/direct_move.hpp"
 #include "aggregation/exchange.hpp"
 #include "common/clock.hpp"
+#include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -26,6 +27,9 @@ OpenArray* open_array(ArrayFile* file) {
   return file != nullptr && typeid(*file) == typeid(OpenArray) ? static_cast<OpenArray*>(file)
                                                                : nullptr;
 }
+
+// Looks at messages in a wait, from one for all else that has to move to the next.
+constexpr std::int64_t looks_per_progress = 16;
 
 bool is_same_section(const array::Section* a, const array::Section* b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
@@ -292,7 +296,7 @@ Status CollectiveRequest::moved_durably() {
 bool CollectiveRequest::advance() {
   switch (step_) {
     case Step::agreeing:
-      if (!agreement_->test()) return false;
+      if (!agreement_->test()) return is_revoked();
       if (!agreement_->outcome().ok()) {
         end(agreement_->outcome());
       } else {
@@ -303,6 +307,7 @@ bool CollectiveRequest::advance() {
     case Step::moving: {
       bool moved = false;
       while (move_->step()) moved = true;
+      if (is_revoked()) return true;
       if (!move_->done()) return moved;
       const std::int64_t spent = monotonic_ns() - moving_since_ns_;
       figures_.wait_ns = std::max<std::int64_t>(
@@ -313,7 +318,7 @@ bool CollectiveRequest::advance() {
       return true;
     }
     case Step::ending:
-      if (!agreement_->test()) return false;
+      if (!agreement_->test()) return is_revoked();
       end(agreement_->outcome());
       return true;
     case Step::ended:
@@ -334,6 +339,21 @@ void CollectiveRequest::end(const Status& outcome) {
   move_.reset();
 }
 
+void CollectiveRequest::give_up(const Error& error) {
+  state_.broken = true;
+  // Other ranks or MPI may still use what these hold, so they are never freed.
+  [[maybe_unused]] const auto* const agreement = agreement_.release();
+  [[maybe_unused]] const auto* const move = move_.release();
+  end(error);
+}
+
+bool CollectiveRequest::is_revoked() {
+  const ranks::Revocation& revocation = state_.group->revocation();
+  if (!revocation.is_revoked()) return false;
+  give_up(revocation.error());
+  return true;
+}
+
 bool CollectiveRequest::test() {
   while (step_ != Step::ended && advance()) {
   }
@@ -342,23 +362,23 @@ bool CollectiveRequest::test() {
 
 Status CollectiveRequest::wait() {
   ranks::Patience patience(state_.settings.deadline_seconds, state_.group->life());
+  std::int64_t looks = 0;
   while (step_ != Step::ended) {
     if (advance()) {
       patience.reset();
       continue;
     }
     bool slept = true;
-    if (step_ == Step::moving) {
-      slept = move_->sleep();
+    if (step_ != Step::moving) {
+      agreement_->nap();  // which keeps everything else moving
     } else {
-      agreement_->nap();
+      slept = move_->sleep();
+      if (slept || ++looks % looks_per_progress == 0) {
+        ranks::keep_moving(state_.group->revocation());
+      }
     }
     if (!(slept ? patience.has_time() : patience.look_again())) {
-      state_.broken = true;
-      // Other ranks or MPI may still use what these hold, so they are never freed.
-      [[maybe_unused]] const auto* const agreement = agreement_.release();
-      [[maybe_unused]] const auto* const move = move_.release();
-      end(patience.passed("the other ranks"));
+      give_up(patience.passed("the other ranks"));
     }
   }
   return outcome_;

@@ -41,6 +41,10 @@ class CollectiveRequest final : public Request {
   Result<std::shared_ptr<const plan::Planned>> planned();
   [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
   void end(const Status& outcome);
+  // When the ranks can no longer end the request together, for this reason.
+  void give_up(const Error& error);
+  // Whether it is given up, as the session is revoked.
+  bool is_revoked();
   // Both put a part that is fine into checked_.
   [[nodiscard]] Status check_part(const ArrayPart& part);
   // Whether it asks for as much of an array of the same kind as the part before, which was fine, of

@@ -8,12 +8,6 @@ using ranks::LifeSigns;
 
 namespace {
 
-Outcome broken_session() {
-  return failure(WEIR_E_BROKEN,
-                 "the session is broken, as an earlier call did not end before its deadline; close "
-                 "it and open another one");
-}
-
 // A comparison that is still under way writes to the operation, so it may never be freed.
 void keep_for_good(const std::shared_ptr<Operation>& operation) {
   static_cast<void>(new std::shared_ptr<Operation>(operation));
@@ -30,10 +24,13 @@ std::uint64_t digest_of(std::string_view text) {
   return digest;
 }
 
+OperationQueue::OperationQueue(Ranks& ranks) : ranks_(ranks), background_([this] { advance(); }) {}
+
 void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
+  const ranks::Background::Call alone(background_);
   Operation& submitted = *operation;
   if (ranks_.broken()) {
-    end(submitted, broken_session());
+    end(submitted, ranks_.broken_session());
     return;
   }
   if (auto running = ranks_.check_mpi_runs(); !running.ok()) {
@@ -48,12 +45,20 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
 
 Outcome OperationQueue::complete(const Operation& operation) {
   const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
+  const ranks::Background::Call alone(background_);
   while (!operation.ended()) advance_first(true);
   return operation.outcome;
 }
 
 void OperationQueue::progress() {
+  const ranks::Background::Call alone(background_);
   const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
+  advance();
+  // Who asks again and again waits, too.
+  if (!waiting_.empty() && !ranks_.broken()) ranks::keep_moving(ranks_.revocation());
+}
+
+void OperationQueue::advance() {
   while (!waiting_.empty()) {
     const auto first = waiting_.front();
     advance_first(false);
@@ -64,11 +69,13 @@ void OperationQueue::progress() {
 void OperationQueue::advance_first(bool may_wait) {
   const auto first = waiting_.front();
   if (ranks_.broken()) {
-    end(*first, broken_session());
+    end(*first, ranks_.broken_session());
   } else if (auto running = ranks_.check_mpi_runs(); !running.ok()) {
     end(*first, std::move(running));
   } else if (first->stage == Operation::Stage::comparing) {
     compare(*first, may_wait);
+  } else if (first->stage == Operation::Stage::refusing) {
+    refuse(*first, may_wait);
   } else if (may_wait || first->request->test()) {
     end(*first, outcome_of(first->request->wait()));
   }
@@ -88,14 +95,27 @@ void OperationQueue::compare(Operation& operation, bool may_wait) {
     end(operation, std::move(outcome));
   } else {
     const std::int64_t failed = operation.comparison.lowest_failed();
-    if (failed != ranks::Channel::nobody) {
-      end(operation, ranks_.failure_of(failed, operation.prepared));
-    } else if (!Ranks::called_the_same(operation.comparison)) {
-      if (operation.describe) operation.call = operation.describe();
-      end(operation, ranks_.difference(*operation.digest, operation.call));
-    } else {
+    const bool is_refused = failed != ranks::Channel::nobody;
+    if (!is_refused && Ranks::called_the_same(operation.comparison)) {
       begin(operation);
+      return;
     }
+    operation.refusal = std::make_unique<Refusal>(ranks_.details(), ranks_.revocation());
+    operation.stage = Operation::Stage::refusing;
+    if (is_refused) {
+      operation.refusal->begin_failure(failed, operation.prepared);
+    } else {
+      if (operation.describe) operation.call = operation.describe();
+      operation.refusal->begin_difference(*operation.digest, operation.call);
+    }
+  }
+}
+
+void OperationQueue::refuse(Operation& operation, bool may_wait) {
+  if (may_wait) {
+    end(operation, ranks_.wait(*operation.refusal));
+  } else if (operation.refusal->test()) {
+    end(operation, operation.refusal->outcome());
   }
 }
 
@@ -112,12 +132,15 @@ void OperationQueue::begin(Operation& operation) {
 }
 
 void OperationQueue::end(Operation& operation, Outcome outcome) {
-  if (outcome.code == WEIR_E_DEADLINE) ranks_.mark_broken();
+  if (outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN) {
+    ranks_.mark_broken(outcome.text);
+  }
   operation.outcome = std::move(outcome);
   operation.stage = Operation::Stage::ended;
   // What they own (the request's memory layouts, a distribution) is not needed any more; after a
   // deadline it may be.
   if (!ranks_.broken()) {
+    operation.refusal = nullptr;
     operation.request = nullptr;
     operation.start = nullptr;
     operation.run = nullptr;

@@ -3,8 +3,8 @@
 // A call goes through these steps on every rank:
 //   1. submit()   this rank has checked its own arguments; a round is begun that compares the text
 //                 of the call on all ranks and carries the lowest rank that found something wrong
-//   2. comparing  until the round has ended. Every rank then knows the same: go on; or say what
-//                 is wrong, or how the ranks differ, with a few more messages
+//   2. comparing  until the round has ended. Every rank then knows the same: go on; or
+//      refusing   until all know what is wrong, or how the ranks differ (capi/refusal.hpp)
 //   3. running    what the call is for, by aggregation::Collective, which every rank enters
 //   4. ended      the outcome is the same on every rank
 // Only the first call of the queue is beyond step 1, so that all ranks go through steps 2 to 4 in
@@ -22,6 +22,8 @@
 #include "aggregation/collective.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
+#include "capi/refusal.hpp"
+#include "ranks/progress.hpp"
 
 namespace weir::capi {
 
@@ -48,31 +50,39 @@ struct Operation {
 
   [[nodiscard]] bool ended() const { return stage == Stage::ended; }
 
-  enum class Stage : std::uint8_t { comparing, running, ended };
+  enum class Stage : std::uint8_t { comparing, refusing, running, ended };
   Stage stage = Stage::comparing;
   Outcome outcome = {};  // when ended
   ranks::Channel::Round comparison = ranks::Channel::Round();
+  std::unique_ptr<Refusal> refusal = nullptr;
   std::unique_ptr<aggregation::Request> request = nullptr;
 };
 
 class OperationQueue {
  public:
-  explicit OperationQueue(Ranks& ranks) : ranks_(ranks) {}
+  explicit OperationQueue(Ranks& ranks);
 
   void submit(const std::shared_ptr<Operation>& operation);
   // Waits until the operation, which was submitted, has ended.
   Outcome complete(const Operation& operation);
-  // Moves on as far as possible without waiting for ranks that made the calls in the queue.
+  // Moves on as far as possible without waiting for another rank.
   void progress();
+  // What is submitted moves only in calls of this queue from now on, and not in those of others.
+  void abandon() { background_.end(); }
 
  private:
+  void advance();
   void advance_first(bool may_wait);
   void compare(Operation& operation, bool may_wait);
+  void refuse(Operation& operation, bool may_wait);
   void begin(Operation& operation);
   void end(Operation& operation, Outcome outcome);
 
   Ranks& ranks_;
   std::deque<std::shared_ptr<Operation>> waiting_;
+  // Requests that were begun move on in other sessions' waits too: the queue holds nothing else
+  // while it is not in a call.
+  ranks::Background background_;
 };
 
 }  // namespace weir::capi

@@ -19,6 +19,8 @@ int code_of(ErrorCode code) {
       return WEIR_E_UNSUPPORTED;
     case ErrorCode::deadline:
       return WEIR_E_DEADLINE;
+    case ErrorCode::communication:
+      return WEIR_E_BROKEN;
     case ErrorCode::io:
     case ErrorCode::short_transfer:
     case ErrorCode::peer:

@@ -4,8 +4,9 @@
 // message about an earlier call:
 //   calls     a channel: one round per collective call, whichever call it is
 //   details   a communicator: what follows when that shows a difference; how a call ended; boxes
-// Every rank uses each of them in the order of its collective calls. All waits end at the deadline;
-// one that does breaks the session, because its messages are then still under way.
+// Every rank uses each of them in the order of its collective calls. All waits end at the deadline
+// or when MPI fails on any rank; either breaks the session, because its messages are then still
+// under way.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "capi/outcome.hpp"
+#include "capi/refusal.hpp"
 #include "ranks/channel.hpp"
+#include "ranks/messages.hpp"
 
 namespace weir::capi {
 
@@ -40,12 +43,18 @@ class Ranks {
   void set_deadline_seconds(double seconds) { deadline_seconds_ = seconds; }
   // The communicator for the data, used only between calls of this class.
   [[nodiscard]] MPI_Comm details() const { return details_; }
-  [[nodiscard]] bool broken() const { return broken_; }
+  // An earlier call has broken the session on this rank, or MPI has failed on any.
+  [[nodiscard]] bool broken() const;
+  // This rank makes no further call: the others need not wait for it. `reason`: for its own calls
+  // that follow; the first one counts.
+  void mark_broken(const std::string& reason);
+  // What calls return when the session is broken.
+  [[nodiscard]] Outcome broken_session() const;
+  // Ends all waits when MPI fails on any rank. After open().
+  [[nodiscard]] ranks::Revocation& revocation() { return compared_by().revocation(); }
   // Fails after MPI_Finalize, when no other rank can be reached any more; the session is then
   // broken.
   [[nodiscard]] Outcome check_mpi_runs();
-  // This rank makes no further call: the others need not wait for it.
-  void mark_broken();
 
   // Begins to compare what the ranks call; the round's memory must outlive that. `failed`: this
   // rank cannot do what it was asked for. `asks`: rank 0 answers, by compared_by() (channel.hpp).
@@ -61,11 +70,6 @@ class Ranks {
   // The outcome of all ranks: when any failed, the same code and text everywhere, those of the
   // lowest rank that failed, which is named in it.
   Outcome common(const Outcome& mine);
-  // The same when it is known already that `lowest_failed` is the lowest rank that failed.
-  Outcome failure_of(std::int64_t lowest_failed, const Outcome& mine);
-  // What ranks that differ called, as one failure for all of them.
-  Outcome difference(std::uint64_t digest, const std::string& call);
-
   // All ranks' numbers in the order of ranks; `counts` gets how many each gave.
   Outcome gather(const std::vector<std::int64_t>& mine, std::vector<std::int64_t>& counts,
                  std::vector<std::int64_t>& all);
@@ -73,15 +77,19 @@ class Ranks {
   // Rank 0's text to all ranks.
   Outcome share(std::string& text);
 
-  // Tests the request until it completes.
-  Outcome finish(MPI_Request& request);
+  // Waits until a refusal that was begun has ended; after an error it has to stay for good.
+  Outcome wait(Refusal& refusal);
 
  private:
-  // Rank `root`'s text, cut to what fits into one small message; `code` likewise.
-  Outcome broadcast(int root, int& code, std::string& text);
   Outcome least(std::int64_t mine, std::int64_t& result);
-  // `why`: of the wait whose deadline passed.
-  [[nodiscard]] Outcome missed_deadline(const Error& why);
+  // Of the processes of this node; null before there is a channel that watches them.
+  [[nodiscard]] ranks::LifeSigns* life() {
+    return first_ == nullptr ? nullptr : compared_by().life();
+  }
+  // Waits for what `begun` says was begun.
+  Outcome finish(const Status& begun, ranks::Pending& pending);
+  // An error breaks the session.
+  Outcome ended(const Status& waited);
 
   std::unique_ptr<ranks::Channel> first_;
   ranks::Channel* channel_ = nullptr;
@@ -89,7 +97,7 @@ class Ranks {
   int rank_ = 0;
   int size_ = 1;
   double deadline_seconds_ = 0;
-  bool broken_ = false;
+  std::string broken_by_;  // empty: it is not
 };
 
 }  // namespace weir::capi

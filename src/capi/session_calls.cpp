@@ -150,8 +150,10 @@ int weir_session_close(weir_session** session) {
 
 void weir_session_abandon(weir_session** session) {
   if (session == nullptr || *session == nullptr) return;
-  (*session)->ranks.mark_broken();
-  *session = nullptr;
+  weir_session& abandoned = *std::exchange(*session, nullptr);
+  abandoned.ranks.mark_broken("it was abandoned");
+  // The memory of its requests may be gone soon.
+  abandoned.queue.abandon();
 }
 
 int weir_session_figures(const weir_session* session, weir_figures* figures) {

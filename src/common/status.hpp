@@ -22,6 +22,7 @@ enum class ErrorCode {
   insufficient,      // not enough memory or disk for the run
   unsupported,       // the system lacks the mechanism asked for
   peer,              // another rank failed; its own report has the cause
+  communication,     // MPI failed to move a message between ranks
   interrupted,       // a signal asked the run to stop
 };
 

@@ -10,6 +10,7 @@
 
 #include "common/clock.hpp"
 #include "ranks/futex.hpp"
+#include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::ranks {
@@ -26,11 +27,11 @@ constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
 // What two ranks that are awake on cores of their own need, several times over (some 20 us).
 constexpr int looks_before_sleep = 1000;
-// The first nap, longer than most calls take: who is woken by the clock has to look after MPI,
-// which costs those on the same core more than all the rest. The next ones are twice as long. A
-// missed waking is not waited for, MPI is: messages may need this rank.
-constexpr long first_nap_ns = 4'000'000;
-constexpr int longest_doubling = 1;
+constexpr long nap_of_one_ns = 250'000;
+constexpr long longest_nap_ns = 8'000'000;
+// Naps of a wait between nodes, which looks after MPI by itself, from one look for all else to the
+// next.
+constexpr int naps_per_progress = 16;
 
 std::uint32_t turn_of(std::int64_t number) {
   return static_cast<std::uint32_t>(number / slots + 1);
@@ -89,8 +90,7 @@ struct Channel::Between {
     std::array<char, first_bytes> text{};
   } beginning;
   std::string rest;
-  bool failed = false;  // MPI did, for good
-  MPI_Request request = MPI_REQUEST_NULL;
+  Pending pending;
 };
 
 std::int64_t Channel::memory_bytes(std::int64_t places) {
@@ -101,11 +101,15 @@ std::int64_t Channel::memory_bytes(std::int64_t places) {
 
 void Channel::prepare(std::byte* memory) { new (memory) Memory; }
 
-Channel::Channel(std::byte* memory, const Place& place, MPI_Comm leaders, MPI_Comm moving)
+long Channel::nap_for(std::int64_t ranks_per_core) {
+  return std::clamp<long>(nap_of_one_ns * ranks_per_core, nap_of_one_ns, longest_nap_ns);
+}
+
+Channel::Channel(std::byte* memory, const Place& place, MPI_Comm leaders, Revocation& revocation)
     : memory_(reinterpret_cast<Memory*>(memory)),
       place_(place),
       leaders_(leaders),
-      moving_(moving) {
+      revocation_(&revocation) {
   if (leaders_ != MPI_COMM_NULL) between_ = std::make_unique<Between>();
 }
 
@@ -114,7 +118,8 @@ Channel::Channel(MPI_Comm communicator)
           ::operator new (static_cast<std::size_t>(memory_bytes(1)), std::align_val_t{line}))),
       place_({.has_other_nodes = true}),
       leaders_(communicator),
-      moving_(communicator),
+      own_revocation_(std::make_unique<Revocation>(communicator)),
+      revocation_(own_revocation_.get()),
       between_(std::make_unique<Between>()) {
   prepare(own_memory_.get());
   memory_ = reinterpret_cast<Memory*>(own_memory_.get());
@@ -197,18 +202,21 @@ void Channel::publish(const Round& round, const Numbers& least) {
 }
 
 bool Channel::reduce_between_nodes(Round& round) {
+  if (revocation_->is_revoked()) return false;
   if (!round.between_nodes_) {
     between_->mine = slot_of(round).node;
-    between_->failed = MPI_Iallreduce(between_->mine.data(), between_->least.data(),
-                                      static_cast<int>(between_->mine.size()), MPI_INT64_T, MPI_MIN,
-                                      leaders_, &between_->request) != MPI_SUCCESS;
+    const Status begun =
+        reduce_to_all(between_->pending, between_->mine.data(), between_->least.data(),
+                      static_cast<int>(numbers), MPI_INT64_T, MPI_MIN, leaders_);
+    if (!begun.ok()) {
+      revocation_->revoke(begun.error());
+      return false;
+    }
     round.between_nodes_ = true;
   }
-  // Then there is no result, on any node: all wait until their deadlines.
-  if (between_->failed) return false;
-  int done = 0;
-  between_->failed = MPI_Test(&between_->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-  if (done == 0 || between_->failed) return false;
+  const Result<bool> done = ranks::test(between_->pending);
+  if (!done) revocation_->revoke(done.error());
+  if (!done || !done.value()) return false;
   round.least_ = between_->least;
   return true;
 }
@@ -253,34 +261,34 @@ void Channel::nap(Round& round) {
   ++round.naps_;
   if (round.between_nodes_) {
     yield_or_doze(round.naps_);
+    if (round.naps_ % naps_per_progress == 0) keep_moving(*revocation_);
     return;
   }
   const bool gathers = is_first() && (place_.has_other_nodes || round.asks_);
   std::atomic<std::uint32_t>& word = gathers ? slot.gathered : slot.ended;
   const std::uint32_t seen = word.load(std::memory_order_acquire);
   if (seen == turn_of(round.number_)) return;
-  sleep_while(word, seen, gathers ? slot.first_sleeps : slot.sleepers, round.naps_);
+  sleep_while(word, seen, gathers ? slot.first_sleeps : slot.sleepers);
 }
 
 void Channel::sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
-                          std::atomic<std::uint32_t>& sleepers, int naps) const {
+                          std::atomic<std::uint32_t>& sleepers) const {
   for (int look = 0; look < looks_before_sleep && !place_.sleeps_at_once; ++look) {
     if (word.load(std::memory_order_acquire) != value) return;
     rest_a_moment();
   }
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (word.load(std::memory_order_seq_cst) == value) {
-    futex_wait(word, value, first_nap_ns << std::min(naps - 1, longest_doubling));
+    futex_wait(word, value, place_.nap_ns);
   }
   sleepers.fetch_sub(1, std::memory_order_relaxed);
-  if (moving_ == MPI_COMM_NULL || word.load(std::memory_order_acquire) != value) return;
-  int unused = 0;  // MPI moves on in any of its calls
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, moving_, &unused, MPI_STATUS_IGNORE);
+  if (word.load(std::memory_order_acquire) == value) keep_moving(*revocation_);
 }
 
 Status Channel::wait(Round& round, double deadline_seconds, const char* what) {
   Patience patience(deadline_seconds, life_);
   while (!test(round)) {
+    if (revocation_->is_revoked()) return revocation_->error();
     if (!patience.has_time()) return patience.passed(what);
     nap(round);
   }
@@ -291,10 +299,10 @@ Status Channel::wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wante
                            std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
                            const char* what) const {
   Patience patience(deadline_seconds, life_);
-  int naps = 0;
   for (std::uint32_t seen = 0; (seen = word.load(std::memory_order_acquire)) != wanted;) {
+    if (revocation_->is_revoked()) return revocation_->error();
     if (!patience.has_time()) return patience.passed(what);
-    sleep_while(word, seen, sleepers, ++naps);
+    sleep_while(word, seen, sleepers);
   }
   return {};
 }
@@ -327,19 +335,15 @@ Status Channel::share(std::string& text, const Round* asked, double deadline_sec
 
 Status Channel::share_between_nodes(std::string& text, double deadline_seconds, const char* what) {
   Between& between = *between_;
-  const auto broadcast = [&](void* data, std::size_t count) {
-    if (MPI_Ibcast(data, static_cast<int>(count), MPI_CHAR, 0, leaders_, &between.request) !=
-        MPI_SUCCESS) {
-      Error error;
-      error.code = ErrorCode::deadline;  // as nobody can be told: nothing more can be done
-      error.message = fmt::format("MPI failed to broadcast between nodes, for {}", what);
-      return Status(error);
-    }
-    return wait_for(between.request, deadline_seconds, what, life_);
+  const auto share_part = [&](void* data, std::size_t bytes) -> Status {
+    Status begun = broadcast(between.pending, data, static_cast<std::int64_t>(bytes), 0, leaders_);
+    if (begun.ok()) return wait_for(between.pending, *revocation_, deadline_seconds, what, life_);
+    revocation_->revoke(begun.error());
+    return begun;
   };
   between.beginning.bytes = static_cast<std::int64_t>(text.size());
   std::copy_n(text.begin(), std::min(text.size(), first_bytes), between.beginning.text.begin());
-  if (Status done = broadcast(&between.beginning, sizeof(Between::Beginning)); !done.ok()) {
+  if (Status done = share_part(&between.beginning, sizeof(Between::Beginning)); !done.ok()) {
     return done;
   }
   const auto bytes = static_cast<std::size_t>(between.beginning.bytes);
@@ -352,7 +356,7 @@ Status Channel::share_between_nodes(std::string& text, double deadline_seconds, 
   std::copy_n(between.beginning.text.begin(), first_bytes, between.rest.begin());
   for (std::size_t sent = first_bytes; sent < bytes; sent += longest_message) {
     const std::size_t part = std::min(longest_message, bytes - sent);
-    if (Status done = broadcast(between.rest.data() + sent, part); !done.ok()) return done;
+    if (Status done = share_part(between.rest.data() + sent, part); !done.ok()) return done;
   }
   text = std::exchange(between.rest, std::string());
   return {};

@@ -21,8 +21,9 @@
 // A text goes from rank 0 to the leaders by MPI, and from there part by part to the node: the next
 // when all have taken the one before.
 //
-// All ranks make the same calls in the same order. A rank that waits lets MPI move on now and then,
-// since others may wait for messages that it has sent.
+// All ranks make the same calls in the same order. A rank that waits keeps everything else moving
+// (progress.hpp). Where MPI fails between leaders, the session is revoked (revocation.hpp), and all
+// waits end with the reason.
 #pragma once
 
 #include <mpi.h>
@@ -38,6 +39,8 @@
 
 #include "common/status.hpp"
 #include "ranks/life_signs.hpp"
+#include "ranks/messages.hpp"
+#include "ranks/revocation.hpp"
 
 namespace weir::ranks {
 
@@ -88,14 +91,19 @@ class Channel {
     std::int64_t count = 1;
     bool has_other_nodes = false;
     bool sleeps_at_once = false;  // there are more ranks than cores
+    long nap_ns = 250'000;        // of one nap: nap_for() of the ranks for each core
   };
+  // How long a rank sleeps between two looks after MPI, where so many ranks share a core: all of
+  // them together look after it for some 2 % of its time, and a long message of the program, of
+  // which each look may move some hundred KiB, takes little longer than without a wait.
+  [[nodiscard]] static long nap_for(std::int64_t ranks_per_core);
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t places);
   // Once, by one rank, before the others make their channels.
   static void prepare(std::byte* memory);
-  // `memory`: of memory_bytes(), at a multiple of 64. `leaders`: of all nodes, for this channel
-  // alone; null but on the ranks of place 0 where there are other nodes. `moving`: any communicator
-  // of this rank; null: there are no messages. None of them is owned.
-  Channel(std::byte* memory, const Place& place, MPI_Comm leaders, MPI_Comm moving);
+  // `memory`: of memory_bytes(), at a multiple of 64. `leaders`: of all nodes, for this channel's
+  // collective operations alone; null but on the ranks of place 0 where there are other nodes.
+  // `revocation`: of the session. None of them is owned.
+  Channel(std::byte* memory, const Place& place, MPI_Comm leaders, Revocation& revocation);
   // By MPI alone: every rank is a node. Nothing else is under way on the communicator meanwhile.
   explicit Channel(MPI_Comm communicator);
   // From now on waits end when a process is silent (life_signs.hpp).
@@ -109,7 +117,8 @@ class Channel {
   void start(Round& round);
   // True when it has ended. Rounds are tested in the order in which they were started.
   [[nodiscard]] bool test(Round& round);
-  // After test() was false: sleeps until it is worth another look, for some milliseconds at most.
+  // After test() was false: sleeps until it is worth another look, for some milliseconds at most,
+  // and keeps everything else moving.
   void nap(Round& round);
   // Both until the round has ended.
   [[nodiscard]] Status wait(Round& round, double deadline_seconds, const char* what);
@@ -122,6 +131,8 @@ class Channel {
 
   // After a missed deadline: what MPI may still write to stays for good.
   void abandon();
+  // What ends all waits of the session: its ranks look at it where they wait by test().
+  [[nodiscard]] Revocation& revocation() const { return *revocation_; }
 
  private:
   struct Slot;
@@ -139,7 +150,7 @@ class Channel {
   void publish(const Round& round, const Numbers& least);
   // Sleeps for a moment, unless the word has changed from `value`.
   void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
-                   std::atomic<std::uint32_t>& sleepers, int naps) const;
+                   std::atomic<std::uint32_t>& sleepers) const;
   // Until the word is `wanted`, which it reaches from below.
   [[nodiscard]] Status wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wanted,
                                   std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
@@ -163,7 +174,8 @@ class Channel {
   Place place_;
   LifeSigns* life_ = nullptr;
   MPI_Comm leaders_ = MPI_COMM_NULL;
-  MPI_Comm moving_ = MPI_COMM_NULL;
+  std::unique_ptr<Revocation> own_revocation_;
+  Revocation* revocation_ = nullptr;
   std::unique_ptr<Between> between_;
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;

@@ -25,17 +25,21 @@ class Places {
       : count_(count),
         sleeps_at_once_(sleeps_at_once),
         memory_(new (std::align_val_t{64})
-                    std::byte[static_cast<std::size_t>(Channel::memory_bytes(count))]) {
+                    std::byte[static_cast<std::size_t>(Channel::memory_bytes(count)) +
+                              Revocation::memory_bytes]) {
     Channel::prepare(memory_.get());
+    Revocation::prepare(revocation_memory());
   }
   void each(const std::function<void(Channel&, std::int64_t place)>& act) const {
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(count_));
     for (std::int64_t place = 0; place < count_; ++place) {
       threads.emplace_back([&, place] {
+        Revocation revocation(revocation_memory(), MPI_COMM_NULL, MPI_COMM_NULL,
+                              static_cast<int>(place));
         Channel channel(memory_.get(),
                         {.own = place, .count = count_, .sleeps_at_once = sleeps_at_once_},
-                        MPI_COMM_NULL, MPI_COMM_NULL);
+                        MPI_COMM_NULL, revocation);
         act(channel, place);
       });
     }
@@ -46,6 +50,10 @@ class Places {
   struct Freed {
     void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
   };
+  // Behind the channel's.
+  [[nodiscard]] std::byte* revocation_memory() const {
+    return memory_.get() + Channel::memory_bytes(count_);
+  }
   std::int64_t count_;
   bool sleeps_at_once_;
   std::unique_ptr<std::byte, Freed> memory_;
@@ -162,6 +170,30 @@ TEST_P(ChannelPlaces, GiveUpAtTheDeadlineWhenOneIsMissing) {
     ASSERT_FALSE(waited.ok());
     EXPECT_EQ(waited.error().code, ErrorCode::deadline);
     EXPECT_NE(waited.error().message.find(what), std::string::npos);
+  });
+}
+
+// One place cannot go on: the others leave their waits with its error long before the deadline.
+TEST_P(ChannelPlaces, LeaveTheirWaitsWhenOneRevokes) {
+  Places(4, GetParam()).each([](Channel& channel, std::int64_t place) {
+    Channel::Round first;
+    channel.start(first);
+    ASSERT_TRUE(channel.wait(first, patience_seconds, what).ok());
+    if (place == 2) {
+      Error error;
+      error.code = ErrorCode::communication;
+      error.message = "lost a message";
+      channel.revocation().revoke(error);
+      error.message = "comes later, and so does not count";
+      channel.revocation().revoke(error);
+    } else {
+      Channel::Round second;
+      channel.start(second);
+      const Status waited = channel.wait(second, patience_seconds, what);
+      ASSERT_FALSE(waited.ok());
+      EXPECT_EQ(waited.error().code, ErrorCode::communication);
+      EXPECT_EQ(waited.error().text(), "rank 2: lost a message");
+    }
   });
 }
 

@@ -61,19 +61,4 @@ Error Patience::passed(const char* what) const {
   return error;
 }
 
-Status wait_for(MPI_Request& request, double deadline_seconds, const char* what, LifeSigns* life) {
-  Patience patience(deadline_seconds, life);
-  for (int done = 0; done == 0;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done == 0 && !patience.look_again()) return patience.passed(what);
-  }
-  return {};
-}
-
-Status meet(MPI_Comm communicator, double deadline_seconds, const char* what) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibarrier(communicator, &request);
-  return wait_for(request, deadline_seconds, what);
-}
-
 }  // namespace weir::ranks

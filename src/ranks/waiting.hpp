@@ -1,8 +1,6 @@
 // Waiting without holding a core that another rank could use, and never for ever.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstdint>
 #include <memory>
 
@@ -42,14 +40,6 @@ class Patience {
   std::int64_t began_ns_ = 0;  // the wait, since it last moved on
   std::int64_t hope_ns_ = 0;   // when the deadline began to count
 };
-
-// Tests a request until it completes. `life` as above.
-[[nodiscard]] Status wait_for(MPI_Request& request, double deadline_seconds, const char* what,
-                              LifeSigns* life = nullptr);
-
-// Collective: ends on all ranks once all have come. Calls that MPI has only in blocking forms
-// follow one of these, with nothing in between that could keep a rank.
-[[nodiscard]] Status meet(MPI_Comm communicator, double deadline_seconds, const char* what);
 
 // Memory that MPI may still use after a deadline: it then stays for good.
 template <typename T>

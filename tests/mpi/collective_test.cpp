@@ -595,7 +595,8 @@ void missing_rank() {
   MPI_Comm_dup(MPI_COMM_WORLD, &all);
   if (rank == 1) return;
   weir::aggregation::NodeGroup group;
-  const weir::Status made = group.create(all, 0, 1, 2, 4096, 0.5);
+  weir::ranks::Revocation revocation(all);
+  const weir::Status made = group.create(all, 0, 1, 2, 4096, 0.5, revocation);
   expect(!made.ok() && made.error().code == weir::ErrorCode::deadline, "a rank that does not come");
   group.abandon();
 }

@@ -66,6 +66,8 @@ def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
         ("src/plan/schedule.cpp", "/* a\n b */ int r = MPI_Send();\n", 2, "uses MPI_Send"),
         ("src/storage/posix.cpp", "#include <mpi.h>\n", 1, "call MPI"),
         ("src/plan/schedule_test.cpp", "#include <mpi.h>\n", 1, "call MPI"),
+        ("src/capi/calls.hpp", "MPI_Init(0, 0);\nMPI_Ibcast(p);\n", 2, "src/ranks/messages.hpp"),
+        ("src/aggregation/move.hpp", "MPI_INT;\nMPI_Testsome(p);\n", 2, "uses MPI_Testsome"),
         ("src/array/shape.hpp", "#include <filesystem>\n", 1, "call the file system"),
         ("src/plan/schedule.cpp", "\n\nint n = pread(fd, p, 1, 0);\n", 3, "uses pread"),
         ("src/plan/schedule.cpp", "int f = ::open(name, 0);\n", 1, "uses ::open"),

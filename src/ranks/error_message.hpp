@@ -1,0 +1,26 @@
+// An Error as it lies in a message or in memory that processes share: of one size, with texts cut
+// to what fits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/status.hpp"
+
+namespace weir::ranks {
+
+struct ErrorMessage {
+  std::int64_t offset = -1;
+  std::int32_t code = 0;
+  std::int32_t system_error = 0;
+  std::int32_t rank = -1;
+  std::int32_t unused = 0;
+  std::array<char, 64> operation{};
+  std::array<char, 1024> file{};
+  std::array<char, 1024> text{};
+
+  [[nodiscard]] static ErrorMessage of(const Error& error);
+  [[nodiscard]] Error error() const;
+};
+
+}  // namespace weir::ranks

@@ -1,0 +1,147 @@
+#include "ranks/revocation.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "ranks/messages.hpp"
+
+namespace weir::ranks {
+namespace {
+
+constexpr std::size_t line = 64;
+enum State : std::uint32_t { whole, being_written, revoked };
+
+}  // namespace
+
+struct Revocation::Memory {
+  alignas(line) std::atomic<std::uint32_t> state{whole};
+  alignas(line) ErrorMessage message;
+};
+
+struct Revocation::Notices {
+  ErrorMessage incoming;
+  Pending receiving;
+  ErrorMessage outgoing;
+  std::vector<Pending> sending;
+};
+
+void Revocation::prepare(std::byte* memory) {
+  static_assert(sizeof(Memory) <= memory_bytes);
+  new (memory) Memory;
+}
+void Revocation::Freed::operator()(std::byte* memory) const {
+  ::operator delete (memory, std::align_val_t{line});
+}
+
+Revocation::Revocation(std::byte* memory, MPI_Comm leaders, MPI_Comm moving, int rank)
+    : memory_(reinterpret_cast<Memory*>(memory)), leaders_(leaders), moving_(moving), rank_(rank) {
+  if (leaders_ != MPI_COMM_NULL) notices_ = std::make_unique<Notices>();
+}
+
+void Revocation::make_own_memory() {
+  own_memory_.reset(static_cast<std::byte*>(::operator new (memory_bytes, std::align_val_t{line})));
+  prepare(own_memory_.get());
+  memory_ = reinterpret_cast<Memory*>(own_memory_.get());
+}
+
+Revocation::Revocation(Local /*local*/, MPI_Comm moving) : moving_(moving) {
+  make_own_memory();
+  MPI_Comm_rank(moving, &rank_);
+}
+
+Revocation::Revocation(MPI_Comm communicator)
+    : leaders_(communicator), moving_(communicator), notices_(std::make_unique<Notices>()) {
+  make_own_memory();
+  MPI_Comm_rank(communicator, &rank_);
+}
+
+Revocation::~Revocation() {
+  if (notices_ == nullptr) return;
+  // MPI may still use what messages under way name.
+  const bool idle = !notices_->receiving.is_under_way() &&
+                    std::none_of(notices_->sending.begin(), notices_->sending.end(),
+                                 [](const Pending& one) { return one.is_under_way(); });
+  if (idle) return;
+  [[maybe_unused]] const auto* const kept = notices_.release();
+}
+
+bool Revocation::is_revoked() const {
+  return memory_->state.load(std::memory_order_acquire) == revoked;
+}
+
+Error Revocation::error() const { return memory_->message.error(); }
+
+void Revocation::revoke(const Error& error) {
+  Error named = error;
+  if (named.rank < 0) named.rank = rank_;
+  write(ErrorMessage::of(named));
+  send_notices();
+}
+
+void Revocation::write(const ErrorMessage& message) {
+  std::uint32_t expected = whole;
+  if (!memory_->state.compare_exchange_strong(expected, being_written)) return;
+  memory_->message = message;
+  memory_->state.store(revoked, std::memory_order_seq_cst);
+  if (wake_) wake_();
+}
+
+void Revocation::look() {
+  if (leaders_ != MPI_COMM_NULL) {
+    take_notices();
+    send_notices();
+  } else if (moving_ != MPI_COMM_NULL) {
+    if (Result<bool> found = probe(moving_, MPI_ANY_TAG); !found) revoke(found.error());
+  }
+}
+
+void Revocation::take_notices() {
+  Notices& notices = *notices_;
+  if (!notices.receiving.is_under_way()) {
+    const Result<bool> found = probe(leaders_, revocation_tag);
+    if (!found) revoke(found.error());
+    if (!found || !found.value()) return;
+    const Status begun = receive(notices.receiving, &notices.incoming, sizeof(ErrorMessage),
+                                 MPI_ANY_SOURCE, revocation_tag, leaders_);
+    if (!begun.ok()) {
+      revoke(begun.error());
+      return;
+    }
+  }
+  const Result<bool> come = test(notices.receiving);
+  if (!come) {
+    revoke(come.error());
+  } else if (come.value()) {
+    write(notices.incoming);
+  }
+}
+
+void Revocation::send_notices() {
+  if (sent_ || leaders_ == MPI_COMM_NULL || !is_revoked()) return;
+  sent_ = true;
+  Notices& notices = *notices_;
+  notices.outgoing = memory_->message;
+  int own = 0;
+  int nodes = 1;
+  MPI_Comm_rank(leaders_, &own);
+  MPI_Comm_size(leaders_, &nodes);
+  // The vector does not move while messages are under way.
+  std::vector<int> others;
+  for (std::int64_t distance = 1; distance < nodes; distance *= 2) {
+    others.push_back(static_cast<int>((own + distance) % nodes));
+    others.push_back(static_cast<int>((own + nodes - distance) % nodes));
+  }
+  std::sort(others.begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  notices.sending.resize(others.size());
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    // One that cannot be sent may still arrive by another way, and the session has its error.
+    static_cast<void>(send(notices.sending[i], &notices.outgoing, sizeof(ErrorMessage), others[i],
+                           revocation_tag, leaders_)
+                          .ok());
+  }
+}
+
+}  // namespace weir::ranks

@@ -1,0 +1,90 @@
+// How one rank's failure to communicate ends all waiting of a session, on every rank: what ULFM
+// calls revoking a communicator. After a message has failed, ranks that wait for it would wait for
+// ever, and the rank that saw the failure cannot take part in a vote any more, since it does not
+// know which of its messages are still to come. So the session is given up as a whole, for one
+// reason that all ranks can name.
+//
+//   any rank   revoke(error): writes the error to memory that its node shares, unless another rank
+//              was first, and wakes the node's ranks
+//   leader     (the first rank of each node) sends the error to the leaders of the nodes whose
+//              number differs from its own by a power of two; a leader that receives one writes it
+//              to its node's memory, and sends it on once
+//   any rank   sees is_revoked() at its next look, and leaves its wait with that error
+//
+// Each leader sends 2 log2(nodes) messages, and the error still reaches every leader when some of
+// these fail, as each has that many ways to learn of it. Leaders take and send these messages only
+// while they wait in the library or begin a wait. A leader that can neither send nor receive is
+// what the deadline of each wait is for.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "common/status.hpp"
+#include "ranks/error_message.hpp"
+
+namespace weir::ranks {
+
+// Point-to-point messages of other kinds on the same communicator need other tags.
+inline constexpr int revocation_tag = 31;
+
+class Revocation {
+ public:
+  static constexpr std::size_t memory_bytes = 2304;
+  // Called once, by one rank, before the others make their Revocation.
+  static void prepare(std::byte* memory);
+
+  // `memory`: memory_bytes at a multiple of 64, shared by the ranks of the node. `leaders`: the
+  // communicator of the nodes' leaders, null on other ranks and where there is one node only.
+  // `moving`: a communicator of this rank, null where there is no MPI. `rank`: this rank in the
+  // session, for errors. The communicators are not owned.
+  Revocation(std::byte* memory, MPI_Comm leaders, MPI_Comm moving, int rank);
+  // Without shared memory: every rank of the communicator, which is Weir's own, is a node.
+  explicit Revocation(MPI_Comm communicator);
+  // Known to this rank alone, while the session has no communicator of its own yet. No message is
+  // sent or received on `moving`.
+  struct Local {};
+  Revocation(Local local, MPI_Comm moving);
+  Revocation(const Revocation&) = delete;
+  Revocation& operator=(const Revocation&) = delete;
+  ~Revocation();
+
+  // `wake` makes sleeping ranks of the node look around; called by the rank that revokes.
+  void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
+
+  [[nodiscard]] bool is_revoked() const;
+  // The first error that revoked the session, as this node knows it. Valid when is_revoked().
+  [[nodiscard]] Error error() const;
+  // Local. Later errors change nothing.
+  void revoke(const Error& error);
+  // Lets MPI move on, and takes or sends on what revokes the session; called by every wait, now and
+  // then. Returns at once.
+  void look();
+
+ private:
+  struct Memory;
+  struct Notices;  // what a leader receives and sends
+  void take_notices();
+  void send_notices();
+  void write(const ErrorMessage& message);
+
+  struct Freed {
+    void operator()(std::byte* memory) const;
+  };
+  void make_own_memory();
+  std::unique_ptr<std::byte, Freed> own_memory_;
+  Memory* memory_ = nullptr;
+  MPI_Comm leaders_ = MPI_COMM_NULL;
+  MPI_Comm moving_ = MPI_COMM_NULL;
+  int rank_ = -1;
+  bool sent_ = false;
+  std::unique_ptr<Notices> notices_;
+  std::function<void()> wake_;
+};
+
+}  // namespace weir::ranks

@@ -1,0 +1,156 @@
+// MPI calls that fail on one rank, or messages that come too short: no rank reports success for
+// data that are wrong, every rank gets an error with its reason, and none waits for a message that
+// will not come. tests/failure/faulty_mpi.c makes the calls fail.
+#include <dlfcn.h>
+
+#include <functional>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+// From the beginning to the end of its scope a call of MPI fails on one rank.
+class MessageFault {
+ public:
+  // NOLINTBEGIN(concurrency-mt-unsafe)
+  explicit MessageFault(const std::string& fault) {
+    static int tries = 0;
+    setenv("WEIR_MPI_FAULT", (fault + ",try=" + std::to_string(++tries)).c_str(), 1);
+  }
+  ~MessageFault() { setenv("WEIR_MPI_FAULT", "", 1); }
+  // NOLINTEND(concurrency-mt-unsafe)
+  MessageFault(const MessageFault&) = delete;
+  MessageFault& operator=(const MessageFault&) = delete;
+};
+
+int sum_over_ranks(int mine) {
+  int sum = 0;
+  MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return sum;
+}
+
+// How many calls were spoiled on all ranks, by the fault that is set.
+int hits_on_all_ranks() {
+  using Hits = int (*)();
+  const auto hits = reinterpret_cast<Hits>(dlsym(RTLD_DEFAULT, "faulty_mpi_hits"));
+  EXPECT_NE(hits, nullptr) << "preload faulty_mpi.so";
+  return sum_over_ranks(hits != nullptr ? hits() : 0);
+}
+
+class BrokenMessages : public OnRanks {
+ protected:
+  static weir_session_options options(const char* strategy) {
+    weir_session_options options = {};
+    options.deadline_seconds = 20;
+    options.strategy = strategy;
+    options.aggregators = 1;
+    options.ranks_per_node = 1;  // so that all goes by messages
+    options.buffer_bytes = 4096;
+    return options;
+  }
+};
+
+struct Case {
+  const char* strategy;
+  bool writes;
+  const char* fault;
+};
+
+// A session with an array; both stay, as nothing of a broken session can be freed.
+struct Opened {
+  weir_session* session = nullptr;
+  weir_distribution* columns = nullptr;
+  weir_array* array = nullptr;
+  std::vector<double> part;
+};
+
+// What came of one call with the n-th call of MPI failing: whether there was an n-th.
+bool one_fault(const Case& tried, const weir_session_options& options, int rank, int nth,
+               const std::string& path) {
+  const Extents shape = {64, 32};
+  auto opened = std::make_unique<Opened>();
+  EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &opened->session), 0) << weir_last_error();
+  EXPECT_EQ(weir_distribution_create(opened->session, 2, shape.data(), "*, BLOCK", nullptr,
+                                     &opened->columns),
+            0);
+  EXPECT_EQ(weir_array_create(opened->session, path.c_str(), 2, shape.data(), "float64", nullptr,
+                              &opened->array),
+            0)
+      << weir_last_error();
+  const auto elements = static_cast<std::size_t>(weir_distribution_elements(opened->columns));
+  opened->part.assign(elements, 7);
+  if (!tried.writes) {
+    EXPECT_EQ(weir_write(opened->array, opened->columns, opened->part.data()), 0);
+    opened->part.assign(elements, 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  int code = 0;
+  std::string text;
+  int hits = 0;
+  {
+    const MessageFault fault("rank=" + std::to_string(rank) + ",nth=" + std::to_string(nth) + "," +
+                             tried.fault);
+    code = tried.writes ? weir_write(opened->array, opened->columns, opened->part.data())
+                        : weir_read(opened->array, opened->columns, opened->part.data());
+    text = code == 0 ? "" : weir_last_error();
+    hits = hits_on_all_ranks();
+  }
+  // Where the fault was in the vote about the end, some ranks may have seen it end well: then the
+  // data are right, and all ranks learn of it in the next call.
+  const int failed = sum_over_ranks(code != 0 ? 1 : 0);
+  if (code == 0 && tried.writes && failed == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (code == 0) {
+    const auto content = tried.writes ? content_of<double>(path) : opened->part;
+    EXPECT_EQ(content, std::vector<double>(content.size(), 7));
+    EXPECT_FALSE(content.empty());
+  } else {
+    EXPECT_TRUE(code == WEIR_E_BROKEN || code == WEIR_E_DEADLINE) << code << ": " << text;
+  }
+  if (hits > 0) {
+    EXPECT_GT(failed, 0) << "nobody has noticed";
+    const int closed = weir_session_close(&opened->session);
+    EXPECT_TRUE(closed == WEIR_E_BROKEN || (code == 0 && closed == WEIR_E_DEADLINE)) << closed;
+    [[maybe_unused]] const auto* const kept = opened.release();
+  } else {
+    EXPECT_EQ(failed, 0) << text;
+    EXPECT_EQ(weir_session_close(&opened->session), 0) << weir_last_error();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  return hits > 0;
+}
+
+TEST_F(BrokenMessages, AreErrorsOnEveryRank) {
+  const std::vector<const char*> faults = {"call=MPI_Isend",
+                                           "call=MPI_Issend",
+                                           "call=MPI_Irecv",
+                                           "call=completion,effect=error",
+                                           "call=completion,effect=short",
+                                           "call=MPI_Iallreduce",
+                                           "call=MPI_Test"};
+  int spoilt = 0;
+  for (const char* const strategy : {"two-phase", "server-directed"}) {
+    for (const bool writes : {true, false}) {
+      for (const char* const fault : faults) {
+        const Case tried{strategy, writes, fault};
+        for (const int rank : {0, size_of_world() - 1}) {
+          const std::string name = std::string(strategy) + (writes ? ", write, " : ", read, ") +
+                                   fault + ", rank " + std::to_string(rank);
+          SCOPED_TRACE(name);
+          int nth = 1;
+          while (nth < 60 && one_fault(tried, options(strategy), rank, nth, path("weir-array"))) {
+            ++spoilt;
+            nth += nth < 6 ? 1 : 5;
+          }
+          ASSERT_FALSE(HasFailure()) << "at call " << nth;
+        }
+      }
+    }
+  }
+  EXPECT_GT(spoilt, 100);
+}
+
+}  // namespace
+}  // namespace weir::test
