@@ -3,6 +3,8 @@
 python collective_program.py write FOLDER
     writes the arrays of stored_cases in each format, step by step, each array by another
     distribution
+python collective_program.py many FOLDER
+    writes files with one array each, whose steps have more than 8192 chunks or, of 1024, write one
 python collective_program.py read FOLDER
     reads every file of FOLDER whose arrays' values lie beside it in FILE.npz, each array under
     several distributions, and prints "N arrays of FILE" when all were right
@@ -72,6 +74,31 @@ def write(session: weir.Session, path: Path, file_format: str) -> None:
                         array.write(dealt, [] if part is None else part)
 
 
+def slice_of(dealt: weir.Distribution) -> slice:
+    """What this rank holds of an array of one dimension that is dealt by BLOCK."""
+    first = dealt.global_index((0,))[0]
+    return slice(first, first + dealt.shape[0])
+
+
+def write_many_chunks(session: weir.Session, folder: Path) -> None:
+    """Three steps of 8193 chunks, plain and encoded, and 12 of 1024 of which each writes one."""
+    for name, codec in (("plain", None), ("encoded", "fletcher32")):
+        with session.create_file(str(folder / f"{name}.h5"), format="hdf5") as file:
+            array = file.define("x", (8193,), "int32", steps=True, chunks=(1,), codec=codec)
+            dealt = session.distribution(array.shape, "BLOCK")
+            for step in range(3):
+                with file.step():
+                    values = np.arange(8193, dtype="int32") + 10000 * (step + 1)
+                    array.write(dealt, values[slice_of(dealt)])
+    with session.create_file(str(folder / "sparse.h5"), format="hdf5") as file:
+        array = file.define("x", (1024,), "int32", steps=True, chunks=(1,), codec="fletcher32")
+        dealt = session.distribution(array.shape, "BLOCK")
+        for step in range(12):
+            with file.step():
+                values = np.full(1024, step + 1, "int32")
+                array.write(dealt, values[slice_of(dealt)], [slice(step, step + 1)])
+
+
 def define(file: Any, case: Case) -> Any:
     step = 1 if case.grows else 0
     return file.define(
@@ -133,6 +160,8 @@ def main() -> None:
         if what == "write":
             for name in FORMATS:
                 write(session, folder / f"file.{SUFFIXES[name]}", name)
+        elif what == "many":
+            write_many_chunks(session, folder)
         elif what == "extend":
             extend(session, folder / "growing.h5")
         else:

@@ -13,6 +13,8 @@ from h5py_programs import run_h5py
 from ranks import run_on_ranks
 from stored_cases import numbers
 
+import weir
+
 pytestmark = pytest.mark.filterwarnings("default")
 
 VALUES = numbers((7, 10), "float64", 1)
@@ -122,3 +124,18 @@ def test_steps_are_added_to_compressed_big_endian_chunks(tmp_path: Path) -> None
     run_on_ranks(2, "extend", tmp_path)
     with h5py.File(tmp_path / "growing.h5") as file:
         np.testing.assert_array_equal(file["a"][...], [VALUES, VALUES + 100])
+
+
+def test_no_step_of_many_chunks_is_lost(tmp_path: Path) -> None:
+    """The array is alone in its file: nothing else shows that one of its steps is missing."""
+    run_on_ranks(2, "many", tmp_path)
+    steps = 10000 * np.arange(1, 4, dtype="int32")
+    whole = np.arange(8193, dtype="int32") + steps[:, np.newaxis]
+    sparse = np.zeros((12, 1024), "int32")
+    sparse[range(12), range(12)] = range(1, 13)
+    for name, expected in (("plain", whole), ("encoded", whole), ("sparse", sparse)):
+        path = tmp_path / f"{name}.h5"
+        with h5py.File(path) as file:
+            np.testing.assert_array_equal(file["x"][...], expected, name)
+        with weir.open(path) as file:
+            np.testing.assert_array_equal(file["x"][...], expected, name)
