@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "storage/engines/file.hpp"
+#include "storage/formats/array_change.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
+#include "storage/formats/hdf5/chunk_index.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
 #include "storage/formats/hdf5/header_changes.hpp"
 #include "storage/formats/hdf5/read_file.hpp"
@@ -134,15 +136,65 @@ std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   return all - inside;
 }
 
-// An array that a killed run left a step ahead keeps it.
-Status extend(hid_t file, Growing one, hsize_t steps, const std::string& path) {
-  if (one.sizes.front() >= steps) return {};
-  one.sizes.front() = steps;
-  const Hdf5Handle dataset(H5Dopen2(file, one.name.c_str(), H5P_DEFAULT));
-  if (H5Dset_extent(dataset.id(), one.sizes.data()) < 0) {
-    return hdf5_failure("make room for steps in \"" + one.name + '"', path, ErrorCode::io);
+// Whether the index has encoded chunks of steps from `steps` on, which the array did not have
+// before. A commit that was killed entered them.
+Result<bool> has_chunks_from(hid_t dataset, hsize_t steps, Hdf5Writing& writing) {
+  const auto now = growing(dataset, "");
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  if (!now || H5Pget_nfilters(creation.id()) <= 0) return false;
+  const auto dimensions = static_cast<int>(now->sizes.size());
+  std::vector<hsize_t> chunk(now->sizes.size());
+  if (H5Pget_chunk(creation.id(), dimensions, chunk.data()) != dimensions) return false;
+  array::Indices extents;
+  array::Indices stored;
+  for (std::size_t d = 0; d < chunk.size(); ++d) {
+    extents.push_back(static_cast<std::int64_t>(now->sizes[d]));
+    stored.push_back(static_cast<std::int64_t>(chunk[d]));
   }
-  return {};
+  const auto shape = array::Shape::create(extents);
+  if (!shape) return shape.error();
+  const auto grid = array::ChunkGrid::create(shape.value(), stored);
+  if (!grid) return grid.error();
+  bool found = false;
+  const Hdf5ChunkIndex index(writing, dataset, grid.value(), stored);
+  const auto stop_there = [&](const Hdf5ChunkIndex::Found&) -> RefusalReason {
+    found = true;
+    return "one is enough";
+  };
+  const std::int64_t chunks = grid.value().chunks();
+  for (std::int64_t at = chunks_of_steps(grid.value(), static_cast<std::int64_t>(steps));
+       at < chunks && !found; at += Hdf5ChunkIndex::most_looked_up) {
+    const std::int64_t end = std::min(chunks, at + Hdf5ChunkIndex::most_looked_up);
+    const RefusalReason reason = index.for_each_in_file(at, end, stop_there);
+    if (reason && !found) return invalid_argument(*reason);
+  }
+  return found;
+}
+
+// An array that a killed run left a step ahead keeps it. Chunks that it left behind the array's
+// steps would be in the next one where nobody writes them, so they are taken out of the index: the
+// library does so when an array gets shorter.
+Status extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& writing,
+              const std::string& path) {
+  if (one.sizes.front() >= steps) return {};
+  std::vector<hsize_t> longer = one.sizes;
+  longer.front() = steps;
+  const Hdf5Handle dataset(H5Dopen2(file, one.name.c_str(), H5P_DEFAULT));
+  bool done = H5Dset_extent(dataset.id(), longer.data()) >= 0;
+  if (done) {
+    const auto left = has_chunks_from(dataset.id(), one.sizes.front(), writing);
+    if (!left) {
+      Error error = left.error();
+      error.file = path;
+      return error;
+    }
+    if (left.value()) {
+      done = H5Dset_extent(dataset.id(), one.sizes.data()) >= 0 &&
+             H5Dset_extent(dataset.id(), longer.data()) >= 0;
+    }
+  }
+  if (done) return {};
+  return hdf5_failure("make room for steps in \"" + one.name + '"', path, ErrorCode::io);
 }
 
 // Behind what the superblock calls the file's end lies what a killed run wrote. Cut off, it reads
@@ -178,7 +230,7 @@ Result<std::map<std::string, std::int64_t>> extend_listed(hid_t file, Hdf5Writin
   std::map<std::string, std::int64_t> before;
   for (const Growing& one : all.value()) {
     before.emplace(one.name, static_cast<std::int64_t>(one.sizes.front()));
-    Status extended = extend(file, one, static_cast<hsize_t>(steps), path);
+    Status extended = extend(file, one, static_cast<hsize_t>(steps), writing, path);
     if (!extended.ok()) return extended.error();
   }
   return before;

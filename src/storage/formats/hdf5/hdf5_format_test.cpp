@@ -243,6 +243,61 @@ TEST(Hdf5Format, TheLibraryReadsAllEarlierStepsOfAKilledCommit) {
   }
 }
 
+// The step begins again with fewer chunks: those of the run that was killed are not in it.
+TEST(Hdf5Format, ChunksOfAKilledCommitAreNotInTheNextStep) {
+  TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  constexpr std::int64_t chunks = 3;
+  const ArrayDescription one{.name = "a",
+                             .shape = shape_of({1, 2 * chunks}),
+                             .grows = true,
+                             .chunk_extents = array::Indices{1, 2},
+                             .codecs = {Fletcher32Codec{}}};
+  auto room = hdf5_format()->lay_out({.arrays = {one}}, path);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  // The first `count` chunks of the last of `steps` steps.
+  const auto update_of = [&](std::int64_t steps, std::int64_t count) {
+    std::vector<WrittenChunk> written;
+    written.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      written.push_back(
+          {0, (steps - 1) * chunks + i, {.offset = room.value().free_from + 20 * i, .bytes = 20}});
+    }
+    // Their bytes are in the file.
+    const auto end = static_cast<std::uintmax_t>(room.value().free_from + 20 * chunks);
+    if (steps > 1) std::filesystem::resize_file(path, end);
+    return hdf5_format()->enter_chunks(path, room.value(), steps, written);
+  };
+  auto update = update_of(1, chunks);
+  ASSERT_TRUE(update.ok()) << update.error().text();
+  ASSERT_TRUE(commit(path, update.value(), StepDurability::none).ok());
+  room = hdf5_format()->make_room(path, 2);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  update = update_of(2, chunks);
+  ASSERT_TRUE(update.ok()) << update.error().text();
+  // The array's header is the last change but one.
+  auto& changes = update.value().changes;
+  changes.resize(changes.size() - 2, DurabilityPoint{});
+  ASSERT_TRUE(commit(path, update.value(), StepDurability::none).ok());
+
+  room = hdf5_format()->make_room(path, 2);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  EXPECT_FALSE(room.value().map.arrays[0].map.encoded()->place_of(chunks).has_value());
+  update = update_of(2, 1);
+  ASSERT_TRUE(update.ok()) << update.error().text();
+  ASSERT_TRUE(commit(path, update.value(), StepDurability::none).ok());
+  const auto opened = hdf5_format()->open(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  const EncodedChunks& found = *opened.value().arrays[0].map.encoded();
+  EXPECT_EQ(found.grid.chunks(), 2 * chunks);
+  for (std::int64_t chunk = 0; chunk < 2 * chunks; ++chunk) {
+    EXPECT_EQ(found.place_of(chunk).has_value(), chunk <= chunks) << chunk;
+  }
+  const auto left = hdf5_format()->unfinished(path);
+  ASSERT_TRUE(left.ok()) << left.error().text();
+  EXPECT_TRUE(left.value().empty());
+}
+
 // A place that is known is not asked for again: the step costs the same however many there are.
 // That is seen by a place that is not the file's.
 TEST(Hdf5Format, RoomBehindKnownStepsAsksForNewChunksAlone) {
@@ -355,6 +410,7 @@ TEST(Hdf5Format, AStepOfManyEncodedChunksGetsRoom) {
   auto room = hdf5_format()->lay_out({.arrays = {one}}, path);
   ASSERT_TRUE(room.ok()) << room.error().text();
   std::vector<WrittenChunk> written;
+  written.reserve(chunks);
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     written.push_back({0, chunk, {.offset = room.value().free_from + 5 * chunk, .bytes = 5}});
   }
