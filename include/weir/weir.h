@@ -4,6 +4,7 @@
  *   array         a global array in files: path, shape, element type, layout on disk
  *   distribution  which elements each rank holds in memory
  *   request       one write or read of one array or several, whole or a section
+ *   region        what one rank writes or reads of an array, without a distribution
  *
  * The shortest useful program is examples/01_write_and_read.c.
  *
@@ -478,6 +479,55 @@ int weir_read(weir_array* array, const weir_distribution* distribution, void* da
  * request more than once; written twice, an element gets one of the values. */
 int weir_write_many(weir_session* session, int32_t count, const weir_transfer* transfers);
 int weir_read_many(weir_session* session, int32_t count, const weir_transfer* transfers);
+
+/* ---- A rank's own region ----
+ *
+ * What PnetCDF's put_vara_all and HDF5's hyperslabs do: each rank names a region of the array in
+ * the call, without a distribution. Every rank's may be another. */
+
+/* The elements lower[d] + k * stride[d], 0 <= k < extent[d], along each dimension d, and this
+ * rank's memory, which has the shape `extent`. Nothing in it need be alike on the ranks. The fields
+ * on the memory are those of weir_transfer. */
+typedef struct weir_region {
+  const int64_t* lower;  /* index of the first element, one number per dimension */
+  const int64_t* extent; /* how many elements along each dimension; 0 along any: none at all */
+  const int64_t* stride; /* from one to the next, at least 1. Null: 1 along every dimension */
+  void* data;            /* only read from when writing. May be null where there is no element */
+  const weir_memory* memory; /* null: packed, row-major, without ghost cells */
+  int64_t data_bytes;        /* of the memory at `data`; 0: not told */
+  const int64_t* data_shape; /* extents of the memory, ghost cells included; null: not told */
+  const char* data_type;     /* element type of the memory; null: not told */
+  int32_t dimensions;        /* for how many dimensions there are numbers; 0: not told */
+  int32_t reserved_flags;
+  uint64_t reserved[4];
+} weir_region;
+
+/* Writes, or reads, each rank's region. Collective: `array` alike; a rank that takes no part passes
+ * a null region, or an extent of 0. An index outside the array is WEIR_E_ARGUMENT on all ranks, and
+ * so are regions of two ranks that have an element in common, in a write: nothing is written.
+ * Without strides the ranks' regions are moved as a distribution by boxes, by any strategy; each
+ * rank is told of all ranks' regions, once for regions that come again (the last four different
+ * ones of a session are known). Where a rank's region has strides, each rank moves its own by
+ * itself, and what weir_write_region_independent refuses is refused on all. */
+int weir_write_region(weir_array* array, const weir_region* region);
+int weir_read_region(weir_array* array, const weir_region* region);
+
+/* The same, begun only, as by weir_write_begin; all that `region` points to but the memory may go
+ * at once. */
+int weir_write_region_begin(weir_array* array, const weir_region* region, weir_request** request);
+int weir_read_region_begin(weir_array* array, const weir_region* region, weir_request** request);
+
+/* Writes, or reads, a region by this rank alone, at once. Local: no other rank has to come, and a
+ * failure is this rank's own; a write that fails in a step of a file is told to all by
+ * weir_file_step_end, which then commits nothing. The rank opens the files for itself and moves the
+ * bytes through the system's page cache, whatever strategy and engine the session has. It is not
+ * compared with what other ranks do: who writes an element while others write or read it gets
+ * either value. Other ranks read what was written when this has returned and they were told so (by
+ * MPI_Barrier, say) where the file system is coherent between nodes; durable it is after
+ * weir_array_sync or weir_file_step_end. WEIR_E_UNSUPPORTED: writing encoded chunks, or into a file
+ * with checksums, which ranks share. `region` is not null. */
+int weir_write_region_independent(weir_array* array, const weir_region* region);
+int weir_read_region_independent(weir_array* array, const weir_region* region);
 
 enum { WEIR_WRITE = 0, WEIR_READ = 1 };
 

@@ -98,6 +98,14 @@ struct Box {
   Extents extent;
 };
 
+// What one rank writes or reads of an array, as weir_region: lower[d] + k * stride[d],
+// 0 <= k < extent[d]. Without any numbers the rank takes no part.
+struct Region {
+  Extents lower = {};
+  Extents extent = {};
+  Extents stride = {};  // empty: 1 along every dimension
+};
+
 namespace detail {
 
 inline std::int64_t checked(std::int64_t code) {
@@ -181,6 +189,7 @@ class InSession {
   [[nodiscard]] weir_session* session() const {
     return session_ != nullptr ? session_->get() : nullptr;
   }
+  [[nodiscard]] const std::shared_ptr<OpenSession>& open_session() const { return session_; }
   void forget() { handle_ = nullptr; }
 
  private:
@@ -239,6 +248,8 @@ template <typename Data>
 concept Elements = std::ranges::contiguous_range<Data> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Data>>;
 
+class Request;
+
 // An array that is a file of its own ends with its object; one of a File with that.
 class Array {
  public:
@@ -275,6 +286,25 @@ class Array {
   void read(const Distribution& distribution, Data&& data, const Memory& memory = {},
             const std::optional<Section>& section = {});
 
+  // This rank's own region, which `data` has the shape of, by all ranks together; see
+  // weir_write_region.
+  template <Elements Data>
+  void write_region(const Region& region, const Data& data, const Memory& memory = {});
+  template <Elements Data>
+  void read_region(const Region& region, Data&& data, const Memory& memory = {});
+  // The same begun: `data` must live until the request has ended.
+  template <Elements Data>
+  [[nodiscard]] Request write_region_begin(const Region& region, const Data& data,
+                                           const Memory& memory = {});
+  template <Elements Data>
+  [[nodiscard]] Request read_region_begin(const Region& region, Data&& data,
+                                          const Memory& memory = {});
+  // By this rank alone, at once; see weir_write_region_independent. Local.
+  template <Elements Data>
+  void write_region_independent(const Region& region, const Data& data, const Memory& memory = {});
+  template <Elements Data>
+  void read_region_independent(const Region& region, Data&& data, const Memory& memory = {});
+
   void sync() const { detail::checked(weir_array_sync(get())); }
   void close() { detail::checked(handle_.close()); }
   [[nodiscard]] weir_array* get() const { return handle_.get(); }
@@ -298,6 +328,9 @@ class Array {
   friend class File;
   Array(std::shared_ptr<detail::OpenSession> session, weir_array* handle, bool in_file = false)
       : handle_(std::move(session), handle), in_file_(in_file) {}
+  template <bool is_written, typename Call, typename Data, typename... More>
+  void move_region(Call call, const Region& region, Data&& data, const Memory& memory,
+                   More... more) const;
 
   detail::InSession<weir_array, weir_array_close> handle_;
   bool in_file_ = false;
@@ -492,6 +525,7 @@ class Request {
 
  private:
   friend class Session;
+  friend class Array;
   Request(std::shared_ptr<detail::OpenSession> session, weir_request* handle)
       : handle_(std::move(session), handle) {}
 
@@ -645,6 +679,74 @@ void Array::read(const Distribution& distribution, Data&& data, const Memory& me
                  const std::optional<Section>& section) {
   Incoming transfer(*this, distribution, data, memory, section);
   detail::checked(weir_read_many(handle_.session(), 1, &transfer.refer()));
+}
+
+// `more`: what the call takes after the region.
+template <bool is_written, typename Call, typename Data, typename... More>
+void Array::move_region(Call call, const Region& region, Data&& data, const Memory& memory,
+                        More... more) const {
+  const std::span elements(data);
+  using Element = std::remove_pointer_t<decltype(elements.data())>;
+  static_assert(is_written || !std::is_const_v<Element>, "memory that is read into is not const");
+  const std::string type = element_type_of<std::remove_cv_t<Element>>();
+  weir_region given = {};
+  // Vectors of different sizes are no number of dimensions: all ranks alike will refuse that.
+  for (const Extents* numbers : {&region.lower, &region.extent, &region.stride, &memory.ghost_lower,
+                                 &memory.ghost_upper, &memory.strides}) {
+    const auto size = static_cast<std::int32_t>(numbers->size());
+    if (size == 0) continue;
+    given.dimensions = given.dimensions == 0 || given.dimensions == size ? size : -1;
+  }
+  weir_memory c_memory = {};
+  c_memory.order = memory.order;
+  c_memory.ghost_lower = detail::or_null(memory.ghost_lower);
+  c_memory.ghost_upper = detail::or_null(memory.ghost_upper);
+  c_memory.strides = detail::or_null(memory.strides);
+  given.lower = detail::or_null(region.lower);
+  given.extent = detail::or_null(region.extent);
+  given.stride = detail::or_null(region.stride);
+  // Writing does not change the memory. Null where there is none, so that 0 bytes are told.
+  const void* const start = elements.empty() ? nullptr : elements.data();
+  given.data = const_cast<void*>(start);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  given.memory = &c_memory;
+  given.data_bytes = static_cast<std::int64_t>(elements.size_bytes());
+  given.data_type = type.c_str();
+  const bool takes_part = !region.lower.empty() || !region.extent.empty();
+  detail::checked(call(get(), takes_part ? &given : nullptr, more...));
+}
+
+template <Elements Data>
+void Array::write_region(const Region& region, const Data& data, const Memory& memory) {
+  move_region<true>(weir_write_region, region, data, memory);
+}
+
+template <Elements Data>
+void Array::read_region(const Region& region, Data&& data, const Memory& memory) {
+  move_region<false>(weir_read_region, region, data, memory);
+}
+
+template <Elements Data>
+Request Array::write_region_begin(const Region& region, const Data& data, const Memory& memory) {
+  weir_request* handle = nullptr;
+  move_region<true>(weir_write_region_begin, region, data, memory, &handle);
+  return {handle_.open_session(), handle};
+}
+
+template <Elements Data>
+Request Array::read_region_begin(const Region& region, Data&& data, const Memory& memory) {
+  weir_request* handle = nullptr;
+  move_region<false>(weir_read_region_begin, region, data, memory, &handle);
+  return {handle_.open_session(), handle};
+}
+
+template <Elements Data>
+void Array::write_region_independent(const Region& region, const Data& data, const Memory& memory) {
+  move_region<true>(weir_write_region_independent, region, data, memory);
+}
+
+template <Elements Data>
+void Array::read_region_independent(const Region& region, Data&& data, const Memory& memory) {
+  move_region<false>(weir_read_region_independent, region, data, memory);
 }
 
 }  // namespace weir

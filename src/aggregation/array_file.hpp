@@ -14,6 +14,8 @@
 #include "aggregation/step_image.hpp"
 #include "storage/encoded/decoded_engine.hpp"
 #include "storage/formats/extent_map.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/serial/data_file_cache.hpp"
 #include "storage/stored_files.hpp"
 #include "storage/sums/array_sums.hpp"
 #include "topology/topology.hpp"
@@ -94,10 +96,39 @@ class OpenArray final : public ArrayFile {
   }
   // What this rank wrote is durable, by whichever engine.
   Status sync(const storage::SyncedHere& synced_here = nullptr) {
-    return for_each_files([&](storage::StoredFiles& files) { return files.sync(synced_here); });
+    Status alone = written_alone_ ? written_alone_->sync() : Status();
+    Status together =
+        for_each_files([&](storage::StoredFiles& files) { return files.sync(synced_here); });
+    return alone.ok() ? together : alone;
   }
   Status close_files() {
+    read_alone_.reset();
+    written_alone_.reset();
     return for_each_files([](storage::StoredFiles& files) { return files.close(); });
+  }
+  // The files as this rank opens them to move bytes without the others (own_region.hpp).
+  [[nodiscard]] storage::DataFileCache& files_alone(plan::Direction direction) {
+    using Use = storage::DataFileCache::Use;
+    auto& files = direction == plan::Direction::write ? written_alone_ : read_alone_;
+    if (files == nullptr) {
+      files = std::make_unique<storage::DataFileCache>(
+          direction == plan::Direction::write ? Use::writing : Use::reading);
+    }
+    return *files;
+  }
+  // The array as it is stored, all steps and encoded chunks included: for who moves it alone.
+  [[nodiscard]] const storage::StoredArray& stored() const {
+    if (stored_alone_ == nullptr) {
+      const storage::ExtentMap& map = stored_ ? *stored_ : map_;
+      stored_alone_ =
+          std::make_unique<const storage::StoredArray>(storage::StoredArray{{.name = origin_.name,
+                                                                             .shape = map.shape,
+                                                                             .type = map.type,
+                                                                             .order = map.order,
+                                                                             .fill = origin_.fill},
+                                                                            map});
+    }
+    return *stored_alone_;
   }
   // What a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
@@ -107,6 +138,8 @@ class OpenArray final : public ArrayFile {
   void set_map(storage::ExtentMap map) {
     if (!(map.files == map_.files)) {
       for (auto& files : engine_files_) files.reset();
+      read_alone_.reset();  // they know files by their names
+      written_alone_.reset();
     }
     map_ = std::move(map);
     image_.reset();
@@ -242,6 +275,7 @@ class OpenArray final : public ArrayFile {
   }
   // Goes on with decoded chunks where they are encoded.
   void decode() {
+    stored_alone_.reset();
     stored_.reset();
     by_chunks_.reset();
     by_shards_.reset();
@@ -287,6 +321,9 @@ class OpenArray final : public ArrayFile {
   std::optional<Decoded> by_chunks_;  // for reading; for writing, too, unless there are shards
   std::optional<Decoded> by_shards_;
   Status decodable_;
+  std::unique_ptr<storage::DataFileCache> read_alone_;  // null: nothing was
+  std::unique_ptr<storage::DataFileCache> written_alone_;
+  mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not asked for yet
   storage::ArraySums sums_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "aggregation/array_file.hpp"
+#include "aggregation/own_region.hpp"
+#include "aggregation/region_request.hpp"
 #include "aggregation/request.hpp"
 #include "aggregation/step_file.hpp"
 #include "aggregation/told_layout.hpp"
@@ -168,6 +170,20 @@ class Implementation final : public Collective {
   }
   [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) override {
     return begin(parts, plan::Direction::read);
+  }
+  [[nodiscard]] std::unique_ptr<Request> begin_regions(ArrayFile& file, plan::Direction direction,
+                                                       const OwnRegion& own,
+                                                       std::shared_ptr<RankRegions> known,
+                                                       LearnRegions learn) override {
+    end_current(state_);
+    return std::make_unique<RegionRequest>(state_, dynamic_cast<OpenArray&>(file), direction, own,
+                                           std::move(known), std::move(learn));
+  }
+  Status move_alone(ArrayFile& file, plan::Direction direction, const OwnRegion& own) override {
+    if (state_.broken) return broken_collective();
+    const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
+    return aggregation::move_alone(dynamic_cast<OpenArray&>(file), direction, own.region,
+                                   own.pieces.front());
   }
 
  private:

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -153,6 +154,16 @@ struct ArrayPart {
   const array::Section* section = nullptr;
 };
 
+// What one rank moves of an array, of its own choice. `pieces`: one, of the extents region.count;
+// kept until the request has ended, as is what it refers to.
+struct OwnRegion {
+  array::Section region;  // inside the array's shape
+  std::span<const MemoryPiece> pieces;
+};
+// Every rank's region of an array (own_region.hpp).
+class RankRegions;
+using LearnRegions = std::function<void(const std::shared_ptr<RankRegions>& regions)>;
+
 // A write or read under way. It moves on only inside test() and wait().
 class Request {
  public:
@@ -234,6 +245,17 @@ class Collective {
   // the arguments comes from the request's wait().
   [[nodiscard]] virtual std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) = 0;
   [[nodiscard]] virtual std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) = 0;
+  // Collective: each rank's own region of one array, without waiting. `known`: all ranks' regions
+  // as `learn` was given them before, the same on all ranks; null: they are gathered, and `learn`
+  // is called. Writing refuses regions that overlap. Regions of any rank with strides are moved by
+  // each rank for itself, as by move_alone().
+  [[nodiscard]] virtual std::unique_ptr<Request> begin_regions(ArrayFile& file,
+                                                               plan::Direction direction,
+                                                               const OwnRegion& own,
+                                                               std::shared_ptr<RankRegions> known,
+                                                               LearnRegions learn) = 0;
+  // Local: one region, without the other ranks (own_region.hpp).
+  virtual Status move_alone(ArrayFile& file, plan::Direction direction, const OwnRegion& own) = 0;
   // Local: what a write or read of these would do, and why, for people; `pieces` are not looked at.
   // Fails on parts that could not be moved.
   virtual Result<std::string> explain(std::span<const ArrayPart> parts,

@@ -39,7 +39,7 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
   }
   if (!submitted.digest) submitted.digest = digest_of(submitted.call);
   ranks_.begin(submitted.comparison, !submitted.prepared.ok(), *submitted.digest,
-               submitted.ask != nullptr);
+               submitted.ask != nullptr, submitted.remembered);
   waiting_.push_back(operation);
 }
 

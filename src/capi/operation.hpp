@@ -35,6 +35,9 @@ struct Operation {
   // differ. Who has a digest of the same already may leave the text to be made then.
   std::string call;
   std::optional<std::uint64_t> digest = std::nullopt;
+  // What this rank remembers of earlier calls, by a number: whether all remember the same is known
+  // when the comparison has ended, and no difference is a mistake.
+  std::optional<std::int64_t> remembered = std::nullopt;
   std::function<std::string()> describe = nullptr;
   // What this rank found wrong with its own arguments.
   Outcome prepared;

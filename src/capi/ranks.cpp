@@ -91,9 +91,11 @@ Outcome Ranks::ended(const Status& waited) {
   return outcome;
 }
 
-void Ranks::begin(Channel::Round& round, bool failed, std::uint64_t digest, bool asks) {
+void Ranks::begin(Channel::Round& round, bool failed, std::uint64_t digest, bool asks,
+                  const std::optional<std::int64_t>& remembered) {
   round = Channel::Round(failed ? rank_ : Channel::nobody, asks);
   round.compare(0, static_cast<std::int64_t>(digest));
+  if (remembered) round.compare(1, *remembered);
   compared_by().start(round);
 }
 

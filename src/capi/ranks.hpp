@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,14 @@ class Ranks {
 
   // Begins to compare what the ranks call; the round's memory must outlive that. `failed`: this
   // rank cannot do what it was asked for. `asks`: rank 0 answers, by compared_by() (channel.hpp).
-  void begin(ranks::Channel::Round& round, bool failed, std::uint64_t digest, bool asks);
+  // `remembered` is compared too, and may differ; a call that asks has none.
+  void begin(ranks::Channel::Round& round, bool failed, std::uint64_t digest, bool asks,
+             const std::optional<std::int64_t>& remembered);
   [[nodiscard]] static bool called_the_same(const ranks::Channel::Round& round) {
     return round.is_alike(0);
+  }
+  [[nodiscard]] static bool remember_the_same(const ranks::Channel::Round& round) {
+    return round.is_alike(1);
   }
   // Whether it has ended; false at once when it has not. In the order in which they began.
   [[nodiscard]] bool test(ranks::Channel::Round& round);

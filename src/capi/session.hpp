@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aggregation/collective.hpp"
+#include "capi/known_regions.hpp"
 #include "capi/operation.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
@@ -77,6 +78,7 @@ struct weir_session {
   std::unordered_set<const weir_array*> known_arrays;  // those of files too: these have thousands
   std::vector<std::unique_ptr<weir_distribution>> distributions;
   std::vector<std::unique_ptr<weir_request>> requests;
+  weir::capi::KnownRegions known_regions;
   weir::plan::PlatformDescription platform;
   std::int64_t handles_made = 0;  // numbers arrays and distributions, alike on all ranks
   bool has_figures = false;

@@ -96,6 +96,7 @@ module weir_bindings
   public :: c_distribution_create, c_distribution_elements, c_distribution_free
   public :: c_distribution_from_boxes, c_distribution_global_index, c_distribution_piece_shape
   public :: c_distribution_pieces, c_explain, c_last_error, c_read_begin, c_read_many
+  public :: c_read_region, c_write_region
   public :: c_detach, c_session_abandon, c_session_close, c_session_figures, c_session_open, c_string_length
   public :: c_test, c_type_name, c_version, c_wait, c_write_begin, c_write_many
 
@@ -325,6 +326,24 @@ module weir_bindings
       integer(c_int32_t), value, intent(in) :: count
       type(transfer_in_c), intent(in) :: transfers(*)
       type(c_ptr), intent(out) :: text
+      integer(c_int) :: code
+    end function
+
+    function c_write_region(how, region, request) bind(C, name='weir_fortran_write_region') &
+      result(code)
+      import :: c_int, c_int32_t, c_ptr, transfer_in_c
+      integer(c_int32_t), value :: how
+      type(transfer_in_c), intent(in) :: region
+      type(c_ptr), intent(inout) :: request
+      integer(c_int) :: code
+    end function
+
+    function c_read_region(how, region, request) bind(C, name='weir_fortran_read_region') &
+      result(code)
+      import :: c_int, c_int32_t, c_ptr, transfer_in_c
+      integer(c_int32_t), value :: how
+      type(transfer_in_c), intent(in) :: region
+      type(c_ptr), intent(inout) :: request
       integer(c_int) :: code
     end function
 

@@ -112,6 +112,49 @@ int weir_fortran_read_begin(weir_session* session, int32_t count, const fortran_
   return code;
 }
 
+/* The region of weir.h; null where the rank takes no part. */
+static const weir_region* region_in_c(const fortran_transfer* given, weir_region* region,
+                                      weir_memory* memory) {
+  if (given->section_dimensions == 0) return NULL;
+  memset(region, 0, sizeof *region);
+  memset(memory, 0, sizeof *memory);
+  region->lower = given->start;
+  region->extent = given->extents;
+  region->stride = given->stride;
+  region->data = given->data;
+  region->data_bytes = given->data_bytes;
+  region->data_type = type_of(given);
+  const int fits = given->section_dimensions == given->rank;
+  region->dimensions = fits ? given->rank : -1;
+  if (given->rank > 0 && !given->extents_are_known) {
+    region->data_type = "in memory whose last extent is not known (an assumed-size array)";
+  }
+  /* Packed memory is row-major, the dimensions being reversed. */
+  if (!given->is_contiguous) {
+    memory->strides = given->strides;
+    region->memory = memory;
+  }
+  return region;
+}
+
+int weir_fortran_write_region(int32_t how, const fortran_transfer* given, weir_request** request) {
+  weir_region struct_of_c;
+  weir_memory memory;
+  const weir_region* const region = region_in_c(given, &struct_of_c, &memory);
+  if (how == FORTRAN_BEGUN) return weir_write_region_begin(given->array, region, request);
+  return how == FORTRAN_ALONE ? weir_write_region_independent(given->array, region)
+                              : weir_write_region(given->array, region);
+}
+
+int weir_fortran_read_region(int32_t how, const fortran_transfer* given, weir_request** request) {
+  weir_region struct_of_c;
+  weir_memory memory;
+  const weir_region* const region = region_in_c(given, &struct_of_c, &memory);
+  if (how == FORTRAN_BEGUN) return weir_read_region_begin(given->array, region, request);
+  return how == FORTRAN_ALONE ? weir_read_region_independent(given->array, region)
+                              : weir_read_region(given->array, region);
+}
+
 int weir_fortran_explain(weir_session* session, int32_t direction, int32_t count,
                          const fortran_transfer* transfers, const char** text) {
   weir_transfer* const structs = in_c(count, transfers);

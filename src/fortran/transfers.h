@@ -48,6 +48,11 @@ int weir_fortran_write_begin(weir_session* session, int32_t count,
                              const fortran_transfer* transfers, weir_request** request);
 int weir_fortran_read_begin(weir_session* session, int32_t count, const fortran_transfer* transfers,
                             weir_request** request);
+/* A region of `given`: its array, memory, and where it begins (`start`, `stride`; no section: the
+ * rank takes no part). The shape is the memory's. `request` is for those that begin. */
+enum { FORTRAN_TOGETHER = 0, FORTRAN_BEGUN = 1, FORTRAN_ALONE = 2 };
+int weir_fortran_write_region(int32_t how, const fortran_transfer* given, weir_request** request);
+int weir_fortran_read_region(int32_t how, const fortran_transfer* given, weir_request** request);
 int weir_fortran_explain(weir_session* session, int32_t direction, int32_t count,
                          const fortran_transfer* transfers, const char** text);
 

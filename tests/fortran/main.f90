@@ -5,6 +5,7 @@ program fortran_test
   use errors_test, only: stop_without_status, test_errors
   use files_test, only: test_files
   use memory_test, only: test_memory
+  use regions_test, only: test_regions
   use requests_test, only: test_requests
   use with_c_test, only: test_with_c
   implicit none
@@ -24,6 +25,7 @@ program fortran_test
 
   call test_distributions()
   call test_memory()
+  call test_regions()
   call test_requests()
   call test_errors()
   call test_with_c()

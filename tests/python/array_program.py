@@ -285,6 +285,104 @@ def wrong_data(folder: Path) -> None:
         assert (array.read(dealt) == 4).all()
 
 
+def regions(folder: Path) -> None:
+    """Random regions of each rank, together and alone, against NumPy."""
+    random = np.random.default_rng(13)  # the same draws on every rank
+    with weir.Session(COMM) as session:
+        shape = (4 * COMM.size + 1, 11, 5)
+        for chunks in (None, (3, 4, 5)):
+            whole = np.zeros(shape, "int32")
+            array = session.create(str(folder / "a"), shape, "int32", chunks=chunks)
+            for turn in range(12):
+                strided = turn % 2 == 1
+                # Rank r writes inside rows r, r + n, r + 2n ... or rows 4r to 4r + 3.
+                cuts = []
+                for rank in range(COMM.size):
+                    rows = (
+                        slice(rank, None, COMM.size) if strided else slice(4 * rank, 4 * rank + 4)
+                    )
+                    other = []
+                    for extent in shape[1:]:
+                        low = int(random.integers(0, extent + 1))
+                        high = int(random.integers(low, extent + 1))
+                        step = int(random.integers(1, 4)) if strided else 1
+                        other.append(slice(low, high, step))
+                    cuts.append((rows, *other))
+                for rank, cut in enumerate(cuts):
+                    part = whole[cut]
+                    part[...] = 1000 * turn + 100 * rank + np.arange(part.size).reshape(part.shape)
+                mine = cuts[COMM.rank]
+                lower = tuple(
+                    cut.indices(extent)[0] for cut, extent in zip(mine, shape, strict=True)
+                )
+                steps = tuple(cut.step or 1 for cut in mine)
+                data = whole[mine].copy()
+                if turn % 3 == 0:
+                    array.write_region_begin(lower, data, steps)  # kept by nobody
+                    array.sync()
+                elif turn % 3 == 1:
+                    array.write_region(lower, np.asfortranarray(data), steps)
+                else:
+                    array.write_region(lower, data, steps, independent=True)
+                COMM.barrier()
+                start = tuple(int(random.integers(0, extent)) for extent in shape)
+                stride = tuple(int(random.integers(1, 4)) for _ in shape)
+                count = tuple(
+                    -(-(extent - low) // step)
+                    for extent, low, step in zip(shape, start, stride, strict=True)
+                )
+                expected = whole[tuple(map(slice, start, shape, stride))]
+                got = array.read_region(start, count, stride)
+                np.testing.assert_array_equal(got, expected)
+                out = np.full((*count[:-1], count[-1] + 2), -1, "int32")[..., 1:-1]
+                array.read_region(start, stride=stride, out=out, independent=True)
+                np.testing.assert_array_equal(out, expected)
+                target = np.zeros(count, "int32")
+                array.read_region_begin(start, target, stride).wait()
+                np.testing.assert_array_equal(target, expected)
+                COMM.barrier()
+            array.close()
+
+
+def wrong_regions(folder: Path) -> None:
+    """What is wrong with the region of one rank is refused on all together."""
+    with weir.Session(COMM, deadline_seconds=60) as session:
+        odd = COMM.rank == LAST
+        shape = (2 * COMM.size, 4)
+        array = session.create(str(folder / "b"), shape, "float64")
+        good = np.ones((2, 4))
+        at = (2 * COMM.rank, 0)
+        wrong = [
+            ((at, good.astype(">f8")), "byte order"),
+            ((at, OnCuda()), "in the memory of a GPU"),
+            ((at, [[1.0]]), "a list, no NumPy array"),
+            ((at, None), "a NoneType, no NumPy array"),
+            (((0,), good), "region.dimensions is -1"),
+            ((at, good, (1,)), "region.dimensions is -1"),
+            (("ab", good), "no region that can be used"),
+            (((2 * COMM.size - 1, 0), good), "reaches outside"),
+        ]
+        for call in (array.write_region, array.write_region_begin):
+            for given, text in wrong:
+                arguments = given if odd else (at, good)
+                begun = call == array.write_region_begin
+                refused(
+                    weir.ArgumentError,
+                    text,
+                    (lambda *a: array.write_region_begin(*a).wait()) if begun else call,
+                    *arguments,
+                )
+        refused(
+            weir.ArgumentError, "no NumPy array", array.read_region, at, (-1,) if odd else (2, 4)
+        )
+        array.write_region(at, good)
+        array.write_region(None if odd else at, None if odd else 2 * good)
+        found = array.read_region((0, 0), shape)
+        assert (found[:-2] == 2).all()
+        assert (found[-2:] == 1).all()
+        assert array.read_region(None) is None
+
+
 def refused(
     kind: type[weir.Error], text: str, call: Callable[..., object], *arguments: object
 ) -> None:

@@ -43,10 +43,10 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
 @pytest.mark.parametrize(
     ("ranks", "cases"),
     [
-        (1, ["memory", "sections", "directories"]),
+        (1, ["memory", "sections", "directories", "regions"]),
         (3, ["element_types", "sections", "boxes", "refusals", "files"]),
-        (3, ["dropped_requests", "wrong_data"]),
-        (4, ["memory", "records", "requests"]),
+        (3, ["dropped_requests", "wrong_data", "wrong_regions"]),
+        (4, ["memory", "records", "requests", "regions"]),
     ],
 )
 def test_numpy_arrays(ranks: int, cases: list[str], tmp_path: Path) -> None:
@@ -68,6 +68,17 @@ def test_examples_leave_each_row_where_it_belongs(
     run_on_ranks(4, command, tmp_path)
     found = np.fromfile(tmp_path / "temperature").reshape(4, 100 * 300)
     assert (found == np.arange(100 * 300)).all()
+
+
+@pytest.mark.parametrize("language", ["py", "c"])
+def test_examples_leave_each_ranks_region(language: str, tmp_path: Path) -> None:
+    (source,) = (CLONE / "examples").glob(f"*_regions.{language}")
+    program = BUILD / "examples" / f"example_{source.stem}"
+    command = [sys.executable, str(source)] if language == "py" else [str(program)]
+    run_on_ranks(4, command, tmp_path)
+    found = np.fromfile(tmp_path / "temperature").reshape(32, 300)
+    expected = np.repeat(np.arange(4.0), 8)[:, None] * np.ones(300)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("language", ["py", "cpp", "f90"])
@@ -92,7 +103,7 @@ def test_examples_leave_steps_that_weir_open_reads(
 def test_the_guide_shows_the_examples_as_they_are() -> None:
     guides = [CLONE / "docs" / name for name in ("library.md", "files.md", "formats.md")]
     guide = "".join(path.read_text() for path in guides)
-    for source in (CLONE / "examples").glob("0*"):
+    for source in (CLONE / "examples").glob("[01]*"):
         shown = source.read_text() in guide or f"examples/{source.name}" in guide
         assert shown, f"no guide has the text of {source.name} as it is, or names it"
 

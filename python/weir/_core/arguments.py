@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weir._core.session import Distribution
 
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
+MAX_DIMENSIONS = 16
 
 HOST_DEVICES = {1, 3, 11}
 """DLPack's devices whose memory a processor uses by itself: CPU, and pinned for CUDA or ROCm."""
@@ -114,6 +115,73 @@ def memory_of(data: Any) -> np.ndarray[Any, Any]:
     raise UnusableMemoryError(message)
 
 
+def describe_memory(struct: Any, data: np.ndarray[Any, Any]) -> None:
+    """One array, wherever its elements lie: contiguous, a transpose, a view without ghosts."""
+    struct.dimensions = data.ndim
+    struct.data_shape = numbers(data.shape)
+    struct.data = data.ctypes.data if data.size else None
+    struct.data_bytes = data.nbytes
+    memory = c.Memory()
+    if data.flags.f_contiguous and not data.flags.c_contiguous:
+        memory.order = COLUMN_MAJOR
+    elif not data.flags.c_contiguous:
+        memory.strides = numbers(data.strides)
+    struct.memory = ctypes.pointer(memory)
+
+
+class RegionArguments:
+    """The struct for a rank's own region, and what keeps alive what it points to.
+
+    What is wrong is passed on as by `TransferArguments`.
+    """
+
+    def __init__(
+        self,
+        lower: Sequence[int] | None,
+        data: Any,
+        stride: Sequence[int] | None,
+        *,
+        is_read_into: bool,
+    ) -> None:
+        self.data: Any = None
+        self.struct: Any = None
+        """None: the rank takes no part."""
+        if lower is None:
+            return
+        self.struct = c.Region()
+        problems = []
+        try:
+            if not is_one_array(data):
+                message = f"a {type(data).__name__}, no NumPy array"
+                raise UnusableMemoryError(message)
+            self.data = memory_of(data)
+            self.struct.data_type = type_name(self.data.dtype).encode()
+            if is_read_into and not self.data.flags.writeable:
+                problems.append("in read-only memory")
+            describe_memory(self.struct, self.data)
+            self.struct.lower = numbers(lower)
+            self.struct.extent = numbers(self.data.shape)
+            self.struct.stride = numbers(stride)
+            counts = {len(given) for given in (lower, stride) if given is not None}
+            if counts != {self.data.ndim}:
+                self.struct.dimensions = -1  # is refused on all ranks together
+        except UnusableMemoryError as error:
+            problems.append(str(error))
+        except Exception as error:
+            problems.append(f"no region that can be used ({type(error).__name__}: {error})")
+        if problems:
+            self.struct.data_type = ", ".join(problems).encode(errors="replace")
+            # Looked at before the type: some that cannot be wrong.
+            self.struct.dimensions = 0
+            zeros = numbers([0] * MAX_DIMENSIONS)
+            self.struct.lower = self.struct.extent = zeros
+            self.struct.stride = None
+
+    @property
+    def pointer(self) -> Any:
+        return None if self.struct is None else ctypes.byref(self.struct)
+
+
 class TransferArguments:
     """The structs for one array of a request, and what keeps alive what they point to.
 
@@ -170,7 +238,7 @@ class TransferArguments:
             return
         self.data = arrays
         if is_one_array(data) and distribution.pieces == 1:
-            self.describe_memory(arrays[0])
+            describe_memory(self.struct, arrays[0])
         else:
             self.describe_pieces(arrays, distribution)
         if is_read_into and not all(array.flags.writeable for array in arrays):
@@ -188,19 +256,6 @@ class TransferArguments:
         # Another number of dimensions than the memory's is none at all.
         told = self.struct.dimensions
         self.struct.dimensions = len(section) if told in (0, len(section)) else -1
-
-    def describe_memory(self, data: np.ndarray[Any, Any]) -> None:
-        """One array, wherever its elements lie: contiguous, a transpose, a view without ghosts."""
-        self.struct.dimensions = data.ndim
-        self.struct.data_shape = numbers(data.shape)
-        self.struct.data = data.ctypes.data if data.size else None
-        self.struct.data_bytes = data.nbytes
-        memory = c.Memory()
-        if data.flags.f_contiguous and not data.flags.c_contiguous:
-            memory.order = COLUMN_MAJOR
-        elif not data.flags.c_contiguous:
-            memory.strides = numbers(data.strides)
-        self.struct.memory = ctypes.pointer(memory)
 
     def describe_pieces(
         self, data: Sequence[np.ndarray[Any, Any]], distribution: Distribution

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ctypes import byref, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weir._core import library as c
-from weir._core.arguments import Data, SectionLike, dtype_of
+from weir._core.arguments import Data, RegionArguments, SectionLike, dtype_of
 from weir._core.errors import checked
 
 if TYPE_CHECKING:
-    from weir._core.session import Distribution, Session
+    from weir._core.session import Distribution, Request, Session
 
 
 class Array:
@@ -73,6 +74,66 @@ class Array:
             out = out[0] if len(out) == 1 else out
         self.session.read_many([(self, distribution, out, section)])
         return out
+
+    def write_region(
+        self,
+        lower: Sequence[int] | None,
+        data: Any,
+        stride: Sequence[int] | None = None,
+        *,
+        independent: bool = False,
+    ) -> None:
+        """Writes `data` at the index `lower`, and on with `stride`; each rank its own region.
+
+        Collective: a rank that takes no part passes None as `lower`. With `independent` this rank
+        alone writes, and no other rank has to come.
+        """
+        given = RegionArguments(lower, data, stride, is_read_into=False)
+        library = c.library()
+        call = library.weir_write_region_independent if independent else library.weir_write_region
+        checked(call(self.handle, given.pointer))
+
+    def read_region(
+        self,
+        lower: Sequence[int] | None,
+        extent: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+        *,
+        out: Any = None,
+        independent: bool = False,
+    ) -> Any:
+        """Reads `extent` elements along each dimension from the index `lower` on, with `stride`.
+
+        They are read into `out`, whose shape is the extent, or a new array, which is returned.
+        Collective: a rank that takes no part passes None as `lower`, and gets `out`. With
+        `independent` this rank alone reads, and no other rank has to come.
+        """
+        if lower is not None and out is None:
+            try:
+                out = np.zeros(() if extent is None else tuple(extent), self.dtype)
+            except (TypeError, ValueError, MemoryError) as error:
+                out = error  # is no array: refused on all ranks together
+        given = RegionArguments(lower, out, stride, is_read_into=True)
+        library = c.library()
+        call = library.weir_read_region_independent if independent else library.weir_read_region
+        checked(call(self.handle, given.pointer))
+        return out
+
+    def write_region_begin(
+        self, lower: Sequence[int] | None, data: Any, stride: Sequence[int] | None = None
+    ) -> Request:
+        """Begins `write_region`. Collective, without waiting."""
+        given = RegionArguments(lower, data, stride, is_read_into=False)
+        call = c.library().weir_write_region_begin
+        return self.session._begun(call, (self.handle, given.pointer), given)
+
+    def read_region_begin(
+        self, lower: Sequence[int] | None, out: Any, stride: Sequence[int] | None = None
+    ) -> Request:
+        """Begins `read_region` into `out`. Collective, without waiting."""
+        given = RegionArguments(lower, out, stride, is_read_into=True)
+        call = c.library().weir_read_region_begin
+        return self.session._begun(call, (self.handle, given.pointer), given)
 
     def sync(self) -> None:
         """Makes durable what was written."""

@@ -182,9 +182,28 @@ class Transfer(ctypes.Structure):
     ]
 
 
+class Region(ctypes.Structure):
+    """``weir_region``."""
+
+    _fields_: ClassVar = [
+        ("lower", POINTER(c_int64)),
+        ("extent", POINTER(c_int64)),
+        ("stride", POINTER(c_int64)),
+        ("data", c_void_p),
+        ("memory", POINTER(Memory)),
+        ("data_bytes", c_int64),
+        ("data_shape", POINTER(c_int64)),
+        ("data_type", c_char_p),
+        ("dimensions", c_int32),
+        ("reserved_flags", c_int32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
 NUMBERS = POINTER(c_int64)
 PLACE = POINTER(c_void_p)  # where a handle goes
 REQUEST = [c_void_p, c_int32, POINTER(Transfer)]
+REGION = [c_void_p, POINTER(Region)]
 OWNED = [c_void_p, c_char_p, c_char_p]  # file, owner and name of an attribute
 
 # Result and arguments of each function; weir_session_open's depend on the MPI library.
@@ -253,6 +272,12 @@ FUNCTIONS: Declarations = {
     "weir_read_many": (c_int, REQUEST),
     "weir_write_begin": (c_int, [*REQUEST, PLACE]),
     "weir_read_begin": (c_int, [*REQUEST, PLACE]),
+    "weir_write_region": (c_int, REGION),
+    "weir_read_region": (c_int, REGION),
+    "weir_write_region_begin": (c_int, [*REGION, PLACE]),
+    "weir_read_region_begin": (c_int, [*REGION, PLACE]),
+    "weir_write_region_independent": (c_int, REGION),
+    "weir_read_region_independent": (c_int, REGION),
     "weir_wait": (c_int, [PLACE]),
     "weir_test": (c_int, [PLACE, POINTER(c_int32)]),
 }

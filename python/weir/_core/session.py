@@ -404,11 +404,15 @@ class Session:
     def _begin(
         self, begin: Any, transfers: Sequence[TransferLike], *, is_read_into: bool
     ) -> Request:
-        self.requests.free_dropped()
         given = transfer_arguments(transfers, is_read_into=is_read_into)
+        return self._begun(begin, (self.handle, len(given), transfer_structs(given)), given)
+
+    def _begun(self, begin: Any, arguments: tuple[Any, ...], memory: Any) -> Request:
+        """The request that a call of the library begins, whose memory the session then holds."""
+        self.requests.free_dropped()
         handle = c_void_p()
-        checked(begin(self.handle, len(given), transfer_structs(given), byref(handle)))
-        return Request(self, self.requests.add(handle, given))
+        checked(begin(*arguments, byref(handle)))
+        return Request(self, self.requests.add(handle, memory))
 
     def explain(
         self, direction: Literal["write", "read"], transfers: Sequence[TransferLike]

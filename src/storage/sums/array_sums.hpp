@@ -64,6 +64,9 @@ class ArraySums final : public TransferWatch {
     numbers_.clear();
     watching_ = written_ || known_ != nullptr;
   }
+  // What transfers are verified by, and all that is in its file; null: nothing is verified.
+  [[nodiscard]] const std::shared_ptr<const KnownSums>& known() const { return known_; }
+  [[nodiscard]] const FileMap* known_of() const { return file_; }
   Status has_read(const StoredRange& range) override;
   // Reads the rest of a block: fills the bytes at an offset of a file of the array.
   using ReadMore = std::function<Status(const StoredRange& range)>;

@@ -1,0 +1,175 @@
+#include "aggregation/own_region.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "array/box_list.hpp"
+#include "storage/serial/read_section.hpp"
+#include "storage/serial/write_section.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+using array::Indices;
+using array::Section;
+using plan::Direction;
+
+Indices indices_at(const std::vector<std::int64_t>& numbers, std::size_t first, int dimensions) {
+  return Indices(std::span(numbers).subspan(first, static_cast<std::size_t>(dimensions)));
+}
+
+Error refused(const OpenArray& file, ErrorCode code, std::string why) {
+  Error error = invalid_argument(std::move(why));
+  error.code = code;
+  error.file = file.path();
+  return error;
+}
+
+// Why this rank cannot write by itself now.
+Status check_written_alone(const OpenArray& file, bool has_sums) {
+  if (!file.writable()) {
+    return refused(file, ErrorCode::invalid_argument, "the array is open for reading only");
+  }
+  if (!file.refusal().empty()) {
+    return refused(file, ErrorCode::invalid_argument, file.refusal());
+  }
+  if (file.encoded() != nullptr) {
+    return refused(file, ErrorCode::unsupported,
+                   "encoded chunks are shared by ranks, so no rank writes them by itself: write "
+                   "the region collectively, without strides");
+  }
+  if (has_sums) {
+    return refused(file, ErrorCode::unsupported,
+                   "blocks with checksums are shared by ranks, so no rank writes them by itself: "
+                   "write the region collectively, without strides");
+  }
+  return {};
+}
+
+// The region in the indices of the stored array, of which it may be one step.
+Result<Section> in_stored(const OpenArray& file, const Section& region) {
+  if (!file.origin().grows) return region;
+  if (!file.step()) {
+    return refused(file, ErrorCode::invalid_argument, "there is no step to read or write");
+  }
+  Section stored{{*file.step()}, {1}, {1}};
+  // An array of one number per step has the shape {1} in memory and no second dimension.
+  for (int d = 0; d < file.stored().map.shape.dimensions() - 1; ++d) {
+    stored.start.push_back(region.start[d]);
+    stored.count.push_back(region.count[d]);
+    stored.stride.push_back(region.stride[d]);
+  }
+  return stored;
+}
+
+// The memory with the dimensions of the stored array.
+Result<array::Layout> layout_in_stored(const OpenArray& file, const array::Layout& layout) {
+  if (!file.origin().grows) return layout;
+  Indices extents{1};
+  Indices strides{layout.element_bytes()};
+  for (int d = 0; d < file.stored().map.shape.dimensions() - 1; ++d) {
+    extents.push_back(layout.extents()[d]);
+    strides.push_back(layout.stride(d));
+  }
+  return array::Layout::strided(extents, layout.element_bytes(),
+                                std::span(strides.begin(), strides.end()),
+                                layout.offset_of(Indices(layout.dimensions())));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RankRegions>> RankRegions::create(const array::Shape& shape,
+                                                         std::vector<std::int64_t> numbers) {
+  const int dimensions = shape.dimensions();
+  const auto each = 3 * static_cast<std::size_t>(dimensions);
+  array::BoxList boxes(dimensions);
+  bool strided = false;
+  for (std::size_t at = 0; at + each <= numbers.size(); at += each) {
+    const auto n = static_cast<std::size_t>(dimensions);
+    const Section region{indices_at(numbers, at, dimensions),
+                         indices_at(numbers, at + n, dimensions),
+                         indices_at(numbers, at + 2 * n, dimensions)};
+    boxes.push_back(region.empty() ? array::Box{region.start, region.count}
+                                   : region.bounding_box());
+    for (int d = 0; d < dimensions && !region.empty(); ++d) {
+      strided = strided || (region.count[d] > 1 && region.stride[d] > 1);
+    }
+  }
+  const std::vector<std::int64_t> one_each(static_cast<std::size_t>(boxes.size()), 1);
+  auto made = array::ExplicitDistribution::create(shape, one_each, std::move(boxes));
+  if (!made) return made.error();
+  if (!strided) numbers.clear();
+  return std::shared_ptr<RankRegions>(
+      new RankRegions(array::Distribution(std::move(made).value()), std::move(numbers)));
+}
+
+Section RankRegions::region(std::int64_t rank) const {
+  const int dimensions = boxes_->shape().dimensions();
+  const auto n = static_cast<std::size_t>(dimensions);
+  const std::size_t at = 3 * n * static_cast<std::size_t>(rank);
+  return {indices_at(numbers_, at, dimensions), indices_at(numbers_, at + n, dimensions),
+          indices_at(numbers_, at + 2 * n, dimensions)};
+}
+
+Status RankRegions::check_apart(std::int64_t rank) const {
+  const Section own = region(rank);
+  if (own.empty()) return {};
+  for (const std::int64_t other : boxes_->explicit_boxes()->boxes_meeting(own.bounding_box())) {
+    if (other == rank || intersect(own, region(other)).empty()) continue;
+    return invalid_argument(
+        fmt::format("the regions of ranks {} and {} have elements in common; in a write each "
+                    "element comes from one rank",
+                    std::min(rank, other), std::max(rank, other)));
+  }
+  return {};
+}
+
+std::vector<std::int64_t> numbers_of(const Section& region) {
+  std::vector<std::int64_t> numbers;
+  for (const Indices& along : {region.start, region.count, region.stride}) {
+    numbers.insert(numbers.end(), along.begin(), along.end());
+  }
+  return numbers;
+}
+
+Status move_alone(OpenArray& file, Direction direction, const Section& region,
+                  const MemoryPiece& memory) {
+  if (file.closed()) return invalid_argument("the array on disk is not open");
+  const bool writing = direction == Direction::write;
+  if (writing) {
+    if (Status possible = check_written_alone(file, file.sums().written() != nullptr);
+        !possible.ok()) {
+      return possible;
+    }
+  } else if (file.has_chunk_table() && file.has_places()) {
+    return refused(file, ErrorCode::invalid_argument,
+                   "encoded chunks of a step that has begun are read when it has ended");
+  }
+  if (region.empty()) return {};
+  const auto section = in_stored(file, region);
+  if (!section) return section.error();
+  const auto layout = layout_in_stored(file, *memory.layout);
+  if (!layout) return layout.error();
+  Status moved;
+  if (writing) {
+    moved = storage::write_section(file.stored(), section.value(), memory.data, layout.value(),
+                                   file.files_alone(direction));
+    if (moved.ok() && file.origin().sync_each) moved = file.sync();
+    if (!moved.ok()) file.set_failed();
+    return moved;
+  }
+  storage::DataFileCache& files = file.files_alone(direction);
+  const auto known = file.encoded() == nullptr ? file.sums().known() : nullptr;
+  if (known == nullptr) {
+    return storage::read_section(file.stored(), section.value(), memory.data, layout.value(),
+                                 files);
+  }
+  storage::SectionVerifier verifier(file.stored(), known, *file.sums().known_of(), files,
+                                    storage::VerifiedBlocks::covered);
+  return storage::read_section(file.stored(), section.value(), memory.data, layout.value(), files,
+                               storage::serial_buffer_bytes, &verifier);
+}
+
+}  // namespace weir::aggregation

@@ -1,0 +1,22 @@
+#include "capi/known_regions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::capi {
+
+std::shared_ptr<const KnownRegions::Known> KnownRegions::find(const array::Shape& shape,
+                                                              const array::Section& own) const {
+  const auto found = std::find_if(known_.rbegin(), known_.rend(), [&](const auto& one) {
+    return one->shape == shape && one->own == own;
+  });
+  return found == known_.rend() ? nullptr : *found;
+}
+
+void KnownRegions::add(const array::Shape& shape, const array::Section& own,
+                       std::shared_ptr<aggregation::RankRegions> all) {
+  known_.push_back(std::make_shared<const Known>(Known{++added_, shape, own, std::move(all)}));
+  if (known_.size() > most) known_.pop_front();
+}
+
+}  // namespace weir::capi
