@@ -217,7 +217,7 @@ std::span<const Setting> session_settings() {
       {.name = "deadline",
        .kind = SettingKind::real,
        .metavar = "seconds",
-       .help = "the longest that any one wait may take; 0: 600"},
+       .help = "how long a rank may be silent that others wait for; 0: 600"},
       {.name = "strategy",
        .kind = SettingKind::choice,
        .help = "who writes and reads",

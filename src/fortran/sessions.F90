@@ -16,7 +16,8 @@ module weir_sessions
   ! All components alike; 0, or not allocated, stands for the default. weir.h says what each does.
   ! What is read and written never depends on them, only how.
   type, public :: weir_session_options
-    real(real64) :: deadline_seconds = 0             ! the longest that any one wait may take; 0: 600
+    real(real64) :: deadline_seconds = 0             ! how long a rank that others wait for may be
+                                                     ! silent; 0: 600
     character(len=:), allocatable :: strategy        ! 'automatic', 'direct', 'node', 'two-phase',
                                                      ! 'server-directed'
     integer(int64) :: aggregators = 0                ! per node
