@@ -52,6 +52,7 @@ Result<Topology> Topology::dealt(std::int64_t ranks, std::int64_t nodes) {
 
 Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
   Topology topology;
+  const auto tables = std::make_shared<Tables>();
   for (const Stretch& stretch : stretches) {
     const bool fits = stretch.ranks >= 1 && stretch.nodes >= 1 && stretch.block >= 1 &&
                       stretch.first_node >= 0 && stretch.nodes <= stretch.ranks &&
@@ -63,10 +64,10 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
           "each, no more nodes than ranks, and at most {} ranks in all",
           stretch.ranks, stretch.nodes, stretch.first_node, stretch.block, most_ranks));
     }
-    topology.first_rank_.push_back(topology.ranks_);
+    tables->first_rank.push_back(topology.ranks_);
     topology.ranks_ += stretch.ranks;
     topology.nodes_ = std::max(topology.nodes_, stretch.first_node + stretch.nodes);
-    topology.stretches_.push_back(stretch);
+    tables->stretches.push_back(stretch);
   }
   if (topology.ranks_ == 0) return invalid_argument("a topology of no rank: give at least 1");
   if (topology.nodes_ > topology.ranks_) {
@@ -76,7 +77,8 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
                     topology.ranks_, topology.nodes_));
   }
   topology.nodes_per_group_ = topology.nodes_;
-  if (topology.stretches_.size() > 1) topology.index_nodes();
+  if (tables->stretches.size() > 1) index_nodes(*tables, topology.nodes_);
+  topology.tables_ = tables;
   topology.fewest_on_a_node_ = topology.ranks_;
   for (std::int64_t node = 0; node < topology.nodes_; ++node) {
     topology.fewest_on_a_node_ = std::min(topology.fewest_on_a_node_, topology.ranks_on(node));
@@ -114,20 +116,21 @@ Result<Topology> Topology::of_nodes(std::span<const std::int64_t> node_of_rank) 
   return of_stretches(stretches);
 }
 
-void Topology::index_nodes() {
-  first_of_node_.assign(static_cast<std::size_t>(nodes_) + 1, 0);
-  for (const Stretch& stretch : stretches_) {
+void Topology::index_nodes(Tables& tables, std::int64_t nodes) {
+  tables.first_of_node.assign(static_cast<std::size_t>(nodes) + 1, 0);
+  for (const Stretch& stretch : tables.stretches) {
     for (std::int64_t n = 0; n < stretch.nodes; ++n) {
-      ++first_of_node_[static_cast<std::size_t>(stretch.first_node + n) + 1];
+      ++tables.first_of_node[static_cast<std::size_t>(stretch.first_node + n) + 1];
     }
   }
-  std::partial_sum(first_of_node_.begin(), first_of_node_.end(), first_of_node_.begin());
-  stretch_of_.resize(static_cast<std::size_t>(first_of_node_.back()));
-  std::vector<std::int64_t> next(first_of_node_.begin(), first_of_node_.end() - 1);
-  for (std::size_t s = 0; s < stretches_.size(); ++s) {
-    for (std::int64_t n = 0; n < stretches_[s].nodes; ++n) {
-      auto& place = next[static_cast<std::size_t>(stretches_[s].first_node + n)];
-      stretch_of_[static_cast<std::size_t>(place++)] = static_cast<std::int64_t>(s);
+  std::partial_sum(tables.first_of_node.begin(), tables.first_of_node.end(),
+                   tables.first_of_node.begin());
+  tables.stretch_of.resize(static_cast<std::size_t>(tables.first_of_node.back()));
+  std::vector<std::int64_t> next(tables.first_of_node.begin(), tables.first_of_node.end() - 1);
+  for (std::size_t s = 0; s < tables.stretches.size(); ++s) {
+    for (std::int64_t n = 0; n < tables.stretches[s].nodes; ++n) {
+      auto& place = next[static_cast<std::size_t>(tables.stretches[s].first_node + n)];
+      tables.stretch_of[static_cast<std::size_t>(place++)] = static_cast<std::int64_t>(s);
     }
   }
 }
@@ -140,9 +143,12 @@ Result<Topology> Topology::with_io_groups(std::int64_t nodes_per_group) const {
   Topology grouped = *this;
   grouped.nodes_per_group_ = std::min(nodes_per_group, nodes_);
   grouped.groups_ = (nodes_ - 1) / grouped.nodes_per_group_ + 1;
-  grouped.group_of_node_.clear();
-  grouped.first_in_group_.clear();
-  grouped.nodes_by_group_.clear();
+  if (tables_->group_of_node.empty()) return grouped;
+  const auto tables = std::make_shared<Tables>(*tables_);
+  tables->group_of_node.clear();
+  tables->first_in_group.clear();
+  tables->nodes_by_group.clear();
+  grouped.tables_ = tables;
   return grouped;
 }
 
@@ -155,7 +161,9 @@ Result<Topology> Topology::with_io_groups(std::span<const std::int64_t> group_of
   }
   Topology grouped = *this;
   grouped.nodes_per_group_ = 0;
-  grouped.group_of_node_.assign(group_of_node.begin(), group_of_node.end());
+  const auto tables = std::make_shared<Tables>(*tables_);
+  grouped.tables_ = tables;
+  tables->group_of_node.assign(group_of_node.begin(), group_of_node.end());
   grouped.groups_ = *std::max_element(group_of_node.begin(), group_of_node.end()) + 1;
   if (grouped.groups_ > nodes_ ||
       *std::min_element(group_of_node.begin(), group_of_node.end()) < 0) {
@@ -164,66 +172,75 @@ Result<Topology> Topology::with_io_groups(std::span<const std::int64_t> group_of
                     "gaps",
                     grouped.groups_, nodes_));
   }
-  grouped.first_in_group_.assign(static_cast<std::size_t>(grouped.groups_) + 1, 0);
+  tables->first_in_group.assign(static_cast<std::size_t>(grouped.groups_) + 1, 0);
   for (const std::int64_t group : group_of_node) {
-    ++grouped.first_in_group_[static_cast<std::size_t>(group) + 1];
+    ++tables->first_in_group[static_cast<std::size_t>(group) + 1];
   }
-  for (std::size_t group = 1; group < grouped.first_in_group_.size(); ++group) {
-    if (grouped.first_in_group_[group] == 0) {
+  for (std::size_t group = 1; group < tables->first_in_group.size(); ++group) {
+    if (tables->first_in_group[group] == 0) {
       return invalid_argument(
           fmt::format("I/O group {} of {} has no node: number them from 0 on "
                       "without gaps",
                       group - 1, grouped.groups_));
     }
-    grouped.first_in_group_[group] += grouped.first_in_group_[group - 1];
+    tables->first_in_group[group] += tables->first_in_group[group - 1];
   }
-  grouped.nodes_by_group_.resize(group_of_node.size());
-  std::iota(grouped.nodes_by_group_.begin(), grouped.nodes_by_group_.end(), 0);
-  std::stable_sort(grouped.nodes_by_group_.begin(), grouped.nodes_by_group_.end(),
+  tables->nodes_by_group.resize(group_of_node.size());
+  std::iota(tables->nodes_by_group.begin(), tables->nodes_by_group.end(), 0);
+  std::stable_sort(tables->nodes_by_group.begin(), tables->nodes_by_group.end(),
                    [&](std::int64_t a, std::int64_t b) {
-                     return grouped.group_of_node_[static_cast<std::size_t>(a)] <
-                            grouped.group_of_node_[static_cast<std::size_t>(b)];
+                     return tables->group_of_node[static_cast<std::size_t>(a)] <
+                            tables->group_of_node[static_cast<std::size_t>(b)];
                    });
   return grouped;
 }
 
+bool operator==(const Topology& a, const Topology& b) {
+  return a.ranks_ == b.ranks_ && a.nodes_ == b.nodes_ && a.groups_ == b.groups_ &&
+         a.nodes_per_group_ == b.nodes_per_group_ &&
+         (a.tables_ == b.tables_ || *a.tables_ == *b.tables_);
+}
+
 std::size_t Topology::stretch_with(std::int64_t rank) const {
-  const auto after = std::upper_bound(first_rank_.begin(), first_rank_.end(), rank);
-  return static_cast<std::size_t>(std::distance(first_rank_.begin(), after)) - 1;
+  const auto after = std::upper_bound(tables_->first_rank.begin(), tables_->first_rank.end(), rank);
+  return static_cast<std::size_t>(std::distance(tables_->first_rank.begin(), after)) - 1;
 }
 
 std::int64_t Topology::node_of(std::int64_t rank) const {
   const std::size_t number = stretch_with(rank);
-  const Stretch& stretch = stretches_[number];
-  return stretch.first_node + (rank - first_rank_[number]) / stretch.block % stretch.nodes;
+  const Stretch& stretch = tables_->stretches[number];
+  return stretch.first_node + (rank - tables_->first_rank[number]) / stretch.block % stretch.nodes;
 }
 
 std::int64_t Topology::ranks_on(std::int64_t node) const {
-  if (stretches_.size() == 1) {
-    const std::int64_t place = node - stretches_.front().first_node;
-    return place < 0 ? 0 : ranks_at(stretches_.front(), place);
+  if (tables_->stretches.size() == 1) {
+    const std::int64_t place = node - tables_->stretches.front().first_node;
+    return place < 0 ? 0 : ranks_at(tables_->stretches.front(), place);
   }
   std::int64_t sum = 0;
-  const auto end = static_cast<std::size_t>(first_of_node_[static_cast<std::size_t>(node) + 1]);
-  for (auto at = static_cast<std::size_t>(first_of_node_[static_cast<std::size_t>(node)]); at < end;
-       ++at) {
-    const Stretch& stretch = stretches_[static_cast<std::size_t>(stretch_of_[at])];
+  const auto end =
+      static_cast<std::size_t>(tables_->first_of_node[static_cast<std::size_t>(node) + 1]);
+  for (auto at = static_cast<std::size_t>(tables_->first_of_node[static_cast<std::size_t>(node)]);
+       at < end; ++at) {
+    const Stretch& stretch = tables_->stretches[static_cast<std::size_t>(tables_->stretch_of[at])];
     sum += ranks_at(stretch, node - stretch.first_node);
   }
   return sum;
 }
 
 std::int64_t Topology::rank_on(std::int64_t node, std::int64_t position) const {
-  const bool one = stretches_.size() == 1;
-  auto at = one ? 0 : static_cast<std::size_t>(first_of_node_[static_cast<std::size_t>(node)]);
+  const bool one = tables_->stretches.size() == 1;
+  auto at =
+      one ? 0 : static_cast<std::size_t>(tables_->first_of_node[static_cast<std::size_t>(node)]);
   for (;; ++at) {
-    const auto number = one ? 0 : static_cast<std::size_t>(stretch_of_[at]);
-    const Stretch& stretch = stretches_[number];
+    const auto number = one ? 0 : static_cast<std::size_t>(tables_->stretch_of[at]);
+    const Stretch& stretch = tables_->stretches[number];
     const std::int64_t place = node - stretch.first_node;
     const std::int64_t here = ranks_at(stretch, place);
     if (position < here) {
-      return first_rank_[number] + position / stretch.block * stretch.block * stretch.nodes +
-             place * stretch.block + position % stretch.block;
+      return tables_->first_rank[number] +
+             position / stretch.block * stretch.block * stretch.nodes + place * stretch.block +
+             position % stretch.block;
     }
     position -= here;
   }
@@ -231,15 +248,15 @@ std::int64_t Topology::rank_on(std::int64_t node, std::int64_t position) const {
 
 std::int64_t Topology::position_on_node(std::int64_t rank) const {
   const std::size_t number = stretch_with(rank);
-  const Stretch& stretch = stretches_[number];
-  const std::int64_t inside = rank - first_rank_[number];
+  const Stretch& stretch = tables_->stretches[number];
+  const std::int64_t inside = rank - tables_->first_rank[number];
   const std::int64_t node = stretch.first_node + inside / stretch.block % stretch.nodes;
   std::int64_t position =
       inside / (stretch.block * stretch.nodes) * stretch.block + inside % stretch.block;
-  if (stretches_.size() == 1) return position;
-  for (auto at = static_cast<std::size_t>(first_of_node_[static_cast<std::size_t>(node)]);
-       static_cast<std::size_t>(stretch_of_[at]) != number; ++at) {
-    const Stretch& before = stretches_[static_cast<std::size_t>(stretch_of_[at])];
+  if (tables_->stretches.size() == 1) return position;
+  for (auto at = static_cast<std::size_t>(tables_->first_of_node[static_cast<std::size_t>(node)]);
+       static_cast<std::size_t>(tables_->stretch_of[at]) != number; ++at) {
+    const Stretch& before = tables_->stretches[static_cast<std::size_t>(tables_->stretch_of[at])];
     position += ranks_at(before, node - before.first_node);
   }
   return position;
@@ -247,29 +264,31 @@ std::int64_t Topology::position_on_node(std::int64_t rank) const {
 
 std::int64_t Topology::io_group_of_node(std::int64_t node) const {
   if (nodes_per_group_ > 0) return node / nodes_per_group_;
-  return group_of_node_[static_cast<std::size_t>(node)];
+  return tables_->group_of_node[static_cast<std::size_t>(node)];
 }
 
 std::int64_t Topology::nodes_in_group(std::int64_t group) const {
   if (nodes_per_group_ > 0) {
     return std::min(nodes_per_group_, nodes_ - group * nodes_per_group_);
   }
-  return first_in_group_[static_cast<std::size_t>(group) + 1] -
-         first_in_group_[static_cast<std::size_t>(group)];
+  return tables_->first_in_group[static_cast<std::size_t>(group) + 1] -
+         tables_->first_in_group[static_cast<std::size_t>(group)];
 }
 
 std::int64_t Topology::node_in_group(std::int64_t group, std::int64_t position) const {
   if (nodes_per_group_ > 0) return group * nodes_per_group_ + position;
-  return nodes_by_group_[static_cast<std::size_t>(first_in_group_[static_cast<std::size_t>(group)] +
-                                                  position)];
+  return tables_->nodes_by_group[static_cast<std::size_t>(
+      tables_->first_in_group[static_cast<std::size_t>(group)] + position)];
 }
 
 std::int64_t Topology::position_in_group(std::int64_t node) const {
   if (nodes_per_group_ > 0) return node % nodes_per_group_;
   const auto group = static_cast<std::size_t>(io_group_of_node(node));
-  const auto first = nodes_by_group_.begin() + first_in_group_[group];
+  const auto first = tables_->nodes_by_group.begin() + tables_->first_in_group[group];
   return std::distance(
-      first, std::lower_bound(first, nodes_by_group_.begin() + first_in_group_[group + 1], node));
+      first,
+      std::lower_bound(first, tables_->nodes_by_group.begin() + tables_->first_in_group[group + 1],
+                       node));
 }
 
 }  // namespace weir::topology

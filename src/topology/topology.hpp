@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct Stretch {
   friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
-// Immutable. Ranks and nodes are numbered from 0 without gaps; every node has a rank.
+// Immutable, and cheap to copy. Ranks and nodes are numbered from 0 without gaps; every node has a
+// rank.
 class Topology {
  public:
   // All ranks on one node, one I/O group.
@@ -59,7 +61,7 @@ class Topology {
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t nodes() const { return nodes_; }
   [[nodiscard]] std::int64_t io_groups() const { return groups_; }
-  [[nodiscard]] const std::vector<Stretch>& stretches() const { return stretches_; }
+  [[nodiscard]] const std::vector<Stretch>& stretches() const { return tables_->stretches; }
 
   [[nodiscard]] std::int64_t node_of(std::int64_t rank) const;
   [[nodiscard]] std::int64_t ranks_on(std::int64_t node) const;
@@ -77,26 +79,35 @@ class Topology {
   // The inverse: how many nodes of its group are below `node`.
   [[nodiscard]] std::int64_t position_in_group(std::int64_t node) const;
 
-  friend bool operator==(const Topology&, const Topology&) = default;
+  // Equal ones are equal whether they share their tables or not.
+  friend bool operator==(const Topology& a, const Topology& b);
 
  private:
+  // What grows with the stretches of an irregular launch. Copies of a topology share it, since
+  // every plan that is kept has one.
+  struct Tables {
+    std::vector<Stretch> stretches;
+    std::vector<std::int64_t> first_rank;  // per stretch
+    // Which stretches a node has ranks of: stretch_of[first_of_node[n]] …; empty with one stretch.
+    std::vector<std::int64_t> first_of_node;
+    std::vector<std::int64_t> stretch_of;
+    std::vector<std::int64_t> group_of_node;
+    std::vector<std::int64_t> first_in_group;  // into nodes_by_group
+    std::vector<std::int64_t> nodes_by_group;
+
+    friend bool operator==(const Tables&, const Tables&) = default;
+  };
+
   Topology() = default;
-  void index_nodes();
+  static void index_nodes(Tables& tables, std::int64_t nodes);
   [[nodiscard]] std::size_t stretch_with(std::int64_t rank) const;
 
   std::int64_t ranks_ = 0;
   std::int64_t nodes_ = 0;
   std::int64_t groups_ = 1;
   std::int64_t fewest_on_a_node_ = 0;
-  std::int64_t nodes_per_group_ = 0;  // 0 when groups are given by group_of_node_
-  std::vector<Stretch> stretches_;
-  std::vector<std::int64_t> first_rank_;  // per stretch
-  // Which stretches a node has ranks of: stretch_of_[first_of_node_[n]] …; empty with one stretch.
-  std::vector<std::int64_t> first_of_node_;
-  std::vector<std::int64_t> stretch_of_;
-  std::vector<std::int64_t> group_of_node_;
-  std::vector<std::int64_t> first_in_group_;  // into nodes_by_group_
-  std::vector<std::int64_t> nodes_by_group_;
+  std::int64_t nodes_per_group_ = 0;  // 0 when groups are given by Tables::group_of_node
+  std::shared_ptr<const Tables> tables_;
 };
 
 }  // namespace weir::topology

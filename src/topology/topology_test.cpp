@@ -97,6 +97,20 @@ TEST(Topology, RefusesWhatIsNoTopology) {
   EXPECT_FALSE(some.with_io_groups(std::vector<std::int64_t>{0, 0, 1}).ok());
 }
 
+// Every plan that is kept has a topology, and an irregular one is a table of the job's ranks.
+TEST(Topology, CopiesShareWhatGrowsWithTheRanks) {
+  std::vector<std::int64_t> shuffled;
+  for (std::int64_t rank = 0; rank < 1000; ++rank) shuffled.push_back(rank * rank % 31);
+  const auto irregular = Topology::of_nodes(shuffled).value();
+  ASSERT_GT(irregular.stretches().size(), 500U);
+  const Topology copy = irregular;  // NOLINT(performance-unnecessary-copy-initialization): the test
+  EXPECT_EQ(copy.stretches().data(), irregular.stretches().data());
+  EXPECT_EQ(irregular.with_io_groups(2).value().stretches().data(), irregular.stretches().data());
+  EXPECT_EQ(Topology::of_nodes(shuffled).value(), irregular);
+  shuffled[3] = shuffled[4];
+  EXPECT_NE(Topology::of_nodes(shuffled).value(), irregular);
+}
+
 TEST(Topology, OfAMillionRanksIsOneStretch) {
   const auto topology = Topology::filled(1 << 20, 64).value();
   EXPECT_EQ(topology.nodes(), 16384);
