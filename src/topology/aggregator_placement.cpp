@@ -3,20 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::topology {
 
+namespace {
+
+std::int64_t divide_up(std::int64_t number, std::int64_t divisor) {
+  return (number + divisor - 1) / divisor;
+}
+
+}  // namespace
+
 AggregatorPlacement::AggregatorPlacement(const Topology& topology, GatherWithin within,
-                                         std::int64_t per_group)
-    : topology_(topology), within_(within), per_group_(per_group) {}
+                                         std::int64_t per_group, const AggregatorLimits& limits)
+    : topology_(topology), within_(within), per_group_(per_group), limits_(limits) {
+  const std::int64_t most = limits.per_node > 0 ? limits.per_node : topology.ranks();
+  if (within == GatherWithin::node || topology.fewest_ranks_on_a_node() >= most ||
+      topology.fewest_ranks_on_a_node() * topology.nodes() == topology.ranks()) {
+    return;
+  }
+  std::vector<std::int64_t> before(static_cast<std::size_t>(topology.nodes()));
+  for (std::int64_t group = 0; group < groups(); ++group) {
+    std::int64_t sum = 0;
+    for (std::int64_t position = 0; position < nodes_of(group); ++position) {
+      const std::int64_t node = node_at(group, position);
+      before[static_cast<std::size_t>(node)] = sum;
+      sum += holders_on(node);
+    }
+  }
+  holders_before_ = std::make_shared<const std::vector<std::int64_t>>(std::move(before));
+}
 
 Result<AggregatorPlacement> AggregatorPlacement::create(const Topology& topology,
                                                         GatherWithin within,
-                                                        std::int64_t aggregators_per_group) {
-  if (aggregators_per_group < 1) {
-    return invalid_argument(fmt::format("{} aggregators: give at least 1", aggregators_per_group));
+                                                        std::int64_t aggregators_per_group,
+                                                        const AggregatorLimits& limits) {
+  if (aggregators_per_group < 1 || limits.per_node < 0 || limits.targets < 1) {
+    return invalid_argument(fmt::format(
+        "{} aggregators, at most {} per node, for {} targets: give at least 1, and 0 per "
+        "node for all its ranks",
+        aggregators_per_group, limits.per_node, limits.targets));
   }
-  return AggregatorPlacement(topology, within, aggregators_per_group);
+  return AggregatorPlacement(topology, within, aggregators_per_group, limits);
 }
 
 std::int64_t AggregatorPlacement::groups() const {
@@ -54,52 +83,135 @@ std::int64_t AggregatorPlacement::rank_in(std::int64_t group, std::int64_t posit
   }
 }
 
-std::int64_t AggregatorPlacement::aggregators_in(std::int64_t group) const {
-  const std::int64_t ranks = ranks_in(group);
-  if (per_group_ >= ranks) return ranks;
-  return std::min(per_group_, nodes_of(group) * topology_.fewest_ranks_on_a_node());
+std::int64_t AggregatorPlacement::position_of(std::int64_t node) const {
+  return within_ == GatherWithin::node ? 0 : topology_.position_in_group(node);
 }
 
-// The first aggregator of the node at `position`: aggregator i is on node ⌊i × nodes /
-// aggregators⌋.
-static std::int64_t first_aggregator(std::int64_t position, std::int64_t aggregators,
-                                     std::int64_t nodes) {
-  return (position * aggregators + nodes - 1) / nodes;
+std::int64_t AggregatorPlacement::holders_on(std::int64_t node) const {
+  const std::int64_t ranks = topology_.ranks_on(node);
+  return limits_.per_node > 0 ? std::min(limits_.per_node, ranks) : ranks;
+}
+
+std::int64_t AggregatorPlacement::holders_before(std::int64_t group, std::int64_t position) const {
+  if (position == 0) return 0;
+  const std::int64_t node = node_at(group, position - 1);
+  if (holders_before_ == nullptr) return position * holders_on(node);
+  return (*holders_before_)[static_cast<std::size_t>(node)] + holders_on(node);
+}
+
+AggregatorPlacement::Sharing AggregatorPlacement::sharing_in(std::int64_t group) const {
+  Sharing sharing;
+  sharing.nodes = nodes_of(group);
+  const std::int64_t holders = holders_before(group, sharing.nodes);
+  sharing.aggregators = std::min(per_group_, holders);
+  const std::int64_t fewest =
+      holders_before_ == nullptr ? holders / sharing.nodes : topology_.fewest_ranks_on_a_node();
+  for (const std::int64_t nodes :
+       {nodes_for_targets(sharing.nodes, limits_.targets), sharing.nodes}) {
+    sharing.shares = nodes;
+    if (divide_up(sharing.aggregators, nodes) <= fewest) return sharing;
+  }
+  sharing.shares = holders;
+  sharing.by_holders = true;
+  return sharing;
+}
+
+std::int64_t AggregatorPlacement::aggregators_in(std::int64_t group) const {
+  return sharing_in(group).aggregators;
+}
+
+std::int64_t AggregatorPlacement::nodes_used(std::int64_t group) const {
+  const Sharing sharing = sharing_in(group);
+  return std::min(sharing.aggregators, sharing.by_holders ? sharing.nodes : sharing.shares);
+}
+
+// The aggregator at place p has share ⌊p × shares / aggregators⌋. Where a share is a node, share s
+// is the node at position ⌊s × nodes / shares⌋.
+std::int64_t AggregatorPlacement::first_place(std::int64_t group, const Sharing& sharing,
+                                              std::int64_t position) const {
+  const std::int64_t share = sharing.by_holders
+                                 ? holders_before(group, position)
+                                 : divide_up(position * sharing.shares, sharing.nodes);
+  return divide_up(share * sharing.aggregators, sharing.shares);
+}
+
+std::int64_t AggregatorPlacement::position_with(std::int64_t group, const Sharing& sharing,
+                                                std::int64_t place) const {
+  const std::int64_t share = place * sharing.shares / sharing.aggregators;
+  if (!sharing.by_holders) return share * sharing.nodes / sharing.shares;
+  // The last node before which there are at most so many holders.
+  std::int64_t first = 0;
+  std::int64_t end = sharing.nodes;
+  while (end - first > 1) {
+    const std::int64_t middle = first + (end - first) / 2;
+    (holders_before(group, middle) <= share ? first : end) = middle;
+  }
+  return first;
+}
+
+std::int64_t AggregatorPlacement::place_of(std::int64_t group, std::int64_t number) const {
+  const std::int64_t aggregators = aggregators_in(group);
+  if (aggregators % limits_.targets != 0) return number;
+  return number % limits_.targets * (aggregators / limits_.targets) + number / limits_.targets;
 }
 
 std::int64_t AggregatorPlacement::rank_of(std::int64_t group, std::int64_t number) const {
-  const std::int64_t aggregators = aggregators_in(group);
-  if (aggregators == ranks_in(group)) return rank_in(group, number);
-  const std::int64_t nodes = nodes_of(group);
-  const std::int64_t position = number * nodes / aggregators;
-  const std::int64_t first = first_aggregator(position, aggregators, nodes);
-  const std::int64_t on_node = first_aggregator(position + 1, aggregators, nodes) - first;
+  const Sharing sharing = sharing_in(group);
+  const std::int64_t place = place_of(group, number);
+  const std::int64_t position = position_with(group, sharing, place);
+  const std::int64_t first = first_place(group, sharing, position);
+  const std::int64_t on_node = first_place(group, sharing, position + 1) - first;
   const std::int64_t node = node_at(group, position);
-  return topology_.rank_on(node, (number - first) * topology_.ranks_on(node) / on_node);
+  const std::int64_t holders = holders_on(node);
+  const std::int64_t holder = (place - first) * holders / on_node;
+  return topology_.rank_on(node, holder * topology_.ranks_on(node) / holders);
 }
 
 std::int64_t AggregatorPlacement::aggregator_at(std::int64_t rank) const {
   const std::int64_t group = group_of_rank(rank);
-  const std::int64_t aggregators = aggregators_in(group);
+  const Sharing sharing = sharing_in(group);
   const std::int64_t node = topology_.node_of(rank);
-  const std::int64_t place = topology_.position_on_node(rank);
-  if (aggregators == ranks_in(group)) {
-    if (groups() == 1) return rank;
-    std::int64_t before = place;
-    for (std::int64_t n = 0; node_at(group, n) != node; ++n) {
-      before += topology_.ranks_on(node_at(group, n));
-    }
-    return before;
-  }
-  const std::int64_t nodes = nodes_of(group);
-  const std::int64_t position =
-      within_ == GatherWithin::node ? 0 : topology_.position_in_group(node);
-  const std::int64_t first = first_aggregator(position, aggregators, nodes);
-  const std::int64_t on_node = first_aggregator(position + 1, aggregators, nodes) - first;
+  const std::int64_t position = position_of(node);
+  const std::int64_t first = first_place(group, sharing, position);
+  const std::int64_t on_node = first_place(group, sharing, position + 1) - first;
   if (on_node == 0) return -1;
   const std::int64_t ranks = topology_.ranks_on(node);
-  const std::int64_t number = (place * on_node + ranks - 1) / ranks;
-  return number < on_node && number * ranks / on_node == place ? first + number : -1;
+  const std::int64_t holders = holders_on(node);
+  const std::int64_t rank_place = topology_.position_on_node(rank);
+  const std::int64_t holder = divide_up(rank_place * holders, ranks);
+  if (holder >= holders || holder * ranks / holders != rank_place) return -1;
+  const std::int64_t among = divide_up(holder * on_node, holders);
+  if (among >= on_node || among * holders / on_node != holder) return -1;
+  const std::int64_t place = first + among;
+  if (sharing.aggregators % limits_.targets != 0) return place;
+  const std::int64_t of_one_target = sharing.aggregators / limits_.targets;
+  return place % of_one_target * limits_.targets + place / of_one_target;
+}
+
+std::int64_t AggregatorPlacement::first_place_for(std::int64_t rank) const {
+  const std::int64_t group = group_of_rank(rank);
+  const Sharing sharing = sharing_in(group);
+  const std::int64_t node = topology_.node_of(rank);
+  const std::int64_t position = position_of(node);
+  const std::int64_t next = first_place(group, sharing, position + 1) %
+                            sharing.aggregators;  // after the last node the first
+  const std::int64_t there = position_with(group, sharing, next);
+  const std::int64_t on_node =
+      first_place(group, sharing, there + 1) - first_place(group, sharing, there);
+  return next + topology_.position_on_node(rank) * on_node / topology_.ranks_on(node);
+}
+
+std::int64_t nodes_for_targets(std::int64_t nodes, std::int64_t targets) {
+  // A target's aggregators meet no more nodes than this where they begin in the middle of one, too.
+  if (targets <= 1 || nodes < (most_nodes_per_target - 1) * targets) return nodes;
+  return std::min(most_nodes_per_target, nodes / targets) * targets;
+}
+
+std::int64_t serving_alike(std::int64_t aggregators, std::int64_t targets) {
+  if (aggregators >= targets) return aggregators / targets * targets;
+  std::int64_t divisor = aggregators;
+  while (targets % divisor != 0) --divisor;
+  return divisor;
 }
 
 std::int64_t aggregators_for(const Topology& topology, GatherWithin within,
@@ -110,14 +222,7 @@ std::int64_t aggregators_for(const Topology& topology, GatherWithin within,
   const std::int64_t ranks = std::max<std::int64_t>(1, topology.ranks() / groups);
   // What the group's share of the targets can keep busy.
   const std::int64_t share = std::max<std::int64_t>(1, (targets.count + groups - 1) / groups);
-  if (nodes >= share) {
-    // Most nodes, as a multiple of the targets.
-    return nodes / share * share;
-  }
-  if (ranks >= share) return share;
-  std::int64_t divisor = ranks;
-  while (share % divisor != 0) --divisor;
-  return divisor;
+  return serving_alike(nodes >= share ? nodes : std::min(ranks, share), share);
 }
 
 }  // namespace weir::topology

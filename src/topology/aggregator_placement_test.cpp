@@ -32,6 +32,27 @@ void check(const AggregatorPlacement& placement) {
     for (const std::int64_t rank : members) ASSERT_EQ(placement.aggregator_at(rank), -1);
     ASSERT_GE(placement.aggregators_in(group), 1);
   }
+  // Places go node after node.
+  for (std::int64_t group = 0; group < placement.groups(); ++group) {
+    std::vector<std::int64_t> node_at(static_cast<std::size_t>(placement.aggregators_in(group)),
+                                      -1);
+    for (std::int64_t number = 0; number < placement.aggregators_in(group); ++number) {
+      auto& node = node_at.at(static_cast<std::size_t>(placement.place_of(group, number)));
+      ASSERT_EQ(node, -1);
+      const Topology& topology = placement.topology();
+      node = topology.position_in_group(topology.node_of(placement.rank_of(group, number)));
+    }
+    if (placement.within() == GatherWithin::io_group) {
+      ASSERT_TRUE(std::is_sorted(node_at.begin(), node_at.end()));
+      ASSERT_LE(std::set<std::int64_t>(node_at.begin(), node_at.end()).size(),
+                static_cast<std::size_t>(placement.nodes_used(group)));
+    }
+    for (std::int64_t i = 0; i < placement.ranks_in(group); ++i) {
+      const std::int64_t first = placement.first_place_for(placement.rank_in(group, i));
+      ASSERT_GE(first, 0);
+      ASSERT_LT(first, placement.aggregators_in(group));
+    }
+  }
   ASSERT_EQ(ranks, placement.topology().ranks());
   ASSERT_GE(found, placement.groups());
 }
@@ -46,8 +67,12 @@ TEST(AggregatorPlacement, IsWithinGroupsAndWithoutDoubles) {
       topologies[3].with_io_groups(std::vector<std::int64_t>{0, 1, 0, 1, 2}).value());
   for (const Topology& topology : topologies) {
     for (const std::int64_t wanted : {1, 2, 3, 4, 5, 7, 100}) {
-      check(AggregatorPlacement::create(topology, GatherWithin::node, wanted).value());
-      check(AggregatorPlacement::create(topology, GatherWithin::io_group, wanted).value());
+      for (const AggregatorLimits& limits :
+           std::vector<AggregatorLimits>{{}, {1, 1}, {2, 1}, {3, 2}, {0, 3}, {2, 4}, {100, 1}}) {
+        check(AggregatorPlacement::create(topology, GatherWithin::node, wanted, limits).value());
+        check(
+            AggregatorPlacement::create(topology, GatherWithin::io_group, wanted, limits).value());
+      }
     }
   }
 }
@@ -62,6 +87,63 @@ TEST(AggregatorPlacement, SpreadsOverNodes) {
     EXPECT_EQ(static_cast<std::int64_t>(on_node.size()), std::min<std::int64_t>(wanted, 8));
     for (const auto& [node, count] : on_node)
       EXPECT_EQ(count, std::max<std::int64_t>(1, wanted / 8));
+  }
+}
+
+// The nodes of each target's aggregators.
+std::vector<std::set<std::int64_t>> nodes_of_targets(const Topology& topology, std::int64_t wanted,
+                                                     const AggregatorLimits& limits) {
+  const auto placement =
+      AggregatorPlacement::create(topology, GatherWithin::io_group, wanted, limits).value();
+  EXPECT_EQ(placement.aggregators_in(0), wanted);
+  std::vector<std::set<std::int64_t>> nodes(static_cast<std::size_t>(limits.targets));
+  for (std::int64_t number = 0; number < wanted; ++number) {
+    nodes[static_cast<std::size_t>(number % limits.targets)].insert(
+        topology.node_of(placement.rank_of(0, number)));
+  }
+  return nodes;
+}
+
+TEST(AggregatorPlacement, AggregatorsOfATargetAreOnFewNodes) {
+  for (const std::int64_t nodes : {64, 100, 128, 191, 192, 255, 256, 1000}) {
+    const auto topology = Topology::filled(nodes * 32, 32).value();
+    for (const std::int64_t each : {1, 2, 4, 16}) {
+      const std::int64_t wanted = nodes_for_targets(nodes, 64) * each / 64 * 64;
+      for (const auto& met : nodes_of_targets(topology, wanted, {16, 64})) {
+        EXPECT_LE(met.size(), 4U) << nodes << " nodes, " << each << " each";
+      }
+    }
+  }
+  // The last node has one rank, which cannot be two aggregators.
+  const auto short_of_one = Topology::filled(127 * 32 + 1, 32).value();
+  for (const std::int64_t wanted : {64, 128, 256, 1024}) {
+    for (const auto& met : nodes_of_targets(short_of_one, wanted, {16, 64})) {
+      EXPECT_LE(met.size(), 4U) << wanted;
+    }
+  }
+}
+
+TEST(AggregatorPlacement, TakesTheSameHoldersOfANodeWhicheverNumberIsAskedFor) {
+  const auto topology = Topology::filled(40, 10).value();
+  const auto holders = AggregatorPlacement::create(topology, GatherWithin::node, 4, {4, 1}).value();
+  for (const std::int64_t wanted : {1, 3, 4, 7, 12, 16, 100}) {
+    const auto placement =
+        AggregatorPlacement::create(topology, GatherWithin::io_group, wanted, {4, 2}).value();
+    EXPECT_EQ(placement.aggregators_in(0), std::min<std::int64_t>(wanted, 16));
+    for (std::int64_t number = 0; number < placement.aggregators_in(0); ++number) {
+      EXPECT_GE(holders.aggregator_at(placement.rank_of(0, number)), 0);
+    }
+  }
+}
+
+TEST(AggregatorPlacement, RanksOfANodeBeginAtTheNextOne) {
+  const auto topology = Topology::filled(64, 8).value();
+  const auto placement =
+      AggregatorPlacement::create(topology, GatherWithin::io_group, 32, {4, 4}).value();
+  for (std::int64_t rank = 0; rank < 64; ++rank) {
+    const std::int64_t first = placement.first_place_for(rank);
+    EXPECT_EQ(first / 4, (rank / 8 + 1) % 8);
+    EXPECT_EQ(first % 4, rank % 8 / 2);
   }
 }
 
