@@ -42,6 +42,11 @@ struct Parameters {
   std::int64_t buffer_bytes = 4 << 20;  // of one piece; an aggregator has two or more of these
   std::int64_t alignment = 4096;        // of file domains, bytes: pages, stripes, lock blocks
   DomainDealing dealing = DomainDealing::contiguous;
+  // Ranks of a node that can be aggregators, since they have buffers; 0: all.
+  std::int64_t holders = 0;
+  // Where stripes are dealt in turn: targets that they are on, in turn too. Aggregators of one
+  // target are then on few nodes.
+  std::int64_t targets = 1;
 
   friend bool operator==(const Parameters&, const Parameters&) = default;
 };

@@ -69,7 +69,8 @@ Result<std::shared_ptr<const Plan>> Plan::create(Request request,
                                         request.ranks(), topology.ranks()));
   }
   auto placement = topology::AggregatorPlacement::create(
-      topology, gathers_within(parameters.strategy), parameters.aggregators);
+      topology, gathers_within(parameters.strategy), parameters.aggregators,
+      {parameters.holders, parameters.targets});
   if (!placement) return placement.error();
   const std::shared_ptr<Plan> plan(
       new Plan(std::move(request), parameters, std::move(placement).value(), group));
@@ -203,6 +204,12 @@ std::optional<std::int64_t> Plan::aggregator_at(std::int64_t rank) const {
   if (aggregators_ == 0 || placement_.group_of_rank(rank) != group_) return std::nullopt;
   const std::int64_t number = placement_.aggregator_at(rank);
   return number < 0 ? std::nullopt : std::optional(number);
+}
+
+std::int64_t Plan::turn_for(std::int64_t rank, std::int64_t aggregator) const {
+  if (aggregators_ <= 1) return 0;
+  const std::int64_t place = placement_.place_of(group_, aggregator);
+  return (place - placement_.first_place_for(rank) + aggregators_) % aggregators_;
 }
 
 PieceId Plan::id_of(int array, std::int64_t unit) const {

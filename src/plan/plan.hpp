@@ -72,6 +72,11 @@ class Plan {
   [[nodiscard]] std::int64_t rank_of(std::int64_t aggregator) const {
     return placement_.rank_of(group_, aggregator);
   }
+  // In which turn `rank` comes to an aggregator, from 0 on, among the pieces that all aggregators
+  // work on at about the same time. (rank_pieces.hpp has the reasons.)
+  [[nodiscard]] std::int64_t turn_for(std::int64_t rank, std::int64_t aggregator) const;
+  // The nodes that have aggregators of the group.
+  [[nodiscard]] std::int64_t aggregating_nodes() const { return placement_.nodes_used(group_); }
   // Which of the group's aggregators `rank` is; nothing when it is none.
   [[nodiscard]] std::optional<std::int64_t> aggregator_at(std::int64_t rank) const;
 

@@ -107,16 +107,35 @@ void RankPieces::begin_array() {
 }
 
 bool RankPieces::next(PieceId& id) {
-  std::vector<std::size_t> meeting;
   while (found_.empty()) {
-    if (cursors_.empty()) {
-      if (place_ >= plan_->scheduled().size()) return false;
-      array_ = plan_->scheduled()[place_++];
+    if (!find_step()) return false;
+  }
+  id = found_.back();
+  found_.pop_back();
+  return true;
+}
+
+bool RankPieces::find_step() {
+  if (cursors_.empty()) {
+    const auto& scheduled = plan_->scheduled();
+    if (place_ >= scheduled.size()) return false;
+    array_ = scheduled[place_++];
+    begin_array();
+    // Bundles take a step together, one for each aggregator.
+    while (!found_.empty() && place_ < scheduled.size() &&
+           plan_->bundle(scheduled[place_]) != nullptr &&
+           plan_->piece({0, 0, scheduled[place_], 0, 0}).id.step == found_.front().step) {
+      array_ = scheduled[place_++];
       begin_array();
-      continue;  // with what it found
     }
+    put_in_order();
+    return true;
+  }
+  const Units& units = plan_->units(array_);
+  const std::int64_t step = cursors_.top().id.step;
+  std::vector<std::size_t> meeting;
+  while (!cursors_.empty() && cursors_.top().id.step == step) {
     const PieceId first = cursors_.top().id;
-    const Units& units = plan_->units(array_);
     meeting.clear();
     while (!cursors_.empty() && cursors_.top().id == first) {
       const std::size_t region = cursors_.top().region;
@@ -129,9 +148,19 @@ bool RankPieces::next(PieceId& id) {
     }
     find_parts(first, meeting);
   }
-  id = found_.back();
-  found_.pop_back();
+  put_in_order();
   return true;
+}
+
+void RankPieces::put_in_order() {
+  if (found_.size() < 2) return;
+  std::vector<std::pair<std::int64_t, PieceId>> turns;
+  turns.reserve(found_.size());
+  for (const PieceId& id : found_) turns.emplace_back(plan_->turn_for(rank_, id.aggregator), id);
+  std::sort(turns.begin(), turns.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.part, a.first) > std::pair(b.second.part, b.first);
+  });
+  for (std::size_t i = 0; i < turns.size(); ++i) found_[i] = turns[i].second;
 }
 
 void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>& regions) {
@@ -140,6 +169,7 @@ void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>
     found_.push_back(first);
     return;
   }
+  std::vector<PieceId> parts;
   const array::Order order = request_of(*plan_, array_).image.order();
   const std::vector<Units::Content> contents = units.contents(first.unit);
   std::int64_t before = 0;
@@ -161,24 +191,25 @@ void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>
       const std::int64_t last = (before + array::linear_number(counts, order, high)) / in_part;
       for (std::int64_t part = (before + array::linear_number(counts, order, low)) / in_part;
            part <= last; ++part) {
-        found_.push_back(first);
-        found_.back().part = part;
+        parts.push_back(first);
+        parts.back().part = part;
       }
     }
     before += section.elements();
   }
-  std::sort(found_.begin(), found_.end(), std::greater<>());
-  found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
-  if (before <= units.elements_per_part()) return;
+  std::sort(parts.begin(), parts.end());
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
   // Between the first and the last part there may be some that no region has a share of.
-  std::erase_if(found_, [&](const PieceId& id) {
+  const auto is_empty = [&](const PieceId& id) {
     const Piece piece = plan_->piece(id);
     return std::none_of(piece.slabs.begin(), piece.slabs.end(), [&](const Slab& slab) {
       const array::Region asked(slab.section);
       return std::any_of(regions.begin(), regions.end(),
                          [&](std::size_t number) { return array::meet(regions_[number], asked); });
     });
-  });
+  };
+  if (before > units.elements_per_part()) std::erase_if(parts, is_empty);
+  found_.insert(found_.end(), parts.begin(), parts.end());
 }
 
 }  // namespace weir::plan

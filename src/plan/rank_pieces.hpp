@@ -37,9 +37,23 @@ class AggregatorPieces {
   std::int64_t parts_ = 0;  // of the current unit
 };
 
-// The pieces that hold elements of a rank's part, by ascending step; pieces of one aggregator come
-// in the same order as AggregatorPieces has them. Work in proportion to the pieces that the rank's
-// part meets; memory to its boxes, times the contiguous domains that they meet.
+// The pieces that hold elements of a rank's part, by ascending step, and within a step by ascending
+// part. Pieces of the same step and part, of which each aggregator has one at most, come in an
+// order of the rank's own (Plan::turn_for): ranks of each node begin at aggregators of the next
+// node. If all began at the same aggregator, one network card after the other would receive, and
+// the rest wait.
+//
+// That ranks differ in this order cannot lock them up. Aggregators, too, work by ascending (step,
+// part), in a bounded number of buffers. Take the least (step, part) of which a piece is not
+// complete: its aggregators have completed all of theirs before, so each can open a buffer for its
+// piece of that step and part without waiting for any other aggregator. A rank that has not handed
+// over its share has nothing left that comes before (step, part), so it waits, or will, only for
+// pieces of that step and part, all of which get buffers. By induction all are completed. An order
+// by aggregator before part would not do: with more parts than buffers two ranks could wait in each
+// other's turn.
+//
+// Work in proportion to the pieces that the rank's part meets; memory to its boxes, times the
+// contiguous domains that they meet, and to its pieces of one step.
 class RankPieces {
  public:
   RankPieces(std::shared_ptr<const Plan> plan, std::int64_t rank);
@@ -59,11 +73,14 @@ class RankPieces {
     }
   };
 
+  // Finds the pieces of the next step that has any; false when there is none.
+  bool find_step();
   void begin_array();
   // Whether the rank has elements of the bundle.
   [[nodiscard]] bool meets(const Bundle& bundle) const;
-  // Puts into found_ the parts of a unit that any of the regions meets.
+  // The parts of a unit that any of the regions meets, added to found_.
   void find_parts(const PieceId& first, const std::vector<std::size_t>& regions);
+  void put_in_order();
 
   std::shared_ptr<const Plan> plan_;
   std::int64_t rank_;
@@ -72,7 +89,7 @@ class RankPieces {
   std::vector<array::Region> regions_;  // the rank's part of the array, around what is asked for
   bool all_asked_for_ = false;          // that lies around it: no strides
   std::priority_queue<Cursor, std::vector<Cursor>, std::greater<>> cursors_;
-  std::vector<PieceId> found_;  // the last one comes next
+  std::vector<PieceId> found_;  // of one step; the last one comes next
 };
 
 }  // namespace weir::plan

@@ -88,9 +88,13 @@ class RandomRequests : public array::Random {
     return nodes.with_io_groups(between(1, nodes.nodes())).value();
   }
   Parameters parameters(std::int64_t element_bytes) {
-    return {all_strategies.at(static_cast<std::size_t>(between(0, 3))), between(1, 5),
-            chance(80) ? between(element_bytes, 400) : 1 << 20, between(1, 100),
-            chance(50) ? DomainDealing::contiguous : DomainDealing::striped};
+    return {all_strategies.at(static_cast<std::size_t>(between(0, 3))),
+            between(1, 5),
+            chance(80) ? between(element_bytes, 400) : 1 << 20,
+            between(1, 100),
+            chance(50) ? DomainDealing::contiguous : DomainDealing::striped,
+            between(0, 3),
+            between(1, 4)};
   }
   // Elements are numbers of 8 bytes. Files of different arrays are apart.
   Request request(Direction direction) {
