@@ -16,6 +16,7 @@
 #include "aggregation/request.hpp"
 #include "aggregation/step_file.hpp"
 #include "aggregation/told_layout.hpp"
+#include "plan/choice.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
 #include "storage/formats/raw_files.hpp"
@@ -32,8 +33,6 @@ std::string_view name_of(const std::optional<plan::Engine>& engine) {
 
 namespace {
 
-constexpr std::int64_t default_buffer_bytes = 2 << 20;
-// Two large ones rather than many small ones: each piece costs every rank that shares it a wait.
 constexpr std::int64_t default_buffers = 2;
 constexpr double default_deadline_seconds = 600;
 // Of one buffer: a message of that size is counted by an int.
@@ -206,7 +205,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   if (settled.files == 0) {
     settled.files = settled.layout == storage::FileLayout::shared ? 1
                     : settled.layout == storage::FileLayout::per_aggregator
-                        ? state_.group->nodes() * state_.group->holders_per_node()
+                        ? state_.group->holders()
                         : state_.ranks;
   }
   if (const auto grid = settled.grid(); grid && settled.files > 1) {
@@ -306,7 +305,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   state.settings = settings;
   CollectiveSettings& chosen = state.settings;
   if (chosen.deadline_seconds == 0) chosen.deadline_seconds = default_deadline_seconds;
-  if (chosen.buffer_bytes == 0) chosen.buffer_bytes = default_buffer_bytes;
+  if (chosen.buffer_bytes == 0) chosen.buffer_bytes = plan::usual_buffer_bytes(chosen.targets);
   if (chosen.buffers == 0) chosen.buffers = default_buffers;
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
@@ -360,7 +359,9 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     }
     return agreed.error();
   }
-  chosen.aggregators = state.group->holders_per_node();
+  if (chosen.rates.cores_per_node == 0) {
+    chosen.rates.cores_per_node = state.group->cores_per_node();
+  }
   if (const std::int64_t got = state.group->buffer_bytes(); got < chosen.buffer_bytes) {
     state.notice = fmt::format(
         "buffers have {} bytes instead of {}, as a node has not got more memory to share; writing "
@@ -378,8 +379,9 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     }
     state.engines->expect_memory(std::move(buffers));
   }
-  state.planner = std::make_unique<plan::Planner>(state.group->topology(), chosen.targets,
-                                                  chosen.rates, state.rank);
+  state.planner =
+      std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
+                                      state.rank, state.group->holders_per_node());
   std::unique_ptr<Collective> collective = std::make_unique<Implementation>(std::move(state));
   return collective;
 }

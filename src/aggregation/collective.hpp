@@ -50,7 +50,7 @@ struct CollectiveSettings {
   std::optional<plan::Engine> engine;      // the same; fails where a rank has not got it
   // Filled in: those that every rank has, and prices are asked for.
   plan::Engines engines = plan::Engines::only(plan::Engine::posix);
-  std::int64_t aggregators = 0;   // per node
+  std::int64_t aggregators = 0;   // per node; 0: by price, for each request
   std::int64_t buffer_bytes = 0;  // of one buffer; at least one element
   std::int64_t buffers = 0;       // per aggregator, at least 2: one fills while another is written
   double deadline_seconds = 0;    // of any one wait; 0 stands for 600
@@ -203,7 +203,7 @@ class Collective {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int ranks() const = 0;
   [[nodiscard]] virtual std::int64_t nodes() const = 0;
-  // With every 0 replaced by what was chosen.
+  // With every 0 replaced by what was chosen, but `aggregators`, which requests choose.
   [[nodiscard]] virtual const CollectiveSettings& settings() const = 0;
 
   // Those that take `asked`: null is for callers that have not agreed.

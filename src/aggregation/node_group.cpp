@@ -30,22 +30,18 @@ constexpr std::int64_t mark_bits = 64;
 
 std::int64_t round_to_pages(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
 
-// Cores that this process may use.
-std::int64_t usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
-}
+// Of a node, where settings leave it open: so many fill its link and its page cache, and each has
+// buffers.
+constexpr std::int64_t most_holders = 16;
 
 }  // namespace
 
 // What the ranks tell each other while they make the group. All of it moves by nonblocking calls
 // with a deadline, after which MPI may still write here.
 struct NodeGroup::Told {
-  int rank = 0;  // of the world
-  std::int64_t aggregators = 0;
-  std::int64_t least_aggregators = 0;
+  int rank = 0;                        // of the world
+  std::array<std::int64_t, 2> most{};  // aggregators and cores of this node
+  std::array<std::int64_t, 2> most_of_all{};
   std::vector<int> ranks_on_node;
   cpu_set_t own_cores{};  // that this rank may use
   cpu_set_t node_cores{};
@@ -178,15 +174,18 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
   const int cores = std::max(1, CPU_COUNT(&told.node_cores));
   ranks_per_core_ = (node_size + cores - 1) / cores;
 
-  told.aggregators =
-      std::min<std::int64_t>(aggregators > 0 ? aggregators : usable_cores(), node_size);
-  if (Status done = wait(ranks::reduce_to_all(pending, &told.aggregators, &told.least_aggregators,
-                                              1, MPI_INT64_T, MPI_MIN, world),
-                         pending);
+  // The node's cores and not this rank's, which may be bound to one of them; and those of the
+  // largest node, since a node with few ranks, or one, says nothing about the others.
+  told.most = {std::min(cores, node_size), cores};
+  if (Status done = wait(
+          ranks::reduce_to_all(pending, told.most.data(), told.most_of_all.data(),
+                               static_cast<int>(told.most.size()), MPI_INT64_T, MPI_MAX, world),
+          pending);
       !done.ok()) {
     return done;
   }
-  holders_per_node_ = told.least_aggregators;
+  holders_per_node_ = aggregators > 0 ? aggregators : std::min(told.most_of_all[0], most_holders);
+  cores_per_node_ = told.most_of_all[1];
   return {};
 }
 
@@ -274,6 +273,12 @@ Status NodeGroup::find_holders(int rank) {
   own_holder_ = holder_at(rank);
   own_place_ = place_of(rank);
   return {};
+}
+
+std::int64_t NodeGroup::holders() const {
+  const auto all = topology::AggregatorPlacement::create(
+      *topology_, topology::GatherWithin::io_group, topology_->ranks(), {holders_per_node_, 1});
+  return all ? all.value().aggregators_in(0) : 0;
 }
 
 std::int64_t NodeGroup::header_bytes() const {

@@ -1,10 +1,11 @@
 // The nodes of a communicator, and the memory that the ranks of a node share.
 //
-// The same number of ranks of every node hold buffers, for good: those that the placement of plans
-// names (topology/aggregator_placement.hpp), whichever strategy asks. Every one of them owns one
-// part of the node's memory (node_memory.hpp): a control block per buffer, then the buffers. A
-// buffer takes one piece of a file after the other. Protocol, with `ticket` a number that is
-// different for each piece of each request and known to all who have a share of the piece:
+// Some ranks of every node hold buffers, for good, as many on each or all where a node has fewer:
+// those that the placement of plans names (topology/aggregator_placement.hpp), whichever strategy
+// asks. Every one of them owns one part of the node's memory (node_memory.hpp): a control block per
+// buffer, then the buffers. A buffer takes one piece of a file after the other. Protocol, with
+// `ticket` a number that is different for each piece of each request and known to all who have a
+// share of the piece:
 //
 //   aggregator   arrived := 0; expected := all bytes of the node; open := ticket (release)
 //   each sharer  waits for open == ticket (acquire); copies; arrived += bytes (release)
@@ -58,12 +59,13 @@ class NodeGroup {
   NodeGroup& operator=(const NodeGroup&) = delete;
   ~NodeGroup();  // collective, as communicators are freed
 
-  // Collective: finds the nodes of `world` and makes buffers for `aggregators` ranks of each (0: as
-  // many as it has cores for; no more than the smallest node has ranks). Where a node has too
-  // little memory, the buffers of all nodes are smaller: half of `buffer_bytes`, a quarter and so
-  // on, down to least_buffer_bytes. When it fails on one rank, others may have succeeded: agree on
-  // it, but for an error that ends communication (ranks/messages.hpp), after which nothing
-  // collective may be called. `opening`: revoked when MPI fails here, and looked at by waits.
+  // Collective: finds the nodes of `world` and makes buffers for `aggregators` ranks of each, or
+  // for all of a node that has fewer (0: as many as a node has cores and ranks, up to 16). Where a
+  // node has too little memory, the buffers of all nodes are smaller: half of `buffer_bytes`, a
+  // quarter and so on, down to least_buffer_bytes. When it fails on one rank, others may have
+  // succeeded: agree on it, but for an error that ends communication (ranks/messages.hpp), after
+  // which nothing collective may be called. `opening`: revoked when MPI fails here, and looked at
+  // by waits.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
                 std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
                 ranks::Revocation& opening);
@@ -77,7 +79,12 @@ class NodeGroup {
   // Of the ranks of `world`.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
   [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
+  // The most of a node; a node of fewer ranks has one on each.
   [[nodiscard]] std::int64_t holders_per_node() const { return holders_per_node_; }
+  // Of all nodes.
+  [[nodiscard]] std::int64_t holders() const;
+  // Cores that the ranks of the node with the most of them may use together.
+  [[nodiscard]] std::int64_t cores_per_node() const { return cores_per_node_; }
   [[nodiscard]] bool is_on_node(std::int64_t rank) const;
   // Which of the node's holders a rank is, from 0 on; -1 when it is none.
   [[nodiscard]] std::int64_t holder_at(std::int64_t rank) const;
@@ -154,6 +161,7 @@ class NodeGroup {
   std::optional<storage::SharedMemory> memory_;
   std::optional<topology::Topology> topology_;
   std::int64_t holders_per_node_ = 1;
+  std::int64_t cores_per_node_ = 1;
   std::int64_t buffers_ = 2;
   std::int64_t buffer_bytes_ = 0;
   double deadline_seconds_ = 0;

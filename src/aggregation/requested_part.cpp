@@ -154,7 +154,12 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
     error.file = one.file->path();
     return error;
   }
-  if (in_long_shards) overrides.aggregators_per_node = 1;
+  if (in_long_shards) {
+    overrides.aggregators_per_node = 1;
+  } else if (!overrides.aggregators_per_node) {
+    // Prices know nothing of encoding, which takes all the cores it is given.
+    overrides.aggregators_per_node = planner.most_aggregators_per_node();
+  }
   const bool wants_all = overrides.strategy == plan::Strategy::two_phase ||
                          overrides.strategy == plan::Strategy::server_directed;
   if (!wants_all) overrides.strategy = plan::Strategy::node_aggregation;
@@ -190,7 +195,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
   plan::Overrides overrides;
   overrides.strategy = settings.strategy;
   overrides.engines = settings.engine ? plan::Engines::only(*settings.engine) : settings.engines;
-  overrides.aggregators_per_node = settings.aggregators;
+  if (settings.aggregators > 0) overrides.aggregators_per_node = settings.aggregators;
   overrides.buffer_bytes = settings.buffer_bytes;
   if (settings.alignment_bytes > 0) overrides.alignment = settings.alignment_bytes;
   overrides.targets = targets_of(parts, settings.targets);

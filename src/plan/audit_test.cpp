@@ -1,8 +1,13 @@
 #include "plan/audit.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <vector>
+
+#include "plan/choice.hpp"
 
 namespace weir::plan {
 namespace {
@@ -75,6 +80,99 @@ TEST(Audit, RanksThatWriteTheirRowsMeetAllTargets) {
   EXPECT_EQ(found.aggregators, 8);
   EXPECT_EQ(found.client_nodes_per_target.least, 4);
   EXPECT_EQ(found.client_nodes_per_target.most, 4);
+}
+
+// 1 TiB on nodes of 128 ranks with 128 cores, before 64 targets with stripes of 1 MiB.
+constexpr topology::FileTargets many_targets{64, 1 << 20, 1 << 20};
+constexpr std::int64_t credits = 4;
+
+struct Machine {
+  const char* name;
+  topology::Topology topology;
+};
+
+std::vector<Machine> machines() {
+  return {{"128 nodes", topology::Topology::filled(128 * 128, 128).value()},
+          {"64 nodes", topology::Topology::filled(64 * 128, 128).value()},
+          {"100 nodes", topology::Topology::filled(100 * 128, 128).value()},
+          {"200 nodes", topology::Topology::filled(200 * 32, 32).value()},
+          {"300 nodes", topology::Topology::filled(300 * 16, 16).value()},
+          {"ranks dealt in turn", topology::Topology::dealt(128 * 128, 128).value()},
+          {"one rank on the last node", topology::Topology::filled(127 * 128 + 1, 128).value()}};
+}
+
+Request blocks_of_cubes() {
+  const auto shape = array::Shape::create({4096, 4096, 8192}).value();
+  const std::vector<DistributionFormat> formats(3, DistributionFormat::block_of());
+  const auto held = array::RegularDistribution::create(shape, formats, {{16, 32, 32}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  return {Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+}
+
+// What the library chooses by itself where each node has room for `holders` aggregators.
+PlanAudit chosen(const Request& request, const topology::Topology& topology, std::int64_t holders,
+                 std::optional<std::int64_t> aggregators_per_node = std::nullopt) {
+  PlatformRates rates;
+  rates.cores_per_node = 128;
+  Overrides overrides;
+  overrides.holders = holders;
+  overrides.aggregators_per_node = aggregators_per_node;
+  if (aggregators_per_node) overrides.strategy = Strategy::two_phase;
+  const auto choice = choose(request, topology, many_targets, rates, overrides).value();
+  EXPECT_THAT(choice.parameters().strategy,
+              testing::AnyOf(Strategy::two_phase, Strategy::server_directed));
+  return audit(request, topology, many_targets, choice.parameters(),
+               {.pieces = 72, .messages = 1 << 18, .pieces_ahead = credits})
+      .value();
+}
+
+// A target serves few nodes, at least half of the cards receive at any time, and what is sent ahead
+// of a slow aggregator is bounded.
+void expect_rules(const PlanAudit& found) {
+  EXPECT_GE(found.bytes_per_target.least, 0.98 * found.bytes_per_target.most);
+  EXPECT_LE(found.client_nodes_per_target.most, 4);
+  EXPECT_GE(found.aggregators, 64);
+  EXPECT_GE(2 * found.cards_at_once.least, static_cast<double>(found.receiving_nodes));
+  EXPECT_LE(found.most_bytes_ahead, static_cast<double>(credits * found.parameters.buffer_bytes));
+}
+
+TEST(AuditOfLargeMachines, ColumnsKeepTheRulesWhereverRanksAre) {
+  for (const Machine& machine : machines()) {
+    SCOPED_TRACE(machine.name);
+    // As many columns as there are ranks: each has 8 bytes of every row.
+    const std::int64_t ranks = machine.topology.ranks();
+    const Request request = columns_of(std::int64_t{1} << 23, ranks, ranks);
+    const PlanAudit found = chosen(request, machine.topology, 16);
+    expect_rules(found);
+    EXPECT_GE(2 * found.receiving_nodes, found.aggregating_nodes);
+  }
+}
+
+TEST(AuditOfLargeMachines, BlocksKeepTheRules) {
+  const auto topology = topology::Topology::filled(128 * 128, 128).value();
+  const PlanAudit found = chosen(blocks_of_cubes(), topology, 16);
+  expect_rules(found);
+  EXPECT_LE(found.messages_per_piece.most, 128);
+}
+
+// One per node or all 128: a program that is bound to cores, and one that is not.
+TEST(AuditOfLargeMachines, KeepTheRulesWithAnyNumberOfAggregators) {
+  const auto topology = topology::Topology::filled(128 * 128, 128).value();
+  const Request request = columns_of(std::int64_t{1} << 23, 16384, 128 * 128);
+  for (const std::int64_t each : {1, 4, 128}) {
+    SCOPED_TRACE(each);
+    expect_rules(chosen(request, topology, each, each));
+  }
+}
+
+TEST(AuditOfLargeMachines, NumberOfAggregatorsDoesNotFollowTheSmallestNode) {
+  const Request request = columns_of(std::int64_t{1} << 23, 16384, 127 * 128 + 1);
+  const PlanAudit even = chosen(request, topology::Topology::filled(128 * 128, 128).value(), 16);
+  const PlanAudit uneven =
+      chosen(request, topology::Topology::filled(127 * 128 + 1, 128).value(), 16);
+  EXPECT_GT(even.aggregators, 128);
+  EXPECT_GE(static_cast<double>(uneven.aggregators), 0.9 * static_cast<double>(even.aggregators));
 }
 
 TEST(Audit, RefusesWhatPlansRefuse) {

@@ -11,25 +11,66 @@
 namespace weir::plan {
 namespace {
 
-constexpr std::int64_t usual_buffer = 4 << 20;
+constexpr std::int64_t least_usual_buffer = 2 << 20;
+constexpr std::int64_t most_usual_buffer = 16 << 20;
 constexpr std::int64_t page = 4096;
+// More aggregators replace fewer ones for a gain worth speaking of: each has buffers and an open
+// file.
+constexpr double worth_more = 0.98;
 
 // Of the largest group.
 std::int64_t nodes_in_group(const topology::Topology& topology, Strategy strategy) {
   return (topology.nodes() - 1) / Plan::groups(topology, strategy) + 1;
 }
 
-// Aggregators in a group that are worth a price: one, one per node, a few per node, as targets
-// have it, all ranks.
-std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy strategy,
-                                  const topology::FileTargets& targets) {
+// How many aggregators a group can have: exactly where all nodes are one group, else the largest.
+std::int64_t most_aggregators(const topology::Topology& topology, Strategy strategy,
+                              std::int64_t holders) {
   const std::int64_t groups = Plan::groups(topology, strategy);
-  const std::int64_t nodes = std::max<std::int64_t>(1, topology.nodes() / groups);
   const std::int64_t ranks = (topology.ranks() - 1) / groups + 1;
-  std::set<std::int64_t> counts = {1, aggregators_for(topology, gathers_within(strategy), targets),
-                                   ranks};
-  for (const std::int64_t per_node : {1, 2, 4, 8}) counts.insert(std::min(ranks, nodes * per_node));
-  return counts;
+  if (holders == 0) return ranks;
+  const std::int64_t most = std::min(ranks, nodes_in_group(topology, strategy) * holders);
+  if (groups > 1) return most;
+  const auto all = topology::AggregatorPlacement::create(topology, gathers_within(strategy), ranks,
+                                                         {holders, 1});
+  return all ? all.value().aggregators_in(0) : most;
+}
+
+// Targets that units dealt in turn are on in turn, if these are of `alignment`: neighbouring
+// stripes in one unit make one of several targets.
+std::int64_t targets_in_turn(const topology::FileTargets& targets, std::int64_t alignment) {
+  if (targets.count <= 1 || targets.stripe_bytes <= 0) return 1;
+  if (alignment % targets.stripe_bytes != 0) return 1;
+  return targets.count / std::gcd(targets.count, alignment / targets.stripe_bytes);
+}
+
+// Aggregators in a group that are worth a price: one, one per node, a few per node, and as targets
+// have it. Where there are targets of stripes, all serve these alike.
+std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy strategy,
+                                  const topology::FileTargets& targets, std::int64_t in_turn,
+                                  std::int64_t most) {
+  const std::int64_t groups = Plan::groups(topology, strategy);
+  const std::int64_t all_nodes = std::max<std::int64_t>(1, topology.nodes() / groups);
+  const bool by_node = gathers_within(strategy) == topology::GatherWithin::node;
+  const std::int64_t nodes = by_node ? all_nodes : topology::nodes_for_targets(all_nodes, in_turn);
+  std::set<std::int64_t> counts = {
+      1, std::min(most, topology::aggregators_for(topology, gathers_within(strategy), targets))};
+  for (const std::int64_t per_node : {1, 2, 4, 8, 16}) {
+    counts.insert(std::min(most, nodes * per_node));
+  }
+  if (by_node || in_turn <= 1) return counts;
+  std::set<std::int64_t> alike;
+  for (const std::int64_t count : counts) alike.insert(topology::serving_alike(count, in_turn));
+  return alike;
+}
+
+// Files that chunks are dealt to: aggregators of as many share none.
+std::int64_t files_of_chunks(const Request& request) {
+  std::int64_t files = 1;
+  for (const ArrayRequest& one : request.arrays) {
+    if (one.image.chunked() != nullptr) files = std::max(files, one.image.files());
+  }
+  return files;
 }
 
 DomainDealing dealing_for(const topology::FileTargets& targets, std::int64_t aggregators) {
@@ -83,6 +124,10 @@ std::int64_t alignment_for(const topology::FileTargets& targets) {
   return both && *both <= 4 * std::max(stripe, lock) ? *both : std::max(stripe, lock);
 }
 
+std::int64_t usual_buffer_bytes(const topology::FileTargets& targets) {
+  return std::clamp(alignment_for(targets), least_usual_buffer, most_usual_buffer);
+}
+
 Result<Choice> choose(const Request& request, const topology::Topology& topology,
                       const topology::FileTargets& targets, const PlatformRates& rates,
                       const Overrides& overrides) {
@@ -92,8 +137,14 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   const auto pricing = Pricing::create(request, topology, targets, rates);
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
+  const std::int64_t files = files_of_chunks(request);
   for (const Strategy strategy : all_strategies) {
-    std::set<std::int64_t> counts = candidates(topology, strategy, targets);
+    const std::int64_t alignment = overrides.alignment.value_or(alignment_for(targets));
+    const std::int64_t in_turn = targets_in_turn(targets, alignment);
+    const std::int64_t most = most_aggregators(topology, strategy, overrides.holders);
+    std::set<std::int64_t> counts = candidates(topology, strategy, targets, in_turn, most);
+    const bool all_in_one = Plan::groups(topology, strategy) == 1;
+    if (files > 1 && files <= most && all_in_one) counts = {files};
     if (strategy == Strategy::direct) counts = {1};
     if (overrides.aggregators_per_node) {
       counts = {nodes_in_group(topology, strategy) * *overrides.aggregators_per_node};
@@ -103,17 +154,17 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
       Parameters parameters;
       parameters.strategy = strategy;
       parameters.aggregators = aggregators;
-      parameters.alignment = overrides.alignment.value_or(alignment_for(targets));
-      parameters.buffer_bytes =
-          overrides.buffer_bytes.value_or(std::max(usual_buffer, parameters.alignment));
+      parameters.holders = overrides.holders;
+      parameters.alignment = alignment;
+      parameters.buffer_bytes = overrides.buffer_bytes.value_or(usual_buffer_bytes(targets));
       parameters.dealing = overrides.dealing.value_or(dealing_for(targets, aggregators));
+      if (parameters.dealing == DomainDealing::striped) parameters.targets = in_turn;
       const auto price = pricing.value().price(parameters, overrides.engines);
       if (!price) {
         if (!refused) refused = price.error();
         continue;
       }
-      // More aggregators only for a gain worth speaking of: each has buffers and an open file.
-      if (!best || price.value().seconds < 0.98 * best->seconds) best = price.value();
+      if (!best || price.value().seconds < worth_more * best->seconds) best = price.value();
     }
     if (best) choice.prices.push_back(*best);
   }

@@ -16,6 +16,8 @@ struct Overrides {
   std::optional<Strategy> strategy;
   Engines engines = Engines::only(Engine::posix);  // one of these
   std::optional<std::int64_t> aggregators_per_node;
+  // Ranks of a node that have buffers, so that no more can be aggregators; 0: all.
+  std::int64_t holders = 0;
   std::optional<std::int64_t> buffer_bytes;
   std::optional<std::int64_t> alignment;
   std::optional<DomainDealing> dealing;
@@ -28,6 +30,11 @@ struct Overrides {
 // Where file domains end unless settings say otherwise: what stripes and lock blocks have in
 // common; the larger of them where that is too much.
 [[nodiscard]] std::int64_t alignment_for(const topology::FileTargets& targets);
+
+// How long buffers are unless settings say otherwise: several stripes or lock blocks make no better
+// calls than one, and two large buffers are better than many small ones, as each piece costs every
+// rank that shares it a wait.
+[[nodiscard]] std::int64_t usual_buffer_bytes(const topology::FileTargets& targets);
 
 struct Choice {
   Price chosen;

@@ -199,6 +199,36 @@ TEST(Choice, NodesWithSmallPartsOfLongRowsAreNotFree) {
   EXPECT_GT(pricing.price(parameters).value().seconds, 1);
 }
 
+TEST(Choice, NodesWithoutElementsDoNotMakeTheOthersFree) {
+  // 4 of 8 ranks hold something; the second node is asked for nothing.
+  const auto nodes = topology::Topology::filled(8, 4).value();
+  const auto shape = array::Shape::create({1 << 20, 4}).value();
+  const std::vector<DistributionFormat> formats = {DistributionFormat::whole_dimension(),
+                                                   DistributionFormat::block_of()};
+  const auto held = array::RegularDistribution::create(shape, formats, {{1, 8}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  const Request request{Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+  for (const Price& price : choose_for(request, nodes).prices) EXPECT_GT(price.seconds, 1e-3);
+}
+
+TEST(Choice, TakesMoreAggregatorsWhereANodeHasTheCores) {
+  const auto one_node = topology::Topology::single_node(64).value();
+  Overrides node;
+  node.strategy = Strategy::node_aggregation;
+  const auto taken = [&](std::int64_t cores, std::int64_t holders) {
+    PlatformRates rates;
+    rates.cores_per_node = cores;
+    node.holders = holders;
+    return choose(cube(512, 64), one_node, {}, rates, node).value().chosen.aggregators;
+  };
+  EXPECT_EQ(taken(1, 16), 1);
+  EXPECT_EQ(taken(2, 16), 2);
+  EXPECT_GE(taken(64, 16), 4);
+  EXPECT_LE(taken(64, 16), 16);
+  EXPECT_EQ(taken(64, 1), 1);
+}
+
 TEST(Choice, OfNothingAskedForIsFree) {
   Request nothing = cube(512, 8);
   nothing.arrays[0].section.count[1] = 0;

@@ -125,17 +125,21 @@ void PlanCache::insert(const Request& request, const Overrides& overrides,
 }
 
 Planner::Planner(topology::Topology topology, const topology::FileTargets& targets,
-                 const PlatformRates& rates, std::int64_t rank, std::size_t cached_plans)
+                 const PlatformRates& rates, std::int64_t rank, std::int64_t holders,
+                 std::size_t cached_plans)
     : topology_(std::move(topology)),
       targets_(targets),
       rates_(rates),
       rank_(rank),
+      holders_(holders),
       cache_(cached_plans) {}
 
 Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
                                                      const Overrides& overrides) {
   if (auto known = cache_.find(request, overrides)) return known;
-  auto choice = choose(request, topology_, overrides.targets.value_or(targets_), rates_, overrides);
+  Overrides here = overrides;
+  here.holders = holders_;
+  auto choice = choose(request, topology_, overrides.targets.value_or(targets_), rates_, here);
   if (!choice) return choice.error();
   const Parameters& parameters = choice.value().parameters();
   auto plan = Plan::create(request, topology_, parameters,

@@ -63,9 +63,11 @@ class PlanCache {
 
 class Planner {
  public:
-  // What stays the same over a job's requests. `rank` is whose plans these are.
+  // What stays the same over a job's requests. `rank` is whose plans these are; of each node only
+  // `holders` ranks can be aggregators, whatever the overrides of a request say; 0: all.
   Planner(topology::Topology topology, const topology::FileTargets& targets,
-          const PlatformRates& rates, std::int64_t rank, std::size_t cached_plans = 64);
+          const PlatformRates& rates, std::int64_t rank, std::int64_t holders = 0,
+          std::size_t cached_plans = 64);
 
   // Every rank that asks for the same gets the plan of its group and the same choice. Fails as
   // choose() does.
@@ -78,12 +80,16 @@ class Planner {
     return cache_.find_latest(overrides, is_asked_for);
   }
   [[nodiscard]] const PlanCache& cache() const { return cache_; }
+  [[nodiscard]] std::int64_t most_aggregators_per_node() const {
+    return holders_ > 0 ? holders_ : topology_.ranks();
+  }
 
  private:
   topology::Topology topology_;
   topology::FileTargets targets_;
   PlatformRates rates_;
   std::int64_t rank_;
+  std::int64_t holders_;
   PlanCache cache_;
 };
 

@@ -20,7 +20,7 @@ Request request_of(std::int64_t elements) {
 }
 
 Planner planner(std::size_t plans) {
-  return {topology::Topology::single_node(4).value(), {}, {}, 2, plans};
+  return {topology::Topology::single_node(4).value(), {}, {}, 2, 0, plans};
 }
 
 TEST(Planner, PlansOnceWhatIsAskedForAgain) {

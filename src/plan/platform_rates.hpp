@@ -27,8 +27,10 @@ struct PlatformRates {
   // Memory. Bytes copied once: by one core, and by a node's cores together.
   double core_copy_bytes_per_second = 5e9;
   double node_copy_bytes_per_second = 9e9;
-  double copy_run_seconds = 5e-9;   // more for each contiguous run of a copy, on its core
-  std::int64_t cores_per_node = 2;  // how many ranks of a node copy or call at the same time
+  double copy_run_seconds = 5e-9;  // more for each contiguous run of a copy, on its core
+  // How many ranks of a node copy or call at the same time; 0: unknown, and taken for two unless
+  // the nodes have been asked.
+  std::int64_t cores_per_node = 0;
 
   FileRates write = {5e-6, 3.5e9, 3.5e9, true};
   FileRates read = {};
@@ -52,7 +54,8 @@ struct PlatformRates {
   // Of a piece: agreeing on who may fill and who may write its buffer.
   double piece_seconds = 20e-6;
   // How much of the shorter of gathering and writing the longer one hides: 0 where the processor
-  // does both, 1 where storage or network do one of them.
+  // does both, 1 where storage or network do one of them. Of a node with an aggregator on each
+  // core.
   double overlap = 0.2;
   // The part of data sent unasked that arrives before its buffer is free and is copied once more.
   double early_arrivals = 0.25;

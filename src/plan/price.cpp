@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <set>
 
@@ -171,6 +172,11 @@ Result<Price> Pricing::price(const Parameters& parameters, Engines engines) cons
   return price;
 }
 
+double Pricing::cores() const {
+  constexpr std::int64_t unknown = 2;
+  return static_cast<double>(rates_->cores_per_node > 0 ? rates_->cores_per_node : unknown);
+}
+
 FileRates Pricing::file_rates(Engine engine) const {
   FileRates rates = writing() ? rates_->write : rates_->read;
   switch (engine) {
@@ -229,7 +235,7 @@ void Pricing::choose_engine(Engines engines, const PriceOne& price_one, Price& p
 // Calls and bytes of files: `callers` on each of `nodes` nodes.
 void Pricing::price_files(double nodes, double callers, Price& price) const {
   const FileRates rates = file_rates(price.engine);
-  double at_once = std::min(callers, static_cast<double>(rates_->cores_per_node));
+  double at_once = std::min(callers, cores());
   if (rates.one_at_a_time) {
     std::int64_t files = 0;
     for (const ArrayRequest& one : request_->arrays) files += one.image.files();
@@ -265,10 +271,21 @@ void Pricing::price_direct(Engines engines, Price& price) const {
 Status Pricing::price_aggregated(Engines engines, Price& price) const {
   const Strategy strategy = price.parameters.strategy;
   const std::int64_t groups = Plan::groups(*topology_, strategy);
-  const auto plan = Plan::create(*request_, *topology_, price.parameters, groups / 2);
+  auto plan = Plan::create(*request_, *topology_, price.parameters, groups / 2);
   if (!plan) return plan.error();
-  const Sample pieces = sample_pieces(plan.value(), *rates_);
-  if (pieces.pieces == 0 || bytes_per_run_ == 0) return {};
+  Sample pieces = sample_pieces(plan.value(), *rates_);
+  if (pieces.pieces == 0 && groups > 1) {
+    // Ranks may hold nothing from some rank on.
+    plan = Plan::create(*request_, *topology_, price.parameters, 0);
+    if (!plan) return plan.error();
+    pieces = sample_pieces(plan.value(), *rates_);
+  }
+  if (bytes_per_run_ == 0) return {};
+  if (pieces.pieces == 0) {
+    // Nothing is known of it: it does not look cheaper than what is known.
+    price.seconds = std::numeric_limits<double>::infinity();
+    return {};
+  }
 
   const auto bytes = static_cast<double>(request_->bytes());
   const auto nodes = static_cast<double>(topology_->nodes());
@@ -279,7 +296,8 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   price.bytes_per_call = static_cast<std::int64_t>(pieces.bytes / std::max(1.0, pieces.calls));
   // As many aggregators work at the same time as have something to do.
   const double busy = std::max(1.0, std::min(static_cast<double>(price.aggregators), all_pieces));
-  const double busy_nodes = std::min(nodes, busy);
+  const auto aggregating = static_cast<double>(plan.value()->aggregating_nodes() * groups);
+  const double busy_nodes = std::min({nodes, busy, aggregating});
   const double per_node = busy / busy_nodes;
 
   // What comes from other nodes than the aggregator's.
@@ -288,7 +306,7 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   const double leaving = by_message ? 1 - 1 / std::max(1.0, in_group) : 0;
   // Ranks of a node copy into the buffers by themselves. What comes from other nodes is packed
   // there and unpacked by the aggregator, through whose link it goes.
-  const auto cores = static_cast<double>(rates_->cores_per_node);
+  const double cores = this->cores();
   const auto copy_seconds = [&](double copied, double ranks) {
     const double at_once = std::min(ranks, cores);
     const double rate =
@@ -313,14 +331,18 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / busy_nodes;
   }
   const double gathering = price.gather_seconds + price.exchange_seconds;
+  // While one aggregator of a node writes, ranks copy to another one: 128 MiB by 4 ranks on two
+  // cores took a tenth longer with one than with two.
+  const double ranks_per_node = static_cast<double>(topology_->ranks()) / nodes;
+  const double overlap =
+      rates_->overlap * std::min(1.0, per_node / std::max(1.0, std::min(cores, ranks_per_node)));
   const auto price_one = [&](Price& one) {
     price_files(busy_nodes, per_node, one);
     one.file_seconds *= std::max(1.0, pieces.moved / pieces.bytes);
     const double writing =
         std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine)) +
         one.lock_seconds;
-    one.seconds = std::max(gathering, writing) +
-                  (1 - rates_->overlap) * std::min(gathering, writing) +
+    one.seconds = std::max(gathering, writing) + (1 - overlap) * std::min(gathering, writing) +
                   all_pieces / busy * rates_->piece_seconds;
   };
   choose_engine(engines, price_one, price);

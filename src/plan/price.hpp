@@ -67,6 +67,7 @@ class Pricing {
   void choose_engine(Engines engines, const PriceOne& price_one, Price& price) const;
   [[nodiscard]] bool is_priced(Engine engine, const Price& price) const;
   [[nodiscard]] bool writing() const { return request_->direction == Direction::write; }
+  [[nodiscard]] double cores() const;
   [[nodiscard]] FileRates file_rates(Engine engine) const;
   [[nodiscard]] double storage_seconds(Engine engine) const;
 

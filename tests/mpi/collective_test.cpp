@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -589,6 +591,49 @@ void expect_failure(const std::string& directory, const std::string& strategy) {
   expect(collective.value()->close(*made.value()).ok(), "close");
 }
 
+// How many ranks of a node may aggregate, by the cores that its ranks may use together: not by
+// those that one of them is bound to, nor by the node that has the fewest ranks.
+void holders_follow_cores() {
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &all);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  expect(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "affinity");
+  // The ranks in turn are bound to one core each.
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  std::int64_t skipped = rank % CPU_COUNT(&allowed);
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed) && skipped-- == 0) CPU_SET(core, &one);
+  }
+  weir::ranks::Revocation opening(weir::ranks::Revocation::Local{}, all);
+  for (const bool bound : {false, true}) {
+    if (bound) expect(sched_setaffinity(0, sizeof one, &one) == 0, "binding");
+    cpu_set_t mine;
+    cpu_set_t together;
+    CPU_ZERO(&mine);
+    CPU_ZERO(&together);
+    sched_getaffinity(0, sizeof mine, &mine);
+    MPI_Allreduce(&mine, &together, sizeof(cpu_set_t), MPI_BYTE, MPI_BOR, all);
+    const std::int64_t most = std::min<std::int64_t>({CPU_COUNT(&together), ranks, 16});
+    const std::string name = bound ? "bound to a core: " : "not bound: ";
+    {
+      weir::aggregation::NodeGroup group;
+      expect(group.create(all, 0, 0, 2, 4096, 60, opening).ok(), name + "group");
+      expect(group.holders_per_node() == most && group.holders() == most, name + "holders");
+      expect(group.cores_per_node() == CPU_COUNT(&together), name + "cores");
+    }
+    if (ranks < 3) continue;
+    // The last node has one rank where the others have two.
+    weir::aggregation::NodeGroup pairs;
+    expect(pairs.create(all, 2, 2, 2, 4096, 60, opening).ok(), name + "pairs");
+    expect(pairs.holders_per_node() == 2 && pairs.holders() == ranks, name + "holders of pairs");
+    expect(pairs.own_holder() == rank % 2, name + "the own holder");
+  }
+  expect(sched_setaffinity(0, sizeof allowed, &allowed) == 0, "unbinding");
+  MPI_Comm_free(&all);
+}
+
 // Rank 1 has gone on to the end of main.
 void missing_rank() {
   MPI_Comm all = MPI_COMM_NULL;
@@ -617,6 +662,7 @@ int main(int argc, char** argv) {
   } else if (argc > 2 && std::string(argv[2]) == "--missing-rank") {
     missing_rank();
   } else {
+    holders_follow_cores();
     all_cases(directory);
   }
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
