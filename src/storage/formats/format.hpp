@@ -64,6 +64,8 @@ struct Room {
   // (EncodedTable): by anybody, one after the other, in any order. Whoever does so keeps the list
   // for enter_chunks(). -1 where chunks are files of their own or in shards.
   std::int64_t free_from = -1;
+  // A killed commit left chunks behind the file's steps, which the update takes away.
+  bool has_leftovers = false;
 };
 
 // An encoded chunk that was written where nobody sees it yet.

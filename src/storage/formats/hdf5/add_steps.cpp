@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -171,29 +172,28 @@ Result<bool> has_chunks_from(hid_t dataset, hsize_t steps, Hdf5Writing& writing)
   return found;
 }
 
+enum class Leftovers : std::uint8_t { there_are_none, may_be_there };
+
 // An array that a killed run left a step ahead keeps it. Chunks that it left behind the array's
 // steps would be in the next one where nobody writes them, so they are taken out of the index: the
-// library does so when an array gets shorter.
-Status extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& writing,
-              const std::string& path) {
-  if (one.sizes.front() >= steps) return {};
+// library does so when an array gets shorter. Returns whether there were any.
+Result<bool> extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& writing,
+                    const std::string& path, Leftovers leftovers) {
+  if (one.sizes.front() >= steps) return false;
   std::vector<hsize_t> longer = one.sizes;
   longer.front() = steps;
   const Hdf5Handle dataset(H5Dopen2(file, one.name.c_str(), H5P_DEFAULT));
   bool done = H5Dset_extent(dataset.id(), longer.data()) >= 0;
-  if (done) {
-    const auto left = has_chunks_from(dataset.id(), one.sizes.front(), writing);
-    if (!left) {
-      Error error = left.error();
-      error.file = path;
-      return error;
-    }
-    if (left.value()) {
-      done = H5Dset_extent(dataset.id(), one.sizes.data()) >= 0 &&
-             H5Dset_extent(dataset.id(), longer.data()) >= 0;
-    }
+  Result<bool> left = false;
+  if (done && leftovers == Leftovers::may_be_there) {
+    left = has_chunks_from(dataset.id(), one.sizes.front(), writing);
+    if (!left) return refused(path, left.error().message);
   }
-  if (done) return {};
+  if (left.value()) {
+    done = H5Dset_extent(dataset.id(), one.sizes.data()) >= 0 &&
+           H5Dset_extent(dataset.id(), longer.data()) >= 0;
+  }
+  if (done) return left;
   return hdf5_failure("make room for steps in \"" + one.name + '"', path, ErrorCode::io);
 }
 
@@ -209,11 +209,14 @@ Status set_length(const std::string& path, std::int64_t committed, std::int64_t 
   return file.value().close();
 }
 
-// Gives the arrays that grow so many steps. Returns how many each had before.
-Result<std::map<std::string, std::int64_t>> extend_listed(hid_t file, Hdf5Writing& writing,
-                                                          const Hdf5Objects& objects,
-                                                          const std::string& path,
-                                                          std::int64_t steps) {
+struct Extended {
+  std::map<std::string, std::int64_t> steps_before;  // of each array that grows
+  bool had_leftovers = false;
+};
+
+// Gives the arrays that grow so many steps.
+Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& objects,
+                               const std::string& path, std::int64_t steps, Leftovers leftovers) {
   writing.set_alignment(kept_alignment(file));
   if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
     return refused(path, "no steps are added to a file with a user block");
@@ -227,13 +230,14 @@ Result<std::map<std::string, std::int64_t>> extend_listed(hid_t file, Hdf5Writin
     return refused(path, fmt::format("room for {} steps in \"{}\", which has {}", steps,
                                      printable(least->name), std::uint64_t{least->sizes.front()}));
   }
-  std::map<std::string, std::int64_t> before;
+  Extended extended;
   for (const Growing& one : all.value()) {
-    before.emplace(one.name, static_cast<std::int64_t>(one.sizes.front()));
-    Status extended = extend(file, one, static_cast<hsize_t>(steps), writing, path);
-    if (!extended.ok()) return extended.error();
+    extended.steps_before.emplace(one.name, static_cast<std::int64_t>(one.sizes.front()));
+    const auto had = extend(file, one, static_cast<hsize_t>(steps), writing, path, leftovers);
+    if (!had) return had.error();
+    extended.had_leftovers = extended.had_leftovers || had.value();
   }
-  return before;
+  return extended;
 }
 
 }  // namespace
@@ -248,12 +252,16 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   const std::int64_t committed = writing.end();
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
-  auto extended = extend_listed(file.id(), writing, objects.value(), path, steps);
+  // A commit cuts the file to its end with its last change.
+  const auto leftovers =
+      writing.length() == committed ? Leftovers::there_are_none : Leftovers::may_be_there;
+  auto extended = extend_listed(file.id(), writing, objects.value(), path, steps, leftovers);
   if (!extended) return extended.error();
   Hdf5File about = about_hdf5_file(file.id(), path, writing.end(), writing);
-  about.steps_before = std::move(extended).value();
+  about.steps_before = std::move(extended.value().steps_before);
   about.known = std::move(known);
   Room room;
+  room.has_leftovers = extended.value().had_leftovers;
   room.map = read_hdf5_objects(file.id(), objects.value(), about);
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   if (writing.end() > INT64_MAX - marker_bytes) {
@@ -299,10 +307,11 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
 }
 
 Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& path,
-                          std::int64_t steps) {
+                          std::int64_t steps, const Room& room) {
   const auto objects = list_hdf5_objects(file, path);
   if (!objects) return objects.error();
-  const auto extended = extend_listed(file, writing, objects.value(), path, steps);
+  const auto leftovers = room.has_leftovers ? Leftovers::may_be_there : Leftovers::there_are_none;
+  const auto extended = extend_listed(file, writing, objects.value(), path, steps, leftovers);
   return extended ? Status() : extended.error();
 }
 

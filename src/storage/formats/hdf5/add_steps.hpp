@@ -18,10 +18,10 @@ namespace weir::storage {
 [[nodiscard]] Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps,
                                           Hdf5Known known);
 
-// The same for a file that is open through the driver: every array that grows gets the extent of so
-// many steps.
+// Does again, in a file that is open through the driver, what add_hdf5_steps() did when it made the
+// room: every array that grows gets the extent of so many steps.
 Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& path,
-                          std::int64_t steps);
+                          std::int64_t steps, const Room& room);
 
 // Format::unfinished().
 [[nodiscard]] Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path);

@@ -114,7 +114,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
   const std::int64_t committed = writing.end();
   if (!unpublished) {
     // As when room was made, so that everything is where it was then.
-    Status extended = extend_hdf5_arrays(file.id(), writing, place, steps);
+    Status extended = extend_hdf5_arrays(file.id(), writing, place, steps, room);
     if (!extended.ok()) return extended.error();
   }
   writing.set_end(std::max(writing.end(), end_of(chunks)));

@@ -282,6 +282,7 @@ TEST(Hdf5Format, ChunksOfAKilledCommitAreNotInTheNextStep) {
 
   room = hdf5_format()->make_room(path, 2);
   ASSERT_TRUE(room.ok()) << room.error().text();
+  EXPECT_TRUE(room.value().has_leftovers);
   EXPECT_FALSE(room.value().map.arrays[0].map.encoded()->place_of(chunks).has_value());
   update = update_of(2, 1);
   ASSERT_TRUE(update.ok()) << update.error().text();
@@ -296,6 +297,9 @@ TEST(Hdf5Format, ChunksOfAKilledCommitAreNotInTheNextStep) {
   const auto left = hdf5_format()->unfinished(path);
   ASSERT_TRUE(left.ok()) << left.error().text();
   EXPECT_TRUE(left.value().empty());
+  room = hdf5_format()->make_room(path, 3);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  EXPECT_FALSE(room.value().has_leftovers);
 }
 
 // A place that is known is not asked for again: the step costs the same however many there are.
