@@ -11,6 +11,8 @@ namespace {
 
 // Messages that a rank has under way at once.
 constexpr std::size_t most_parcels = 4;
+// Pieces that a rank has sent its shares of and that their aggregator has not opened a buffer for.
+constexpr int most_pieces_ahead = 4;
 // What a rank reads in one request, if it is more, has left its caches before anybody looks at it.
 constexpr std::int64_t cached_bytes = 4 << 20;
 
@@ -30,7 +32,8 @@ void Exchange::Pieces::advance() {
 
 Exchange::Exchange(MoveContext context)
     : context_(std::move(context)),
-      asked_(context_.plan->parameters().strategy == plan::Strategy::server_directed) {
+      asked_(context_.plan->parameters().strategy == plan::Strategy::server_directed),
+      credits_(most_pieces_ahead) {
   const std::int64_t began = monotonic_ns();
   context_.turns_per_step = turns_for(context_.plan->most_parts(), context_.buffers);
   on_node_.emplace(context_, true);
@@ -141,10 +144,17 @@ bool Exchange::step_between_nodes() {
   return moved;
 }
 
+bool Exchange::is_behind(int rank) const {
+  return std::any_of(parcels_.begin(), parcels_.end(), [&](const Parcel& parcel) {
+    return parcel.busy && parcel.unreceived_by == rank;
+  });
+}
+
 bool Exchange::next_between_nodes(plan::PieceId& id) {
   if (!asked_) {
     if (!between_nodes_->left()) return false;
     id = between_nodes_->id();
+    if (is_behind(static_cast<int>(context_.plan->rank_of(id.aggregator)))) return false;
     between_nodes_->advance();
     return true;
   }
@@ -191,6 +201,7 @@ void Exchange::start_parcel(Parcel& parcel, const plan::PieceId& id) {
   const plan::Plan& plan = *context_.plan;
   parcel.piece = plan.piece(id);
   parcel.busy = true;
+  parcel.unreceived_by = no_rank;
   ++parcels_busy_;
   const std::int64_t bytes = bytes_of_share(plan, parcel.piece, context_.rank);
   const auto peer = static_cast<int>(plan.rank_of(id.aggregator));
@@ -210,6 +221,11 @@ Status Exchange::start_message(Parcel& parcel, std::int64_t bytes, int peer) {
   copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts, data);
   context_.figures.gather_ns += monotonic_ns() - began;
   context_.figures.bytes_sent += bytes;
+  if (!asked_ && credits_.take(peer)) {
+    parcel.unreceived_by = peer;
+    return ranks::send_synchronously(parcel.pending, data, bytes, peer, message_tag,
+                                     context_.communicator);
+  }
   return ranks::send(parcel.pending, data, bytes, peer, message_tag, context_.communicator);
 }
 

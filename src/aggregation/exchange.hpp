@@ -11,7 +11,15 @@
 // moves it looks at the revocation.
 //
 // Memory is bounded: the aggregator's buffers, as much again for messages, a window of the file,
-// and a few messages that this rank has under way.
+// and a few messages that this rank has under way. MPI keeps what has been sent and not received,
+// so that is bounded, too, by credits (ranks/send_credits.hpp): writing, a rank has sent its shares
+// of at most four pieces that their aggregator has not opened a buffer for; reading, an aggregator
+// has sent a rank at most twice as many messages as it has buffers that the rank has not begun to
+// receive. Nothing new is waited for, so all still end: the message that has to be received before
+// the next one is of an earlier piece of the same aggregator, for which a buffer is opened (or
+// memory of the rank named) when the pieces before it are complete; and by the order of the plan
+// these do not wait for later ones. Under server-directed what is written is asked for, and so
+// needs no credits.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +31,7 @@
 #include "aggregation/move.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
+#include "ranks/send_credits.hpp"
 
 namespace weir::aggregation {
 
@@ -52,9 +61,11 @@ class Exchange final : public Move {
     bool left_ = true;
   };
   // A message between this rank and an aggregator of another node.
+  static constexpr int no_rank = -1;
   struct Parcel {
     ranks::Pending pending;
     bool busy = false;
+    int unreceived_by = no_rank;  // the receiver that has to begin to receive it before it ends
     plan::Piece piece;
     std::vector<std::byte> data;
   };
@@ -64,7 +75,9 @@ class Exchange final : public Move {
   // Between this rank's memory and a buffer of the node; returns how many bytes.
   std::int64_t copy_share(const plan::Piece& piece, std::byte* buffer);
   bool step_between_nodes();
-  // The next piece to send or receive, when it is known.
+  // Whether the rank has not begun to receive what it must before there is more for it.
+  [[nodiscard]] bool is_behind(int rank) const;
+  // The next piece to send or receive, when it is known and may go.
   bool next_between_nodes(plan::PieceId& id);
   bool end_parcels();
   void start_parcel(Parcel& parcel, const plan::PieceId& id);
@@ -83,6 +96,7 @@ class Exchange final : public Move {
   std::uint32_t heard_ = 0;  // of the own bell, before the last step
   std::vector<Parcel> parcels_;
   std::size_t parcels_busy_ = 0;
+  ranks::SendCredits credits_;
   std::unique_ptr<Gathering> gathering_;
   Status status_;
 };

@@ -7,6 +7,13 @@
 #include "common/clock.hpp"
 
 namespace weir::aggregation {
+namespace {
+
+// Reading, from one message that a rank has to begin to receive before its buffer is free to the
+// next one: each buffer has at most so many under way to the rank.
+constexpr int messages_for_each_buffer = 2;
+
+}  // namespace
 
 Ask ask_for(const plan::PieceId& id) {
   return {id.step, id.aggregator, id.array, id.unit, id.part};
@@ -19,6 +26,7 @@ plan::PieceId asked_for(const Ask& ask) {
 Gathering::Gathering(const MoveContext& context, std::int64_t aggregator)
     : context_(context),
       pieces_(context.plan, aggregator),
+      credits_(messages_for_each_buffer),
       buffers_(static_cast<std::size_t>(context.buffers)),
       transfer_(context) {
   find_next();
@@ -29,6 +37,7 @@ bool Gathering::step() {
   for (std::int64_t number = 0; number < context_.buffers && busy_ > 0; ++number) {
     Buffer& buffer = buffers_[static_cast<std::size_t>(number)];
     if (!buffer.busy || !is_complete(number, buffer)) continue;
+    context_.group.close(number);
     if (context_.writing()) transfer(number, buffer);
     buffer.busy = false;
     --busy_;
@@ -117,7 +126,10 @@ Status Gathering::start_message(std::int64_t number, Buffer& buffer, const Messa
   if (context_.writing()) return {};
   copy_message(number, buffer, message);
   Status begun =
-      ranks::send(pending, start, message.bytes, peer, message_tag, context_.communicator);
+      credits_.take(peer)
+          ? ranks::send_synchronously(pending, start, message.bytes, peer, message_tag,
+                                      context_.communicator)
+          : ranks::send(pending, start, message.bytes, peer, message_tag, context_.communicator);
   if (!begun.ok()) return begun;
   buffer.pending.add(pending);
   context_.figures.bytes_sent += message.bytes;

@@ -15,6 +15,7 @@
 #include "aggregation/piece_transfer.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
+#include "ranks/send_credits.hpp"
 
 namespace weir::aggregation {
 
@@ -86,6 +87,7 @@ class Gathering {
   plan::AggregatorPieces pieces_;
   plan::Piece next_;
   bool has_next_ = false;
+  ranks::SendCredits credits_;  // reading
   int busy_ = 0;
   std::vector<Buffer> buffers_;
   PieceTransfer transfer_;

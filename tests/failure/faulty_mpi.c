@@ -16,12 +16,29 @@
 // WEIR_MPI_FAULT is looked at in every call: a test program may change it, and counting then begins
 // anew. Calls of other names are not touched. faulty_mpi_hits() says how many calls were spoiled
 // since it was changed.
+//
+//   WEIR_MPI_COUNTS=FILE   counts in this file, which holds a struct counts and is shared by the
+//                          ranks of a machine, how many messages each rank has sent to each other
+//                          one, and how many of them that one has not begun to receive; receivers
+//                          are slow meanwhile
+#include <fcntl.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { most_receives = 4096, spoilt = 0xAB };
+enum { most_receives = 4096, spoilt = 0xAB, most_ranks = 8, slowness_ns = 300000 };
+
+// By sender, then receiver.
+struct counts {
+  int64_t sent[most_ranks][most_ranks];
+  int64_t receives[most_ranks][most_ranks];
+  int64_t most_ahead[most_ranks][most_ranks];
+};
 
 struct receive {
   MPI_Request request;
@@ -118,9 +135,54 @@ static int ended(struct receive* one, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
+// Null: nothing is counted.
+static struct counts* counts_now(void) {
+  static char mapped[256];
+  static struct counts* counts;
+  const char* path = getenv("WEIR_MPI_COUNTS");
+  if (path == NULL) path = "";
+  if (strcmp(path, mapped) == 0) return counts;
+  if (counts != NULL) munmap(counts, sizeof *counts);
+  counts = NULL;
+  if (strlen(path) >= sizeof mapped) refuse("too long", path);
+  strcpy(mapped, path);
+  if (*path == '\0') return NULL;
+  const int file = open(path, O_RDWR);
+  if (file < 0) refuse("cannot be opened", path);
+  void* const memory = mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (memory == MAP_FAILED) refuse("cannot be mapped", path);
+  counts = memory;
+  return counts;
+}
+
+static int own_rank(MPI_Comm communicator) {
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  return rank;
+}
+
+static void count_send(int to, MPI_Comm communicator) {
+  struct counts* const counts = counts_now();
+  if (counts == NULL) return;
+  const int own = own_rank(communicator);
+  const int64_t sent = __atomic_add_fetch(&counts->sent[own][to], 1, __ATOMIC_SEQ_CST);
+  const int64_t ahead = sent - __atomic_load_n(&counts->receives[own][to], __ATOMIC_SEQ_CST);
+  if (ahead > counts->most_ahead[own][to]) counts->most_ahead[own][to] = ahead;
+}
+
+static void count_receive(int from, MPI_Comm communicator) {
+  struct counts* const counts = counts_now();
+  if (counts == NULL || from < 0) return;
+  const struct timespec moment = {0, slowness_ns};
+  nanosleep(&moment, NULL);
+  __atomic_add_fetch(&counts->receives[from][own_rank(communicator)], 1, __ATOMIC_SEQ_CST);
+}
+
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm communicator,
               MPI_Request* request) {
   if (is_due("MPI_Irecv")) return MPI_ERR_OTHER;
+  count_receive(from, communicator);
   const int code = PMPI_Irecv(data, count, type, from, tag, communicator, request);
   if (code == MPI_SUCCESS) remember(*request, data, count, type);
   return code;
@@ -160,14 +222,15 @@ int MPI_Testsome(int count, MPI_Request requests[], int* out, int indices[],
     return P##name arguments;                \
   }
 
-FAILS(MPI_Isend,
-      (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm communicator,
-       MPI_Request* request),
-      (data, count, type, to, tag, communicator, request))
-FAILS(MPI_Issend,
-      (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm communicator,
-       MPI_Request* request),
-      (data, count, type, to, tag, communicator, request))
+#define SENDS(name)                                                                                \
+  int name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm communicator, \
+           MPI_Request* request) {                                                                 \
+    if (is_due(#name)) return MPI_ERR_OTHER;                                                       \
+    count_send(to, communicator);                                                                  \
+    return P##name(data, count, type, to, tag, communicator, request);                             \
+  }
+SENDS(MPI_Isend)
+SENDS(MPI_Issend)
 FAILS(MPI_Iallreduce,
       (const void* mine, void* all, int count, MPI_Datatype type, MPI_Op operation,
        MPI_Comm communicator, MPI_Request* request),

@@ -1,0 +1,78 @@
+// How far senders run ahead of receivers that are slower, counted by tests/failure/faulty_mpi.c,
+// which makes them slower: MPI would keep all that is sent in memory that nobody has counted.
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+// As faulty_mpi.c writes it: by sender, then receiver.
+constexpr std::size_t most_ranks = 8;
+struct Counts {
+  using Pairs = std::array<std::array<std::int64_t, most_ranks>, most_ranks>;
+  Pairs sent{};
+  Pairs receives{};
+  Pairs most_ahead{};
+};
+
+std::int64_t largest(const Counts::Pairs& pairs) {
+  std::int64_t largest = 0;
+  for (const auto& row : pairs)
+    largest = std::max(largest, *std::max_element(row.begin(), row.end()));
+  return largest;
+}
+
+class Credits : public OnRanks {
+ protected:
+  // Calls `act` on all ranks and returns what was counted meanwhile.
+  template <typename Act>
+  Counts counted(const Act& act) {
+    const std::string file = path("counts" + std::to_string(++counted_));
+    Counts counts;
+    if (rank_of_world() == 0) {
+      std::ofstream(file, std::ios::binary)
+          .write(reinterpret_cast<const char*>(&counts), sizeof counts);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    setenv("WEIR_MPI_COUNTS", file.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    act();
+    setenv("WEIR_MPI_COUNTS", "", 1);  // NOLINT(concurrency-mt-unsafe)
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&counts), sizeof counts);
+    EXPECT_GT(largest(counts.sent), 0);
+    return counts;
+  }
+
+ private:
+  int counted_ = 0;
+};
+
+// (Under server-directed nothing is sent before it is asked for.)
+TEST_F(Credits, BoundWhatIsSentAndNotReceived) {
+  constexpr std::int64_t most_ahead = 4;
+  const Extents shape = {2048, 64};
+  weir_session_options options = {};
+  options.strategy = "two-phase";
+  options.aggregators = 1;
+  options.ranks_per_node = 1;  // so that all goes by messages
+  options.buffer_bytes = 4096;
+  Session session(MPI_COMM_WORLD, options);
+  const auto columns = session.distribution(shape, "*, BLOCK");
+  auto array = session.create<double>(path("a"), shape);
+  const auto numbers = numbered_part<double>(columns, shape);
+  std::vector<double> taken(numbers.size());
+  const Counts writing = counted([&] { array.write(columns, numbers); });
+  const Counts reading = counted([&] { array.read(columns, taken); });
+  EXPECT_EQ(taken, numbers);
+  // Many times what may be under way goes from each rank to each other one.
+  EXPECT_GE(largest(writing.sent), 60);
+  EXPECT_GE(largest(reading.sent), 60);
+  EXPECT_LE(largest(writing.most_ahead), most_ahead);
+  EXPECT_LE(largest(reading.most_ahead), most_ahead);
+}
+
+}  // namespace
+}  // namespace weir::test
