@@ -26,6 +26,9 @@ struct alignas(64) PaddedBell {
   ranks::Bell bell;
 };
 
+// No ticket.
+constexpr std::int64_t closed = -1;
+
 constexpr std::int64_t mark_bits = 64;
 
 std::int64_t round_to_pages(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
@@ -381,7 +384,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
     new (segments_[static_cast<std::size_t>(own_holder_)]) Header{};
     for (std::int64_t number = 0; number < buffers_; ++number) {
       auto* const made_control = new (&control(own_holder_, number)) BufferControl{};
-      made_control->open.store(-1);
+      made_control->open.store(closed);
     }
   }
   if (own_holder_ == 0) {  // in whose part they are
@@ -487,6 +490,10 @@ void NodeGroup::open(std::int64_t buffer, std::int64_t ticket, std::int64_t expe
   for (std::int64_t place = 0; place < places(); ++place) {
     if ((marks >> (place % mark_bits) & 1) != 0) bell(place).ring();
   }
+}
+
+void NodeGroup::close(std::int64_t buffer) const {
+  control(own_holder_, buffer).open.store(closed, std::memory_order_relaxed);
 }
 
 bool NodeGroup::mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const {

@@ -9,7 +9,10 @@
 //
 //   aggregator   arrived := 0; expected := all bytes of the node; open := ticket (release)
 //   each sharer  waits for open == ticket (acquire); copies; arrived += bytes (release)
-//   aggregator   waits for arrived == expected (acquire); the buffer is its own
+//   aggregator   waits for arrived == expected (acquire); the buffer is its own; open := closed
+//
+// Nobody looks for a ticket any more when all bytes have arrived, and none stays in a closed
+// buffer: so tickets of requests that are millions of requests apart may be alike.
 //
 // Writing, the buffer is then full and goes to the file. Reading, the aggregator fills it before
 // it opens it, and then it has been emptied. No lock, no message, no barrier.
@@ -95,6 +98,8 @@ class NodeGroup {
   [[nodiscard]] std::byte* buffer(std::int64_t holder, std::int64_t buffer) const;
   // Opens a buffer of this rank for the sharers of a piece.
   void open(std::int64_t buffer, std::int64_t ticket, std::int64_t expected) const;
+  // When all that was expected has arrived.
+  void close(std::int64_t buffer) const;
   // Adds a sharer's bytes.
   void arrive(std::int64_t holder, std::int64_t buffer, std::int64_t bytes) const;
   // Leaves this rank's mark, so that its bell rings when the buffer is opened the next time; false
