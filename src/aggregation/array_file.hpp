@@ -181,8 +181,8 @@ class OpenArray final : public ArrayFile {
     return by_chunks_ ? by_chunks_->engine->most_encoded_bytes() : 0;
   }
   // Those that this rank wrote since the last call of this.
-  [[nodiscard]] std::vector<storage::EncodedTable::Entry> take_written_chunks() {
-    if (!by_chunks_) return {};
+  [[nodiscard]] Result<std::vector<storage::EncodedTable::Entry>> take_written_chunks() {
+    if (!by_chunks_) return std::vector<storage::EncodedTable::Entry>();
     return by_chunks_->engine->take_written();
   }
   // After the last piece of a write, on every rank.

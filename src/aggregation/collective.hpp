@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 
+#include "aggregation/byte_account.hpp"
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
@@ -32,6 +33,7 @@
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
 #include "ranks/channel.hpp"
+#include "storage/engines/engine.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/step_durability.hpp"
@@ -63,6 +65,9 @@ struct CollectiveSettings {
   // those that the file system tells of.
   plan::PlatformRates rates;
   topology::FileTargets targets;
+  // For tests: what is put before each engine that moves bytes, as one that loses some. Null:
+  // nothing.
+  std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)> before_engine;
 };
 
 // Where a call's time went on this rank, and what it moved.
@@ -80,6 +85,7 @@ struct CollectiveFigures {
   std::int64_t bytes_fetched = 0;  // read from files by this rank
   std::int64_t bytes_sent = 0;     // in messages by this rank
   std::int64_t storage_calls = 0;
+  ByteAccount account;
 };
 
 // An array on disk, opened by a Collective. It opens no file before a rank has to move bytes, so

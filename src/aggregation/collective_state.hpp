@@ -26,7 +26,7 @@ struct CollectiveState {
   CollectiveSettings settings;
   std::unique_ptr<NodeGroup> group;
   std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
-  std::shared_ptr<EngineSet> engines = std::make_shared<EngineSet>();
+  std::shared_ptr<EngineSet> engines;
   StoreChoices stores;
   std::uint64_t arrays = 0;   // opened so far: numbers them, alike on all ranks
   std::uint64_t kinds = 0;    // of arrays, given so far by this rank: OpenArray::kind()

@@ -64,6 +64,8 @@ void DirectMove::move_runs(const array::StridedCopy& copy, std::byte* memory) {
       slices_.push_back({hole_.data(), to - batch_end_});
     }
     slices_.push_back({memory + from, copy.bytes});
+    context_.figures.account.handed += copy.bytes;
+    context_.figures.account.due += copy.bytes;
     batch_end_ = to + copy.bytes;
   }
 }
@@ -107,6 +109,7 @@ Status DirectMove::flush_into_files() {
   if (!stored) {
     for (const storage::Slice& slice : slices_) {
       fill_with(slice.data, slice.bytes, part_->file->origin().fill);
+      context_.figures.account.filled += slice.bytes;
     }
     return {};
   }
@@ -126,7 +129,17 @@ Status DirectMove::flush_into_files() {
   figures.storage_calls += traffic.calls;
   figures.bytes_stored += traffic.written;
   figures.bytes_fetched += traffic.read;
+  if (status.ok()) count(traffic.moved);
   return status;
+}
+
+void DirectMove::count(std::int64_t moved) {
+  std::int64_t holes = 0;
+  for (const storage::Slice& slice : slices_) {
+    if (!hole_.empty() && slice.data == hole_.data()) holes += slice.bytes;
+  }
+  context_.figures.account.moved += moved - holes;
+  context_.figures.account.holes += holes;
 }
 
 Status DirectMove::read_swapped(std::int64_t swapped, storage::FileTraffic& traffic) {

@@ -30,6 +30,8 @@ class DirectMove final : public Move {
   [[nodiscard]] bool joins(std::int64_t offset);
   void flush();
   Status flush_into_files();
+  // The slices have been moved, so many bytes with their holes.
+  void count(std::int64_t moved);
   // Numbers of the other byte order, a part at a time: reading, so that they are swapped while a
   // cache has them; writing, in memory of this, as the caller's is not changed.
   Status read_swapped(std::int64_t swapped, storage::FileTraffic& traffic);

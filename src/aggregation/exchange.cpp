@@ -83,6 +83,7 @@ bool Exchange::step_on_node() {
   const std::int64_t bytes = in_vain ? bytes_of_share(*context_.plan, piece, context_.rank)
                                      : copy_share(piece, group.buffer(holder, number));
   context_.figures.gather_ns += monotonic_ns() - began;
+  context_.figures.account.handed += bytes;
   group.arrive(holder, number, bytes);
   on_node_->advance();
   return true;
@@ -186,8 +187,8 @@ bool Exchange::end_parcels() {
     if (!ended || !ended.value()) continue;
     if (!context_.writing()) {
       const std::int64_t began = monotonic_ns();
-      copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts,
-                              parcel.data.data());
+      context_.figures.account.handed += copy_memory_and_message(
+          *context_.plan, parcel.piece, context_.rank, context_.parts, parcel.data.data());
       context_.figures.gather_ns += monotonic_ns() - began;
     }
     parcel.busy = false;
@@ -218,7 +219,8 @@ Status Exchange::start_message(Parcel& parcel, std::int64_t bytes, int peer) {
     return ranks::receive(parcel.pending, data, bytes, peer, message_tag, context_.communicator);
   }
   const std::int64_t began = monotonic_ns();
-  copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts, data);
+  context_.figures.account.handed +=
+      copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts, data);
   context_.figures.gather_ns += monotonic_ns() - began;
   context_.figures.bytes_sent += bytes;
   if (!asked_ && credits_.take(peer)) {

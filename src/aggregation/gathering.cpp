@@ -77,10 +77,19 @@ void Gathering::find_contributors(Buffer& buffer) {
   buffer.from_node = 0;
   if (buffer.whole && context_.group.nodes() == 1) {
     buffer.from_node = buffer.piece.bytes;
+    buffer.due = buffer.piece.bytes;
     return;
   }
   buffer.contributors = buffer.in_bundle ? context_.bundles->contributors(buffer.piece)
                                          : plan.contributors(buffer.piece);
+  std::int64_t all_bytes = 0;
+  for (const plan::Contributor& one : buffer.contributors) all_bytes += one.bytes;
+  buffer.due.reset();
+  if (buffer.whole) {
+    buffer.due = buffer.piece.bytes;
+  } else if (context_.writing() || is_disjoint(buffer.piece)) {
+    buffer.due = all_bytes;
+  }
   std::int64_t message_bytes = 0;
   for (const plan::Contributor& one : buffer.contributors) {
     if (context_.group.is_on_node(one.rank)) {
@@ -93,6 +102,12 @@ void Gathering::find_contributors(Buffer& buffer) {
   if (buffer.message_data.size() < static_cast<std::size_t>(message_bytes)) {
     buffer.message_data.resize(static_cast<std::size_t>(message_bytes));
   }
+}
+
+bool Gathering::is_disjoint(const plan::Piece& piece) const {
+  return std::none_of(piece.slabs.begin(), piece.slabs.end(), [&](const plan::Slab& slab) {
+    return (*context_.part_of(slab.array).part->memory)->explicit_boxes() != nullptr;
+  });
 }
 
 void Gathering::start_messages(std::int64_t number, Buffer& buffer) {
@@ -162,6 +177,12 @@ void Gathering::copy_message(std::int64_t number, Buffer& buffer, const Message&
 
 void Gathering::transfer(std::int64_t number, const Buffer& buffer) {
   if (!status_.ok()) return;
+  // A rank of the node that saw an aggregator fail has copied nothing into this buffer before it
+  // arrived, so what is there is of an earlier piece. All ranks will be told of the failure.
+  if (context_.writing() &&
+      context_.group.failed_request().load(std::memory_order_relaxed) == context_.request) {
+    return;
+  }
   status_ = context_.writing() ? move(buffer, data(number)) : fill(buffer, data(number));
   if (status_.ok()) return;
   context_.group.failed_request().store(context_.request, std::memory_order_relaxed);
@@ -169,13 +190,13 @@ void Gathering::transfer(std::int64_t number, const Buffer& buffer) {
 
 Status Gathering::move(const Buffer& buffer, std::byte* data) {
   if (buffer.in_bundle) {
-    return transfer_.move(buffer.piece, context_.bundles->extents(buffer.piece), data);
+    return transfer_.move(buffer.piece, context_.bundles->extents(buffer.piece), buffer.due, data);
   }
   return transfer_.move(buffer.piece,
                         buffer.whole
                             ? plan::PieceExtents(buffer.piece)
                             : plan::PieceExtents(*context_.plan, buffer.piece, buffer.contributors),
-                        data);
+                        buffer.due, data);
 }
 
 Status Gathering::fill(const Buffer& buffer, std::byte* data) {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "aggregation/move.hpp"
@@ -55,7 +56,8 @@ class Gathering {
     bool whole = false;  // no holes: contributors do not matter
     bool in_bundle = false;
     std::vector<plan::Contributor> contributors;
-    std::int64_t from_node = 0;  // bytes
+    std::int64_t from_node = 0;       // bytes
+    std::optional<std::int64_t> due;  // PieceTransfer::move()
     std::vector<Message> messages;
     ranks::PendingSet pending;  // one for each message
     ranks::PendingSet asks;
@@ -67,6 +69,8 @@ class Gathering {
   // Opens a buffer for the next piece, when it is free.
   bool open_next();
   void find_contributors(Buffer& buffer);
+  // Whether no element of the piece is asked for by several ranks.
+  [[nodiscard]] bool is_disjoint(const plan::Piece& piece) const;
   [[nodiscard]] bool is_complete(std::int64_t number, Buffer& buffer);
   void start_messages(std::int64_t number, Buffer& buffer);
   [[nodiscard]] Status start_message(std::int64_t number, Buffer& buffer, const Message& message);

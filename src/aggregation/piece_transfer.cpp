@@ -43,7 +43,7 @@ Error no_place(const OpenArray& array) {
 }
 
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
-                           std::byte* buffer) {
+                           std::optional<std::int64_t> due, std::byte* buffer) {
   const bool in_bundle = context_.plan->bundle(piece.id.array) != nullptr;
   bundle_ = in_bundle && context_.watched ? &piece : nullptr;
   std::size_t slab = 0;
@@ -55,8 +55,10 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   if (!context_.writing() && part_->file->files().cold()) gap = std::max(gap, widest_cold_hole);
   plan::FileWindows windows(std::move(extents), gap);
   Status status;
+  std::int64_t met = 0;  // bytes of the extents
   plan::FileWindow window;
   while (status.ok() && windows.next(window)) {
+    for (const plan::FileExtent& extent : window.extents) met += extent.bytes;
     // They come in the order of slabs, of which those of one file have one place for all.
     const std::int64_t file = window.extents.front().file;
     if (in_bundle && piece.slabs[slab].file != file) {
@@ -76,6 +78,7 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   figures.storage_calls += traffic_.calls;
   figures.bytes_stored += traffic_.written;
   figures.bytes_fetched += traffic_.read;
+  figures.account.due += due.value_or(met);
   return status;
 }
 
@@ -128,6 +131,7 @@ Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
   if (!stored.value()) {
     for (const plan::FileExtent& extent : window.extents) {
       fill_with(buffer + extent.buffer_offset, extent.bytes, fill_);
+      context_.figures.account.filled += extent.bytes;
     }
     return {};
   }
@@ -174,10 +178,27 @@ Status PieceTransfer::end_batch(std::byte* buffer) {
     tell_bundle();
     status = files.write(all, traffic_);
   }
+  if (status.ok()) count(all);
   ranges_.clear();
   windows_.clear();
   window_bytes_ = 0;
   return status;
+}
+
+// The batch has been moved: what StoredFiles took, of which the rest are holes.
+void PieceTransfer::count(std::span<const storage::StoredRange> all) {
+  std::int64_t bytes = 0;
+  for (const storage::StoredRange& range : all) {
+    for (const storage::Slice& slice : range.slices) bytes += slice.bytes;
+  }
+  std::int64_t holes = 0;
+  for (const Window& window : windows_) {
+    holes += window.extents.bytes();
+    for (const plan::FileExtent& extent : window.extents.extents) holes -= extent.bytes;
+  }
+  ByteAccount& account = context_.figures.account;
+  account.moved += bytes - holes;
+  account.holes += holes;
 }
 
 }  // namespace weir::aggregation

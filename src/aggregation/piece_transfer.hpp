@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,9 +25,11 @@ class PieceTransfer {
  public:
   // `context` outlives this.
   explicit PieceTransfer(const MoveContext& context) : context_(context) {}
-  // Writes or reads the extents, which are of `piece`; adds to the context's figures. Writing only
-  // reads the buffer.
-  Status move(const plan::Piece& piece, plan::PieceExtents extents, std::byte* buffer);
+  // Writes or reads the extents, which are of `piece`; adds to the context's figures and account.
+  // Writing only reads the buffer. `due`: the bytes of the extents, as who made the piece knows
+  // them; nothing where ranks read the same elements, so that their shares do not add up to it.
+  Status move(const plan::Piece& piece, plan::PieceExtents extents, std::optional<std::int64_t> due,
+              std::byte* buffer);
 
  private:
   struct Window {
@@ -38,6 +41,7 @@ class PieceTransfer {
   Status add(plan::FileWindow& window, std::byte* buffer);
   void add_range(std::int64_t file, std::int64_t offset, std::byte* data, std::int64_t bytes);
   Status end_batch(std::byte* buffer);
+  void count(std::span<const storage::StoredRange> all);
   // Whether the extent is in a file; if not, read it is the fill value.
   Result<bool> is_stored(const plan::FileExtent& extent);
   [[nodiscard]] bool is_full() const;

@@ -216,6 +216,7 @@ Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
           ? state_.ranks
           : plan.aggregators() * plan::Plan::groups(plan.topology(), figures_.strategy);
   figures_.bytes_asked = planned.value()->bytes;
+  figures_.account.asked = figures_.bytes_asked;
   return planned;
 }
 
@@ -266,6 +267,8 @@ void CollectiveRequest::start_moving() {
 Status CollectiveRequest::moved_durably() {
   const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
   Status status = move_->status();
+  // Who outlives an aggregator that failed has handed over nothing in its place, and is told so.
+  if (status.ok()) status = figures_.account.check();
   if (!writing()) {
     for (const RequestedPart& one : checked_) {
       if (!one.watched) continue;

@@ -325,9 +325,10 @@ Status StepFile::end_step(CollectiveState& state) {
   // They will be asked for by their new names. Before the commit, so that all ranks return the
   // error of one that cannot close them.
   if (possible.ok() && !published_) possible = close_files();
+  WrittenChunks chunks;
+  if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);
   const CallFingerprint call = fingerprint("end a step");
   Status agreed = agree_on(state, possible, call);
-  WrittenChunks chunks;
   SummedArrays sums;
   if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
   if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);

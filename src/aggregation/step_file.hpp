@@ -91,6 +91,9 @@ class StepFile final : public File {
   // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.
   using WrittenChunks = std::vector<std::int64_t>;
   Status give_places(CollectiveState& state);
+  // Those that this rank wrote.
+  [[nodiscard]] Status take_own_chunks(WrittenChunks& mine);
+  // This rank's become those of all ranks, on rank 0.
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
   [[nodiscard]] Status commit(const WrittenChunks& chunks);
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);

@@ -69,15 +69,20 @@ Status StepFile::give_places(CollectiveState& state) {
   return {};
 }
 
-Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
-  WrittenChunks mine;
+Status StepFile::take_own_chunks(WrittenChunks& mine) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    for (const auto& [chunk, place] : arrays_[i]->take_written_chunks()) {
+    const auto written = arrays_[i]->take_written_chunks();
+    if (!written) return written.error();
+    for (const auto& [chunk, place] : written.value()) {
       mine.insert(mine.end(), {static_cast<std::int64_t>(i), chunk, place.file, place.offset,
                                place.bytes, static_cast<std::int64_t>(place.skipped)});
     }
   }
-  auto all = gather_at_rank_0(state, mine, "the places of encoded chunks");
+  return {};
+}
+
+Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
+  auto all = gather_at_rank_0(state, chunks, "the places of encoded chunks");
   if (!all) return all.error();
   chunks = std::move(all).value();
   return {};

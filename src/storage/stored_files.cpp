@@ -3,7 +3,20 @@
 #include <cerrno>
 #include <utility>
 
+#include "storage/moved_all.hpp"
+
 namespace weir::storage {
+namespace {
+
+std::int64_t bytes_of(std::span<const StoredRange> ranges) {
+  std::int64_t bytes = 0;
+  for (const StoredRange& range : ranges) {
+    for (const Slice& slice : range.slices) bytes += slice.bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
 
 StoredFiles::StoredFiles(DataFiles files, bool writable, std::shared_ptr<OpenFiles> open)
     : files_(std::move(files)), writable_(writable), open_(std::move(open)) {}
@@ -17,9 +30,12 @@ Result<EngineFile*> StoredFiles::opened(std::int64_t number) {
   return file;
 }
 
-// Calls move(ranges) with the ranges whose files are open at the same time.
+// Calls move(ranges) with the ranges whose files are open at the same time. Bytes that go nowhere
+// are an error.
 template <typename Move>
-Status StoredFiles::move(std::span<const StoredRange> ranges, const Move& move) {
+Status StoredFiles::move(std::span<const StoredRange> ranges, FileTraffic& traffic,
+                         const Move& move) {
+  const std::int64_t before = traffic.moved;
   ranges_.clear();
   for (const StoredRange& range : ranges) {
     if (range.slices.empty()) continue;
@@ -32,7 +48,10 @@ Status StoredFiles::move(std::span<const StoredRange> ranges, const Move& move) 
     if (!file) return file.error();
     ranges_.push_back({file.value(), range.offset, range.slices});
   }
-  return ranges_.empty() ? Status() : move(ranges_);
+  if (ranges_.empty()) return {};
+  if (Status moved = move(ranges_); !moved.ok()) return moved;
+  const StoredRange& first = ranges.front();
+  return moved_all(bytes_of(ranges), traffic.moved - before, files_.path(first.file), first.offset);
 }
 
 Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traffic) {
@@ -44,7 +63,7 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
   if (watch_ != nullptr) {
     for (const StoredRange& range : ranges) watch_->writes(range);
   }
-  return move(ranges, [&](std::span<const FileRange> open) {
+  return move(ranges, traffic, [&](std::span<const FileRange> open) {
     for (const StoredRange& range : ranges) {
       // Before they are written: a write that fails may have written something.
       if (written_.insert(range.file).second) open_->written(files_.path(range.file));
@@ -60,8 +79,9 @@ Status StoredFiles::write(std::int64_t file, std::span<const Slice> slices, std:
 }
 
 Status StoredFiles::read(std::span<const StoredRange> ranges, FileTraffic& traffic) {
-  Status status = move(
-      ranges, [&](std::span<const FileRange> open) { return open_->engine().read(open, traffic); });
+  Status status = move(ranges, traffic, [&](std::span<const FileRange> open) {
+    return open_->engine().read(open, traffic);
+  });
   if (watch_ == nullptr) return status;
   for (const StoredRange& range : ranges) {
     if (!status.ok()) break;

@@ -74,7 +74,7 @@ class StoredFiles {
   }
   Result<EngineFile*> opened(std::int64_t number);
   template <typename Move>
-  Status move(std::span<const StoredRange> ranges, const Move& move);
+  Status move(std::span<const StoredRange> ranges, FileTraffic& traffic, const Move& move);
 
   DataFiles files_;
   bool writable_;

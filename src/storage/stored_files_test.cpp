@@ -1,5 +1,6 @@
 #include "storage/stored_files.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/engines/faulty_engine.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -30,6 +32,36 @@ DataFiles made_when_written(const std::string& prefix, std::int64_t files, std::
   DataFiles data = DataFiles::numbered(prefix, files);
   data.set_bytes_when_made(bytes);
   return data;
+}
+
+// An engine that loses bytes and says that all went well.
+TEST(StoredFiles, BytesThatWentNowhereAreAnError) {
+  const TestFolder folder;
+  std::vector<std::byte> bytes(30);
+  const std::array<Slice, 3> slices = {
+      {{bytes.data(), 10}, {bytes.data() + 10, 10}, {bytes.data() + 20, 10}}};
+  std::vector<StoredRange> ranges;
+  for (std::size_t i = 0; i < 3; ++i) {
+    ranges.push_back({0, static_cast<std::int64_t>(100 * i), {&slices[i], 1}});
+  }
+  for (const auto operation : {Fault::Operation::write, Fault::Operation::read}) {
+    // The last of three ranges is lost, then all are.
+    for (const std::int64_t number : {3, 1}) {
+      const Fault fault{.operation = operation, .number = number, .is_dropped = true};
+      StoredFiles files(
+          made_when_written(folder.path("a."), 1, 300), true,
+          std::make_shared<OpenFiles>(make_faulty_engine(make_posix_engine(), fault)));
+      FileTraffic traffic;
+      const Status written = files.write(ranges, traffic);
+      const bool writes = operation == Fault::Operation::write;
+      EXPECT_EQ(written.ok(), !writes);
+      const Status moved = writes ? written : files.read(ranges, traffic);
+      ASSERT_FALSE(moved.ok());
+      EXPECT_EQ(moved.error().code, ErrorCode::short_transfer);
+      const std::string counted = fmt::format("30 asked for, {} moved", number == 3 ? 20 : 0);
+      EXPECT_NE(moved.error().text().find(counted), std::string::npos) << moved.error().text();
+    }
+  }
 }
 
 TEST(StoredFiles, AreMadeWholeByWritingAndMissingUntilThen) {

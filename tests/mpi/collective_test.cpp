@@ -29,6 +29,7 @@
 #include "aggregation/node_group.hpp"
 #include "array/linear_range.hpp"
 #include "array/test_random.hpp"
+#include "storage/engines/faulty_engine.hpp"
 
 namespace {
 
@@ -634,6 +635,63 @@ void holders_follow_cores() {
   MPI_Comm_free(&all);
 }
 
+// The engine of some rank loses a transfer and says that all went well: every rank gets an error,
+// and with a good engine the bytes are what they were.
+void bytes_that_go_nowhere(const std::string& directory) {
+  using weir::storage::Fault;
+  const std::string path = directory + "/weir-lost";
+  const std::vector<CollectiveSettings> all = {settings_of(Strategy::direct, 0, 0, 0),
+                                               settings_of(Strategy::node_aggregation, 640, 2, 0),
+                                               settings_of(Strategy::two_phase, 640, 1, 2),
+                                               settings_of(Strategy::server_directed, 640, 1, 2)};
+  for (const CollectiveSettings& settings : all) {
+    auto good = Collective::create(MPI_COMM_WORLD, settings);
+    for (const bool is_chunked : {false, true}) {
+      for (const auto operation : {Fault::Operation::write, Fault::Operation::read}) {
+        CollectiveSettings losing = settings;
+        losing.before_engine = [&](std::unique_ptr<weir::storage::Engine> engine) {
+          const Fault fault{.operation = operation, .number = 1, .is_dropped = true};
+          return rank == 0 ? make_faulty_engine(std::move(engine), fault) : std::move(engine);
+        };
+        auto bad = Collective::create(MPI_COMM_WORLD, losing);
+        expect(good.ok() && bad.ok(), "lost bytes: create");
+        if (!good || !bad) return;
+        Rows rows(200);
+        RawArray described{rows.shape, array::ElementKind::int64};
+        if (is_chunked) {
+          described.chunk_extents = array::Indices{3, 50};
+        }
+        auto made = good.value()->create_array(path, described);
+        expect(made.ok(), "lost bytes: create the array");
+        if (!made) return;
+        const ArrayPart part = rows.part(*made.value());
+        expect(good.value()->write({&part, 1}).ok(), "lost bytes: write");
+        auto opened = bad.value()->open_array(path, true);
+        expect(opened.ok(), "lost bytes: open");
+        if (!opened) return;
+        Rows again(200);
+        const ArrayPart lost = again.part(*opened.value());
+        const weir::Status status = operation == Fault::Operation::write
+                                        ? bad.value()->write({&lost, 1})
+                                        : bad.value()->read({&lost, 1});
+        const std::string text = status.ok() ? "" : status.error().text();
+        expect(text.find("rank 0: bytes went astray") == 0, "lost bytes: '" + text + "'");
+        expect_same(text, "lost bytes");
+        expect(bad.value()->close(*opened.value()).ok(), "lost bytes: close");
+        const std::vector<std::int64_t> before = rows.data;
+        rows.data.assign(rows.data.size(), 0);
+        expect(good.value()->read({&part, 1}).ok(), "lost bytes: read");
+        expect(rows.data == before,
+               fmt::format("lost bytes: data ({}, {}, {})",
+                           weir::aggregation::name_of(settings.strategy),
+                           is_chunked ? "chunks" : "contiguous",
+                           operation == Fault::Operation::write ? "write" : "read"));
+        expect(good.value()->close(*made.value()).ok(), "lost bytes: close");
+      }
+    }
+  }
+}
+
 // Rank 1 has gone on to the end of main.
 void missing_rank() {
   MPI_Comm all = MPI_COMM_NULL;
@@ -664,6 +722,7 @@ int main(int argc, char** argv) {
   } else {
     holders_follow_cores();
     all_cases(directory);
+    bytes_that_go_nowhere(directory);
   }
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::filesystem::remove_all(directory);

@@ -28,13 +28,17 @@ Result<std::unique_ptr<storage::Engine>> engine_of(plan::Engine engine) {
 
 }  // namespace
 
-EngineSet::EngineSet() { (void)make(plan::Engine::posix); }
+EngineSet::EngineSet(Before before) : before_(std::move(before)) {
+  (void)make(plan::Engine::posix);
+}
 
 Status EngineSet::make(plan::Engine engine) {
   if (slot(engine) != nullptr) return {};
   auto made = engine_of(engine);
   if (!made) return made.error();
-  std::shared_ptr<storage::Engine> shared = std::move(made).value();
+  std::unique_ptr<storage::Engine> own = std::move(made).value();
+  if (before_) own = before_(std::move(own));
+  const std::shared_ptr<storage::Engine> shared = std::move(own);
   shared->expect_memory(areas_);
   slot(engine) = std::make_shared<storage::OpenFiles>(std::move(shared));
   return {};

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,7 +17,10 @@ namespace weir::aggregation {
 
 class EngineSet {
  public:
-  EngineSet();
+  using Before = std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)>;
+
+  // `before`: CollectiveSettings::before_engine.
+  explicit EngineSet(Before before = nullptr);
 
   // Whether this rank has the engine; the reason where it has not.
   [[nodiscard]] Status check(plan::Engine engine);
@@ -35,6 +39,7 @@ class EngineSet {
   }
   Status make(plan::Engine engine);
 
+  Before before_;
   std::array<OpenFiles, plan::engine_count> files_;  // null: not made yet
   std::vector<std::span<std::byte>> areas_;
 };

@@ -213,6 +213,7 @@ class MpiioEngine final : public storage::Engine {
     MPI_Count moved = 0;
     MPI_Get_elements_x(&status, MPI_BYTE, &moved);
     (writing ? traffic.written : traffic.read) += moved;
+    traffic.moved += moved;
     if (moved == bytes) return {};
     if (!writing) return ends_early(range, offset + moved);
     // A partial write has no error of its own; the rest tells.

@@ -80,9 +80,18 @@ void DecodedEngine::keep_written() {
   if (auto* const table = std::get_if<EncodedTable>(&chunks.places)) table->put(std::move(written));
 }
 
-std::vector<EncodedTable::Entry> DecodedEngine::take_written() {
+Result<std::vector<EncodedTable::Entry>> DecodedEngine::take_written() {
   keep_written();
-  return std::exchange(entered_, {});
+  const std::int64_t stored = std::exchange(stored_chunks_, 0);
+  std::vector<EncodedTable::Entry> entries = std::exchange(entered_, {});
+  const bool in_table =
+      std::holds_alternative<EncodedTable>(std::get<EncodedChunks>(array_.map.extents).places);
+  if (in_table && std::cmp_not_equal(entries.size(), stored)) {
+    return invalid_argument(fmt::format(
+        "array \"{}\": {} encoded chunks were stored and {} have places; please report this line",
+        array_.description.name, stored, entries.size()));
+  }
+  return entries;
 }
 
 Result<std::unique_ptr<EngineFile>> DecodedEngine::open(const std::string& path,
@@ -217,7 +226,9 @@ Status DecodedEngine::put(std::int64_t chunk, std::span<std::byte> elements) {
   if (!encoded) return encoded.error();
   ++traffic_.calls;
   traffic_.written += static_cast<std::int64_t>(encoded.value().bytes.size());
-  return writer_->put(chunk, encoded.value());
+  Status put = writer_->put(chunk, encoded.value());
+  if (put.ok()) ++stored_chunks_;
+  return put;
 }
 
 Status DecodedEngine::read_slab(std::int64_t slab) {
@@ -255,7 +266,9 @@ Status DecodedEngine::write(std::span<const FileRange> ranges, FileTraffic& traf
     status = for_each_slab(
         range, slabs_.bytes(),
         [&](std::int64_t slab, std::int64_t from, std::byte* data, std::int64_t bytes) {
-          return write_piece(slab, from, {data, static_cast<std::size_t>(bytes)});
+          Status written = write_piece(slab, from, {data, static_cast<std::size_t>(bytes)});
+          if (written.ok()) traffic.moved += bytes;
+          return written;
         });
   }
   traffic.calls += traffic_.calls;
@@ -273,6 +286,7 @@ Status DecodedEngine::read(std::span<const FileRange> ranges, FileTraffic& traff
         [&](std::int64_t slab, std::int64_t from, std::byte* data, std::int64_t bytes) -> Status {
           if (Status read = read_slab(slab); !read.ok()) return read;
           std::memcpy(data, elements_.get() + from, static_cast<std::size_t>(bytes));
+          traffic.moved += bytes;
           return {};
         });
   }

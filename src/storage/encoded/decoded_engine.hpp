@@ -48,7 +48,8 @@ class DecodedEngine final : public Engine {
   // other processes wrote is seen from here on.
   Status end();
   // The chunks that got places in a table since the last call of this. This engine reads them.
-  [[nodiscard]] std::vector<EncodedTable::Entry> take_written();
+  // Fails where they are not as many as were stored.
+  [[nodiscard]] Result<std::vector<EncodedTable::Entry>> take_written();
 
  private:
   DecodedEngine(StoredArray array, const ChunkSlabs& slabs, EncodedWriter::PlaceSource source)
@@ -74,6 +75,7 @@ class DecodedEngine final : public Engine {
   ChunkSlabs slabs_;
   EncodedWriter::PlaceSource source_;
   std::vector<EncodedTable::Entry> entered_;
+  std::int64_t stored_chunks_ = 0;  // since take_written()
   std::unique_ptr<DataFileCache> reading_;
   DataFileCache writing_{DataFileCache::Use::writing};
   std::optional<EncodedArray> encoded_;

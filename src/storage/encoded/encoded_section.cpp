@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/encoded/encoded_array.hpp"
+#include "storage/moved_all.hpp"
 #include "storage/serial/chunk_sections.hpp"
 #include "storage/serial/spans.hpp"
 
@@ -46,6 +47,12 @@ bool covers(const array::Section& part, const array::Box& box) {
   return true;
 }
 
+// Elements that have no chunk in the grid went nowhere.
+Status moved_all_elements(const ExtentMap& map, const array::Section& section, std::int64_t moved) {
+  const std::int64_t bytes = map.type.bytes();
+  return moved_all(section.elements() * bytes, moved * bytes, map.files.path(0));
+}
+
 }  // namespace
 
 Status read_encoded_section(const StoredArray& array, const array::Section& section,
@@ -58,8 +65,10 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
   if (Status status = chunk_memory.status(); !status.ok()) return status;
   const array::ChunkGrid& grid = array.map.encoded()->grid;
   array::ChunksMeeting meeting(grid, array::Region(section));
+  std::int64_t elements_given = 0;
   for (std::int64_t chunk = 0; meeting.next(chunk);) {
     const StoredPart part = part_in_box(section, grid.box(chunk));
+    elements_given += part.section.elements();
     bool there = false;
     Status status = encoded.value().read(chunk, chunk_memory.elements(), there);
     if (!status.ok()) return status;
@@ -76,7 +85,7 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
       }
     });
   }
-  return {};
+  return moved_all_elements(array.map, section, elements_given);
 }
 
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
@@ -98,9 +107,11 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
   const ChunkMemory chunk_memory(encoded.value());
   if (Status status = chunk_memory.status(); !status.ok()) return status;
   array::ChunksMeeting meeting(chunks.grid, array::Region(section));
+  std::int64_t elements_put = 0;
   for (std::int64_t chunk = 0; meeting.next(chunk);) {
     const array::Box box = chunks.grid.box(chunk);
     const StoredPart part = part_in_box(section, box);
+    elements_put += part.section.elements();
     const std::span<std::byte> elements = chunk_memory.elements();
     bool there = false;
     if (!covers(part.section, box)) {
@@ -115,6 +126,7 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
     if (!bytes) return bytes.error();
     if (Status put = writer.put(chunk, bytes.value()); !put.ok()) return put;
   }
+  if (Status all = moved_all_elements(array.map, section, elements_put); !all.ok()) return all;
   return writer.finish();
 }
 

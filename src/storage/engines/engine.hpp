@@ -30,8 +30,11 @@ namespace weir::storage {
 
 struct FileTraffic {
   std::int64_t calls = 0;    // requests to the system, however many of them go in one system call
-  std::int64_t written = 0;  // bytes
+  std::int64_t written = 0;  // bytes, as files hold them
   std::int64_t read = 0;
+  // Bytes of the ranges that were asked for and moved, as memory holds them: encoded chunks have
+  // another number in files. An engine that moved all of a call has added all of the call's bytes.
+  std::int64_t moved = 0;
 };
 
 // What the tests of all engines ask about, and who chooses one.

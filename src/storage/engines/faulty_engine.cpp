@@ -68,12 +68,13 @@ class FaultyEngine final : public Engine {
     if (fault_.delay_seconds > 0) {
       std::this_thread::sleep_for(std::chrono::duration<double>(fault_.delay_seconds));
     }
-    return fault_.system_error != 0;
+    return fault_.system_error != 0 || fault_.is_dropped;
   }
 
   // Moves the first bytes of the range, then fails as the system would that stopped there.
   template <typename Move>
   Status fail(const FileRange& range, const char* operation, const Move& move) const {
+    if (fault_.is_dropped) return {};
     std::vector<Slice> slices;
     std::int64_t left = std::min(fault_.moved, range.bytes());
     for (const Slice& slice : range.slices) {

@@ -63,6 +63,7 @@ class MemoryEngine final : public Engine {
       }
       ++traffic.calls;
       traffic.written += range.bytes();
+      traffic.moved += range.bytes();
     }
     return {};
   }
@@ -79,6 +80,7 @@ class MemoryEngine final : public Engine {
         at += slice.bytes;
       }
       traffic.read += range.bytes();
+      traffic.moved += range.bytes();
     }
     return {};
   }

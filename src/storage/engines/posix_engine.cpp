@@ -26,6 +26,7 @@ class PosixEngine final : public Engine {
       Status status = write_slices(file, range.slices, range.offset, traffic.calls);
       if (!status.ok()) return status;
       traffic.written += range.bytes();
+      traffic.moved += range.bytes();
     }
     return {};
   }
@@ -43,6 +44,7 @@ class PosixEngine final : public Engine {
       Status status =
           file.reading().read(file.file(), range.slices, range.offset, bytes, traffic.calls);
       traffic.read += bytes;
+      traffic.moved += bytes;
       if (!status.ok()) return status;
       if (bytes < range.bytes()) return system_file_ends_early(range);
     }

@@ -263,6 +263,7 @@ class UringEngine final : public Engine {
         return system_file_ends_early(*part.range);
       }
       (writing ? traffic.written : traffic.read) += result;
+      traffic.moved += result;
       part.advance(result);
       slot.again = part.bytes > 0;
       if (slot.again) {

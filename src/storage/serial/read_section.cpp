@@ -9,6 +9,7 @@
 #include "array/byte_swap.hpp"
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/moved_all.hpp"
 #include "storage/serial/chunk_sections.hpp"
 #include "storage/serial/read_range.hpp"
 #include "storage/serial/spans.hpp"
@@ -86,15 +87,21 @@ class SpanReader {
       if (there) {
         span.copy.run(buffer_.get() + (span.begin - begin), data_);
         swap(span.copy);
+        given_ += span.copy.runs() * span.copy.bytes;
       } else {
-        fill_target(span.copy, fill_, data_);
+        fill(span.copy);
       }
     }
     waiting_.clear();
     return status;
   }
 
-  void fill(const array::StridedCopy& copy) { fill_target(copy, fill_, data_); }
+  void fill(const array::StridedCopy& copy) {
+    fill_target(copy, fill_, data_);
+    given_ += copy.runs() * copy.bytes;
+  }
+  // Bytes of memory that were read or filled.
+  [[nodiscard]] std::int64_t given() const { return given_; }
 
  private:
   Status read_straight(const Span& span) {
@@ -103,8 +110,9 @@ class SpanReader {
     if (!status.ok()) return status;
     if (there) {
       swap(span.copy);
+      given_ += span.bytes();
     } else {
-      fill_target(span.copy, fill_, data_);
+      fill(span.copy);
     }
     return {};
   }
@@ -137,6 +145,7 @@ class SpanReader {
   std::vector<Span> waiting_;
   std::unique_ptr<std::byte[]> buffer_;
   std::int64_t capacity_ = 0;
+  std::int64_t given_ = 0;
 };
 
 }  // namespace
@@ -161,6 +170,10 @@ Status read_section(const StoredArray& array, const array::Section& section, std
     return {};
   });
   if (status.ok()) status = reader.flush();
+  if (status.ok()) {
+    status = moved_all(section.elements() * array.map.type.bytes(), reader.given(),
+                       array.map.files.path(0));
+  }
   return status.ok() && verifier != nullptr ? verifier->end() : status;
 }
 

@@ -7,6 +7,7 @@
 #include "array/byte_swap.hpp"
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/moved_all.hpp"
 #include "storage/serial/chunk_sections.hpp"
 #include "storage/serial/spans.hpp"
 
@@ -23,6 +24,8 @@ class SpanWriter {
         swapped_together_(map_.byte_order == ByteOrder::big ? bytes_swapped_together(map_.type)
                                                             : 1) {}
 
+  // Bytes of the elements that were written.
+  [[nodiscard]] std::int64_t written() const { return written_; }
   [[nodiscard]] bool swaps() const { return swapped_together_ != 1; }
 
   Status take(const Span& span) {
@@ -45,6 +48,7 @@ class SpanWriter {
     // A slice that is written is not changed.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const Slice slice{const_cast<std::byte*>(from), span.bytes()};
+    written_ += span.bytes();
     if (sums_ != nullptr) sums_->add(span.file, span.begin, span.bytes(), {&slice, 1});
     std::int64_t calls = 0;
     return write_slices(*file.value(), {&slice, 1}, span.begin, calls);
@@ -57,6 +61,7 @@ class SpanWriter {
   std::int64_t swapped_together_;
   std::unique_ptr<std::byte[]> buffer_;
   std::int64_t capacity_ = 0;
+  std::int64_t written_ = 0;
 };
 
 }  // namespace
@@ -73,12 +78,15 @@ Status write_section(const StoredArray& array, const array::Section& section, co
   const SpanLimits limits{.most_bytes = buffer_bytes, .long_runs = !writer.swaps()};
   const SpanCutter cutter(SpanUse::writing, memory, limits,
                           [&](const Span& span) { return writer.take(span); });
-  return for_each_part(array.map, section, [&](const StoredPart& part) -> Status {
+  Status status = for_each_part(array.map, section, [&](const StoredPart& part) -> Status {
     if (part.layout) return cutter.cut(part.file, *part.layout, part.section, part.memory_at);
     return invalid_argument(
         fmt::format("array \"{}\" has a chunk without a place in the file: it can be read only",
                     printable(array.description.name)));
   });
+  if (!status.ok()) return status;
+  return moved_all(section.elements() * array.map.type.bytes(), writer.written(),
+                   array.map.files.path(0));
 }
 
 }  // namespace weir::storage
