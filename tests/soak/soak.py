@@ -31,6 +31,7 @@ from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_c
 
 PROGRAMS = Path(__file__).parent
 PYTHON_PATH = os.pathsep.join([str(PROGRAMS), str(TESTS / "python")])
+FAULTY_MPI = FAULTY_IO.with_name("faulty_mpi.so")
 LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
 CASES_OF_A_RUN = 12
 CASE_SECONDS = 3 * SESSION_DEADLINE_SECONDS
@@ -59,7 +60,7 @@ class Run:
         for seed in seeds:
             for name in ("done", "wrong"):
                 (folder / str(seed) / name).unlink(missing_ok=True)
-        preload = ["env", f"LD_PRELOAD={FAULTY_IO}", "WEIR_FAULT="]
+        preload = ["env", f"LD_PRELOAD={FAULTY_IO}:{FAULTY_MPI}"]
         program = [sys.executable, str(PROGRAMS / "soak_ranks.py"), str(first_phase)]
         command = [
             *launcher(), "-n", str(ranks), *preload, *program,
@@ -184,7 +185,9 @@ class Soak:
         cases = [drawn_case(seed) for seed in seeds]
         self.counts["cases"] += len(cases)
         self.counts["killed"] += sum(case.launch == "killed" for case in cases)
-        self.counts["faulty"] += sum(any(p.fault for p in case.phases) for case in cases)
+        self.counts["faulty"] += sum(
+            any(p.fault or p.mpi_fault for p in case.phases) for case in cases
+        )
         for case in cases:
             if case.launch == "killed":
                 self.kill(case)
@@ -298,7 +301,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, help="so many cases in place of a time")
     parser.add_argument("--verbose", action="store_true", help="what injected faults came to")
     asked = parser.parse_args()
-    for needed in (LIBRARY, FAULTY_IO):
+    for needed in (LIBRARY, FAULTY_IO, FAULTY_MPI):
         if not needed.exists():
             parser.error(f"{needed} is missing: ./dev build makes it")
     seed = random.SystemRandom().randrange(1 << 40) if asked.seed is None else asked.seed

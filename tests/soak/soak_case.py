@@ -73,6 +73,8 @@ class Phase:
     """For faulty_io.so, armed when step `fault_step` of this phase begins, OPENING_THE_FILE or
     OPENING_THE_SESSION; {tree} is the file's name."""
     fault_step: int = 0
+    mpi_fault: str = ""
+    """For faulty_mpi.so, armed as `fault` is."""
     after_fault: str = "retry"
     killed: bool = False
 
@@ -173,6 +175,11 @@ def drawn_fault(draw: random.Random, ranks: int) -> str:
     return f"{rank}call={call},nth={draw.randint(1, 5)},{effect},tree={{tree}}/"
 
 
+def drawn_mpi_fault(draw: random.Random, ranks: int) -> str:
+    call = draw.choice(["MPI_Isend", "MPI_Irecv", "MPI_Iallreduce", "MPI_Ibcast", "completion"])
+    return f"rank={draw.randrange(ranks)},call={call},nth={draw.randint(1, 6)}"
+
+
 def drawn_kill(draw: random.Random, ranks: int) -> str:
     """A rank ends in one of its own calls of the system; "" where it is killed from outside."""
     if draw.random() < 0.4:
@@ -221,11 +228,16 @@ def drawn_case(seed: int) -> Case:
                 # The first rank of a node that reserves memory to share is told that there is none.
                 phase.fault, phase.fault_step = SHORT_OF_MEMORY, OPENING_THE_SESSION
             phase.after_fault = draw.choice(["retry", "reopen"])
+        elif ranks > 1 and draw.random() < 0.1:
+            phase.mpi_fault = drawn_mpi_fault(draw, ranks)
+            phase.fault_step = draw.randint(OPENING_THE_FILE, max(0, phase.steps - 1))
+            phase.after_fault = "reopen"  # a session whose messages failed is broken
         phases.append(phase)
     case = Case(seed, launch, file_format, options, arrays, phases, 0, None)
     if launch == "killed":
         first = phases[0]
         first.killed, first.steps, first.ending = True, 60 if grows else 1, "close"
+        first.mpi_fault = ""
         first.fault, first.fault_step = drawn_kill(draw, first.ranks), draw.randrange(4)
         case.kill_after = draw.uniform(0, 0.3)
         case.kill_rank = draw.choice([None, *range(first.ranks)])

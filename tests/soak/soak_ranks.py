@@ -76,7 +76,9 @@ class PhaseOnRanks:
         except weir.Error as error:
             line = f"{type(error).__name__}: {error}"
         lines = self.ranks.allgather(line)
-        if len(set(lines)) != 1:
+        # A rank whose messages fail says why; those that it told may say who told them.
+        alike = {bool(one) for one in lines} if os.environ.get("WEIR_MPI_FAULT") else set(lines)
+        if len(alike) != 1:
             raise WrongError(f"{what}: ranks got different outcomes: {lines}")
         if line:
             if not (may_fail or self.faulty):
@@ -86,13 +88,18 @@ class PhaseOnRanks:
 
     @property
     def faulty(self) -> bool:
-        return bool(os.environ.get("WEIR_FAULT"))
+        return bool(os.environ.get("WEIR_FAULT") or os.environ.get("WEIR_MPI_FAULT"))
+
+    @property
+    def has_fault(self) -> bool:
+        return bool(self.phase.fault or self.phase.mpi_fault)
 
     def begin_fault(self) -> None:
         os.environ["WEIR_FAULT"] = self.phase.fault.format(tree=self.case.file_name)
+        os.environ["WEIR_MPI_FAULT"] = self.phase.mpi_fault
 
     def end_fault(self) -> None:
-        os.environ["WEIR_FAULT"] = ""
+        os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
 
     # -- the phase ------------------------------------------------------------------------------
 
@@ -128,12 +135,12 @@ class PhaseOnRanks:
             self.end_fault()
 
     def in_session(self, session: weir.Session) -> None:
-        if self.phase.fault and self.phase.fault_step == OPENING_THE_FILE:
+        if self.has_fault and self.phase.fault_step == OPENING_THE_FILE:
             self.begin_fault()
         try:
             file, arrays = self.opened_file(session)
         except FailedError:
-            if not self.faulty:
+            if not self.faulty or self.phase.mpi_fault:
                 raise
             self.end_fault()
             file, arrays = self.opened_file(session)
@@ -189,7 +196,7 @@ class PhaseOnRanks:
 
     def add_steps(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         for number in range(self.phase.steps):
-            if self.phase.fault and number == self.phase.fault_step:
+            if self.faulty_step(number):
                 self.begin_fault()
             try:
                 self.one_step(session, file, arrays)
@@ -204,7 +211,7 @@ class PhaseOnRanks:
                 self.end_fault()
 
     def faulty_step(self, number: int) -> bool:
-        return bool(self.phase.fault) and number == self.phase.fault_step
+        return self.has_fault and number == self.phase.fault_step
 
     def one_step(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         is_first = self.steps == 0
