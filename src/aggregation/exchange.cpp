@@ -9,10 +9,7 @@
 namespace weir::aggregation {
 namespace {
 
-// Messages that a rank has under way at once.
-constexpr std::size_t most_parcels = 4;
-// Pieces that a rank has sent its shares of and that their aggregator has not opened a buffer for.
-constexpr int most_pieces_ahead = 4;
+constexpr auto most_parcels = static_cast<std::size_t>(plan::most_messages_under_way);
 // What a rank reads in one request, if it is more, has left its caches before anybody looks at it.
 constexpr std::int64_t cached_bytes = 4 << 20;
 
@@ -33,7 +30,7 @@ void Exchange::Pieces::advance() {
 Exchange::Exchange(MoveContext context)
     : context_(std::move(context)),
       asked_(context_.plan->parameters().strategy == plan::Strategy::server_directed),
-      credits_(most_pieces_ahead) {
+      credits_(static_cast<int>(plan::most_pieces_ahead)) {
   const std::int64_t began = monotonic_ns();
   context_.turns_per_step = turns_for(context_.plan->most_parts(), context_.buffers);
   on_node_.emplace(context_, true);

@@ -13,6 +13,7 @@
 
 #include "common/status.hpp"
 #include "plan/parameters.hpp"
+#include "plan/rank_pieces.hpp"
 #include "plan/request.hpp"
 #include "topology/topology.hpp"
 
@@ -23,10 +24,9 @@ struct AuditLimits {
   std::int64_t shared_pieces = 24;  // of all, whose contributors are counted
   std::int64_t steps = 2;           // whose messages are followed
   std::int64_t messages = 1 << 20;  // that are followed at most, as far as one rank a node allows
-  // What the executor allows: messages that a rank has under way at once, and pieces that ranks
-  // may send before their aggregator has a buffer for them (0: no bound).
-  std::int64_t under_way = 4;
-  std::int64_t pieces_ahead = 0;
+  // How far a rank may be ahead of aggregators (rank_pieces.hpp); pieces_ahead 0: without bound.
+  std::int64_t under_way = most_messages_under_way;
+  std::int64_t pieces_ahead = most_pieces_ahead;
 };
 
 struct Spread {

@@ -84,7 +84,7 @@ TEST(Audit, RanksThatWriteTheirRowsMeetAllTargets) {
 
 // 1 TiB on nodes of 128 ranks with 128 cores, before 64 targets with stripes of 1 MiB.
 constexpr topology::FileTargets many_targets{64, 1 << 20, 1 << 20};
-constexpr std::int64_t credits = 4;
+constexpr std::int64_t credits = most_pieces_ahead;
 
 struct Machine {
   const char* name;

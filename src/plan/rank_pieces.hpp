@@ -15,6 +15,11 @@
 
 namespace weir::plan {
 
+// How far a rank may be ahead of aggregators on other nodes: messages under way at once, and pieces
+// that it has sent its shares of while their aggregator has not opened a buffer for them.
+inline constexpr std::int64_t most_messages_under_way = 4;
+inline constexpr std::int64_t most_pieces_ahead = 4;
+
 // The pieces of one aggregator in which something is asked for, in order. (Where ranks leave holes,
 // a piece may have no contributor.)
 class AggregatorPieces {
