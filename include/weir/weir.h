@@ -238,7 +238,15 @@ typedef struct weir_array_options {
    * other than UTF-8. */
   const char* const* directories;
   int64_t directory_count; /* 0: none */
-  uint64_t reserved[7];
+  /* How new files are to lie on their storage, where the file system lets a program choose (Lustre,
+   * by the command lfs; CephFS). On others any of these is WEIR_E_UNSUPPORTED. */
+  int64_t stripe_count; /* targets that have parts of a file; -1: all (Lustre); 0: as the folder
+                           has it */
+  int64_t
+      stripe_bytes; /* contiguous on one of them, a multiple of 65536; 0: as the folder has it */
+  int64_t first_target; /* the index of the first one, plus 1 (Lustre); 0: any */
+  const char* pool;     /* the targets' pool; null: as the folder has it */
+  uint64_t reserved[3];
 } weir_array_options;
 
 /* Creates an array of `dimensions` dimensions (1 to 16) and this shape (elements; an extent may be
@@ -315,8 +323,15 @@ typedef struct weir_file_options {
                                  multiples of up to 2 MiB, for a sixteenth of their size in holes */
   const char* checksum;       /* what is kept of every block in PATH.sums, to be verified when it is
                                  read and by weir check: "crc32c" or "none". Null: "none" */
-
-  uint64_t reserved[6];
+  /* How new files are to lie on their storage, where the file system lets a program choose (Lustre,
+   * by the command lfs; CephFS). On others any of these is WEIR_E_UNSUPPORTED. */
+  int64_t stripe_count; /* targets that have parts of a file; -1: all (Lustre); 0: as the folder
+                           has it */
+  int64_t
+      stripe_bytes; /* contiguous on one of them, a multiple of 65536; 0: as the folder has it */
+  int64_t first_target; /* the index of the first one, plus 1 (Lustre); 0: any */
+  const char* pool;     /* the targets' pool; null: as the folder has it */
+  uint64_t reserved[2];
 } weir_file_options;
 
 /* Begins the definition of a file at `path`, in a folder that exists. Local. */

@@ -64,6 +64,7 @@ void CallFingerprint::add(const storage::FileDescription& file) {
     add(one.attributes);
   }
   add(Argument::files, static_cast<std::uint64_t>(file.alignment));
+  add(Argument::files, file.striping.text());
 }
 
 void CallFingerprint::add(const std::vector<storage::Attribute>& attributes) {

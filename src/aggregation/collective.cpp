@@ -218,6 +218,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   fingerprint.add(Argument::files, path);
   if (possible.ok() && asked == nullptr) {
     fingerprint.add(Argument::files, storage::raw_array_json(settled));
+    fingerprint.add(Argument::files, settled.striping.text());
   }
   const auto create = [&]() -> Result<ToldLayout> {
     if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();

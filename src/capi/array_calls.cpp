@@ -9,6 +9,7 @@
 #include "capi/chunk_argument.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
+#include "capi/striping_argument.hpp"
 #include "storage/formats/raw_array.hpp"
 
 namespace weir::capi {
@@ -113,6 +114,7 @@ Outcome read_definition(const weir_session& session, const ArrayDefinition& give
   }
   if (outcome.ok()) outcome = read_files(*given.options, *array);
   if (outcome.ok()) outcome = read_directories(*given.options, *array);
+  if (outcome.ok()) outcome = read_striping(*given.options, array->striping);
   return outcome;
 }
 
@@ -131,10 +133,13 @@ std::string options_text(const weir_session& session, const ArrayDefinition& giv
   }
   return fmt::format(
       "order {}, files {}, chunks {}, natural_chunks {}, typical_request {}, chunk_buffer_bytes "
-      "{}, chunk_block_bytes {}, directories {}",
+      "{}, chunk_block_bytes {}, directories {}, stripe_count {}, stripe_bytes {}, first_target "
+      "{}, "
+      "pool {}",
       options.order, options.files, extents_text(given.dimensions, options.chunks), natural,
       extents_text(given.dimensions, options.typical_request), options.chunk_buffer_bytes,
-      options.chunk_block_bytes, directories);
+      options.chunk_block_bytes, directories, options.stripe_count, options.stripe_bytes,
+      options.first_target, quoted(options.pool));
 }
 
 // Enters an array that all ranks have opened.

@@ -11,6 +11,7 @@
 #include "capi/chunk_argument.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
+#include "capi/striping_argument.hpp"
 #include "storage/codecs/codec.hpp"
 #include "storage/formats/format.hpp"
 
@@ -54,7 +55,7 @@ Outcome read_file_options(const char* path, const weir_file_options& options, we
         fmt::format("options.alignment_bytes is {}: give 0 or more", options.alignment_bytes));
   }
   file.description.alignment = options.alignment_bytes;
-  return {};
+  return read_striping(options, file.description.striping);
 }
 
 Outcome create(weir_session& session, const char* path, const weir_file_options* options,

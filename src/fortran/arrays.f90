@@ -36,6 +36,13 @@ module weir_arrays
     ! With several files: the folders that they lie in, in turn; there already. Not allocated: all
     ! beside the description.
     character(len=:), allocatable :: directories(:)
+    ! How new files lie on Lustre and CephFS: targets that have parts of a file (-1: all), bytes at a
+    ! time on one of them, the index of the first one plus 1, the targets' pool. 0 or not allocated:
+    ! as the folder has it
+    integer(int64) :: stripe_count = 0
+    integer(int64) :: stripe_bytes = 0
+    integer(int64) :: first_target = 0
+    character(len=:), allocatable :: pool
   end type
 
   type, public :: weir_open_options
@@ -98,6 +105,7 @@ contains
     integer(int64), allocatable, target :: chunks(:), typical_request(:)
     character(kind=c_char), allocatable, target :: names(:, :)
     type(c_ptr), allocatable, target :: places(:)
+    character(kind=c_char, len=:), allocatable, target :: pool
     integer(c_int32_t) :: dimensions
     dimensions = size(shape)
     if (present(options)) then
@@ -106,6 +114,13 @@ contains
       in_c%files = options%files
       in_c%chunk_buffer_bytes = options%chunk_buffer_bytes
       in_c%chunk_block_bytes = options%chunk_block_bytes
+      in_c%stripe_count = options%stripe_count
+      in_c%stripe_bytes = options%stripe_bytes
+      in_c%first_target = options%first_target
+      if (allocated(options%pool)) then
+        pool = with_null(options%pool)
+        in_c%pool = c_loc(pool)
+      end if
       in_c%natural_chunks = options%natural_chunks%handle
       ! Extents of another number of dimensions are refused, on all ranks alike.
       if (allocated(options%chunks)) then

@@ -41,7 +41,11 @@ module weir_bindings
     integer(c_int64_t) :: chunk_block_bytes = 0
     type(c_ptr) :: directories = c_null_ptr
     integer(c_int64_t) :: directory_count = 0
-    integer(c_int64_t) :: reserved(7) = 0
+    integer(c_int64_t) :: stripe_count = 0
+    integer(c_int64_t) :: stripe_bytes = 0
+    integer(c_int64_t) :: first_target = 0
+    type(c_ptr) :: pool = c_null_ptr
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   type, bind(C), public :: open_options_in_c

@@ -11,7 +11,11 @@ module weir_file_bindings
     type(c_ptr) :: step_dimension = c_null_ptr
     integer(c_int64_t) :: alignment_bytes = 0
     type(c_ptr) :: checksum = c_null_ptr
-    integer(c_int64_t) :: reserved(6) = 0
+    integer(c_int64_t) :: stripe_count = 0
+    integer(c_int64_t) :: stripe_bytes = 0
+    integer(c_int64_t) :: first_target = 0
+    type(c_ptr) :: pool = c_null_ptr
+    integer(c_int64_t) :: reserved(2) = 0
   end type
 
   type, bind(C), public :: define_options_in_c

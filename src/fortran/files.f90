@@ -42,6 +42,13 @@ module weir_files
     integer(int64) :: alignment_bytes = 0
     ! What is kept of every block in PATH.sums: 'crc32c' or 'none'. Default: 'none'
     character(len=:), allocatable :: checksum
+    ! How new files lie on Lustre and CephFS: targets that have parts of a file (-1: all), bytes at a
+    ! time on one of them, the index of the first one plus 1, the targets' pool. 0 or not allocated:
+    ! as the folder has it
+    integer(int64) :: stripe_count = 0
+    integer(int64) :: stripe_bytes = 0
+    integer(int64) :: first_target = 0
+    character(len=:), allocatable :: pool
   end type
 
   ! All components alike.
@@ -106,10 +113,17 @@ contains
     type(weir_file_options), intent(in), optional :: options
     integer, intent(out), optional :: status
     character(kind=c_char, len=:), allocatable, target :: format, durability, step_dimension
-    character(kind=c_char, len=:), allocatable, target :: checksum
+    character(kind=c_char, len=:), allocatable, target :: checksum, pool
     type(file_options_in_c) :: in_c
     if (present(options)) then
       in_c%alignment_bytes = options%alignment_bytes
+      in_c%stripe_count = options%stripe_count
+      in_c%stripe_bytes = options%stripe_bytes
+      in_c%first_target = options%first_target
+      if (allocated(options%pool)) then
+        pool = with_null(options%pool)
+        in_c%pool = c_loc(pool)
+      end if
       if (allocated(options%format)) then
         format = with_null(options%format)
         in_c%format = c_loc(format)

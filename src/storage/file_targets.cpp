@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "storage/lustre_layout.hpp"
+#include "storage/mounts.hpp"
 
 namespace weir::storage {
 namespace {
@@ -51,7 +52,7 @@ Result<topology::FileTargets> file_targets(const std::string& path) {
   if (!layout) return targets_of(type, information.st_blksize);
   std::int64_t count = 0;
   for (const char* const statistics : {"/sys/fs/lustre", "/proc/fs/lustre"}) {
-    if (count == 0) count = lustre_target_count(path, "/proc/self/mounts", statistics);
+    if (count == 0) count = lustre_target_count(path, mounts_of_this_process, statistics);
   }
   const std::int64_t bytes = S_ISREG(information.st_mode) ? information.st_size : 0;
   return targets_of(type, information.st_blksize, lustre_targets(*layout, bytes, count));

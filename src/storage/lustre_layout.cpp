@@ -12,6 +12,8 @@
 #include <system_error>
 #include <vector>
 
+#include "storage/mounts.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -128,27 +130,15 @@ topology::FileTargets lustre_targets(const nlohmann::json& layout, std::int64_t 
 
 std::int64_t lustre_target_count(const std::string& path, const std::string& mounts,
                                  const std::string& statistics) {
-  std::error_code failed;
-  const std::string real = std::filesystem::canonical(path, failed).string();
-  if (failed) return 0;
-  // "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/folder /mnt/scratch lustre ...": the name follows ":/".
-  std::ifstream mounted(mounts);
-  std::string source;
-  std::string point;
-  std::string type;
-  std::string rest;
-  std::string name;
-  std::size_t longest = 0;
-  while (mounted >> source >> point >> type && std::getline(mounted, rest)) {
-    const bool holds = real == point || point == "/" || real.starts_with(point + "/");
-    if (type != "lustre" || !holds || point.size() < longest) continue;
-    const std::size_t at = source.rfind(":/");
-    if (at == std::string::npos) continue;
-    longest = point.size();
-    name = source.substr(at + 2);
-    name = name.substr(0, name.find('/'));
-  }
+  const auto mount = mount_of(path, mounts);
+  if (!mount || mount->type != "lustre") return 0;
+  // Of "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/folder" the name follows ":/".
+  const std::size_t at = mount->source.rfind(":/");
+  if (at == std::string::npos) return 0;
+  const std::string after = mount->source.substr(at + 2);
+  const std::string name = after.substr(0, after.find('/'));
   if (name.empty()) return 0;
+  std::error_code failed;
   std::int64_t count = 0;
   std::filesystem::directory_iterator entries(statistics + "/lov", failed);
   if (failed) return 0;

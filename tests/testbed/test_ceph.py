@@ -14,6 +14,7 @@ from testbed.ceph import Ceph, require
 from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
 from testbed_traces import files_below, machine_state
 
+ARRAYS_TEST = Path(__file__).parents[2] / "build" / "release" / "tests" / "arrays" / "arrays_test"
 SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
 
 
@@ -46,6 +47,24 @@ def test_files_come_back_in_the_layout_asked_for() -> None:
     assert "CephFS, 3 OSDs" in call("status").stdout
     call("ceph", "down")
     assert (machine_state(), files_below(SYSTEM_FOLDERS)) == before
+
+
+def test_the_library_makes_files_of_the_layout_asked_for() -> None:
+    made = ceph_up("--osds", "3")
+    program = [str(ARRAYS_TEST), made.directory, "--gtest_filter=Striping.Of*"]
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(
+        ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3", *program],
+        env={**os.environ, **allowed, "WEIR_TEST_STRIPED_FOLDER": made.directory},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    call("ceph", "down")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASSED" in done.stdout
+    assert "SKIPPED" not in done.stdout
 
 
 def test_osds_on_targets_of_set_speed(targets: MakeTargets) -> None:

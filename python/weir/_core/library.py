@@ -69,6 +69,14 @@ class DistributionOptions(ctypes.Structure):
     ]
 
 
+STRIPING: list[tuple[str, type]] = [
+    ("stripe_count", c_int64),
+    ("stripe_bytes", c_int64),
+    ("first_target", c_int64),
+    ("pool", c_char_p),
+]
+
+
 class ArrayOptions(ctypes.Structure):
     """``weir_array_options``."""
 
@@ -82,7 +90,8 @@ class ArrayOptions(ctypes.Structure):
         ("chunk_block_bytes", c_int64),
         ("directories", POINTER(c_char_p)),
         ("directory_count", c_int64),
-        ("reserved", c_uint64 * 7),
+        *STRIPING,
+        ("reserved", c_uint64 * 3),
     ]
 
 
@@ -105,7 +114,8 @@ class FileOptions(ctypes.Structure):
         ("step_dimension", c_char_p),
         ("alignment_bytes", c_int64),
         ("checksum", c_char_p),
-        ("reserved", c_uint64 * 6),
+        *STRIPING,
+        ("reserved", c_uint64 * 2),
     ]
 
 

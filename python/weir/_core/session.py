@@ -279,10 +279,17 @@ class Session:
         chunk_block_bytes: int = 0,
         files: Literal["shared", "per aggregator", "per rank"] = "shared",
         directories: Sequence[str] = (),
+        stripe_count: int = 0,
+        stripe_bytes: int = 0,
+        first_target: int | None = None,
+        pool: str | None = None,
     ) -> Array:
         """Creates an array of an element type by Weir's name or NumPy's type.
 
-        Several files lie in the `directories` in turn, which are there already.
+        Several files lie in the `directories` in turn, which are there already. How new files lie
+        on Lustre and CephFS: on `stripe_count` targets (-1: all), `stripe_bytes` at a time, from
+        the target of index `first_target` on, of a `pool`; what is left out is as the folder has
+        it.
         """
         names = [str(directory).encode() for directory in directories]
         options = c.ArrayOptions(
@@ -294,6 +301,10 @@ class Session:
             chunk_block_bytes=chunk_block_bytes,
             directories=(ctypes.c_char_p * len(names))(*names) if names else None,
             directory_count=len(names),
+            stripe_count=stripe_count,
+            stripe_bytes=stripe_bytes,
+            first_target=0 if first_target is None else first_target + 1,
+            pool=None if pool is None else pool.encode(),
         )
         if natural_chunks is not None:
             options.natural_chunks = natural_chunks.handle
@@ -340,6 +351,10 @@ class Session:
         step_dimension: str | None = None,
         alignment_bytes: int = 0,
         checksum: step_file.Checksum | None = None,
+        stripe_count: int = 0,
+        stripe_bytes: int = 0,
+        first_target: int | None = None,
+        pool: str | None = None,
     ) -> step_file.File:
         """Begins a file of a standard format, which its first step lays out. Local.
 
@@ -348,7 +363,7 @@ class Session:
         system. Arrays of at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1
         is anywhere.
         `checksum` is what is kept of every block in PATH.sums: ``"crc32c"`` or ``"none"`` (unless
-        told).
+        told). `stripe_count` and what follows are as in `create`.
         """
         return step_file.create(
             self,
@@ -358,6 +373,10 @@ class Session:
             step_dimension=step_dimension,
             alignment_bytes=alignment_bytes,
             checksum=checksum,
+            stripe_count=stripe_count,
+            stripe_bytes=stripe_bytes,
+            first_target=0 if first_target is None else first_target + 1,
+            pool=None if pool is None else pool.encode(),
         )
 
     def open_file(

@@ -255,6 +255,10 @@ def create(
     step_dimension: str | None,
     alignment_bytes: int,
     checksum: Checksum | None,
+    stripe_count: int,
+    stripe_bytes: int,
+    first_target: int,
+    pool: bytes | None,
 ) -> File:
     """`Session.create_file`."""
     options = c.FileOptions(
@@ -263,6 +267,10 @@ def create(
         step_dimension=None if step_dimension is None else step_dimension.encode(),
         alignment_bytes=alignment_bytes,
         checksum=None if checksum is None else checksum.encode(),
+        stripe_count=stripe_count,
+        stripe_bytes=stripe_bytes,
+        first_target=first_target,
+        pool=pool,
     )
     handle = c_void_p()
     checked(

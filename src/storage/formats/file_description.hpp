@@ -16,6 +16,7 @@
 #include "array/shape.hpp"
 #include "common/status.hpp"
 #include "storage/codecs/codec.hpp"
+#include "storage/striping.hpp"
 
 namespace weir::storage {
 
@@ -70,6 +71,8 @@ struct FileDescription {
   // Arrays of at least this many bytes begin at a multiple of it, where the format leaves a choice:
   // stripes, blocks of locks. 1: anywhere; 0: as alignment_of() has it.
   std::int64_t alignment = 0;
+  // How the file is to lie on its storage, or all files of a folder.
+  Striping striping = {};
 };
 // NOLINTEND(readability-redundant-member-init)
 

@@ -66,7 +66,7 @@ Status sync_folder(const std::string& folder) {
   return synced;
 }
 
-Status clear_for_file(const std::string& path) {
+Status clear_for_file(const std::string& path, const Striping& striping) {
   std::error_code failed;
   const std::string target = committed_path(path);
   const auto there = std::filesystem::symlink_status(target, failed).type();
@@ -78,7 +78,7 @@ Status clear_for_file(const std::string& path) {
   if (Status finished = finish_raw_renaming(path); !finished.ok()) return finished;
   const std::string temporary = incomplete_path(path);
   const auto left = std::filesystem::symlink_status(temporary, failed).type();
-  if (left == std::filesystem::file_type::not_found) return {};
+  if (left == std::filesystem::file_type::not_found) return make_striped_file(temporary, striping);
   if (left != std::filesystem::file_type::regular) {
     return in_the_way(temporary,
                       "this name is needed for a file in the making, and is something "
@@ -86,10 +86,11 @@ Status clear_for_file(const std::string& path) {
   }
   failed.clear();
   std::filesystem::remove(temporary, failed);
-  return failed ? Status(failure("unlink", temporary, failed)) : Status();
+  if (failed) return failure("unlink", temporary, failed);
+  return make_striped_file(temporary, striping);
 }
 
-Status make_incomplete_folder(const std::string& path) {
+Status make_incomplete_folder(const std::string& path, const Striping& striping) {
   std::error_code failed;
   const std::string target = committed_path(path);
   if (std::filesystem::exists(target, failed) && !(std::filesystem::is_directory(target, failed) &&
@@ -114,6 +115,10 @@ Status make_incomplete_folder(const std::string& path) {
   failed.clear();
   std::filesystem::create_directories(temporary, failed);
   if (failed) return failure("mkdir", temporary, failed);
+  if (Status striped = stripe_folder(temporary, striping); !striped.ok()) {
+    std::filesystem::remove(temporary, failed);
+    return striped;
+  }
   auto file = File::open(temporary + "/" + mark, {.read = false, .write = true, .create = true});
   if (!file) return file.error();
   return file.value().close();

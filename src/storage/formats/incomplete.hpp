@@ -8,6 +8,7 @@
 
 #include "common/status.hpp"
 #include "storage/step_durability.hpp"
+#include "storage/striping.hpp"
 
 namespace weir::storage {
 
@@ -20,13 +21,15 @@ namespace weir::storage {
 
 // Removes the file that an earlier run left under the temporary name; one that a raw file's
 // document tells of, so that it is committed, gets its name. Fails when there is anything else
-// under it, or under PATH.
-Status clear_for_file(const std::string& path);
+// under it, or under PATH. Where a layout is asked for, makes the file of the temporary name,
+// empty.
+Status clear_for_file(const std::string& path, const Striping& striping = {});
 
 // Makes the folder under the temporary name, with a mark in it by which the next run knows that it
 // may remove it; what an earlier run left is removed. Fails when there is a folder without the mark
-// that holds something, and when PATH is there and no empty folder.
-Status make_incomplete_folder(const std::string& path);
+// that holds something, and when PATH is there and no empty folder. `striping`: of all files that
+// will be made in it.
+Status make_incomplete_folder(const std::string& path, const Striping& striping = {});
 
 // Removes what lay_out() made under the temporary name, for whoever gives it up before the first
 // commit. What else is there stays.

@@ -27,6 +27,7 @@
 #include "array/spread_dealing.hpp"
 #include "common/status.hpp"
 #include "storage/formats/extent_map.hpp"
+#include "storage/striping.hpp"
 
 namespace weir::storage {
 
@@ -52,6 +53,8 @@ struct RawArray {
   std::uint64_t turn = 0;
   // Where the files lie in turn; none: beside the document.
   std::vector<std::string> directories = {};  // NOLINT(readability-redundant-member-init)
+  // How new files are to lie on their storage; documents have no word of it.
+  Striping striping = {};  // NOLINT(readability-redundant-member-init)
 
   // The grid of chunks; of one chunk, the whole array, when contiguous.
   [[nodiscard]] Result<array::ChunkGrid> grid() const;

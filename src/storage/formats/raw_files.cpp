@@ -67,6 +67,13 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
   }
   for (std::int64_t number = 0; number < array.files; ++number) {
     const std::string name = data_path(array, path, number);
+    if (!array.striping.empty()) {
+      // A file keeps the layout that it has, even when it is emptied.
+      if (::unlink(name.c_str()) != 0 && errno != ENOENT) {
+        return system_failure("unlink", name, -1, errno);
+      }
+      if (Status made = make_striped_file(name, array.striping); !made.ok()) return made;
+    }
     auto file = File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
     if (!file) return file.error();
     if (::ftruncate(file.value().descriptor(), bytes_of_file(array, number)) != 0) {

@@ -86,7 +86,8 @@ class CdfFormat final : public Format {
     }
     const auto header = cdf_header_of(description, version_);
     if (!header) return header.error();
-    if (Status clear = clear_for_file(path); !clear.ok()) return clear.error();
+    if (Status clear = clear_for_file(path, description.striping); !clear.ok())
+      return clear.error();
     const std::string place = incomplete_path(path);
     const std::int64_t bytes =
         cdf_file_bytes(header.value(), header.value().records.value_or(0)).value_or(0);

@@ -113,7 +113,7 @@ class Hdf5Format final : public Format {
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();
     const Hdf5Silence silence;
     const FileDescription made = with_chunks(file);
-    if (Status clear = clear_for_file(path); !clear.ok()) return clear.error();
+    if (Status clear = clear_for_file(path, file.striping); !clear.ok()) return clear.error();
     const std::string place = incomplete_path(path);
     if (Status status = make_file(made, place); !status.ok()) return status.error();
     auto opened = read_hdf5_file(place);

@@ -111,7 +111,7 @@ Status check_for_raw(const FileDescription& file) {
 }
 
 // Nothing is there that is not of a raw file.
-Status clear_for_raw(const std::string& path) {
+Status clear_for_raw(const std::string& path, const Striping& striping) {
   const std::string document = sidecar_path(path);
   if (is_on_disk(document)) {
     const auto text = read_document(path);
@@ -123,7 +123,7 @@ Status clear_for_raw(const std::string& path) {
           "it or give another name");
     }
   }
-  return clear_for_file(path);
+  return clear_for_file(path, striping);
 }
 
 struct Documents {
@@ -156,7 +156,7 @@ class RawFormat final : public Format {
     if (!file) return file.error();
     const auto texts = documents_of(file.value());
     if (!texts) return texts.error();
-    if (Status clear = clear_for_raw(path); !clear.ok()) return clear.error();
+    if (Status clear = clear_for_raw(path, description.striping); !clear.ok()) return clear.error();
     const std::string place = incomplete_path(path);
     auto data = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
     if (!data) return data.error();

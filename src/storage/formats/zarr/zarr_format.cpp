@@ -159,7 +159,8 @@ class ZarrFormat final : public Format {
       if (!made) return made.error();
       room.map.arrays.push_back({one, std::move(made).value()});
     }
-    if (Status made = make_incomplete_folder(path); !made.ok()) return made.error();
+    if (Status made = make_incomplete_folder(path, description.striping); !made.ok())
+      return made.error();
     const ZarrDocuments documents = documents_of(file);
     for (const auto& [node, document] : documents) {
       std::error_code failed;
