@@ -49,6 +49,8 @@ class Ranks {
   // This rank makes no further call: the others need not wait for it. `reason`: for its own calls
   // that follow; the first one counts.
   void mark_broken(const std::string& reason);
+  // A deadline has passed here: the waits of all ranks, also on other nodes, end with the reason.
+  void tell_others(const std::string& reason);
   // What calls return when the session is broken.
   [[nodiscard]] Outcome broken_session() const;
   // Ends all waits when MPI fails on any rank. After open().
