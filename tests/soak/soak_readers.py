@@ -134,7 +134,7 @@ def checked(path: Path, model: Model, *, killed: bool) -> str:
 
 def disturbed(model: Model, *, killed: bool) -> bool:
     """Whether something unfinished may lie there: a step that was begun and did not end."""
-    unfinished = any(phase.ending == "unfinished" for phase in model.case.phases)
+    unfinished = any(one.killed or one.ending == "unfinished" for one in model.case.phases)
     return killed or unfinished or any(line[0] in {"failed", "again"} for line in model.told())
 
 
