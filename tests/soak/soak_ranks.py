@@ -96,7 +96,8 @@ class PhaseOnRanks:
 
     def begin_fault(self) -> None:
         os.environ["WEIR_FAULT"] = self.phase.fault.format(tree=self.case.file_name)
-        os.environ["WEIR_MPI_FAULT"] = self.phase.mpi_fault
+        if os.environ.get("SOAK_MPI_FAULTS"):
+            os.environ["WEIR_MPI_FAULT"] = self.phase.mpi_fault
 
     def end_fault(self) -> None:
         os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
