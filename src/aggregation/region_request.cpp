@@ -151,7 +151,7 @@ void RegionRequest::give_up(const Error& error) {
 }
 
 bool RegionRequest::is_revoked() {
-  const ranks::Revocation& revocation = state_.group->revocation();
+  ranks::Revocation& revocation = state_.group->revocation();
   if (!revocation.is_revoked()) return false;
   give_up(revocation.error());
   return true;

@@ -351,7 +351,7 @@ void CollectiveRequest::give_up(const Error& error) {
 }
 
 bool CollectiveRequest::is_revoked() {
-  const ranks::Revocation& revocation = state_.group->revocation();
+  ranks::Revocation& revocation = state_.group->revocation();
   if (!revocation.is_revoked()) return false;
   give_up(revocation.error());
   return true;

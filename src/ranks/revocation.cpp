@@ -67,8 +67,11 @@ Revocation::~Revocation() {
   [[maybe_unused]] const auto* const kept = notices_.release();
 }
 
-bool Revocation::is_revoked() const {
-  return memory_->state.load(std::memory_order_acquire) == revoked;
+bool Revocation::is_revoked() {
+  if (memory_->state.load(std::memory_order_acquire) != revoked) return false;
+  // A leader that leaves its wait for this reason may never look again.
+  send_notices();
+  return true;
 }
 
 Error Revocation::error() const { return memory_->message.error(); }
@@ -119,7 +122,10 @@ void Revocation::take_notices() {
 }
 
 void Revocation::send_notices() {
-  if (sent_ || leaders_ == MPI_COMM_NULL || !is_revoked()) return;
+  if (sent_ || leaders_ == MPI_COMM_NULL ||
+      memory_->state.load(std::memory_order_acquire) != revoked) {
+    return;
+  }
   sent_ = true;
   Notices& notices = *notices_;
   notices.outgoing = memory_->message;

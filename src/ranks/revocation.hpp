@@ -9,7 +9,8 @@
 //   leader     (the first rank of each node) sends the error to the leaders of the nodes whose
 //              number differs from its own by a power of two; a leader that receives one writes it
 //              to its node's memory, and sends it on once
-//   any rank   sees is_revoked() at its next look, and leaves its wait with that error
+//   any rank   sees is_revoked() at its next look, and leaves its wait with that error; a leader
+//              sends the error on before it leaves
 //
 // Each leader sends 2 log2(nodes) messages, and the error still reaches every leader when some of
 // these fail, as each has that many ways to learn of it. Leaders take and send these messages only
@@ -57,7 +58,8 @@ class Revocation {
   // `wake` makes sleeping ranks of the node look around; called by the rank that revokes.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
 
-  [[nodiscard]] bool is_revoked() const;
+  // A leader that finds it so sends the error to other leaders, once.
+  [[nodiscard]] bool is_revoked();
   // The first error that revoked the session, as this node knows it. Valid when is_revoked().
   [[nodiscard]] Error error() const;
   // Local. Later errors change nothing.
