@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -10,12 +11,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "common/clock.hpp"
 #include "storage/engines/file.hpp"
 
 namespace weir::storage {
@@ -23,6 +26,8 @@ namespace {
 
 enum class Kind : std::uint8_t { file, folder };
 
+// A metadata server that fails over may take minutes.
+constexpr std::int64_t program_seconds = 600;
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
 
@@ -63,11 +68,22 @@ Status run(const std::vector<std::string>& words, const std::string& path) {
   }
   std::string said;
   std::array<char, 512> part{};
-  ssize_t got = 0;
-  while ((got = ::read(reading.descriptor(), part.data(), part.size())) > 0 ||
-         (got < 0 && errno == EINTR)) {
-    if (got > 0 && said.size() < part.size())
+  const std::int64_t end = monotonic_ns() + program_seconds * 1'000'000'000;
+  for (ssize_t got = 1; got != 0;) {
+    const std::int64_t left_ms = (end - monotonic_ns()) / 1'000'000;
+    pollfd readable{.fd = reading.descriptor(), .events = POLLIN, .revents = 0};
+    const int ready = left_ms > 0 ? ::poll(&readable, 1, static_cast<int>(left_ms)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      ::kill(child, SIGKILL);
+      said = fmt::format("not done after {} s", program_seconds);
+      break;
+    }
+    got = ::read(reading.descriptor(), part.data(), part.size());
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0 && said.size() < part.size()) {
       said.append(part.data(), static_cast<std::size_t>(got));
+    }
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -50,9 +50,14 @@ TEST(Striping, WhatCannotBeIsRefused) {
   EXPECT_TRUE(is_possible({.stripe_bytes = 65536}));
   EXPECT_FALSE(is_possible({.stripe_bytes = 65535}));
   EXPECT_FALSE(is_possible({.stripe_bytes = -65536}));
+  constexpr std::int64_t longest_stripe = std::int64_t{1} << 40;
+  EXPECT_TRUE(is_possible({.stripe_bytes = longest_stripe}));
+  EXPECT_FALSE(is_possible({.stripe_bytes = longest_stripe + 65536}));
   EXPECT_FALSE(is_possible({.first_target = -1}));
   EXPECT_TRUE(is_possible({.pool = "flash-1.fast_2"}));
   EXPECT_FALSE(is_possible({.pool = "a b"}));
+  EXPECT_TRUE(is_possible({.pool = std::string(255, 'p')}));
+  EXPECT_FALSE(is_possible({.pool = std::string(256, 'p')}));
   EXPECT_FALSE(is_possible({.pool = "-c"}));
 }
 
