@@ -41,8 +41,9 @@ TEST(StoredFiles, BytesThatWentNowhereAreAnError) {
   const std::array<Slice, 3> slices = {
       {{bytes.data(), 10}, {bytes.data() + 10, 10}, {bytes.data() + 20, 10}}};
   std::vector<StoredRange> ranges;
-  for (std::size_t i = 0; i < 3; ++i) {
-    ranges.push_back({0, static_cast<std::int64_t>(100 * i), {&slices[i], 1}});
+  ranges.reserve(slices.size());
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    ranges.push_back({0, static_cast<std::int64_t>(100 * i), {&slices.at(i), 1}});
   }
   for (const auto operation : {Fault::Operation::write, Fault::Operation::read}) {
     // The last of three ranges is lost, then all are.

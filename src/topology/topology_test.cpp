@@ -100,6 +100,7 @@ TEST(Topology, RefusesWhatIsNoTopology) {
 // Every plan that is kept has a topology, and an irregular one is a table of the job's ranks.
 TEST(Topology, CopiesShareWhatGrowsWithTheRanks) {
   std::vector<std::int64_t> shuffled;
+  shuffled.reserve(1000);
   for (std::int64_t rank = 0; rank < 1000; ++rank) shuffled.push_back(rank * rank % 31);
   const auto irregular = Topology::of_nodes(shuffled).value();
   ASSERT_GT(irregular.stretches().size(), 500U);

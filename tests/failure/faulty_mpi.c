@@ -199,7 +199,7 @@ int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int MPI_Testsome(int count, MPI_Request requests[], int* out, int indices[],
                  MPI_Status statuses[]) {
-  struct receive** const known = malloc((size_t)count * sizeof *known);
+  struct receive** const known = (struct receive**)malloc((size_t)count * sizeof *known);
   if (known == NULL) abort();
   for (int i = 0; i < count; ++i) known[i] = receive_of(requests[i]);
   int code = PMPI_Testsome(count, requests, out, indices, statuses);
@@ -212,7 +212,7 @@ int MPI_Testsome(int count, MPI_Request requests[], int* out, int indices[],
     for (int other = 0; other < *out; ++other) statuses[other].MPI_ERROR = MPI_SUCCESS;
     status->MPI_ERROR = MPI_ERR_OTHER;
   }
-  free(known);
+  free((void*)known);
   return code;
 }
 

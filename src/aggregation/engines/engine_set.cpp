@@ -38,7 +38,7 @@ Status EngineSet::make(plan::Engine engine) {
   if (!made) return made.error();
   std::unique_ptr<storage::Engine> own = std::move(made).value();
   if (before_) own = before_(std::move(own));
-  const std::shared_ptr<storage::Engine> shared = std::move(own);
+  std::shared_ptr<storage::Engine> shared = std::move(own);
   shared->expect_memory(areas_);
   slot(engine) = std::make_shared<storage::OpenFiles>(std::move(shared));
   return {};

@@ -437,7 +437,7 @@ TEST(Hdf5Format, NothingStaysOpenWhereTheSystemRefusesToWrite) {
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto told = std::signal(SIGXFSZ, SIG_IGN);
-  for (const rlim_t bytes : {0, 48, 4096}) {
+  for (const rlim_t bytes : {rlim_t{0}, rlim_t{48}, rlim_t{4096}}) {
     const struct rlimit small { bytes, before.rlim_max };
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     const auto room = hdf5_format()->lay_out(hdf5_example(), path);
