@@ -158,12 +158,17 @@ class PhaseOnRanks:
         path, case = str(self.path), self.case
         makes = self.phase.makes or self.generation < 0
         if makes:
+            before = self.generation, self.steps
             self.generation, self.steps = self.generation + 1, 0
-            file = self.together(
-                "creating the file",
-                lambda: session.create_file(path, format=case.file_format, **case.options),
-            )
-            return file, {array.name: self.defined(file, array) for array in case.arrays}
+            try:
+                file = self.together(
+                    "creating the file",
+                    lambda: session.create_file(path, format=case.file_format, **case.options),
+                )
+                return file, {array.name: self.defined(file, array) for array in case.arrays}
+            except FailedError:
+                self.generation, self.steps = before  # there is no such file
+                raise
         self.is_opened = True
         only_read = not case.growing
         file = self.together(
