@@ -52,9 +52,9 @@ class BrokenMessages : public OnRanks {
 };
 
 struct Case {
-  const char* strategy;
-  bool writes;
-  const char* fault;
+  const char* strategy = "";
+  bool writes = false;
+  const char* fault = "";
   bool may_miss_deadline = true;
 };
 
