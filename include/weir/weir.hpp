@@ -292,7 +292,7 @@ class Array {
   void write_region(const Region& region, const Data& data, const Memory& memory = {});
   template <Elements Data>
   void read_region(const Region& region, Data&& data, const Memory& memory = {});
-  // The same begun: `data` must live until the request has ended.
+  // Begins such a transfer: `data` must live until the request has ended.
   template <Elements Data>
   [[nodiscard]] Request write_region_begin(const Region& region, const Data& data,
                                            const Memory& memory = {});

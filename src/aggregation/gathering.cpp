@@ -153,7 +153,7 @@ Status Gathering::start_message(std::int64_t number, Buffer& buffer, const Messa
 
 bool Gathering::is_complete(std::int64_t number, Buffer& buffer) {
   const auto ended = buffer.pending.test_some();
-  // Who has answered was asked, so asks have ended when messages have, or will at once.
+  // A rank that has answered has received its ask, so the asks end with the messages or at once.
   const auto asked = buffer.asks.test_some();
   if (!ended || !asked) {
     context_.group.revocation().revoke(!ended ? ended.error() : asked.error());

@@ -33,8 +33,8 @@ constexpr std::int64_t mark_bits = 64;
 
 std::int64_t round_to_pages(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
 
-// Of a node, where settings leave it open: so many fill its link and its page cache, and each has
-// buffers.
+// Aggregators of a node where settings leave their number open: that many fill its link and its
+// page cache, and each of them takes memory for buffers.
 constexpr std::int64_t most_holders = 16;
 
 }  // namespace

@@ -76,7 +76,7 @@ class NodeGroup {
   void abandon();
   // Smaller ones are made only when they are asked for.
   static constexpr std::int64_t least_buffer_bytes = 64 << 10;
-  // Of each buffer: what was asked for, in whole pages, or less.
+  // The size of each buffer: what was asked for, in whole pages, or less.
   [[nodiscard]] std::int64_t buffer_bytes() const { return buffer_bytes_; }
 
   // Of the ranks of `world`.
@@ -84,7 +84,7 @@ class NodeGroup {
   [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
   // The most of a node; a node of fewer ranks has one on each.
   [[nodiscard]] std::int64_t holders_per_node() const { return holders_per_node_; }
-  // Of all nodes.
+  // How many ranks hold buffers, on all nodes together.
   [[nodiscard]] std::int64_t holders() const;
   // Cores that the ranks of the node with the most of them may use together.
   [[nodiscard]] std::int64_t cores_per_node() const { return cores_per_node_; }
@@ -109,7 +109,7 @@ class NodeGroup {
   // How long a rank of the node sleeps between two looks after MPI.
   [[nodiscard]] long nap_ns() const { return ranks::Channel::nap_for(ranks_per_core_); }
 
-  // Of the ranks of this node.
+  // Signs of life of the ranks of this node.
   [[nodiscard]] ranks::LifeSigns* life() const { return life_.get(); }
 
   // Passes open files between the ranks of the node; null: this rank is alone there.
