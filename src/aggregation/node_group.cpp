@@ -1,13 +1,13 @@
 #include "aggregation/node_group.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <limits>
 #include <new>
 #include <utility>
 
+#include "ranks/processor_set.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -46,8 +46,10 @@ struct NodeGroup::Told {
   std::array<std::int64_t, 2> most{};  // aggregators and cores of this node
   std::array<std::int64_t, 2> most_of_all{};
   std::vector<int> ranks_on_node;
-  cpu_set_t own_cores{};  // that this rank may use
-  cpu_set_t node_cores{};
+  ranks::ProcessorSet own_cores;  // that this rank may use
+  ranks::ProcessorSet node_cores;
+  std::int64_t own_mask_bytes = 0;
+  std::int64_t mask_bytes = 0;  // of the longest mask on this node
   // Known to the first rank of each node, while they work out the topology.
   int count = 0;            // ranks of this node
   std::vector<int> counts;  // of each node
@@ -167,19 +169,29 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
     return done;
   }
   ranks_on_node_ = told.ranks_on_node;
-  ::sched_getaffinity(0, sizeof told.own_cores, &told.own_cores);
-  if (Status done = wait(ranks::reduce_to_all(pending, &told.own_cores, &told.node_cores,
-                                              sizeof(cpu_set_t), MPI_BYTE, MPI_BOR, node_),
+  told.own_cores = ranks::ProcessorSet::of_this_process();
+  told.own_mask_bytes = static_cast<std::int64_t>(told.own_cores.mask().size());
+  if (Status done = wait(ranks::reduce_to_all(pending, &told.own_mask_bytes, &told.mask_bytes, 1,
+                                              MPI_INT64_T, MPI_MAX, node_),
                          pending);
       !done.ok()) {
     return done;
   }
-  const int cores = std::max(1, CPU_COUNT(&told.node_cores));
+  told.own_cores.mask().resize(static_cast<std::size_t>(told.mask_bytes));
+  told.node_cores.mask().resize(static_cast<std::size_t>(told.mask_bytes));
+  if (Status done = wait(
+          ranks::reduce_to_all(pending, told.own_cores.mask().data(), told.node_cores.mask().data(),
+                               static_cast<int>(told.mask_bytes), MPI_BYTE, MPI_BOR, node_),
+          pending);
+      !done.ok()) {
+    return done;
+  }
+  const std::int64_t cores = std::max<std::int64_t>(1, told.node_cores.count());
   ranks_per_core_ = (node_size + cores - 1) / cores;
 
   // The node's cores and not this rank's, which may be bound to one of them; and those of the
   // largest node, since a node with few ranks, or one, says nothing about the others.
-  told.most = {std::min(cores, node_size), cores};
+  told.most = {std::min<std::int64_t>(cores, node_size), cores};
   if (Status done = wait(
           ranks::reduce_to_all(pending, told.most.data(), told.most_of_all.data(),
                                static_cast<int>(told.most.size()), MPI_INT64_T, MPI_MAX, world),
