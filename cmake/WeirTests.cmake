@@ -28,13 +28,13 @@ function(weir_add_unit_test name)
 endfunction()
 
 # weir_add_mpi_test(NAME COMMAND program argument... RANKS n [TIMEOUT seconds]
-#                   [ENVIRONMENT NAME=value...])
+#                   [ENVIRONMENT NAME=value...] [BOUND])
 #
-# A run of COMMAND on n ranks. `program` may be a target that is already defined. The label is
-# `mpi`. Default deadline: 120 s; the launcher ends the job 5 s before ctest would kill the
-# launcher, so that no rank outlives its test.
+# A run of COMMAND on n ranks; BOUND: each is bound to a core of its own (Open MPI). `program` may
+# be a target that is already defined. The label is `mpi`. Default deadline: 120 s; the launcher ends
+# the job 5 s before ctest would kill the launcher, so that no rank outlives its test.
 function(weir_add_mpi_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TIMEOUT" "COMMAND;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BOUND" "RANKS;TIMEOUT" "COMMAND;ENVIRONMENT")
   weir_check_arguments(weir_add_mpi_test ${name})
   if(NOT WEIR_BUILD_TESTS)
     return()
@@ -50,6 +50,9 @@ function(weir_add_mpi_test name)
     set(program "$<TARGET_FILE:${program}>")
   endif()
   weir_mpi_launcher_flags(flags)
+  if(arg_BOUND)
+    list(TRANSFORM flags REPLACE "^none$" "core:overload-allowed")
+  endif()
   if(WEIR_MPI_IS_OPEN_MPI)
     math(EXPR launcher_timeout "${arg_TIMEOUT} - 5")
     list(APPEND flags --timeout ${launcher_timeout})

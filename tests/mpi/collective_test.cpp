@@ -8,11 +8,14 @@
 //                                                     the same error, and the next call must work
 //   collective_mpi_test DIRECTORY --missing-rank      rank 1 does not come to share memory: all
 //                                                     others must say so at their deadline
+//   collective_mpi_test DIRECTORY --bound             all of it, by ranks that must be bound to a
+//                                                     core each
 #include "aggregation/collective.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -592,6 +595,15 @@ void expect_failure(const std::string& directory, const std::string& strategy) {
   expect(collective.value()->close(*made.value()).ok(), "close");
 }
 
+// The launcher has bound the ranks, each to one core.
+void expect_binding() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  expect(sched_getaffinity(0, sizeof mine, &mine) == 0, "affinity");
+  const std::int64_t online = sysconf(_SC_NPROCESSORS_ONLN);
+  expect(CPU_COUNT(&mine) < online || online == 1, "the launcher has not bound the ranks");
+}
+
 // How many ranks of a node may aggregate, by the cores that its ranks may use together: not by
 // those that one of them is bound to, nor by the node that has the fewest ranks.
 void holders_follow_cores() {
@@ -720,6 +732,7 @@ int main(int argc, char** argv) {
   } else if (argc > 2 && std::string(argv[2]) == "--missing-rank") {
     missing_rank();
   } else {
+    if (argc > 2 && std::string(argv[2]) == "--bound") expect_binding();
     holders_follow_cores();
     all_cases(directory);
     bytes_that_go_nowhere(directory);
