@@ -95,12 +95,15 @@ const char* weir_files_format(const weir_files* file);
  *                               {"name": "range", "reals": [0.5, "NaN"]},
  *                               {"name": "level", "integers": [3]}]}],
  *    "groups": [{"name": "fields", "attributes": []}],
- *    "refused": [{"name": "notes", "reason": "is of text"}]}
+ *    "refused": [{"name": "notes", "reason": "is of text"}],
+ *    "left_out": [{"owner": "fields", "name": "tags", "reason": "it is a list of texts"}]}
  *
  * The group "" is the file itself. "fill" is an element's bytes in hexadecimal digits, as they are
  * in memory; "codecs" are what chunks are compressed and summed by, as docs/formats.md has them.
  * The first dimension of an array that grows has the file's steps. Numbers that JSON does not have
- * are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir. */
+ * are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir.
+ * "left_out" names attributes without a form here, by the array or group that has them; the name ""
+ * stands for all those of an object beyond the number that is read. */
 const char* weir_files_description(const weir_files* file);
 
 /* How many arrays there are (those refused left out), and the number of one by its name. */

@@ -257,6 +257,11 @@ std::string description_json(std::string_view format, const storage::FileMap& ma
   for (const storage::RefusedArray& one : map.refused) {
     document["refused"].push_back({{"name", one.name}, {"reason", one.reason}});
   }
+  document["left_out"] = Json::array();
+  for (const storage::AttributeLeftOut& one : map.left_out) {
+    document["left_out"].push_back(
+        {{"owner", one.owner}, {"name", one.name}, {"reason", one.reason}});
+  }
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -265,7 +270,8 @@ Result<AskedFile> parse_description(std::string_view text) {
   try {
     if (document.is_discarded() || !document.is_object())
       refuse("is no JSON document of one object");
-    refuse_unknown(document, {"format", "arrays", "groups", "refused", "alignment", "checksum"},
+    refuse_unknown(document,
+                   {"format", "arrays", "groups", "refused", "left_out", "alignment", "checksum"},
                    "the file");
     AskedFile asked;
     storage::FileDescription& file = asked.description;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from h5py_programs import run_h5py
 from stored_cases import numbers
 
 import weir
+from weir.check import check
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -84,6 +86,24 @@ def test_h5py(libver: str, tmp_path: Path) -> None:
         assert set(file.refused) == {"words", "never"}
         with pytest.raises(weir.UnsupportedError, match="words"):
             file["words"]
+
+
+def test_attributes_without_a_value_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.h5"
+    with h5py.File(path, "w") as file:
+        file["plain"] = VALUES
+        file["plain"].attrs["tags"] = ["one", "two"]
+    with weir.open(path) as opened:
+        left_out = opened.left_out
+    assert left_out == ["plain: attribute 'tags' is left out: it is a list of texts"]
+    assert check(path).left_out == left_out
+    for command in (["check", path], ["convert", path, tmp_path / "ours.h5"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "weir.cli", *command],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert f"{path}: {left_out[0]}" in done.stdout + done.stderr
 
 
 def test_h5py_compresses(tmp_path: Path) -> None:
@@ -179,7 +199,7 @@ def test_ncgen(kind: str, wide: str, tmp_path: Path) -> None:
 def test_zarr(tmp_path: Path) -> None:
     path = tmp_path / "theirs.zarr"
     group = zarr.create_group(path, zarr_format=3, attributes={"title": "by zarr"})
-    inner = group.create_group("inner", attributes={"solver": "explicit"})
+    inner = group.create_group("inner", attributes={"solver": "explicit", "axes": [{"name": "x"}]})
 
     def add(to: zarr.Group, name: str, values: np.ndarray[Any, Any], **options: Any) -> None:
         to.create_array(name, shape=values.shape, dtype=values.dtype, compressors=None, **options)
@@ -213,6 +233,8 @@ def test_zarr(tmp_path: Path) -> None:
         assert_holds(file, "inner/u", STEPS)
         assert_holds(file, "sparse", expected)
         assert file["inner"].attributes["solver"] == "explicit"  # type: ignore[union-attr]
+        (line,) = file.left_out
+        assert line.startswith("inner: attribute 'axes' is left out")
         plain = file.arrays["plain"]
         assert plain.attributes["units"] == "m s-1"
         np.testing.assert_array_equal(plain.attributes["range"], [0.5, 1.5])

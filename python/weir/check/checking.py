@@ -43,6 +43,8 @@ class Report:
     """A line for each thing that is wrong."""
     not_checked: list[str] = field(default_factory=list)
     """A line for each array that Weir cannot read, with the reason."""
+    left_out: list[str] = field(default_factory=list)
+    """A line for each attribute that Weir has no value for; nothing is wrong with the file."""
     file_format: str | None = None
     """None where the file does not open."""
     arrays: int = 0
@@ -76,6 +78,7 @@ def check(
             report.arrays = len(file.arrays)
             report.steps = file.steps
             report.not_checked = [f"{name}: {why}" for name, why in file.refused.items()]
+            report.left_out = file.left_out
             if read:
                 _read_all(file, workers, report, tell)
     except weir.Error as error:

@@ -58,6 +58,8 @@ def check_command(
             line(f"{path}: {finding}")
         for refused in report.not_checked:
             line(f"{path}: not checked: {refused}")
+        for left_out in report.left_out:
+            line(f"{path}: {left_out}")
         found = found or bool(report.findings)
         if report.file_format:
             steps = "" if report.steps is None else f", {report.steps} committed steps"

@@ -82,6 +82,8 @@ def convert_command(
                     shown, completed=progress.bytes_done, total=max(1, progress.bytes_in_all)
                 )
 
+            for line in file.left_out:
+                console.print(f"{source}: {line}", highlight=False, markup=False, soft_wrap=True)
             done = convert(
                 file, target, file_format=file_format, layout=layout, arrays=array or (),
                 workers=workers or len(os.sched_getaffinity(0)), memory_bytes=memory << 20,

@@ -107,6 +107,9 @@ class StoredFile(StoredGroup):
         """All arrays by their full names."""
         self.refused: dict[str, str] = {one["name"]: one["reason"] for one in described["refused"]}
         """Arrays that are there and that Weir cannot read, with the reasons."""
+        self.left_out: list[str] = [_left_out_line(one) for one in described["left_out"]]
+        """A line for each attribute that is there and that Weir has no value for, as a list of
+        texts, with the reason."""
         self._attributes = {
             one["name"]: attributes_of(one["attributes"]) for one in described["groups"]
         }
@@ -168,6 +171,12 @@ class StoredFile(StoredGroup):
 
     def __repr__(self) -> str:
         return f"<weir.StoredFile {self.path} ({self.format}): {', '.join(self)}>"
+
+
+def _left_out_line(one: Mapping[str, str]) -> str:
+    owner = f"{one['owner']}: " if one["owner"] else ""
+    attribute = f"attribute {one['name']!r} is left out: " if one["name"] else ""
+    return f"{owner}{attribute}{one['reason']}"
 
 
 def _opened_again(path: Path, verify: Verify) -> StoredFile:

@@ -52,11 +52,15 @@ Json attributes_json(const std::vector<Attribute>& attributes) {
   return all;
 }
 
-std::vector<Attribute> parse_attributes(const Json& attributes) {
-  std::vector<Attribute> found;
+AttributesFound parse_attributes(const Json& attributes, const std::string& owner) {
+  AttributesFound found;
   if (!attributes.is_object()) return found;
   for (const auto& [name, value] : attributes.items()) {
-    if (auto shown = attribute_value(value)) found.push_back({name, *std::move(shown)});
+    if (auto shown = attribute_value(value)) {
+      found.shown.push_back({name, *std::move(shown)});
+    } else {
+      found.left_out.push_back({owner, name, "it is no text, number or list of numbers"});
+    }
   }
   return found;
 }

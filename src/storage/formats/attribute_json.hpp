@@ -12,7 +12,9 @@ namespace weir::storage {
 [[nodiscard]] bool has_json_form(const Attribute& attribute);
 // An object; all have a form.
 [[nodiscard]] nlohmann::ordered_json attributes_json(const std::vector<Attribute>& attributes);
-// Those of text and numbers; whatever else is there is left out.
-[[nodiscard]] std::vector<Attribute> parse_attributes(const nlohmann::ordered_json& attributes);
+// Values that are neither text nor numbers nor a list of numbers are left out, and named. `owner`
+// is the array or group that has the attributes.
+[[nodiscard]] AttributesFound parse_attributes(const nlohmann::ordered_json& attributes,
+                                               const std::string& owner);
 
 }  // namespace weir::storage

@@ -31,6 +31,21 @@ struct Attribute {
 };
 
 // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+// An attribute of a file that Weir has no value for: a list of texts, a very long one.
+struct AttributeLeftOut {
+  std::string owner;  // an array or group; "" is the file itself
+  std::string name;   // "" stands for all those beyond the number that is read
+  std::string reason;
+
+  friend bool operator==(const AttributeLeftOut&, const AttributeLeftOut&) = default;
+};
+
+// The attributes of one object of a file.
+struct AttributesFound {
+  std::vector<Attribute> shown;
+  std::vector<AttributeLeftOut> left_out;
+};
+
 struct ArrayDescription {
   // Groups are separated by '/', without one at the beginning: "fields/velocity".
   std::string name;

@@ -144,7 +144,7 @@ class Message : public Side {
         pass(one.description.shape, one.description, one.map.shape, one.map);
       }
     }
-    pass(file.groups, file.refused);
+    pass(file.groups, file.refused, file.left_out);
   }
 
  private:
@@ -206,6 +206,7 @@ class Message : public Side {
   void fields(Seen<Attribute>& one) { pass(one.name, one.value); }
   void fields(Seen<GroupDescription>& one) { pass(one.name, one.attributes); }
   void fields(Seen<RefusedArray>& one) { pass(one.name, one.reason); }
+  void fields(Seen<AttributeLeftOut>& one) { pass(one.owner, one.name, one.reason); }
   void fields(Seen<ShuffleCodec>& codec) { pass(codec.element_bytes); }
   void fields(Seen<DeflateCodec>& codec) { pass(codec.level, codec.gzip); }
   void fields(Seen<ZstdCodec>& codec) { pass(codec.level, codec.checksum); }

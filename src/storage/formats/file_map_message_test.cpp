@@ -59,6 +59,7 @@ TEST(FileMapMessage, GivesEveryKindOfMapBack) {
   file.arrays[2].description.grows = true;
   file.groups = {{"g", {{"title", std::string("x")}}}};
   file.refused = {{"text", "is text"}};
+  file.left_out = {{"g", "tags", "it is a list of texts"}};
 
   const auto again = parse_file_map(message_of(file));
   ASSERT_TRUE(again.ok()) << again.error().text();
@@ -68,6 +69,7 @@ TEST(FileMapMessage, GivesEveryKindOfMapBack) {
     EXPECT_EQ(again.value().arrays[i].description, file.arrays[i].description);
   }
   EXPECT_EQ(again.value().groups, file.groups);
+  EXPECT_EQ(again.value().left_out, file.left_out);
   ASSERT_EQ(again.value().refused.size(), 1U);
   EXPECT_EQ(again.value().refused[0].reason, "is text");
   EXPECT_FALSE(parse_file_map("").ok());

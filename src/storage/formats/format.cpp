@@ -50,6 +50,7 @@ DataFiles committed_files(const std::string& path, const DataFiles& laid_out) {
 Result<FileMap> described_as(const FileDescription& file, FileMap opened) {
   FileMap map;
   map.groups = std::move(opened.groups);
+  map.left_out = std::move(opened.left_out);
   for (const ArrayDescription& one : file.arrays) {
     const auto stored = opened.get(one.name);
     if (!stored) return stored.error();

@@ -46,6 +46,7 @@ struct FileMap {
   std::vector<StoredArray> arrays;
   std::vector<GroupDescription> groups;  // those that have attributes
   std::vector<RefusedArray> refused;
+  std::vector<AttributeLeftOut> left_out;  // of arrays that are there and of groups
 
   // Null when there is none.
   [[nodiscard]] const StoredArray* find(std::string_view name) const;

@@ -84,8 +84,15 @@ std::optional<Attribute> decode_cdf_attribute(const CdfAttribute& attribute) {
       return named(values_as<float, double>(bytes));
     case CdfType::float64:
       return named(values_as<double, double>(bytes));
-    case CdfType::uint64:
-      return std::nullopt;  // may not fit
+    case CdfType::uint64: {
+      // What is beyond the range of int64 is negative as such a number.
+      auto numbers =
+          std::get<std::vector<std::int64_t>>(values_as<std::int64_t, std::int64_t>(bytes));
+      if (std::any_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n < 0; })) {
+        return std::nullopt;
+      }
+      return named(std::move(numbers));
+    }
   }
   return std::nullopt;
 }

@@ -197,6 +197,15 @@ struct RecordRoom {
   std::int64_t file_bytes = 0;
 };
 
+void show_or_leave_out(const CdfAttribute& attribute, const std::string& owner,
+                       std::vector<Attribute>& shown, FileMap& map) {
+  if (auto decoded = decode_cdf_attribute(attribute)) {
+    shown.push_back(*std::move(decoded));
+  } else {
+    map.left_out.push_back({owner, attribute.name, "it holds a number above 2^63 - 1"});
+  }
+}
+
 // A reason, when the variable cannot be moved.
 std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
                                      const std::string& path, const RecordRoom& room,
@@ -244,8 +253,8 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
     if (attribute.name == fill_attribute && attribute.type == one.type &&
         static_cast<std::int64_t>(attribute.values.size()) == type.bytes()) {
       made.description.fill = reversed(attribute.values);
-    } else if (auto shown = decode_cdf_attribute(attribute)) {
-      made.description.attributes.push_back(*std::move(shown));
+    } else {
+      show_or_leave_out(attribute, one.name, made.description.attributes, map);
     }
   }
   map.arrays.push_back(std::move(made));
@@ -301,7 +310,7 @@ FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_
   }
   GroupDescription root{"", {}};
   for (const CdfAttribute& attribute : header.attributes) {
-    if (auto shown = decode_cdf_attribute(attribute)) root.attributes.push_back(*std::move(shown));
+    show_or_leave_out(attribute, "", root.attributes, map);
   }
   if (!root.attributes.empty()) map.groups.push_back(std::move(root));
   return map;

@@ -98,6 +98,7 @@ struct CdfParse {
 
 // Attributes to the header's and back; values that the version cannot hold are an error.
 [[nodiscard]] Result<CdfAttribute> encode_cdf_attribute(const Attribute& attribute, int version);
+// A number above 2^63 - 1 is the one value that has no form.
 [[nodiscard]] std::optional<Attribute> decode_cdf_attribute(const CdfAttribute& attribute);
 
 }  // namespace weir::storage

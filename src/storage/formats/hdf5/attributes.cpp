@@ -1,16 +1,16 @@
 #include "storage/formats/hdf5/attributes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 namespace weir::storage {
 namespace {
-
-constexpr hsize_t most_attributes_read = 1024;
-constexpr hsize_t most_bytes = 65536;
 
 Status write_one(hid_t object, const Attribute& attribute, const std::string& path) {
   Hdf5Handle type;
@@ -56,51 +56,110 @@ bool of_the_library(std::string_view name) {
   return std::find(own.begin(), own.end(), name) != own.end();
 }
 
-std::optional<std::string> read_text(hid_t attribute, hid_t type, bool variable) {
-  const Hdf5Handle memory(H5Tcopy(type));
+// A value, or the reason why there is none.
+using Value = std::variant<Attribute::Value, std::string>;
+
+Value unreadable() { return std::string("its value cannot be read"); }
+Value too_long(const Hdf5AttributeLimits& limits) {
+  return fmt::format("it takes more than the {} bytes that are read of one", limits.bytes);
+}
+
+Value read_text(hid_t attribute, hid_t type, bool variable, const Hdf5AttributeLimits& limits) {
   if (!variable) {
-    std::string text(H5Tget_size(type), '\0');
-    if (text.size() > most_bytes || H5Aread(attribute, memory.id(), text.data()) < 0) {
-      return std::nullopt;
-    }
+    const std::size_t bytes = H5Tget_size(type);
+    if (bytes > limits.bytes) return too_long(limits);
+    std::string text(bytes, '\0');
+    if (H5Aread(attribute, type, text.data()) < 0) return unreadable();
     text.resize(std::min(text.find('\0'), text.size()));
-    return text;
+    return Attribute::Value(std::move(text));
   }
   char* characters = nullptr;
-  if (H5Aread(attribute, memory.id(), static_cast<void*>(&characters)) < 0) return std::nullopt;
-  if (characters == nullptr) return "";
-  std::string text(characters);
+  if (H5Aread(attribute, type, static_cast<void*>(&characters)) < 0) return unreadable();
+  if (characters == nullptr) return Attribute::Value(std::string());
+  const std::string_view text(characters);
+  Value value = text.size() > limits.bytes ? too_long(limits) : Attribute::Value(std::string(text));
   H5free_memory(characters);
-  return text;
+  return value;
 }
 
 template <typename Number>
-std::optional<Attribute::Value> read_numbers(hid_t attribute, hsize_t count, hid_t memory) {
+Value read_numbers(hid_t attribute, std::size_t count, hid_t memory) {
   std::vector<Number> numbers(count);
-  if (count > 0 && H5Aread(attribute, memory, numbers.data()) < 0) return std::nullopt;
-  return numbers;
+  if (count > 0 && H5Aread(attribute, memory, numbers.data()) < 0) return unreadable();
+  return Attribute::Value(std::move(numbers));
 }
 
-std::optional<Attribute::Value> read_value(hid_t attribute) {
+// The library would store 2^63 - 1 where a number is larger.
+Value read_unsigned(hid_t attribute, std::size_t count) {
+  std::vector<std::uint64_t> numbers(count);
+  if (count > 0 && H5Aread(attribute, H5T_NATIVE_UINT64, numbers.data()) < 0) return unreadable();
+  std::vector<std::int64_t> shown;
+  shown.reserve(count);
+  for (const std::uint64_t number : numbers) {
+    if (number > static_cast<std::uint64_t>(INT64_MAX)) {
+      return std::string("it holds a number above 2^63 - 1");
+    }
+    shown.push_back(static_cast<std::int64_t>(number));
+  }
+  return Attribute::Value(std::move(shown));
+}
+
+Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
   const Hdf5Handle type(H5Aget_type(attribute));
   const Hdf5Handle space(H5Aget_space(attribute));
-  if (!type.ok() || !space.ok()) return std::nullopt;
-  const hssize_t count = H5Sget_simple_extent_npoints(space.id());
-  if (count < 0 || static_cast<hsize_t>(count) > most_bytes / sizeof(double)) return std::nullopt;
+  if (!type.ok() || !space.ok()) return unreadable();
+  const hssize_t points = H5Sget_simple_extent_npoints(space.id());
+  if (points < 0) return unreadable();
+  const auto count = static_cast<std::size_t>(points);
   switch (H5Tget_class(type.id())) {
     case H5T_STRING: {
-      if (count != 1) return std::nullopt;
+      // NetCDF-4 stores an empty text as one of no dataspace.
+      if (count == 0) return Attribute::Value(std::string());
+      if (count > 1) return std::string("it is a list of texts");
       const htri_t variable = H5Tis_variable_str(type.id());
-      if (variable < 0) return std::nullopt;
-      return read_text(attribute, type.id(), variable > 0);
+      if (variable < 0) return unreadable();
+      return read_text(attribute, type.id(), variable > 0, limits);
     }
     case H5T_INTEGER:
-      return read_numbers<std::int64_t>(attribute, static_cast<hsize_t>(count), H5T_NATIVE_INT64);
+      if (count > limits.bytes / sizeof(std::int64_t)) return too_long(limits);
+      return H5Tget_sign(type.id()) == H5T_SGN_NONE
+                 ? read_unsigned(attribute, count)
+                 : read_numbers<std::int64_t>(attribute, count, H5T_NATIVE_INT64);
     case H5T_FLOAT:
-      return read_numbers<double>(attribute, static_cast<hsize_t>(count), H5T_NATIVE_DOUBLE);
+      if (count > limits.bytes / sizeof(double)) return too_long(limits);
+      return read_numbers<double>(attribute, count, H5T_NATIVE_DOUBLE);
     default:
-      return std::nullopt;
+      return std::string("it is neither text nor numbers");
   }
+}
+
+struct Reading {
+  const std::string& owner;
+  const Hdf5AttributeLimits& limits;
+  AttributesFound found;
+  std::size_t seen = 0;
+};
+
+extern "C" herr_t weir_hdf5_attribute(hid_t object, const char* name, const H5A_info_t* /*about*/,
+                                      void* argument) {
+  auto& reading = *static_cast<Reading*>(argument);
+  if (of_the_library(name)) return 0;
+  if (reading.seen++ >= reading.limits.attributes) return 0;  // is counted
+  const auto leave_out = [&](std::string reason) {
+    reading.found.left_out.push_back({reading.owner, printable(name), std::move(reason)});
+  };
+  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT));
+  if (!attribute.ok()) {
+    leave_out("it cannot be opened");
+    return 0;
+  }
+  Value value = read_value(attribute.id(), reading.limits);
+  if (auto* const reason = std::get_if<std::string>(&value)) {
+    leave_out(std::move(*reason));
+  } else {
+    reading.found.shown.push_back({name, std::move(std::get<Attribute::Value>(value))});
+  }
+  return 0;
 }
 
 }  // namespace
@@ -113,20 +172,18 @@ Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attribu
   return {};
 }
 
-std::vector<Attribute> read_hdf5_attributes(hid_t object) {
-  std::vector<Attribute> attributes;
-  for (hsize_t number = 0; number < most_attributes_read; ++number) {
-    const Hdf5Handle attribute(
-        H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, number, H5P_DEFAULT, H5P_DEFAULT));
-    if (!attribute.ok()) break;
-    std::array<char, 1024> name{};
-    if (H5Aget_name(attribute.id(), name.size(), name.data()) < 0) break;
-    if (of_the_library(name.data())) continue;
-    if (auto value = read_value(attribute.id())) {
-      attributes.push_back({name.data(), *std::move(value)});
-    }
+AttributesFound read_hdf5_attributes(hid_t object, const std::string& owner,
+                                     const Hdf5AttributeLimits& limits) {
+  Reading reading{owner, limits, {}};
+  const herr_t read =
+      H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, weir_hdf5_attribute, &reading);
+  if (read < 0) reading.found.left_out.push_back({owner, "", "its attributes cannot be listed"});
+  if (reading.seen > limits.attributes) {
+    reading.found.left_out.push_back({owner, "",
+                                      fmt::format("it has {} attributes, of which {} are read",
+                                                  reading.seen, limits.attributes)});
   }
-  return attributes;
+  return std::move(reading.found);
 }
 
 }  // namespace weir::storage

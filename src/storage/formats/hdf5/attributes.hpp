@@ -16,8 +16,19 @@ inline constexpr const char* hdf5_alignment_attribute = "_weir_alignment";
 Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attributes,
                              const std::string& path);
 
-// Those of text and numbers. Others, very long ones, and those in which dimension scales and
-// NetCDF-4 keep their own affairs are left out.
-[[nodiscard]] std::vector<Attribute> read_hdf5_attributes(hid_t object);
+// How much of an object is read: a hostile file may hold any number of attributes.
+struct Hdf5AttributeLimits {
+  static constexpr std::size_t most_attributes_read = 16384;  // of one object
+  static constexpr std::size_t most_bytes_read = 1 << 20;     // of one attribute
+
+  std::size_t attributes = most_attributes_read;
+  std::size_t bytes = most_bytes_read;
+};
+
+// Shows text, and numbers and lists of numbers that int64 or float64 can hold; names the others as
+// left out. Attributes in which dimension scales, NetCDF-4 and Weir keep their own affairs are in
+// neither list. `owner`: the name of the object, for what is left out.
+[[nodiscard]] AttributesFound read_hdf5_attributes(hid_t object, const std::string& owner,
+                                                   const Hdf5AttributeLimits& limits = {});
 
 }  // namespace weir::storage

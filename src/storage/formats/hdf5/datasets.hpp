@@ -52,7 +52,7 @@ struct Hdf5File {
   Hdf5Known known = {};
 };
 
-// What Weir can move, or the reason why it cannot.
+// What Weir can move, without its attributes, or the reason why it cannot.
 [[nodiscard]] std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file,
                                                                         hid_t dataset,
                                                                         const std::string& name);

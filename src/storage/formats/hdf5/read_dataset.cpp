@@ -8,7 +8,6 @@
 
 #include "common/checked.hpp"
 #include "storage/formats/array_change.hpp"
-#include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/chunk_index.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
@@ -321,7 +320,6 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
   array.description.chunk_extents = layout.chunk;
   array.description.fill = read_fill(creation.id(), stored->type);
   array.description.dimension_names = read_hdf5_dimensions(dataset, layout.shape.dimensions());
-  array.description.attributes = read_hdf5_attributes(dataset);
   return array;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "storage/formats/file_map_message.hpp"
@@ -38,6 +39,12 @@ extern "C" herr_t weir_hdf5_visit(hid_t /*root*/, const char* name,
   if (information->type == H5O_TYPE_DATASET) walk.found.datasets.push_back(found);
   if (information->type == H5O_TYPE_GROUP) walk.found.groups.push_back(found);
   return 0;
+}
+
+std::vector<Attribute> attributes_of(hid_t object, const std::string& name, FileMap& map) {
+  AttributesFound found = read_hdf5_attributes(object, name);
+  std::move(found.left_out.begin(), found.left_out.end(), std::back_inserter(map.left_out));
+  return std::move(found.shown);
 }
 
 }  // namespace
@@ -76,7 +83,7 @@ FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects, const Hdf5File
   for (const std::string& name : objects.groups) {
     const Hdf5Handle group(H5Oopen(file, ("/" + name).c_str(), H5P_DEFAULT));
     if (!group.ok()) continue;
-    auto attributes = read_hdf5_attributes(group.id());
+    auto attributes = attributes_of(group.id(), name, map);
     if (!attributes.empty()) map.groups.push_back({name, std::move(attributes)});
   }
   for (const std::string& name : objects.datasets) {
@@ -90,7 +97,9 @@ FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects, const Hdf5File
     if (auto* refused = std::get_if<RefusedArray>(&read)) {
       map.refused.push_back(std::move(*refused));
     } else {
-      map.arrays.push_back(std::move(std::get<StoredArray>(read)));
+      auto& stored = std::get<StoredArray>(read);
+      stored.description.attributes = attributes_of(dataset.id(), name, map);
+      map.arrays.push_back(std::move(stored));
     }
   }
   return map;

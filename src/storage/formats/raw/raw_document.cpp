@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -70,12 +71,18 @@ const Json& list_in(const Json& from, const char* name, DocumentReader& reader) 
   return nothing;
 }
 
-std::vector<Attribute> attributes_in(const Json& from) {
-  const auto found = from.find("attributes");
-  return found == from.end() ? std::vector<Attribute>() : parse_attributes(*found);
+// `left_out` gets what has no value in Weir.
+std::vector<Attribute> attributes_in(const Json& from, const std::string& owner,
+                                     std::vector<AttributeLeftOut>& left_out) {
+  const auto there = from.find("attributes");
+  if (there == from.end()) return {};
+  AttributesFound found = parse_attributes(*there, owner);
+  std::move(found.left_out.begin(), found.left_out.end(), std::back_inserter(left_out));
+  return std::move(found.shown);
 }
 
-Result<RawFileArray> parse_array(const Json& one, const std::string& source) {
+Result<RawFileArray> parse_array(const Json& one, const std::string& source,
+                                 std::vector<AttributeLeftOut>& left_out) {
   DocumentReader reader(one, source);
   const std::string name = reader.text("name");
   bool grows = false;
@@ -96,7 +103,7 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source) {
                       .grows = grows,
                       .chunk_extents = documented.value().chunk_extents,
                       .dimension_names = std::move(names),
-                      .attributes = attributes_in(one)},
+                      .attributes = attributes_in(one, name, left_out)},
                      documented.value().offset};
   if (const auto found = one.find("fill_value"); found != one.end()) {
     auto element = parse_fill_value(array.description.type, *found);
@@ -202,14 +209,15 @@ Result<RawFile> parse_raw_file(std::string_view text, const std::string& source)
   }
   for (const Json& one : list_in(document, "arrays", reader)) {
     if (!one.is_object()) return refusal("\"arrays\" holds what is no object");
-    auto array = parse_array(one, source);
+    auto array = parse_array(one, source, file.left_out);
     if (!array) return array.error();
     file.arrays.push_back(std::move(array).value());
   }
   for (const Json& one : list_in(document, "groups", reader)) {
     if (!one.is_object()) return refusal("\"groups\" holds what is no object");
     DocumentReader inside(one, source);
-    file.groups.push_back({inside.text("name"), attributes_in(one)});
+    const std::string name = inside.text("name");
+    file.groups.push_back({name, attributes_in(one, name, file.left_out)});
     if (!inside.status().ok()) return inside.status().error();
   }
   if (!reader.status().ok()) return reader.status().error();

@@ -213,6 +213,7 @@ Status RawFile::check() const {
 FileMap RawFile::map(const std::string& data) const {
   FileMap made;
   made.groups = groups;
+  made.left_out = left_out;
   for (const RawFileArray& one : arrays) {
     const ArrayDescription& about = one.description;
     ExtentMap map{.shape = about.shape,

@@ -36,6 +36,8 @@ struct RawRecords {
 struct RawFile {
   std::vector<RawFileArray> arrays;
   std::vector<GroupDescription> groups = {};  // NOLINT(readability-redundant-member-init)
+  // What the document of another program may hold; Weir writes none of these.
+  std::vector<AttributeLeftOut> left_out = {};  // NOLINT(readability-redundant-member-init)
   RawRecords records;
   // The data file still has its temporary name, if there is one of that name: of a new file the
   // document is renamed into place first, and then the data.

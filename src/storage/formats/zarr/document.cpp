@@ -273,7 +273,9 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
       std::all_of(element->begin(), element->end(), [](std::byte b) { return b == std::byte{0}; });
   if (!zeros) about.fill = *std::move(element);
   about.dimension_names = dimension_names(document, scalar ? 0 : shape.value().dimensions());
-  about.attributes = zarr_attributes(document);
+  AttributesFound found = zarr_attributes(document, name);
+  about.attributes = std::move(found.shown);
+  array.left_out = std::move(found.left_out);
   const Json* const attributes = Reader::member(document, "attributes");
   about.grows = attributes != nullptr && Reader::member(*attributes, grows_attribute) != nullptr &&
                 about.order == array::Order::row_major;
@@ -298,12 +300,14 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
   return array;
 }
 
-std::vector<Attribute> zarr_attributes(const Json& document) {
-  std::vector<Attribute> attributes;
+AttributesFound zarr_attributes(const Json& document, const std::string& owner) {
+  AttributesFound found;
   const Json* const all = Reader::member(document, "attributes");
-  if (all != nullptr) attributes = parse_attributes(*all);
-  std::erase_if(attributes, [](const Attribute& one) { return one.name == grows_attribute; });
-  return attributes;
+  if (all != nullptr) found = parse_attributes(*all, owner);
+  const auto is_weirs = [](const auto& one) { return one.name == grows_attribute; };
+  std::erase_if(found.shown, is_weirs);
+  std::erase_if(found.left_out, is_weirs);
+  return found;
 }
 
 Status check_zarr_attributes(const std::vector<Attribute>& attributes) {

@@ -21,8 +21,9 @@ struct ZarrArray {
   bool scalar = false;            // of no dimensions; described as one element
   std::string key_prefix = "c.";  // of the names of its files, before the first coordinate
   char separator = '.';
-  bool index_at_end = true;  // of shards
-  bool index_summed = true;  // with a checksum
+  bool index_at_end = true;                     // of shards
+  bool index_summed = true;                     // with a checksum
+  std::vector<AttributeLeftOut> left_out = {};  // NOLINT(readability-redundant-member-init)
 };
 
 // An array that has chunk_extents. Its files are named c.0.1.2, so that no folder has to be made
@@ -33,8 +34,8 @@ struct ZarrArray {
 // The reason where it is nothing that Weir can read; whatever the document is.
 [[nodiscard]] std::variant<ZarrArray, std::string> parse_zarr_array(const ZarrJson& document,
                                                                     const std::string& name);
-// Those of text and finite numbers.
-[[nodiscard]] std::vector<Attribute> zarr_attributes(const ZarrJson& document);
+// `owner` is the array or group that the document is of.
+[[nodiscard]] AttributesFound zarr_attributes(const ZarrJson& document, const std::string& owner);
 
 // Fails on numbers that JSON does not have.
 Status check_zarr_attributes(const std::vector<Attribute>& attributes);

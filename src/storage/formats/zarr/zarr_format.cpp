@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "array/number_theory.hpp"
@@ -89,6 +90,10 @@ ZarrDocuments documents_of(const FileDescription& file) {
   return documents;
 }
 
+void append(std::vector<AttributeLeftOut>& some, std::vector<AttributeLeftOut>& all) {
+  std::move(some.begin(), some.end(), std::back_inserter(all));
+}
+
 // The arrays of documents; `steps` many in those that grow, or as many as there are.
 struct Opened {
   FileMap map;
@@ -99,8 +104,10 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
   Opened found;
   for (const auto& [name, document] : documents) {
     if (!is_zarr_array(document)) {
-      auto attributes = zarr_attributes(document);
-      if (!attributes.empty()) found.map.groups.push_back({name, std::move(attributes)});
+      auto attributes = zarr_attributes(document, name);
+      if (!attributes.shown.empty())
+        found.map.groups.push_back({name, std::move(attributes.shown)});
+      append(attributes.left_out, found.map.left_out);
       continue;
     }
     auto parsed = parse_zarr_array(document, name);
@@ -120,6 +127,7 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
       found.map.refused.push_back({name, *std::move(reason)});
       continue;
     }
+    append(array.left_out, found.map.left_out);
     found.map.arrays.push_back({array.description, std::move(map).value()});
     found.arrays.push_back(std::move(array));
   }
