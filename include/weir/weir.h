@@ -281,7 +281,9 @@ const char* weir_array_element_type(const weir_array* array);
 int64_t weir_array_element_bytes(const weir_array* array);
 
 /* Makes durable what was written to the array: it is on the storage, not only in memory, when this
- * returns 0. */
+ * returns 0. When this fails, bytes written since the last call that returned 0 may be lost, and so
+ * may those of other arrays of the file: later calls fail too, until the array is written again,
+ * which has to write all that was. */
 int weir_array_sync(weir_array* array);
 
 /* Closes the array: other programs can read what was written (durable it is only after
@@ -398,7 +400,9 @@ int weir_file_open(weir_session* session, const char* path, const weir_file_open
  * all arrays that have steps. Where none has, a file has one step. */
 int weir_file_step_begin(weir_file* file);
 /* Ends the step: what all ranks wrote in it is made durable, then readers see it. When this fails,
- * or a write of the step failed, the step is not in the file and may be begun again. */
+ * or a write of the step failed, the step is not in the file and may be begun again; it can end
+ * only when each array that was written in it has been written again. A file whose first step could
+ * not be made durable has to be created again. */
 int weir_file_step_end(weir_file* file);
 /* Steps that have ended; 1 where no array has steps. Negative when the handle is null. Local. */
 int64_t weir_file_steps(const weir_file* file);

@@ -94,12 +94,23 @@ class OpenArray final : public ArrayFile {
     }
     return *files;
   }
-  // What this rank wrote is durable, by whichever engine.
+  // What this rank wrote is durable, by whichever engine. Once bytes of it are lost, each later
+  // call fails, until begin_writing().
   Status sync(const storage::SyncedHere& synced_here = nullptr) {
     Status alone = written_alone_ ? written_alone_->sync() : Status();
+    if (!alone.ok()) lost_alone_ = alone;
+    if (!lost_alone_.ok()) alone = lost_alone_;
     Status together =
         for_each_files([&](storage::StoredFiles& files) { return files.sync(synced_here); });
     return alone.ok() ? together : alone;
+  }
+  // A request that writes the array begins, on every rank that takes part: what was lost before is
+  // now written again.
+  void begin_writing() {
+    is_written_in_step_ = true;
+    is_to_be_written_again_ = false;
+    lost_alone_ = {};
+    for_each_engine_files([](storage::StoredFiles& files) { files.forget_losses(); });
   }
   Status close_files() {
     read_alone_.reset();
@@ -222,24 +233,35 @@ class OpenArray final : public ArrayFile {
   void set_failed() { has_failed_ = true; }
   void forget_failure() { has_failed_ = false; }
 
+  // After a step whose end failed, what was written in it may be on no storage or in part, while
+  // its places in the file are those of the step that is begun instead.
+  [[nodiscard]] bool is_to_be_written_again() const { return is_to_be_written_again_; }
+  void leave_step(bool is_committed) {
+    is_to_be_written_again_ = !is_committed && (is_to_be_written_again_ || is_written_in_step_);
+    is_written_in_step_ = false;
+  }
+
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
  private:
+  template <typename Do>
+  void for_each_engine_files(const Do& act) {
+    for (auto* const view : {&by_chunks_, &by_shards_}) {
+      if (*view) act(*(*view)->files);
+    }
+    for (auto& files : engine_files_) {
+      if (files) act(*files);
+    }
+  }
   // The first error; whatever it is, all are seen to.
   template <typename Do>
   Status for_each_files(const Do& act) {
     Status first;
-    for (auto* const view : {&by_chunks_, &by_shards_}) {
-      if (!*view) continue;
-      Status done = act(*(*view)->files);
+    for_each_engine_files([&](storage::StoredFiles& files) {
+      Status done = act(files);
       if (first.ok()) first = std::move(done);
-    }
-    for (auto& files : engine_files_) {
-      if (!files) continue;
-      Status done = act(*files);
-      if (first.ok()) first = std::move(done);
-    }
+    });
     return first;
   }
   // After map or step have changed.
@@ -304,6 +326,8 @@ class OpenArray final : public ArrayFile {
   // What every request looks at comes first, in a cache line or two.
   bool closed_ = false;
   bool has_failed_ = false;
+  bool is_written_in_step_ = false;
+  bool is_to_be_written_again_ = false;
   plan::Engine engine_ = plan::Engine::posix;
   plan::Direction direction_ = plan::Direction::read;
   std::uint64_t kind_ = 0;
@@ -323,6 +347,7 @@ class OpenArray final : public ArrayFile {
   Status decodable_;
   std::unique_ptr<storage::DataFileCache> read_alone_;  // null: nothing was
   std::unique_ptr<storage::DataFileCache> written_alone_;
+  Status lost_alone_;  // why what was written by `written_alone_` could not be made durable
   mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not asked for yet
   storage::ArraySums sums_;
   std::optional<StepImage> image_;

@@ -283,7 +283,9 @@ Status Implementation::sync(ArrayFile& file) {
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "sync");
   fingerprint.add(Argument::files, open.number());
-  return agree_on(state_, open.sync(begin_sync(state_)), fingerprint);
+  Status agreed = agree_on(state_, open.sync(begin_sync(state_)), fingerprint);
+  learn_losses(state_, agreed);
+  return agreed;
 }
 
 Status Implementation::close(ArrayFile& file) {

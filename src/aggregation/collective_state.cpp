@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <locale>
 #include <sstream>
@@ -189,6 +190,16 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
     return done.error();
   }
   return std::move(kept->all);
+}
+
+bool tells_of_loss(const Error& error) {
+  constexpr std::array<std::string_view, 4> operations = {"fdatasync", "fsync", "syncfs", "close"};
+  return std::ranges::find(operations, error.operation) != operations.end();
+}
+
+void learn_losses(CollectiveState& state, const Status& agreed) {
+  if (agreed.ok() || !tells_of_loss(agreed.error())) return;
+  state.engines->lose(agreed.error().file, agreed.error());
 }
 
 storage::SyncedHere begin_sync(CollectiveState& state) {

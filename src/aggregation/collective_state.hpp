@@ -70,6 +70,11 @@ void note_broken(CollectiveState& state, const Error& error);
 // Which of the ranks that share an open file makes it durable: for those that call this together,
 // in one order, when all that was to be written is.
 [[nodiscard]] storage::SyncedHere begin_sync(CollectiveState& state);
+// Whether the error says that bytes which had been written could not be made durable.
+[[nodiscard]] bool tells_of_loss(const Error& error);
+// On all ranks, with the outcome that they agreed on: a rank whose bytes another one was to make
+// durable learns here that they are lost.
+void learn_losses(CollectiveState& state, const Status& agreed);
 // Closes what this rank was passed of a file and did not need, when the file is closed.
 void forget_descriptors(CollectiveState& state, std::uint64_t file_number);
 

@@ -148,6 +148,7 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
                    "encoded chunks of a step that has begun are read when it has ended");
   }
   if (region.empty()) return {};
+  if (writing) file.begin_writing();
   const auto section = in_stored(file, region);
   if (!section) return section.error();
   const auto layout = layout_in_stored(file, *memory.layout);

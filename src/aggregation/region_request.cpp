@@ -81,6 +81,7 @@ void RegionRequest::move() {
   figures_.bytes_asked = own_.region.elements() * file_.type().bytes();
   const std::int64_t began = monotonic_ns();
   Status moved;
+  if (direction_ == Direction::write) file_.begin_writing();
   {
     const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
     moved = move_alone(file_, direction_, own_.region, own_.pieces.front());

@@ -236,6 +236,7 @@ void CollectiveRequest::start_moving() {
   }
   for (const RequestedPart& one : checked_) {
     one.file->use_engine(figures_.engine, direction_);
+    if (writing()) one.file->begin_writing();
     if (one.watched) one.file->sums().set_turn(number_);
   }
   MoveContext context{.communicator = state_.communicator,
@@ -333,6 +334,7 @@ bool CollectiveRequest::advance() {
 void CollectiveRequest::end(const Status& outcome) {
   outcome_ = outcome;
   if (!outcome.ok() && writing() && step_ != Step::agreeing) {
+    learn_losses(state_, outcome);
     for (const RequestedPart& one : checked_) one.file->set_failed();
   }
   step_ = Step::ended;

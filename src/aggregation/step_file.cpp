@@ -111,7 +111,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   file->steps_ = steps.value_or(1);
   Status loaded = file->load_sums(state, std::move(told.value().sums));
   if (!loaded.ok()) return loaded.error();
-  file->leave_step();
+  file->leave_step(true);
   return std::unique_ptr<File>(std::move(file));
 }
 
@@ -170,8 +170,9 @@ void StepFile::enter_step(std::int64_t step) {
   }
 }
 
-void StepFile::leave_step() {
+void StepFile::leave_step(bool is_committed) {
   in_step_ = false;
+  for (const auto& one : arrays_) one->leave_step(is_committed);
   collect_sums(false);
   // The first step keeps its room until it is committed: its places are not given again.
   if (published_) {
@@ -242,8 +243,14 @@ void StepFile::take_changes(const ArrayChanges& changes) {
   }
 }
 
-// By rank 0, after a first commit that failed: not where readers may see what is in the file.
+// By rank 0, after a first commit that failed: not where readers may see what is in the file, and
+// not where the header, which was written when the file was made, may be lost with other bytes.
 Status StepFile::can_be_tried_again() const {
+  if (has_lost_header_) {
+    return refusal(path_,
+                   "its first step could not be made durable, and what the file had by then may be "
+                   "lost: close it and create it again");
+  }
   const bool hidden =
       storage::is_on_disk(storage::incomplete_path(path_)) && !storage::is_seen_unrenamed(path_);
   if (hidden) return {};
@@ -321,6 +328,13 @@ Status StepFile::end_step(CollectiveState& state) {
                                           "begin it again",
                                           steps_, (*failed)->name()));
   }
+  const auto left = std::find_if(arrays_.begin(), arrays_.end(),
+                                 [](const auto& one) { return one->is_to_be_written_again(); });
+  if (possible.ok() && left != arrays_.end()) {
+    possible = refusal(path_, fmt::format("step {} is not committed: \"{}\" was written before the "
+                                          "step's end failed and has not been written again",
+                                          steps_, (*left)->name()));
+  }
   if (possible.ok()) possible = written_durably(synced_here);
   // They will be asked for by their new names. Before the commit, so that all ranks return the
   // error of one that cannot close them.
@@ -329,6 +343,7 @@ Status StepFile::end_step(CollectiveState& state) {
   if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);
   const CallFingerprint call = fingerprint("end a step");
   Status agreed = agree_on(state, possible, call);
+  learn_losses(state, agreed);
   SummedArrays sums;
   if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
   if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);
@@ -342,7 +357,8 @@ Status StepFile::end_step(CollectiveState& state) {
     if (!told) agreed = told.error();
   }
   if (!agreed.ok()) {
-    if (in_step_) leave_step();
+    has_lost_header_ = has_lost_header_ || (!published_ && tells_of_loss(agreed.error()));
+    if (in_step_) leave_step(false);
     return agreed;
   }
   if (!published_) {
@@ -354,7 +370,7 @@ Status StepFile::end_step(CollectiveState& state) {
     }
   }
   ++steps_;
-  leave_step();
+  leave_step(true);
   return has_chunk_tables_ ? take_chunks(state, chunks) : Status();
 }
 
@@ -364,7 +380,7 @@ Status StepFile::close(CollectiveState& state) {
   if (in_step_) {
     first = refusal(path_,
                     fmt::format("step {} was begun and not ended, so it is not committed", steps_));
-    leave_step();
+    leave_step(false);
   }
   for (const auto& one : arrays_) one->set_closed();
   Status closed = close_files();

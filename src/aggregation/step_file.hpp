@@ -85,7 +85,7 @@ class StepFile final : public File {
   Result<StepPlaces> room_for_step();
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
-  void leave_step();
+  void leave_step(bool is_committed);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
   // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.
@@ -119,9 +119,10 @@ class StepFile final : public File {
   storage::FileMap map_;
   std::vector<std::unique_ptr<OpenArray>> arrays_;
   std::uint64_t number_ = 0;
-  bool has_steps_ = false;  // an array grows
-  bool published_ = true;   // it has its name
-  std::int64_t steps_ = 0;  // committed
+  bool has_steps_ = false;        // an array grows
+  bool published_ = true;         // it has its name
+  bool has_lost_header_ = false;  // what was laid out for its first step may be lost
+  std::int64_t steps_ = 0;        // committed
   bool in_step_ = false;
   bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
   bool has_sums_ = false;          // steps from now on get checksums

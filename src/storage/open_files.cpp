@@ -50,9 +50,21 @@ Status OpenFiles::close(const std::string& path) {
   if (found == files_.end()) return {};
   ++closings_;
   Status closed = found->second.file->close();
+  // Network file systems and quotas tell at closing what became of the bytes.
+  if (!closed.ok() && written_.contains(path)) lose(path, closed.error());
   uses_.erase(found->second.use);
   files_.erase(found);
   return closed;
+}
+
+const Error* OpenFiles::loss_since(const std::string& path, std::uint64_t since) const {
+  const auto found = losses_.find(path);
+  return found != losses_.end() && found->second.generation > since ? &found->second.error
+                                                                    : nullptr;
+}
+
+void OpenFiles::lose(const std::string& path, const Error& error) {
+  losses_[path] = {++generation_, error};
 }
 
 Status OpenFiles::close_oldest() {
@@ -73,8 +85,13 @@ Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& syn
       if (!by_another) files.push_back(file.value());
     }
     Status synced = engine_->sync(files);
-    if (!synced.ok()) return synced;
+    if (!synced.ok()) {
+      // An engine tells of one failure, while several files of the group may have lost bytes.
+      for (const std::string& path : group) lose(path, synced.error());
+      return synced;
+    }
     for (const std::string& path : group) written_.erase(path);
+    if (!group.empty()) ++generation_;
     group.clear();
     return {};
   };

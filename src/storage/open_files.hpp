@@ -1,7 +1,10 @@
 // The files that a process has open, by an engine: opened on first use, the one that was not used
 // for longest closed when they are too many. Arrays of one file share it.
 //
-// It remembers what was written until that is made durable, also of files closed meanwhile.
+// It remembers what was written until that is made durable, also of files closed meanwhile. What
+// could not be made durable is lost: the system drops the bytes and says so once, so that a second
+// fdatasync would succeed without them. OpenFiles therefore remembers each loss, and those who
+// wrote (StoredFiles) ask for it.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +43,17 @@ class OpenFiles {
   // The file if it is open.
   [[nodiscard]] const EngineFile* find(const std::string& path) const;
 
-  // It was or will now be written to.
+  // The file was or will now be written to.
   void written(const std::string& path) { written_.insert(path); }
+  // Grows whenever marks of written() are taken away and whenever bytes are lost. A mark holds as
+  // long as the number stays.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  // The failure by which bytes may be lost that were written to the file in the generation `since`
+  // or later; null: none are.
+  [[nodiscard]] const Error* loss_since(const std::string& path, std::uint64_t since) const;
+  // By `error` bytes are lost that were written to the file until now. A process that shares its
+  // open file with others is told so when one of them has failed to make it durable.
+  void lose(const std::string& path, const Error& error);
   // Makes those of the files durable that were written, with their names. `synced_here`: where all
   // processes that share open files are known to have finished writing; else each does.
   Status sync(std::span<const std::string> paths, const SyncedHere& synced_here = nullptr);
@@ -63,6 +75,12 @@ class OpenFiles {
   std::list<std::string> uses_;  // paths, the latest used first
   std::set<std::string> written_;
   std::set<std::string> changed_folders_;
+  struct Loss {
+    std::uint64_t generation = 0;
+    Error error;
+  };
+  std::unordered_map<std::string, Loss> losses_;  // the latest of each path
+  std::uint64_t generation_ = 0;
   std::uint64_t closings_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "storage/stored_files.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -64,9 +66,14 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
     for (const StoredRange& range : ranges) watch_->writes(range);
   }
   return move(ranges, traffic, [&](std::span<const FileRange> open) {
+    // Before they are written: a write that fails may have written something. Another array may
+    // have made the file durable since this one marked it.
+    if (marked_in_ != open_->generation()) marked_.clear();
+    marked_in_ = open_->generation();
     for (const StoredRange& range : ranges) {
-      // Before they are written: a write that fails may have written something.
-      if (written_.insert(range.file).second) open_->written(files_.path(range.file));
+      if (!marked_.insert(range.file).second) continue;
+      written_.try_emplace(range.file, marked_in_);
+      open_->written(files_.path(range.file));
     }
     return open_->engine().write(open, traffic);
   });
@@ -119,12 +126,26 @@ Status StoredFiles::sync(const SyncedHere& synced_here) {
   std::vector<std::string> paths;
   paths.reserve(used_.size() + written_.size());
   for (const std::int64_t number : used_) paths.push_back(files_.path(number));
-  for (const std::int64_t number : written_) {
-    if (!used_.contains(number)) paths.push_back(files_.path(number));
+  for (const auto& [number, since] : written_) {
+    const std::string path = files_.path(number);
+    if (const Error* const loss = open_->loss_since(path, since)) {
+      Error error = *loss;
+      error.message = fmt::format(
+          "what was written may be lost, as it could not be made durable ({}): write it again",
+          loss->message);
+      return error;
+    }
+    if (!used_.contains(number)) paths.push_back(path);
   }
   Status synced = open_->sync(paths, synced_here);
   if (synced.ok()) written_.clear();
   return synced;
+}
+
+void StoredFiles::forget_losses() {
+  std::erase_if(written_, [&](const auto& one) {
+    return open_->loss_since(files_.path(one.first), one.second) != nullptr;
+  });
 }
 
 Status StoredFiles::close() {

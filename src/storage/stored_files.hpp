@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -56,8 +57,11 @@ class StoredFiles {
            last_.file->gains_from_batches(writing);
   }
 
-  // Makes what this process wrote durable, and the names of files that it made; see OpenFiles.
+  // Makes what this process wrote durable, and the names of files that it made; see OpenFiles. Once
+  // bytes are lost, each later call fails, until forget_losses().
   Status sync(const SyncedHere& synced_here = nullptr);
+  // The caller writes again whatever may be lost.
+  void forget_losses();
   // Closes the files, whichever array uses them too: these open them again. The first error.
   Status close();
 
@@ -80,9 +84,13 @@ class StoredFiles {
   bool writable_;
   std::shared_ptr<OpenFiles> open_;
   SharedOpening shared_;
-  Last last_;                       // most transfers are in the file of the one before
-  std::set<std::int64_t> used_;     // since the last close
-  std::set<std::int64_t> written_;  // since the last sync
+  Last last_;                    // most transfers are in the file of the one before
+  std::set<std::int64_t> used_;  // since the last close
+  // Files written since the last sync, with the generation of OpenFiles in which they first were.
+  std::map<std::int64_t, std::uint64_t> written_;
+  // Files that OpenFiles knows to be written, as long as its generation is this.
+  std::set<std::int64_t> marked_;
+  std::uint64_t marked_in_ = 0;
   std::vector<FileRange> ranges_;
   TransferWatch* watch_ = nullptr;
 };

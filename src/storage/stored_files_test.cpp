@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -139,6 +141,64 @@ TEST(StoredFiles, AreMadeBySeveralProcessesAtOnce) {
       EXPECT_EQ(bytes, bytes_of(8, static_cast<std::size_t>(part)));
     }
   }
+}
+
+// A second array of the file, and one that writes its bytes.
+struct TwoArrays {
+  TwoArrays(const TestFolder& folder, std::unique_ptr<Engine> engine)
+      : data(made_when_written(folder.path("both."), 1, 64)),
+        open(std::make_shared<OpenFiles>(std::move(engine))),
+        first(data, true, open),
+        second(data, true, open) {}
+  static Status write(StoredFiles& files, std::int64_t offset) {
+    auto bytes = bytes_of(8, 1);
+    const Slice slice{bytes.data(), 8};
+    FileTraffic traffic;
+    return files.write(0, {&slice, 1}, offset, traffic);
+  }
+
+  DataFiles data;
+  std::shared_ptr<OpenFiles> open;
+  StoredFiles first;
+  StoredFiles second;
+};
+
+// The system tells of lost bytes once, and drops them.
+TEST(StoredFiles, BytesThatCouldNotBeMadeDurableAreLostUntilTheyAreWrittenAgain) {
+  const TestFolder folder;
+  const Fault fault{
+      .operation = Fault::Operation::sync, .number = 1, .is_once = true, .system_error = EIO};
+  TwoArrays arrays(folder, make_faulty_engine(make_posix_engine(), fault));
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  ASSERT_TRUE(TwoArrays::write(arrays.second, 32).ok());
+  EXPECT_FALSE(arrays.first.sync().ok());
+  for (StoredFiles* const one : {&arrays.first, &arrays.second}) {
+    const Status again = one->sync();
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().system_error, EIO);
+    EXPECT_EQ(again.error().file, arrays.data.path(0));
+    EXPECT_NE(again.error().message.find("write it again"), std::string::npos);
+  }
+  arrays.first.forget_losses();
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  EXPECT_TRUE(arrays.first.sync().ok());
+  EXPECT_FALSE(arrays.second.sync().ok());
+  // What is written only now is not lost.
+  arrays.second.forget_losses();
+  ASSERT_TRUE(TwoArrays::write(arrays.second, 32).ok());
+  EXPECT_TRUE(arrays.second.sync().ok());
+}
+
+TEST(StoredFiles, BytesWrittenAfterAnotherArrayWasMadeDurableAreMadeDurableToo) {
+  const TestFolder folder;
+  const Fault second_sync{.operation = Fault::Operation::sync, .number = 2, .system_error = EIO};
+  TwoArrays arrays(folder, make_faulty_engine(make_posix_engine(), second_sync));
+  ASSERT_TRUE(TwoArrays::write(arrays.second, 32).ok());
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  ASSERT_TRUE(arrays.first.sync().ok());
+  EXPECT_TRUE(arrays.second.sync().ok());  // nothing is left to do
+  ASSERT_TRUE(TwoArrays::write(arrays.second, 40).ok());
+  EXPECT_FALSE(arrays.second.sync().ok()) << "the engine was not asked";
 }
 
 // One call may name more files than are open together.

@@ -146,7 +146,56 @@ TEST_P(Faults, WhatCannotBeMadeDurableIsToldToAll) {
     EXPECT_NE(text.find("rank "), std::string::npos) << text;
     EXPECT_NE(text.find("fdatasync failed"), std::string::npos) << text;
   }
+  // The system would say that all is well, having dropped the bytes.
+  EXPECT_EQ(weir_array_sync(array.get()), WEIR_E_IO);
+  EXPECT_NE(std::string(weir_last_error()).find("write it again"), std::string::npos)
+      << weir_last_error();
+  ASSERT_EQ(write(array, 2), 0) << weir_last_error();
   EXPECT_EQ(weir_array_sync(array.get()), 0) << weir_last_error();
+  expect_content(array, 2);
+}
+
+TEST_P(Faults, AStepThatCouldNotBeMadeDurableIsCommittedOnlyWhenItIsWrittenAgain) {
+  weir_define_options stepped{};
+  stepped.steps = 1;
+  const std::vector<double> part(rows_.elements(), 1);
+  auto first = session_.create_file(path("weir-first.nc"));
+  auto alone = first.define<double>("a", shape_, stepped);
+  first.begin_step();
+  alone.write(rows_, part);
+  {
+    const Fault fault("call=fdatasync,nth=1,error=EIO");
+    EXPECT_EQ(weir_file_step_end(first.get()), WEIR_E_IO);
+  }
+  // The header may be lost, too.
+  EXPECT_NE(weir_file_step_begin(first.get()), WEIR_OK);
+  EXPECT_NE(std::string(weir_last_error()).find("create it again"), std::string::npos)
+      << weir_last_error();
+  first.close();
+
+  auto file = session_.create_file(path("weir-steps.nc"));
+  auto array = file.define<double>("a", shape_, stepped);
+  auto other = file.define<double>("b", shape_, stepped);
+  for (const int step : {1, 2}) {
+    file.begin_step();
+    array.write(rows_, part);
+    other.write(rows_, part);
+    if (step == 1) file.end_step();
+  }
+  {
+    const Fault fault("call=fdatasync,nth=1,error=EIO");
+    EXPECT_EQ(weir_file_step_end(file.get()), WEIR_E_IO);
+  }
+  file.begin_step();
+  array.write(rows_, part);
+  EXPECT_EQ(weir_file_step_end(file.get()), WEIR_E_ARGUMENT);
+  EXPECT_NE(std::string(weir_last_error()).find("\"b\" was written before"), std::string::npos)
+      << weir_last_error();
+  file.begin_step();
+  array.write(rows_, part);
+  other.write(rows_, part);
+  file.end_step();
+  EXPECT_EQ(file.steps(), 2);
 }
 
 TEST_P(Faults, AStepWhoseWritingFailedIsNotCommittedAndMayBeBegunAgain) {

@@ -60,6 +60,12 @@ const std::shared_ptr<storage::OpenFiles>& EngineSet::open_files(plan::Engine en
   return slot(engine);
 }
 
+void EngineSet::lose(const std::string& path, const Error& error) {
+  for (const OpenFiles& files : files_) {
+    if (files != nullptr) files->lose(path, error);
+  }
+}
+
 void EngineSet::expect_memory(std::vector<std::span<std::byte>> areas) {
   areas_ = std::move(areas);
   for (const OpenFiles& files : files_) {

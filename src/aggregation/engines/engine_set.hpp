@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/status.hpp"
@@ -28,6 +29,9 @@ class EngineSet {
   [[nodiscard]] plan::Engines available();
   // Of an engine that this rank has.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& open_files(plan::Engine engine);
+
+  // OpenFiles::lose() of each engine.
+  void lose(const std::string& path, const Error& error);
 
   // Memory that most transfers will come from and go to (Engine::expect_memory).
   void expect_memory(std::vector<std::span<std::byte>> areas);

@@ -65,6 +65,7 @@ class FaultyEngine final : public Engine {
   // Counts an operation; waits if it is to come late. Whether it fails.
   bool spoils(Operation operation) {
     if (operation != fault_.operation || ++counted_ < fault_.number) return false;
+    if (fault_.is_once && counted_ > fault_.number) return false;
     if (fault_.delay_seconds > 0) {
       std::this_thread::sleep_for(std::chrono::duration<double>(fault_.delay_seconds));
     }

@@ -14,6 +14,7 @@ struct Fault {
   Operation operation = Operation::write;
   // Which one is spoilt, from 1 on; of transfers, ranges are counted. Those after it are too.
   std::int64_t number = 1;
+  bool is_once = false;      // those after it are spoilt no more
   int system_error = 0;      // errno that it fails with; 0: it does not fail
   bool is_dropped = false;   // a transfer is left out, and the call says that all went well
   std::int64_t moved = 0;    // bytes of a spoilt write or read that are moved before it fails
