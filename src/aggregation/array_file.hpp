@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,8 +103,21 @@ class OpenArray final : public ArrayFile {
     if (!lost_alone_.ok()) alone = lost_alone_;
     Status together =
         for_each_files([&](storage::StoredFiles& files) { return files.sync(synced_here); });
-    return alone.ok() ? together : alone;
+    if (!alone.ok()) return alone;
+    if (!together.ok() || !sync_names_) return together;
+    Status named = sync_names_();
+    if (named.ok()) {
+      sync_names_ = nullptr;
+    } else {
+      // The system drops what it could not store, and would say so only once.
+      named.error().message += "; close the array and create it again";
+      sync_names_ = [named] { return named; };
+    }
+    return named;
   }
+  // What the first sync that succeeds has to make durable besides the bytes, on rank 0: the names
+  // by which the array is found.
+  void set_names(std::function<Status()> sync_names) { sync_names_ = std::move(sync_names); }
   // A request that writes the array begins, on every rank that takes part: what was lost before is
   // now written again.
   void begin_writing() {
@@ -347,6 +361,7 @@ class OpenArray final : public ArrayFile {
   Status decodable_;
   std::unique_ptr<storage::DataFileCache> read_alone_;  // null: nothing was
   std::unique_ptr<storage::DataFileCache> written_alone_;
+  std::function<Status()> sync_names_;  // null: nothing is left to do
   Status lost_alone_;  // why what was written by `written_alone_` could not be made durable
   mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not asked for yet
   storage::ArraySums sums_;

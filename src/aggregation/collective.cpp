@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -192,7 +193,8 @@ class Implementation final : public Collective {
     return std::make_unique<CollectiveRequest>(state_, parts, direction);
   }
   std::unique_ptr<ArrayFile> made(storage::ExtentMap map, const std::string& path, bool writable,
-                                  const topology::FileTargets& targets);
+                                  const topology::FileTargets& targets,
+                                  std::function<Status()> sync_names);
 
   CollectiveState state_;
 };
@@ -228,7 +230,8 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   };
   auto told = ask_for_layout(state_, asked, possible, fingerprint, create, path);
   if (!told) return told.error();
-  return made(std::move(told.value().map.arrays.front().map), path, true, told.value().targets);
+  return made(std::move(told.value().map.arrays.front().map), path, true, told.value().targets,
+              [settled, path] { return storage::sync_raw_names(settled, path); });
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
@@ -237,29 +240,34 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
+  std::function<Status()> sync_names;  // an earlier program may not have
   const auto open = [&]() -> Result<ToldLayout> {
     const auto array = storage::open_raw_files(path);
     if (!array) return array.error();
+    sync_names = [found = array.value(), path] { return storage::sync_raw_names(found, path); };
     storage::FileMap map = map_of(array.value(), path);
     const topology::FileTargets targets = targets_of(map, path);
     return ToldLayout{.map = std::move(map), .targets = targets};
   };
   auto told = ask_for_layout(state_, asked, {}, fingerprint, open, path);
   if (!told) return told.error();
-  return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets);
+  return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets,
+              std::move(sync_names));
 }
 
 std::unique_ptr<ArrayFile> Implementation::made(storage::ExtentMap map, const std::string& path,
-                                                bool writable,
-                                                const topology::FileTargets& targets) {
+                                                bool writable, const topology::FileTargets& targets,
+                                                std::function<Status()> sync_names) {
   const std::uint64_t number = ++state_.arrays;
-  return std::make_unique<OpenArray>(ArrayOrigin{.number = number,
-                                                 .writable = writable,
-                                                 .targets = targets,
-                                                 .path = path,
-                                                 .file_number = number,
-                                                 .descriptors = state_.group->descriptors()},
-                                     std::move(map), state_.engines);
+  auto array = std::make_unique<OpenArray>(ArrayOrigin{.number = number,
+                                                       .writable = writable,
+                                                       .targets = targets,
+                                                       .path = path,
+                                                       .file_number = number,
+                                                       .descriptors = state_.group->descriptors()},
+                                           std::move(map), state_.engines);
+  if (state_.rank == 0 && writable) array->set_names(std::move(sync_names));
+  return array;
 }
 
 Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,

@@ -155,6 +155,30 @@ TEST_P(Faults, WhatCannotBeMadeDurableIsToldToAll) {
   expect_content(array, 2);
 }
 
+// The document and then the folder's entries: without them the bytes are found no more.
+TEST_P(Faults, AnArrayIsDurableWithTheNamesThatFindIt) {
+  for (const char* const number : {"1", "2"}) {
+    auto array = session_.create<double>(path("weir-array"), shape_);
+    ASSERT_EQ(write(array, 1), 0) << weir_last_error();
+    {
+      const Fault fault(std::string("call=fsync,tree=tests/arrays,error=EIO,nth=") + number);
+      EXPECT_EQ(weir_array_sync(array.get()), WEIR_E_IO) << number;
+    }
+    EXPECT_EQ(weir_array_sync(array.get()), WEIR_E_IO);
+    EXPECT_NE(std::string(weir_last_error()).find("create it again"), std::string::npos)
+        << weir_last_error();
+    array.close();
+    auto again = session_.create<double>(path("weir-array"), shape_);
+    ASSERT_EQ(write(again, 2), 0) << weir_last_error();
+    EXPECT_EQ(weir_array_sync(again.get()), 0) << weir_last_error();
+    {
+      const Fault fault(std::string("call=fsync,tree=tests/arrays,error=EIO,nth=1,try=") + number);
+      EXPECT_EQ(weir_array_sync(again.get()), 0) << "names are made durable once";
+    }
+    again.close();
+  }
+}
+
 TEST_P(Faults, AStepThatCouldNotBeMadeDurableIsCommittedOnlyWhenItIsWrittenAgain) {
   weir_define_options stepped{};
   stepped.steps = 1;

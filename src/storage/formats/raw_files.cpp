@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "storage/engines/file.hpp"
@@ -82,6 +84,21 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
     if (Status closed = file.value().close(); !closed.ok()) return closed;
   }
   return write_document(array, document);
+}
+
+Status sync_raw_names(const RawArray& array, const std::string& path) {
+  const std::string document = sidecar_path(path);
+  if (Status synced = sync_path(document); !synced.ok()) return synced;
+  std::set<std::string> folders = {folder_of(document)};
+  const auto directories = static_cast<std::int64_t>(array.directories.size());
+  const std::int64_t differing = std::min(array.files, std::max<std::int64_t>(1, directories));
+  for (std::int64_t number = 0; number < differing; ++number) {
+    folders.insert(folder_of(data_path(array, path, number)));
+  }
+  for (const std::string& folder : folders) {
+    if (Status synced = sync_folder(folder); !synced.ok()) return synced;
+  }
+  return {};
 }
 
 Result<RawArray> open_raw_files(const std::string& path) {

@@ -12,6 +12,9 @@ namespace weir::storage {
 // document, last: an array whose document is there has its files. The directories are there
 // already. For one rank.
 Status create_raw_files(const RawArray& array, const std::string& path);
+// Makes durable what finds the array after a crash of the system: the document, and the names of
+// the files in their folders. For one rank.
+Status sync_raw_names(const RawArray& array, const std::string& path);
 // Reads the document and compares the sizes of the last file and of one in each directory with it.
 // For one rank.
 Result<RawArray> open_raw_files(const std::string& path);
