@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from weir._core.step_file import File, FileArray
     from weir.files import StoredArray, StoredFile, StoredGroup, open  # noqa: A004
 
+    __version__: str
+
 __all__ = [
     "ArgumentError",
     "Array",
@@ -40,12 +42,19 @@ __all__ = [
     "StoredFile",
     "StoredGroup",
     "UnsupportedError",
+    "__version__",
     "library_version",
     "open",
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("weir-io")
     if name not in __all__:
         message = f"module 'weir' has no attribute {name!r}"
         raise AttributeError(message)

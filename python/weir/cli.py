@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import metadata
 from typing import Annotated
 
 import typer
 
+from weir import __version__
 from weir._core.shared_library import LibraryError
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.bench import PASSING, bench_command, predict_command
@@ -54,7 +54,7 @@ def weir(
 ) -> None:
     """Measure the I/O of parallel programs and say which part of the path limits it."""
     if version:
-        typer.echo(f"weir {metadata.version('weir')}")
+        typer.echo(f"weir {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
