@@ -1,7 +1,8 @@
-"""In which order files of tests are begun."""
+"""In which order files of tests are begun, and the width of text in which they look for words."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ LONG = (
     "failure/test_array_library.py",
 )
 """Those that take longest. With files side by side, the last should be short ones."""
+
+# Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
+os.environ["COLUMNS"] = "160"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -38,9 +38,12 @@ def show_expected_actions(
 
 
 def add_verdict_rows(
-    table: Table, run: Run, colours: Mapping[VerdictWord, str]
+    table: Table, run: Run, colours: Mapping[VerdictWord, str], between: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The rows of a run's actions; returns what is to be said of their software's share."""
+    """The rows of a run's actions; returns what is to be said of their software's share.
+
+    ``between`` are the cells before the verdict in columns that actions have nothing for.
+    """
     judged = {one.action: one for one in run.verdict.metadata} if run.verdict else {}
     said = []
     for result in run.metadata:
@@ -48,7 +51,7 @@ def add_verdict_rows(
         per_second = f"{significant(headline.median_per_second)}/s"
         verdict = judged.get(result.action)
         row = ["", "", ""] if verdict is None else _judged(verdict, colours)
-        table.add_row(escape(run.label), result.action, per_second, *row)
+        table.add_row(escape(run.label), result.action, per_second, *row[:-1], *between, row[-1])
         if verdict is not None and verdict.expected_per_second is not None:
             said.append((result.action, software_text(verdict)))
     return said

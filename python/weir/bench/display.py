@@ -22,6 +22,7 @@ from weir.results.platform import Platform
 from weir.results.quantities import range_text, rate_text, seconds_text, size_text
 from weir.results.record import VerdictWord
 from weir.results.schema import Expectation, ExpectedRate, Run, Stage
+from weir.results.served_by import served_by
 
 COLOURS: dict[VerdictWord, str] = {
     "as expected": "green",
@@ -49,7 +50,9 @@ def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> 
         f"{size_text(plan.memory_bytes_total)} of memory",
         highlight=False,
     )
-    console.print(f"Start: {escape(' '.join(command))}", style="dim", highlight=False)
+    # One line, so that it can be copied.
+    start = f"Start: {escape(' '.join(command))}"
+    console.print(start, style="dim", highlight=False, soft_wrap=True)
 
 
 def show_expectations(
@@ -179,20 +182,25 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     table.add_column("", no_wrap=True)
     for name in ("measured", "expected", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
+    # A rate of bytes says what served it; operations on names have another answer (show_software).
+    none_served = [""] if any(run.rates for run in runs) else []
+    if none_served:
+        table.add_column("served by", no_wrap=True)
     table.add_column("verdict", overflow="fold")
     remarks: dict[str, list[str]] = {}
     software: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         if run.status != "complete":
-            table.add_row(escape(run.label), "", "", "", "", f"[red]{run.status}[/]")
+            table.add_row(escape(run.label), *[""] * 4, *none_served, f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
         elif run.opening or run.flag is not None:
             pass  # they have a table of their own
         elif run.metadata:
-            software[run.label] = add_verdict_rows(table, run, COLOURS)
+            software[run.label] = add_verdict_rows(table, run, COLOURS, none_served)
         elif not run.rates:
-            table.add_row(escape(run.label), "", "", "", "", "complete, no rate was measured")
+            words = "complete, no rate was measured"
+            table.add_row(escape(run.label), *[""] * 4, *none_served, words)
         for rate in run.verdict.rates if run.verdict else []:
             table.add_row(
                 escape(run.label),
@@ -200,6 +208,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
                 rate_text(rate.measured_bytes_per_second),
                 "none" if rate.ratio is None else rate_text(rate.expected_bytes_per_second),
                 "" if rate.ratio is None else f"{rate.ratio:.2f}",
+                served_by(run, rate.direction) or "unknown",
                 f"[{COLOURS[rate.verdict]}]{escape(rate.text)}[/]",
             )
         if run.environment is not None and not run.environment.quiet.quiet:

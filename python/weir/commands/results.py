@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
-from weir.commands.show import show_comparison, show_run
-from weir.commands.terminal import output_console, warn
+from weir.commands.show import show_comparison, show_list, show_run
+from weir.commands.terminal import natural_width, output_console, warn
 from weir.results.compare import compare, pair_by_label
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, find_run_folders, load_run
 from weir.results.index import Answer, query
 from weir.results.schema import Run
+from weir.results.tables import LONG_COLUMNS
 
 results_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 DEFAULT_ROOT = Path("weir-results")
+MOST_LISTED = 20
+LAST = "last"
+"""In place of a run's id: the job that was started last."""
 
 Root = Annotated[
     Path | None,
@@ -49,7 +56,8 @@ def query_command(
 ) -> None:
     """Run SQL over all runs: tables runs, repetitions, phases, rates, effective, nodes, events.
 
-    They are read from the run folders at each call. DESCRIBE runs lists a table's columns; run_id
+    At the terminal, * leaves out the columns of runs that hold pages of text. They are read from
+    the run folders at each call. DESCRIBE runs lists a table's columns; run_id
     joins them; a parameter is parameters->>'no_pix'. For example:
 
     weir results query "SELECT label, direction, median_bytes_per_second, verdict FROM rates JOIN
@@ -65,12 +73,28 @@ def query_command(
         writer.writerow(answer.columns)
         writer.writerows(answer.rows)
     else:
-        _print_table(answer)
+        _print_table(_without_long_columns(answer, sql))
+
+
+@results_app.command("list")
+def list_command(
+    root: Root = None,
+    everything: Annotated[bool, typer.Option("--all", help="All, not the newest 20 only.")] = False,
+) -> None:
+    """List runs, the newest last: when, what, verdict, rates, the folder to show."""
+    below = _root(root)
+    runs = list(_runs_below(below))
+    shown = runs if everything else runs[-MOST_LISTED:]
+    show_list(output_console(), [(str(folder.relative_to(below)), run) for folder, run in shown])
+    more = f", the newest {len(shown)} shown (--all)" if len(shown) < len(runs) else ""
+    warn(f"{len(runs)} run{'' if len(runs) == 1 else 's'} below {below}{more}")
 
 
 @results_app.command("show")
 def show_command(
-    run: Annotated[str, typer.Argument(help="A run folder, or a run's id or its beginning.")],
+    run: Annotated[
+        str, typer.Argument(help="A run folder, a run's id or its beginning, or: last.")
+    ],
     root: Root = None,
 ) -> None:
     """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
@@ -112,6 +136,8 @@ def _find_runs(text: str, root: Path | None) -> list[Run]:
             raise ResultError(f"{path} holds no run.json")
         return [load_run(folder) for folder in folders]
     below = _root(root)
+    if text == LAST:
+        return _newest_job(below)
     runs = [load_run(folder) for folder in find_run_folders(below)]
     found = [one for one in runs if one.id == text] or [
         one for one in runs if one.id.startswith(text)
@@ -120,6 +146,46 @@ def _find_runs(text: str, root: Path | None) -> list[Run]:
         what = f"{len(found)} runs have an id that begins so" if found else "no run has that id"
         raise ResultError(f"{text} is no folder, and below {below} {what}")
     return found
+
+
+def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
+    """Run folders that can be read, the newest last; the others are named."""
+    readable = []
+    for folder in find_run_folders(root):
+        try:
+            readable.append((folder, load_run(folder)))
+        except ResultError as error:
+            warn(f"left out: {error}")
+    yield from sorted(readable, key=lambda one: (one[1].started_utc, str(one[0])))
+
+
+def _newest_job(root: Path) -> list[Run]:
+    """The runs of the job that was started last."""
+    runs = list(_runs_below(root))
+    if not runs:
+        raise ResultError(f"below {root} there is no run that can be read; name another --root")
+    newest, last = runs[-1]
+    return [run for at, run in runs if at == newest or _is_of_one_job(at, run, newest, last)]
+
+
+def _is_of_one_job(folder: Path, run: Run, other_folder: Path, other: Run) -> bool:
+    return folder.parent == other_folder.parent and run.started_utc == other.started_utc
+
+
+def _without_long_columns(answer: Answer, sql: str) -> Answer:
+    """What ``*`` gave, without the columns that would bury the others; named ones stay."""
+    if not re.search(r"(?i)(select|,|\.)\s*\*", sql):
+        return answer
+    left_out = {name for name in answer.columns if name in LONG_COLUMNS and name not in sql}
+    if not left_out:
+        return answer
+    names = ", ".join(name for name in answer.columns if name in left_out)
+    warn(f"left out of *: {names}; name them in the query, or ask for --json or --csv")
+    kept = [place for place, name in enumerate(answer.columns) if name not in left_out]
+    return Answer(
+        [answer.columns[place] for place in kept],
+        [tuple(row[place] for place in kept) for row in answer.rows],
+    )
 
 
 def _print_json(answer: Answer) -> None:
@@ -134,9 +200,23 @@ def _print_table(answer: Answer) -> None:
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in answer.rows:
         table.add_row(*(_cell(value) for value in row))
-    output_console().print(table, markup=False, highlight=False)
+    console = output_console()
+    if console.is_terminal and natural_width(console, table) > console.width:
+        _print_upright(answer, console)
+    else:
+        console.print(table, markup=False, highlight=False)
     count = len(answer.rows)
     typer.echo(f"{count} row{'' if count == 1 else 's'}", err=True)
+
+
+def _print_upright(answer: Answer, console: Console) -> None:
+    """One line for each cell, where the terminal is narrower than the table."""
+    longest = max(len(name) for name in answer.columns)
+    for number, row in enumerate(answer.rows, 1):
+        console.print(f"-- row {number}", style="bold", markup=False, highlight=False)
+        for name, value in zip(answer.columns, row, strict=True):
+            line = f"{name:<{longest}}  {_cell(value)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _cell(value: Any) -> str:

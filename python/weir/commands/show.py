@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -59,6 +60,29 @@ def show_run(console: Console, run: Run) -> None:
         for rate in run.expectation.rates:
             line(f"expected {rate.direction}: {rate.how}")
     line(f"command: {' '.join(run.command)}\n")
+
+
+def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
+    """One line per run: when, where, what, how it ended, and its headline rates."""
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for name in ("started", "folder", "ranks", "write", "read", "verdict"):
+        table.add_column(
+            name,
+            justify="right" if name in ("ranks", "write", "read") else "left",
+            overflow="fold",
+            no_wrap=name not in ("folder", "verdict"),
+        )
+    for folder, run in runs:
+        headline = {rate.direction: rate for rate in run.rates if rate.headline}
+        rates = [headline.get(direction) for direction in ("write", "read")]
+        table.add_row(
+            run.started_utc.replace("T", " ").removesuffix("Z"),
+            escape(folder),
+            str(run.plan.ranks),
+            *("" if rate is None else rate_text(rate.median_bytes_per_second) for rate in rates),
+            run.verdict.overall if run.status == "complete" and run.verdict else run.status,
+        )
+    console.print(table, highlight=False)
 
 
 def _payload_text(run: Run) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
 
-WIDTH_WITHOUT_TERMINAL = 160
+WIDTH_OF_TEXT = 100
+WIDEST = 100_000
 
 
 def output_console() -> Console:
@@ -26,8 +30,33 @@ def warn(text: str) -> None:
 
 
 def _console(stream: TextIO) -> Console:
-    # A pipe or a file has no width of its own; 80 columns would fold every table.
     console = Console(file=stream)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH_WITHOUT_TERMINAL)
-    return console
+    return console if console.is_terminal else _Pipe(stream)
+
+
+def natural_width(console: Console, shown: object) -> int:
+    """How wide a table is that nothing has to be folded in; 0 for anything else."""
+    if not isinstance(shown, Table):
+        return 0
+    return Measurement.get(console, console.options.update(width=WIDEST), shown).maximum
+
+
+class _Pipe(Console):
+    """A pipe or a file, which has no width of its own, with text of a width that people read.
+
+    Text is wrapped at ``COLUMNS``, or at ``WIDTH_OF_TEXT`` where that is not set. A table is as
+    wide as its cells, so that programs find each row on one line.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        asked = os.environ.get("COLUMNS", "")
+        is_asked = asked.isdigit() and int(asked) > 0
+        super().__init__(file=stream, width=int(asked) if is_asked else WIDTH_OF_TEXT)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        usual = self.width
+        self.width = max([usual, *(natural_width(self, one) for one in objects)])
+        try:
+            super().print(*objects, **options)
+        finally:
+            self.width = usual

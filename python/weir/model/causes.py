@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 
 from weir.results.quantities import rate_text
 from weir.results.schema import (
-    CacheVerdict,
     Direction,
     ExpectedRate,
     NodePhase,
@@ -20,6 +19,7 @@ from weir.results.schema import (
     Rate,
     Run,
 )
+from weir.results.served_by import served_by
 
 CACHES = ("page cache read", "page cache write")
 
@@ -59,14 +59,6 @@ def why_above(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
         _compressed(run),
     ]
     return next((clause for clause in told if clause), None)
-
-
-def cache_verdict(run: Run, direction: Direction) -> CacheVerdict:
-    """One verdict for a direction: the common one of all measured phases, else mixed or unknown."""
-    verdicts = {phase.cache.verdict for phase in _measured(run, direction)}
-    if len(verdicts) == 1:
-        return verdicts.pop()
-    return "unknown" if not verdicts or verdicts == {"unknown"} else "mixed"
 
 
 def _measured(run: Run, direction: Direction) -> list[Phase]:
@@ -211,7 +203,7 @@ def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
     if (
         expected.direction == "read"
         and from_cache
-        and cache_verdict(run, expected.direction) == "storage"
+        and served_by(run, expected.direction) == "storage"
     ):
         return "the page cache, which did not hold the pages that were expected there"
     return None
@@ -240,7 +232,7 @@ def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
 def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:
     if limiting_stage_name(expected) in CACHES:
         return None
-    verdict = cache_verdict(run, expected.direction)
+    verdict = served_by(run, expected.direction)
     if verdict not in ("memory", "mixed"):
         return None
     evidence = next(

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weir.model.causes import cache_verdict, why_above, why_below
+from weir.model.causes import why_above, why_below
 from weir.model.metadata_verdict import judge_actions
 from weir.results.quantities import range_text
 from weir.results.record import VerdictWord
 from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
+from weir.results.served_by import served_by
 
 WORST_FIRST: tuple[VerdictWord, ...] = ("above", "below", "no expectation", "as expected")
 
@@ -62,7 +63,7 @@ def _judge(
         low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
         place = "within" if low <= median <= high else "its interval reaches into"
         text = f"as expected: {place} {range_text(low, high)}, limited by {expected.limiting_stage}"
-        if cache_verdict(run, expected.direction) == "unknown":
+        if served_by(run, expected.direction) in ("unknown", None):
             text += "; whether storage was reached is unknown"
     return RateVerdict(
         direction=expected.direction,

@@ -18,7 +18,6 @@ from weir.report.wording import (
     METRIC_NAME,
     METRIC_TEXT,
     badge,
-    cache_verdict,
     moment,
     overall_word,
     sentence_case,
@@ -26,6 +25,7 @@ from weir.report.wording import (
 from weir.results.campaign import Campaign, finished_runs, load_curves, run_output
 from weir.results.campaign_summary import Cell, cells_of, effective_of
 from weir.results.schema import Direction, Run
+from weir.results.served_by import served_by
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 Section = tuple[str, str, Markup]
@@ -100,7 +100,7 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
 
 def _from_memory(finished: Runs, direction: Direction) -> str | None:
     """In how many runs the rates are not rates of the storage, or nothing if they all are."""
-    verdicts = [cache_verdict(run, direction) for runs in finished.values() for _, run in runs]
+    verdicts = [served_by(run, direction) for runs in finished.values() for _, run in runs]
     known = [verdict for verdict in verdicts if verdict is not None]
     number = sum(verdict in ("memory", "mixed") for verdict in known)
     if not number:

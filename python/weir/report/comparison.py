@@ -13,12 +13,12 @@ from weir.report.wording import (
     METRIC_NAME,
     METRIC_TEXT,
     badge,
-    cache_verdict,
     expected_rate,
     overall_word,
     sentence_case,
 )
 from weir.results.schema import Direction, Metric
+from weir.results.served_by import served_by
 
 BULLET_WIDTH = 190.0
 ORDER = (
@@ -81,7 +81,7 @@ def _summary(sources: list[Source]) -> Markup:
 
 def _from_memory(sources: list[Source], direction: Direction) -> str | None:
     """Which rates are not rates of the storage, or nothing if all are."""
-    verdicts = {source.run.label: cache_verdict(source.run, direction) for source in sources}
+    verdicts = {source.run.label: served_by(source.run, direction) for source in sources}
     runs = [label for label, verdict in verdicts.items() if verdict in ("memory", "mixed")]
     if not runs:
         return None
@@ -190,7 +190,7 @@ def _cell(source: Source, direction: Direction, end: float) -> Markup:
         else:
             share = headline.median_bytes_per_second / expected.expected_bytes_per_second
             compared = join(f" {percent_text(share)} of ", rate(expected.expected_bytes_per_second))
-    memory = cache_verdict(run, direction)
+    memory = served_by(run, direction)
     remark = None
     if memory in ("memory", "mixed"):
         remark = element("span", memory, class_="tag", title="what served these bytes")

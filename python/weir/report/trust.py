@@ -16,9 +16,10 @@ from weir.report.quantities import (
     size_text,
 )
 from weir.report.sources import Source, headline_rate, measured
-from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, cache_verdict, measured_directions
+from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, measured_directions
 from weir.results.quantities import phase_name
 from weir.results.schema import CacheState, Clocks, PayloadError, Quiet, Run, Verification
+from weir.results.served_by import served_by
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
 SIGN = {GOOD: "\u2713", DOUBT: "!", BAD: "\u2715"}
@@ -64,7 +65,7 @@ def _payload(verification: Verification) -> Markup:
 def _storage(run: Run) -> list[Markup]:
     lines = []
     for direction in measured_directions(run):
-        verdict = cache_verdict(run, direction)
+        verdict = served_by(run, direction)
         if verdict is not None:
             state = GOOD if verdict == "storage" else DOUBT
             noun = DIRECTION_NOUN[direction]

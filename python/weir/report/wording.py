@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import percent_text, rate, rate_range_text
-from weir.report.sources import Source, directions, headline_rate, measured
+from weir.report.sources import Source, directions, headline_rate
 from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Metric, RateVerdict, Run
+from weir.results.served_by import served_by
 
 DIRECTION_NOUN: dict[Direction, str] = {"write": "Writing", "read": "Reading"}
 
@@ -108,21 +109,6 @@ def verdict_word(run: Run, direction: Direction) -> str:
     return "no expectation" if expected_rate(run, direction) is None else "not judged"
 
 
-def cache_verdict(run: Run, direction: Direction) -> CacheVerdict | None:
-    """Over all functions and measured repetitions: one verdict if they agree, else mixed."""
-    found = {
-        phase.cache.verdict
-        for repetition in measured(run)
-        for phase in repetition.phases
-        if phase.direction == direction
-    }
-    if not found:
-        return None
-    if len(found) == 1:
-        return found.pop()
-    return "unknown" if "unknown" in found else "mixed"
-
-
 def outcome_sentence(run: Run, direction: Direction) -> Markup:
     """One sentence: Writing reached 1.42 GiB/s, 94 % of the 1.51 GiB/s expected: below."""
     noun = DIRECTION_NOUN[direction]
@@ -149,7 +135,7 @@ def outcome_sentence(run: Run, direction: Direction) -> Markup:
 
 def cache_sentence(run: Run, direction: Direction) -> str | None:
     """What must be known to read the rate rightly, or nothing when storage served it all."""
-    verdict = cache_verdict(run, direction)
+    verdict = served_by(run, direction)
     where = "went to" if direction == "write" else "came from"
     if verdict == "memory":
         return f"These bytes {where} memory: the figure says nothing about the storage."

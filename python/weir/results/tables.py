@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from weir.results.schema import Repetition, Run
+from weir.results.served_by import served_by
 
 Row = tuple[Any, ...]
 
@@ -82,6 +83,7 @@ TABLES: dict[str, dict[str, str]] = {
         "high_bytes_per_second": "DOUBLE",
         "confidence": "DOUBLE",
         "converged": "BOOLEAN",
+        "served_by": "VARCHAR",
         "expected_bytes_per_second": "DOUBLE",
         "expected_low_bytes_per_second": "DOUBLE",
         "expected_high_bytes_per_second": "DOUBLE",
@@ -109,6 +111,9 @@ TABLES: dict[str, dict[str, str]] = {
         "bytes_per_second": "DOUBLE",
     },
 }
+
+LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
+"""Columns of ``runs`` with pages of text in a cell."""
 
 
 def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
@@ -227,6 +232,7 @@ def _rate_rows(run: Run) -> list[Row]:
                 rate.high_bytes_per_second,
                 rate.confidence,
                 rate.converged,
+                served_by(run, rate.direction) or "unknown",
                 before.expected_bytes_per_second if before else None,
                 before.low_bytes_per_second if before else None,
                 before.high_bytes_per_second if before else None,

@@ -1,0 +1,24 @@
+"""Whether storage or memory served the bytes of one direction, in one word."""
+
+from __future__ import annotations
+
+from weir.results.schema import CacheVerdict, Direction, Run
+
+
+def served_by(run: Run, direction: Direction) -> CacheVerdict | None:
+    """What all measured phases agree on, else mixed; unknown if one of several is unknown.
+
+    None where no phase of this direction was measured.
+    """
+    found = {
+        phase.cache.verdict
+        for repetition in run.repetitions
+        if not repetition.warmup
+        for phase in repetition.phases
+        if phase.direction == direction
+    }
+    if not found:
+        return None
+    if len(found) == 1:
+        return found.pop()
+    return "unknown" if "unknown" in found else "mixed"

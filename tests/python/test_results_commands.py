@@ -1,0 +1,126 @@
+"""What `weir results` shows at a terminal and writes into a pipe."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import weir
+from synthetic import make_events, make_run, write_run_folder
+from weir.bench.display import show_verdicts
+from weir.cli import app
+from weir.commands import results as commands
+from weir.commands import terminal
+from weir.model.verdict import verdict
+from weir.results.folder import load_run, write_run
+from weir.results.seal import seal
+
+Said = Callable[..., tuple[str, str]]
+CLONE = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for place, name in enumerate(("old/posix", "new/posix", "new/mpi")):
+        write_run_folder(tmp_path / name, make_run(seed=place + 1), make_events(seed=place + 1))
+    seal(tmp_path, verdict)
+    for name, hour in (("old/posix", "03"), ("new/posix", "04"), ("new/mpi", "04")):
+        run = load_run(tmp_path / name)
+        later = {"started_utc": f"2026-11-22T{hour}:00:00Z", "id": f"id-{name}", "label": name}
+        write_run(tmp_path / name, run.model_copy(update=later))
+    return tmp_path
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Said:
+    def call(*words: str) -> tuple[str, str]:
+        app(list(words), standalone_mode=False)
+        return capsys.readouterr()
+
+    return call
+
+
+def test_list_has_a_line_for_each_run_the_newest_last(root: Path, said: Said) -> None:
+    out, err = said("results", "list", "--root", str(root))
+    lines = out.splitlines()
+    assert [line.split()[2] for line in lines[1:]] == ["old/posix", "new/mpi", "new/posix"]
+    assert all("as expected" in line and "iB/s" in line for line in lines[1:])
+    assert "3 runs below" in err
+
+
+def test_list_shows_the_newest_of_many(
+    root: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "MOST_LISTED", 1)
+    out, err = said("results", "list", "--root", str(root))
+    assert "new/posix" in out
+    assert "old/posix" not in out
+    assert "3 runs below" in err
+    assert "the newest 1 shown (--all)" in err
+    assert "old/posix" in said("results", "list", "--all", "--root", str(root))[0]
+
+
+def test_last_means_every_run_of_the_newest_job(root: Path, said: Said) -> None:
+    out, _ = said("results", "show", "last", "--root", str(root))
+    assert "new/posix" in out
+    assert "new/mpi" in out
+    assert "old/posix" not in out
+
+
+def test_a_star_leaves_out_pages_of_text_and_says_so(root: Path, said: Said) -> None:
+    out, err = said("results", "query", "SELECT * FROM runs", "--root", str(root))
+    header = out.splitlines()[0].split()
+    assert "overall_verdict" in header
+    assert not {"parameters", "environment", "command"} & set(header)
+    assert "left out of *: parameters, command, environment; name them" in err
+    out, err = said("results", "query", "SELECT command, * FROM runs", "--root", str(root))
+    assert "command" in out.splitlines()[0].split()
+    out, _ = said("results", "query", "SELECT * FROM runs", "--json", "--root", str(root))
+    assert '"environment"' in out
+
+
+def test_a_row_wider_than_the_terminal_stands_upright(
+    root: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.StringIO()
+    narrow = Console(file=stream, width=80, force_terminal=True, color_system=None)
+    monkeypatch.setattr(commands, "output_console", lambda: narrow)
+    said("results", "query", "SELECT * FROM runs", "--root", str(root))
+    lines = stream.getvalue().splitlines()
+    assert lines.count("-- row 1") == 1
+    assert any(line.split() == ["status", "complete"] for line in lines)
+
+
+def test_sql_and_table_say_what_served_a_rate(root: Path, said: Said) -> None:
+    sql = "SELECT DISTINCT served_by FROM rates"
+    assert said("results", "query", sql, "--csv", "--root", str(root))[0] == "served_by\nstorage\n"
+    stream = io.StringIO()
+    run = load_run(root / "old/posix")
+    show_verdicts(Console(file=stream, width=200), [run])
+    heads, *rows = stream.getvalue().splitlines()
+    place = heads.index("served by")
+    assert [row[place:].split()[0] for row in rows[:2]] == ["storage", "storage"]
+
+
+def test_a_pipe_wraps_text_as_people_read_it_and_no_table(
+    capsys: pytest.CaptureFixture[str], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    console = terminal.output_console()
+    console.print("word " * 60)
+    assert 80 < max(map(len, capsys.readouterr().out.splitlines())) <= terminal.WIDTH_OF_TEXT
+    sql = f"SELECT '{'x' * 300}' AS long"
+    app(["results", "query", sql, "--root", str(root)], standalone_mode=False)
+    assert "x" * 300 in capsys.readouterr().out.splitlines()
+    monkeypatch.setenv("COLUMNS", "60")
+    terminal.output_console().print("word " * 60)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+def test_the_package_names_what_it_has() -> None:
+    assert {"Session", "open", "__version__"} <= set(dir(weir))
+    assert f'version = "{weir.__version__}"' in (CLONE / "pyproject.toml").read_text()
