@@ -42,12 +42,40 @@ def test_inside_the_interval_is_as_expected() -> None:
     assert judged(run, "write").ratio == pytest.approx(1 / 1.1)
 
 
-def test_an_uncertain_measurement_whose_interval_reaches_the_expectation_is_as_expected() -> None:
-    record = with_expectation(make_run(straggler_factor=1.0), 2.0).model_dump(mode="json")
+@pytest.mark.parametrize(
+    ("factor", "bound", "wide", "side"),
+    [(2.0, "high", 2.5, "below"), (0.5, "low", 0.4, "above")],
+)
+def test_a_wide_scatter_that_reaches_the_expectation_decides_nothing(
+    factor: float, bound: str, wide: float, side: str
+) -> None:
+    record = with_expectation(make_run(straggler_factor=1.0), factor).model_dump(mode="json")
     for rate in record["rates"]:
-        rate["high_bytes_per_second"] = 2.5 * rate["median_bytes_per_second"]
-    text = judged(Run.model_validate(record), "write").text
-    assert text.startswith("as expected: its interval reaches into 2.")
+        rate[f"{bound}_bytes_per_second"] = wide * rate["median_bytes_per_second"]
+    run = Run.model_validate(record)
+    assert verdict(run).overall == "not decided"
+    assert judged(run, "write").text.startswith(f"not decided: the median is {side} ")
+    assert "; repeat more often" in judged(run, "write").text
+
+
+@pytest.mark.parametrize(
+    ("share", "word"), [(1.0, "as expected"), (0.999, "not decided"), (1.001, "as expected")]
+)
+def test_the_median_decides_at_the_bound(share: float, word: str) -> None:
+    record = with_expectation(make_run(straggler_factor=1.0), 1.0).model_dump(mode="json")
+    for rate in record["expectation"]["rates"]:
+        rate["high_bytes_per_second"] = rate["expected_bytes_per_second"] * 2
+    run = Run.model_validate(record)
+    for rate in record["rates"]:
+        low = next(
+            one["low_bytes_per_second"]
+            for one in record["expectation"]["rates"]
+            if one["direction"] == rate["direction"]
+        )
+        rate["median_bytes_per_second"] = share * low
+        rate["low_bytes_per_second"], rate["high_bytes_per_second"] = 0.5 * low, 1.5 * low
+    assert judged(run, "write").verdict == "as expected"
+    assert judged(Run.model_validate(record), "write").verdict == word
 
 
 def test_below_names_the_limiting_stage() -> None:

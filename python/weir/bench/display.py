@@ -26,6 +26,7 @@ from weir.results.served_by import served_by
 
 COLOURS: dict[VerdictWord, str] = {
     "as expected": "green",
+    "not decided": "cyan",
     "below": "yellow",
     "above": "red",
     "no expectation": "dim",

@@ -61,9 +61,19 @@ def _compared(
     if measured.low_per_second > high:
         text = f"above: the model or the measurement is wrong; {limit} is faster than probed"
         return "above", text
-    place = "within" if low <= measured.median_per_second <= high else "its interval reaches into"
     interval = f"{significant(low)}/s to {significant(high)}/s"
-    return "as expected", f"as expected: {place} {interval}, limited by {limit}"
+    if not low <= measured.median_per_second <= high:
+        side = "below" if measured.median_per_second < low else "above"
+        return "not decided", not_decided(side, interval)
+    return "as expected", f"as expected: within {interval}, limited by {limit}"
+
+
+def not_decided(side: str, interval: str) -> str:
+    """What a verdict says where the median lies outside and only its interval reaches in."""
+    return (
+        f"not decided: the median is {side} {interval}, and its interval reaches into it; repeat "
+        "more often (--repetitions) or on a quieter machine"
+    )
 
 
 def _software(

@@ -1,10 +1,11 @@
 """The verdict: measured rates against the expectation that was made before the run.
 
-Two intervals are compared: that of the expectation and that of the measured median. *as expected*:
-they overlap. *below: look at ...*: the whole measured interval lies under the expected one, and the
-clause names the limiting stage or what the run's own evidence points at. *above: the model or the
-measurement is wrong*: it lies over it; no component can be faster than itself, so such a rate is
-never good news before it is explained (Uselton, section 1).
+The measured median and its interval are compared with the interval of the expectation. *as
+expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
+it, so a wide scatter never makes a verdict good. *below: look at ...*: the whole measured interval
+lies under the expected one, and the clause names the limiting stage or what the run's own evidence
+points at. *above: the model or the measurement is wrong*: it lies over it; no component can be
+faster than itself, so such a rate is never good news before it is explained (Uselton, section 1).
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weir.model.causes import why_above, why_below
-from weir.model.metadata_verdict import judge_actions
+from weir.model.metadata_verdict import judge_actions, not_decided
 from weir.results.quantities import range_text
-from weir.results.record import VerdictWord
+from weir.results.record import WORST_FIRST, VerdictWord
 from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
 from weir.results.served_by import served_by
-
-WORST_FIRST: tuple[VerdictWord, ...] = ("above", "below", "no expectation", "as expected")
 
 
 def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
@@ -58,11 +57,16 @@ def _judge(
         cause = why_above(run, expected, measured)
         text = "above: the model or the measurement is wrong"
         text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than calibrated"
+    elif not expected.low_bytes_per_second <= median <= expected.high_bytes_per_second:
+        word = "not decided"
+        text = not_decided(
+            "below" if median < expected.low_bytes_per_second else "above",
+            range_text(expected.low_bytes_per_second, expected.high_bytes_per_second),
+        )
     else:
         word = "as expected"
         low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-        place = "within" if low <= median <= high else "its interval reaches into"
-        text = f"as expected: {place} {range_text(low, high)}, limited by {expected.limiting_stage}"
+        text = f"as expected: within {range_text(low, high)}, limited by {expected.limiting_stage}"
         if served_by(run, expected.direction) in ("unknown", None):
             text += "; whether storage was reached is unknown"
     return RateVerdict(

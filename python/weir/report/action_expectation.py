@@ -26,7 +26,7 @@ def lead(run: Run) -> Markup | None:
         return None
     number = Counter(one.verdict for one in judged)
     sentences = [f"{number['as expected']} of {plural(len(judged), 'action')} as expected."]
-    for word in ("below", "above"):
+    for word in ("not decided", "below", "above"):
         names = [
             f"{one.action} ({percent_text(one.ratio)})"
             for one in judged

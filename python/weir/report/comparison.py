@@ -23,6 +23,7 @@ from weir.results.served_by import served_by
 BULLET_WIDTH = 190.0
 ORDER = (
     "as expected",
+    "not decided",
     "below",
     "above",
     "no expectation",

@@ -35,6 +35,7 @@ FUNCTION_TEXT = {
 }
 VERDICT_ICON = {
     "as expected": "\u2713",
+    "not decided": "?",
     "below": "\u25bc",
     "above": "\u25b2",
     "no expectation": "\u25cb",

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weir.results.campaign import Campaign
-from weir.results.record import VerdictWord
+from weir.results.record import WORST_FIRST
 from weir.results.schema import Direction, EffectiveRate, ExpectedRate, Metric, Rate, Run
 from weir.results.statistics import MedianInterval, median_interval
-
-WORST_FIRST: tuple[VerdictWord, ...] = ("above", "below", "no expectation", "as expected")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 
-VerdictWord = Literal["as expected", "below", "above", "no expectation"]
+VerdictWord = Literal["as expected", "not decided", "below", "above", "no expectation"]
+WORST_FIRST: tuple[VerdictWord, ...] = (
+    "above",
+    "below",
+    "not decided",
+    "no expectation",
+    "as expected",
+)
 
 
 class Record(BaseModel):
