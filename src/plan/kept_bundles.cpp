@@ -57,6 +57,14 @@ const std::vector<Contributor>& KeptBundles::contributors(const Piece& piece) {
   return *kept.contributors;
 }
 
+std::vector<Contributor> KeptBundles::contributors_on_node(const Piece& piece) {
+  const std::int64_t node = plan_->topology().node_of(rank_);
+  if (plan_->bundle(piece.id.array) == nullptr) return plan_->contributors_on(node, piece);
+  Kept& kept = kept_[piece.id.array];
+  if (!kept.on_node) kept.on_node = plan_->contributors_on(node, piece);
+  return *kept.on_node;
+}
+
 PieceExtents KeptBundles::extents(const Piece& piece) {
   Kept& kept = kept_[piece.id.array];
   const auto found = [&] {

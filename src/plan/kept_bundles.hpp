@@ -49,6 +49,8 @@ class KeptBundles {
   // For an aggregator: Plan::contributors(), and the extents of what they hold.
   [[nodiscard]] const std::vector<Contributor>& contributors(const Piece& piece);
   [[nodiscard]] PieceExtents extents(const Piece& piece);
+  // Plan::contributors_on() of the rank's own node, kept for pieces of bundles.
+  [[nodiscard]] std::vector<Contributor> contributors_on_node(const Piece& piece);
 
  private:
   // What the copies were made for.
@@ -63,6 +65,7 @@ class KeptBundles {
     Copies copies;
     bool has_copies = false;
     std::optional<std::vector<Contributor>> contributors;
+    std::optional<std::vector<Contributor>> on_node;  // of them
     std::optional<std::vector<FileExtent>> extents;
     bool many_extents = false;  // they are not kept
   };

@@ -50,6 +50,21 @@ void cut(const array::Section& section, array::Order order, std::int64_t first, 
   }
 }
 
+// One for each rank, ascending.
+std::vector<Contributor> merged(std::vector<Contributor> found) {
+  std::sort(found.begin(), found.end(),
+            [](const Contributor& a, const Contributor& b) { return a.rank < b.rank; });
+  std::vector<Contributor> ranks;
+  for (const Contributor& one : found) {
+    if (!ranks.empty() && ranks.back().rank == one.rank) {
+      ranks.back().bytes += one.bytes;
+    } else {
+      ranks.push_back(one);
+    }
+  }
+  return ranks;
+}
+
 }  // namespace
 
 Plan::Plan(Request request, const Parameters& parameters, topology::AggregatorPlacement placement,
@@ -295,43 +310,56 @@ array::Region Plan::part(int array, std::int64_t rank, std::int64_t number) cons
   return request_.arrays[static_cast<std::size_t>(array)].memory->piece(rank, number);
 }
 
-void Plan::add_contributions(const Slab& slab, std::vector<Contributor>& found) const {
+void Plan::add_share(const Slab& slab, std::int64_t rank, std::vector<Contributor>& found) const {
   const array::Region wanted(slab.section);
-  const std::int64_t element_bytes = slab.in_buffer.element_bytes();
+  for (std::int64_t number = 0; number < parts(slab.array, rank); ++number) {
+    const std::int64_t elements = array::common_elements(part(slab.array, rank, number), wanted);
+    if (elements > 0) found.push_back({rank, elements * slab.in_buffer.element_bytes()});
+  }
+}
+
+void Plan::add_contributions(const Slab& slab, std::vector<Contributor>& found) const {
   if (!all_ranks() && placement_.ranks_in(group_) <= few_ranks) {
     for (std::int64_t i = 0; i < placement_.ranks_in(group_); ++i) {
-      const std::int64_t rank = placement_.rank_in(group_, i);
-      for (std::int64_t number = 0; number < parts(slab.array, rank); ++number) {
-        const std::int64_t elements =
-            array::common_elements(part(slab.array, rank, number), wanted);
-        if (elements > 0) found.push_back({rank, elements * element_bytes});
-      }
+      add_share(slab, placement_.rank_in(group_, i), found);
     }
     return;
   }
+  const array::Region wanted(slab.section);
   const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(slab.array)].memory;
   for (const array::Distribution::Piece& held : memory->pieces_meeting(wanted)) {
     if (!all_ranks() && placement_.group_of_rank(held.rank) != group_) continue;
     const std::int64_t elements =
         array::common_elements(memory->piece(held.rank, held.number), wanted);
-    found.push_back({held.rank, elements * element_bytes});
+    found.push_back({held.rank, elements * slab.in_buffer.element_bytes()});
   }
 }
 
 std::vector<Contributor> Plan::contributors(const Piece& piece) const {
   std::vector<Contributor> found;
   for (const Slab& slab : piece.slabs) add_contributions(slab, found);
-  std::sort(found.begin(), found.end(),
-            [](const Contributor& a, const Contributor& b) { return a.rank < b.rank; });
-  std::vector<Contributor> merged;
-  for (const Contributor& one : found) {
-    if (!merged.empty() && merged.back().rank == one.rank) {
-      merged.back().bytes += one.bytes;
-    } else {
-      merged.push_back(one);
+  return merged(std::move(found));
+}
+
+std::vector<Contributor> Plan::contributors_on(std::int64_t node, const Piece& piece) const {
+  std::vector<Contributor> found;
+  const std::int64_t ranks = topology().ranks_on(node);
+  for (const Slab& slab : piece.slabs) {
+    const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(slab.array)].memory;
+    if (memory->regular() != nullptr) {
+      for (std::int64_t i = 0; i < ranks; ++i) add_share(slab, topology().rank_on(node, i), found);
+      continue;
+    }
+    // An index finds the boxes of all ranks that meet the slab, which are few.
+    const array::Region wanted(slab.section);
+    for (const array::Distribution::Piece& held : memory->pieces_meeting(wanted)) {
+      if (topology().node_of(held.rank) != node) continue;
+      const std::int64_t elements =
+          array::common_elements(memory->piece(held.rank, held.number), wanted);
+      found.push_back({held.rank, elements * slab.in_buffer.element_bytes()});
     }
   }
-  return merged;
+  return merged(std::move(found));
 }
 
 }  // namespace weir::plan

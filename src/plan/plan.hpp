@@ -72,8 +72,8 @@ class Plan {
   [[nodiscard]] std::int64_t rank_of(std::int64_t aggregator) const {
     return placement_.rank_of(group_, aggregator);
   }
-  // In which turn `rank` comes to an aggregator, from 0 on, among the pieces that all aggregators
-  // work on at about the same time. (rank_pieces.hpp has the reasons.)
+  // In which turn `rank`, as all ranks of its node, comes to an aggregator, from 0 on, among the
+  // pieces that all aggregators work on at about the same time. (rank_pieces.hpp has the reasons.)
   [[nodiscard]] std::int64_t turn_for(std::int64_t rank, std::int64_t aggregator) const;
   // The nodes that have aggregators of the group.
   [[nodiscard]] std::int64_t aggregating_nodes() const { return placement_.nodes_used(group_); }
@@ -84,6 +84,10 @@ class Plan {
   [[nodiscard]] Piece piece(const PieceId& id) const;
   // The ranks of the group that hold elements of a piece, ascending, and how many bytes each.
   [[nodiscard]] std::vector<Contributor> contributors(const Piece& piece) const;
+  // Those of them that are on one node of the group. For regular distributions the work is in
+  // proportion to the ranks of the node.
+  [[nodiscard]] std::vector<Contributor> contributors_on(std::int64_t node,
+                                                         const Piece& piece) const;
   // Whether the group certainly holds all that is asked for in a piece: it then has no holes, and
   // no need to ask for its contributors.
   [[nodiscard]] bool holds_everything(const PieceId& id) const;
@@ -128,8 +132,10 @@ class Plan {
   void make_bundles(const std::vector<array::Section>& asked, std::int64_t holders);
   void add_slab(int array, const Units& units, const Units::Content& content, std::int64_t& bytes,
                 std::vector<Slab>& slabs) const;
-  // What a rank holds of the slabs of a piece, added to `found`.
+  // What the ranks of the group hold of a slab, added to `found`.
   void add_contributions(const Slab& slab, std::vector<Contributor>& found) const;
+  // What one rank holds of a slab.
+  void add_share(const Slab& slab, std::int64_t rank, std::vector<Contributor>& found) const;
 
   Request request_;
   Parameters parameters_;
