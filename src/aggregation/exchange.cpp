@@ -1,6 +1,7 @@
 #include "aggregation/exchange.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "aggregation/share_copy.hpp"
@@ -9,7 +10,6 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr auto most_parcels = static_cast<std::size_t>(plan::most_messages_under_way);
 // What a rank reads in one request, if it is more, has left its caches before anybody looks at it.
 constexpr std::int64_t cached_bytes = 4 << 20;
 
@@ -29,15 +29,15 @@ void Exchange::Pieces::advance() {
 
 Exchange::Exchange(MoveContext context)
     : context_(std::move(context)),
-      asked_(context_.plan->parameters().strategy == plan::Strategy::server_directed),
-      credits_(static_cast<int>(plan::most_pieces_ahead)) {
+      asked_(context_.writing() &&
+             context_.plan->parameters().strategy == plan::Strategy::server_directed) {
   const std::int64_t began = monotonic_ns();
   context_.turns_per_step = turns_for(context_.plan->most_parts(), context_.buffers);
   on_node_.emplace(context_, true);
   if (context_.group.nodes() > 1 &&
       plan::gathers_within(context_.plan->parameters().strategy) != topology::GatherWithin::node) {
     between_nodes_.emplace(context_, false);
-    if (asked_) count_asks();
+    come_to_next();
   }
   if (const auto aggregator = context_.plan->aggregator_at(context_.rank)) {
     gathering_ = std::make_unique<Gathering>(context_, *aggregator);
@@ -45,13 +45,9 @@ Exchange::Exchange(MoveContext context)
   context_.figures.plan_ns += monotonic_ns() - began;
 }
 
-void Exchange::count_asks() {
-  for (; between_nodes_->left(); between_nodes_->advance()) ++asks_left_;
-}
-
 bool Exchange::done() const {
-  return !on_node_->left() && (!between_nodes_ || !between_nodes_->left()) && asks_left_ == 0 &&
-         parcels_busy_ == 0 && (gathering_ == nullptr || gathering_->done());
+  return !on_node_->left() && (!between_nodes_ || !between_nodes_->left()) && parcels_.empty() &&
+         (gathering_ == nullptr || gathering_->done());
 }
 
 bool Exchange::step() {
@@ -111,8 +107,7 @@ std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
 }
 
 bool Exchange::sleep() {
-  const bool expects_messages = parcels_busy_ > 0 || asks_left_ > 0 ||
-                                (between_nodes_ && between_nodes_->left()) ||
+  const bool expects_messages = !parcels_.empty() || (between_nodes_ && between_nodes_->left()) ||
                                 (gathering_ != nullptr && gathering_->expects_messages());
   if (expects_messages) return false;
   if (on_node_->left()) {
@@ -125,107 +120,157 @@ bool Exchange::sleep() {
 }
 
 bool Exchange::step_between_nodes() {
-  bool moved = end_parcels();
-  while (parcels_busy_ < most_parcels) {
-    plan::PieceId id;
-    if (!next_between_nodes(id)) break;
-    auto place = std::find_if(parcels_.begin(), parcels_.end(),
-                              [](const Parcel& parcel) { return !parcel.busy; });
-    if (place == parcels_.end()) {
-      // As many as there are at most: those under way stay where they are.
-      parcels_.reserve(most_parcels);
-      place = parcels_.emplace(parcels_.end());
+  bool moved = false;
+  for (auto parcel = parcels_.begin(); parcel != parcels_.end();) {
+    if (!move_on(*parcel)) {
+      ++parcel;
+      continue;
     }
-    start_parcel(*place, id);
+    parcel = parcels_.erase(parcel);
     moved = true;
   }
+  while (between_nodes_->left() && begin_next()) moved = true;
   return moved;
 }
 
-bool Exchange::is_behind(int rank) const {
-  return std::any_of(parcels_.begin(), parcels_.end(), [&](const Parcel& parcel) {
-    return parcel.busy && parcel.unreceived_by == rank;
-  });
+void Exchange::come_to_next() const {
+  // Aggregators are fewer than ranks, of which there are fewer than 2^24.
+  constexpr int aggregator_bits = 24;
+  MessageSlots::Position position;
+  if (between_nodes_->left()) {
+    const plan::PieceId& id = between_nodes_->id();
+    const auto turn = static_cast<std::uint64_t>(context_.turn_of(id));
+    const std::int64_t among = context_.plan->turn_for(context_.rank, id.aggregator);
+    position = {context_.request, turn << aggregator_bits | static_cast<std::uint64_t>(among)};
+  } else {
+    position = {context_.request + 1, 0};
+  }
+  context_.group.slots().come_to(position);
 }
 
-bool Exchange::next_between_nodes(plan::PieceId& id) {
-  if (!asked_) {
-    if (!between_nodes_->left()) return false;
-    id = between_nodes_->id();
-    if (is_behind(static_cast<int>(context_.plan->rank_of(id.aggregator)))) return false;
-    between_nodes_->advance();
-    return true;
+std::vector<plan::NodeMessage> Exchange::messages_of_node(const plan::Piece& piece) const {
+  const std::int64_t began = monotonic_ns();
+  const auto contributors = context_.bundles->contributors_on_node(piece);
+  auto messages = plan::node_messages(*context_.plan, piece.id, contributors);
+  context_.figures.plan_ns += monotonic_ns() - began;
+  return messages;
+}
+
+bool Exchange::begin_next() {
+  const plan::PieceId& id = between_nodes_->id();
+  const MessageSlots& slots = context_.group.slots();
+  plan::Piece piece = context_.plan->piece(id);
+  if (bytes_of_share(*context_.plan, piece, context_.rank) > 0) {
+    MessageSlots::Slot* const slot =
+        slots.find({context_.ticket_of(id), id.aggregator}, context_.rank,
+                   [&] { return messages_of_node(piece); });
+    if (slot == nullptr) return false;
+    begin_parcel(*slot, std::move(piece), MessageSlots::share_of(*slot, context_.rank));
   }
-  if (asks_left_ == 0) return false;
-  if (!expects_ask_) {
-    const Status begun = ranks::receive(asking_, ask_.data(), sizeof(Ask), MPI_ANY_SOURCE, ask_tag,
-                                        context_.communicator);
-    if (!begun.ok()) {
-      give_up(begun.error());
-      return false;
-    }
-    expects_ask_ = true;
-  }
-  const Result<bool> asked = ranks::test(asking_);
-  if (!asked) give_up(asked.error());
-  if (!asked || !asked.value()) return false;
-  expects_ask_ = false;
-  --asks_left_;
-  id = asked_for(ask_);
+  between_nodes_->advance();
+  come_to_next();
   return true;
 }
 
-bool Exchange::end_parcels() {
-  bool moved = false;
-  for (Parcel& parcel : parcels_) {
-    if (!parcel.busy) continue;
-    const Result<bool> ended = ranks::test(parcel.pending);
-    if (!ended) give_up(ended.error());
-    if (!ended || !ended.value()) continue;
-    if (!context_.writing()) {
-      const std::int64_t began = monotonic_ns();
-      context_.figures.account.handed += copy_memory_and_message(
-          *context_.plan, parcel.piece, context_.rank, context_.parts, parcel.data.data());
-      context_.figures.gather_ns += monotonic_ns() - began;
-    }
-    parcel.busy = false;
-    --parcels_busy_;
-    moved = true;
-  }
-  return moved;
-}
-
-void Exchange::start_parcel(Parcel& parcel, const plan::PieceId& id) {
-  const plan::Plan& plan = *context_.plan;
-  parcel.piece = plan.piece(id);
-  parcel.busy = true;
-  parcel.unreceived_by = no_rank;
-  ++parcels_busy_;
-  const std::int64_t bytes = bytes_of_share(plan, parcel.piece, context_.rank);
-  const auto peer = static_cast<int>(plan.rank_of(id.aggregator));
-  if (parcel.data.size() < static_cast<std::size_t>(bytes)) {
-    parcel.data.resize(static_cast<std::size_t>(bytes));
-  }
-  const Status started = start_message(parcel, bytes, peer);
-  if (!started.ok()) give_up(started.error());
-}
-
-Status Exchange::start_message(Parcel& parcel, std::int64_t bytes, int peer) {
-  std::byte* const data = parcel.data.data();
-  if (!context_.writing()) {
-    return ranks::receive(parcel.pending, data, bytes, peer, message_tag, context_.communicator);
-  }
+void Exchange::copy_share_of_message(const plan::Piece& piece, std::byte* share) {
   const std::int64_t began = monotonic_ns();
   context_.figures.account.handed +=
-      copy_memory_and_message(*context_.plan, parcel.piece, context_.rank, context_.parts, data);
+      copy_memory_and_message(*context_.plan, piece, context_.rank, context_.parts, share);
   context_.figures.gather_ns += monotonic_ns() - began;
-  context_.figures.bytes_sent += bytes;
-  if (!asked_ && credits_.take(peer)) {
-    parcel.unreceived_by = peer;
-    return ranks::send_synchronously(parcel.pending, data, bytes, peer, message_tag,
-                                     context_.communicator);
+}
+
+void Exchange::begin_parcel(MessageSlots::Slot& slot, plan::Piece piece,
+                            const plan::NodeShare& share) {
+  const MessageSlots& slots = context_.group.slots();
+  const bool carries = MessageSlots::courier_of(slot) == context_.rank;
+  if (context_.writing() && !carries) {
+    copy_share_of_message(piece, slots.data(slot) + share.offset);
+    MessageSlots::hand_over(slot, share.bytes);  // after which it may be another's
+    return;
   }
-  return ranks::send(parcel.pending, data, bytes, peer, message_tag, context_.communicator);
+  Parcel& parcel = parcels_.emplace_back(Parcel{.slot = slot,
+                                                .piece = std::move(piece),
+                                                .share = share,
+                                                .data = slots.data(slot),
+                                                .carries = carries});
+  const std::int64_t bytes = MessageSlots::bytes_of(slot);
+  if (parcel.data == nullptr) {
+    parcel.own_data.resize(static_cast<std::size_t>(bytes));
+    parcel.data = parcel.own_data.data();
+  }
+  const int aggregator = aggregator_of(parcel);
+  Status begun;
+  if (context_.writing()) {
+    copy_share_of_message(parcel.piece, parcel.data + share.offset);
+    MessageSlots::hand_over(slot, share.bytes);
+    if (asked_) {
+      begun = ranks::receive(parcel.asking, parcel.ask.data(), sizeof(Ask), aggregator, ask_tag,
+                             context_.communicator);
+    }
+  } else if (carries) {
+    begun = ranks::receive(parcel.pending, parcel.data, bytes, aggregator, message_tag,
+                           context_.communicator);
+  }
+  if (!begun.ok()) give_up(begun.error());
+}
+
+bool Exchange::move_on(Parcel& parcel) {
+  const Result<bool> ended = context_.writing() ? send(parcel) : take_from(parcel);
+  if (!ended) give_up(ended.error());
+  return ended && ended.value();
+}
+
+bool Exchange::is_next_to_its_aggregator(const Parcel& parcel) const {
+  for (const Parcel& earlier : parcels_) {
+    if (&earlier == &parcel) return true;
+    if (!earlier.started && aggregator_of(earlier) == aggregator_of(parcel)) return false;
+  }
+  return true;
+}
+
+Result<bool> Exchange::has_been_asked(Parcel& parcel) {
+  if (!asked_) return true;
+  Result<bool> asked = ranks::test(parcel.asking);
+  if (!asked || !asked.value() || parcel.ask == ask_for(parcel.piece.id)) return asked;
+  Error error;
+  error.code = ErrorCode::communication;
+  error.message = fmt::format("rank {} asked for another piece than the next one of the plan",
+                              aggregator_of(parcel));
+  return error;
+}
+
+Result<bool> Exchange::send(Parcel& parcel) {
+  if (!parcel.started) {
+    // The aggregator receives messages of one rank in the order in which they are sent.
+    if (!MessageSlots::is_complete(parcel.slot) || !is_next_to_its_aggregator(parcel)) {
+      return false;
+    }
+    auto asked = has_been_asked(parcel);
+    if (!asked || !asked.value()) return asked;
+    parcel.started = true;
+    const std::int64_t bytes = MessageSlots::bytes_of(parcel.slot);
+    const Status begun =
+        ranks::send_synchronously(parcel.pending, parcel.data, bytes, aggregator_of(parcel),
+                                  message_tag, context_.communicator);
+    if (!begun.ok()) return begun.error();
+    context_.figures.bytes_sent += bytes;
+  }
+  Result<bool> sent = ranks::test(parcel.pending);
+  if (sent && sent.value()) MessageSlots::free(parcel.slot);
+  return sent;
+}
+
+Result<bool> Exchange::take_from(Parcel& parcel) {
+  if (parcel.carries && !parcel.started) {
+    Result<bool> received = ranks::test(parcel.pending);
+    if (!received || !received.value()) return received;
+    parcel.started = true;
+    MessageSlots::set_come(parcel.slot);
+  }
+  if (!MessageSlots::has_come(parcel.slot)) return false;
+  copy_share_of_message(parcel.piece, parcel.data + parcel.share.offset);
+  if (MessageSlots::hand_over(parcel.slot, parcel.share.bytes)) MessageSlots::free(parcel.slot);
+  return true;
 }
 
 }  // namespace weir::aggregation

@@ -3,35 +3,37 @@
 //
 // No rank waits for one thing only. Shares are handed over in the order of the plan, those of the
 // own node and those of other nodes each by themselves, and an aggregator opens its buffers in that
-// order too; so the earliest piece that is not complete can always be completed, and all end. Under
-// server-directed a rank moves what aggregators of other nodes ask for, in the order in which they
-// ask; it counts its pieces before, so it knows when it has been asked for all.
+// order too; so the earliest piece that is not complete can always be completed, and all end.
+//
+// Between nodes there is one message for each piece and node (plan/node_messages.hpp), which the
+// ranks of the node gather in, or take from, a slot of its memory (message_slots.hpp). One of them,
+// the courier, sends it or receives it. Under server-directed a courier sends when the aggregator
+// has asked for the piece.
 //
 // A message that fails revokes the session (ranks/revocation.hpp). This is then never done: whoever
 // moves it looks at the revocation.
 //
 // Memory is bounded: the aggregator's buffers, as much again for messages, a window of the file,
-// and a few messages that this rank has under way. MPI keeps what has been sent and not received,
-// so that is bounded, too, by credits (ranks/send_credits.hpp): writing, a rank has sent its shares
-// of at most four pieces that their aggregator has not opened a buffer for; reading, an aggregator
-// has sent a rank at most twice as many messages as it has buffers that the rank has not begun to
-// receive. Nothing new is waited for, so all still end: the message that has to be received before
-// the next one is of an earlier piece of the same aggregator, for which a buffer is opened (or
-// memory of the rank named) when the pieces before it are complete; and by the order of the plan
-// these do not wait for later ones. Under server-directed what is written is asked for, and so
-// needs no credits.
+// and the slots of the node. MPI keeps what has been sent and not received, so that is bounded,
+// too: messages between nodes are sent synchronously, so they end when their receiver has begun to
+// receive them, and a slot is taken until then, as is an aggregator's buffer when files are read.
+// So an aggregator has at most four messages of each node that it has not opened a buffer for, and
+// the ranks of a node at most as many messages of an aggregator as it has buffers. The
+// acknowledgement inside MPI that this costs is one for each message of a node.
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "aggregation/gathering.hpp"
+#include "aggregation/message_slots.hpp"
 #include "aggregation/move.hpp"
+#include "plan/node_messages.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
-#include "ranks/send_credits.hpp"
 
 namespace weir::aggregation {
 
@@ -60,43 +62,53 @@ class Exchange final : public Move {
     plan::PieceId id_;
     bool left_ = true;
   };
-  // A message between this rank and an aggregator of another node.
-  static constexpr int no_rank = -1;
+  // A message of this node that this rank still has to do with. Writing: its courier is this rank,
+  // and the share packed. Reading: the share of this rank is not unpacked.
   struct Parcel {
-    ranks::Pending pending;
-    bool busy = false;
-    int unreceived_by = no_rank;  // the receiver that has to begin to receive it before it ends
+    MessageSlots::Slot& slot;
     plan::Piece piece;
-    std::vector<std::byte> data;
+    plan::NodeShare share;  // of this rank
+    std::byte* data = nullptr;
+    std::vector<std::byte> own_data{};  // of a message that is longer than a slot
+    bool carries = false;               // this rank is the courier
+    bool started = false;
+    ranks::Pending pending{};
+    Ask ask{};
+    ranks::Pending asking{};  // receives the ask
   };
 
-  void count_asks();
   bool step_on_node();
   // Between this rank's memory and a buffer of the node; returns how many bytes.
   std::int64_t copy_share(const plan::Piece& piece, std::byte* buffer);
   bool step_between_nodes();
-  // Whether the rank has not begun to receive what it must before there is more for it.
-  [[nodiscard]] bool is_behind(int rank) const;
-  // The next piece to send or receive, when it is known and may go.
-  bool next_between_nodes(plan::PieceId& id);
-  bool end_parcels();
-  void start_parcel(Parcel& parcel, const plan::PieceId& id);
-  [[nodiscard]] Status start_message(Parcel& parcel, std::int64_t bytes, int peer);
+  // Publishes which piece between nodes comes next.
+  void come_to_next() const;
+  // Finds the slot of the next piece, and packs or awaits the share; false when it has none yet.
+  bool begin_next();
+  [[nodiscard]] std::vector<plan::NodeMessage> messages_of_node(const plan::Piece& piece) const;
+  void copy_share_of_message(const plan::Piece& piece, std::byte* share);
+  void begin_parcel(MessageSlots::Slot& slot, plan::Piece piece, const plan::NodeShare& share);
+  // Moves a parcel on; true when it has ended.
+  bool move_on(Parcel& parcel);
+  // Under server-directed, whether the aggregator wants the message now.
+  [[nodiscard]] Result<bool> has_been_asked(Parcel& parcel);
+  [[nodiscard]] Result<bool> send(Parcel& parcel);
+  [[nodiscard]] Result<bool> take_from(Parcel& parcel);
+  // Whether nothing that has to go before it to the same aggregator has still to be sent.
+  [[nodiscard]] bool is_next_to_its_aggregator(const Parcel& parcel) const;
+  [[nodiscard]] int aggregator_of(const Parcel& parcel) const {
+    return static_cast<int>(context_.plan->rank_of(parcel.piece.id.aggregator));
+  }
   // MPI failed: what is under way never ends, and the session is over.
   void give_up(const Error& error) { context_.group.revocation().revoke(error); }
 
   MoveContext context_;
-  bool asked_;  // server-directed
+  bool asked_;  // server-directed, writing
   std::optional<Pieces> on_node_;
   std::optional<Pieces> between_nodes_;
-  std::int64_t asks_left_ = 0;
-  Ask ask_{};
-  ranks::Pending asking_;  // receives ask_
-  bool expects_ask_ = false;
   std::uint32_t heard_ = 0;  // of the own bell, before the last step
-  std::vector<Parcel> parcels_;
-  std::size_t parcels_busy_ = 0;
-  ranks::SendCredits credits_;
+  // In the order of the plan. Stay where they are: MPI writes to them.
+  std::list<Parcel> parcels_;
   std::unique_ptr<Gathering> gathering_;
   Status status_;
 };

@@ -7,26 +7,13 @@
 #include "common/clock.hpp"
 
 namespace weir::aggregation {
-namespace {
-
-// Reading, from one message that a rank has to begin to receive before its buffer is free to the
-// next one: each buffer has at most so many under way to the rank.
-constexpr int messages_for_each_buffer = 2;
-
-}  // namespace
-
 Ask ask_for(const plan::PieceId& id) {
   return {id.step, id.aggregator, id.array, id.unit, id.part};
-}
-
-plan::PieceId asked_for(const Ask& ask) {
-  return {ask[0], ask[1], static_cast<int>(ask[2]), ask[3], ask[4]};
 }
 
 Gathering::Gathering(const MoveContext& context, std::int64_t aggregator)
     : context_(context),
       pieces_(context.plan, aggregator),
-      credits_(messages_for_each_buffer),
       buffers_(static_cast<std::size_t>(context.buffers)),
       transfer_(context) {
   find_next();
@@ -90,14 +77,14 @@ void Gathering::find_contributors(Buffer& buffer) {
   } else if (context_.writing() || is_disjoint(buffer.piece)) {
     buffer.due = all_bytes;
   }
-  std::int64_t message_bytes = 0;
   for (const plan::Contributor& one : buffer.contributors) {
-    if (context_.group.is_on_node(one.rank)) {
-      buffer.from_node += one.bytes;
-    } else {
-      buffer.messages.push_back({one.rank, one.bytes, message_bytes});
-      message_bytes += one.bytes;
-    }
+    if (context_.group.is_on_node(one.rank)) buffer.from_node += one.bytes;
+  }
+  std::int64_t message_bytes = 0;
+  for (plan::NodeMessage& one : plan::node_messages(plan, buffer.piece.id, buffer.contributors)) {
+    const std::int64_t bytes = one.bytes;
+    buffer.messages.push_back({std::move(one), message_bytes});
+    message_bytes += bytes;
   }
   if (buffer.message_data.size() < static_cast<std::size_t>(message_bytes)) {
     buffer.message_data.resize(static_cast<std::size_t>(message_bytes));
@@ -124,36 +111,31 @@ void Gathering::start_messages(std::int64_t number, Buffer& buffer) {
 
 Status Gathering::start_message(std::int64_t number, Buffer& buffer, const Message& message) {
   std::byte* const start = buffer.message_data.data() + message.at;
-  const auto peer = static_cast<int>(message.rank);
+  const std::int64_t bytes = message.of_node.bytes;
+  const auto courier = static_cast<int>(message.of_node.courier);
   ranks::Pending pending;
-  if (context_.writing()) {
-    Status begun =
-        ranks::receive(pending, start, message.bytes, peer, message_tag, context_.communicator);
+  if (!context_.writing()) {
+    copy_message(number, buffer, message);
+    Status begun = ranks::send_synchronously(pending, start, bytes, courier, message_tag,
+                                             context_.communicator);
     if (!begun.ok()) return begun;
     buffer.pending.add(pending);
+    context_.figures.bytes_sent += bytes;
+    return {};
   }
-  if (context_.plan->parameters().strategy == plan::Strategy::server_directed) {
-    Status asked =
-        ranks::send(pending, buffer.ask.data(), sizeof(Ask), peer, ask_tag, context_.communicator);
-    if (!asked.ok()) return asked;
-    buffer.asks.add(pending);
-  }
-  if (context_.writing()) return {};
-  copy_message(number, buffer, message);
-  Status begun =
-      credits_.take(peer)
-          ? ranks::send_synchronously(pending, start, message.bytes, peer, message_tag,
-                                      context_.communicator)
-          : ranks::send(pending, start, message.bytes, peer, message_tag, context_.communicator);
+  Status begun = ranks::receive(pending, start, bytes, courier, message_tag, context_.communicator);
   if (!begun.ok()) return begun;
   buffer.pending.add(pending);
-  context_.figures.bytes_sent += message.bytes;
-  return {};
+  if (context_.plan->parameters().strategy != plan::Strategy::server_directed) return {};
+  Status asked =
+      ranks::send(pending, buffer.ask.data(), sizeof(Ask), courier, ask_tag, context_.communicator);
+  if (asked.ok()) buffer.asks.add(pending);
+  return asked;
 }
 
 bool Gathering::is_complete(std::int64_t number, Buffer& buffer) {
   const auto ended = buffer.pending.test_some();
-  // A rank that has answered has received its ask, so the asks end with the messages or at once.
+  // A courier that has answered has received its ask, so the asks end with the messages or at once.
   const auto asked = buffer.asks.test_some();
   if (!ended || !asked) {
     context_.group.revocation().revoke(!ended ? ended.error() : asked.error());
@@ -170,8 +152,10 @@ bool Gathering::is_complete(std::int64_t number, Buffer& buffer) {
 
 void Gathering::copy_message(std::int64_t number, Buffer& buffer, const Message& message) {
   const std::int64_t began = monotonic_ns();
-  copy_message_and_buffer(*context_.plan, buffer.piece, message.rank,
-                          buffer.message_data.data() + message.at, data(number));
+  for (const plan::NodeShare& share : message.of_node.shares) {
+    copy_message_and_buffer(*context_.plan, buffer.piece, share.rank,
+                            buffer.message_data.data() + message.at + share.offset, data(number));
+  }
   context_.figures.gather_ns += monotonic_ns() - began;
 }
 

@@ -1,10 +1,10 @@
 // An aggregator's side of a request: its pieces of the files go through its buffers, in order.
 //
 // A buffer is opened for the next piece when it is free, so that while one is written others fill.
-// Ranks of the node copy into it themselves (node_group.hpp); what ranks of other nodes have comes
-// as one message each, which is received as long as the buffer is open, and unpacked. Under
-// server-directed they are asked for it then, and send nothing before. Reading is the mirror image:
-// filled from the file, opened, copied from and sent.
+// Ranks of the node copy into it themselves (node_group.hpp); what the ranks of another node have
+// comes as one message (plan/node_messages.hpp), which is received as long as the buffer is open,
+// and unpacked. Under server-directed they are asked for it then, and send nothing before. Reading
+// is the mirror image, without asking: filled from the file, opened, copied from and sent.
 #pragma once
 
 #include <array>
@@ -14,19 +14,18 @@
 
 #include "aggregation/move.hpp"
 #include "aggregation/piece_transfer.hpp"
+#include "plan/node_messages.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
-#include "ranks/send_credits.hpp"
 
 namespace weir::aggregation {
 
 inline constexpr int message_tag = 17;
 inline constexpr int ask_tag = 18;
 
-// The name of a piece as it is sent to those who are asked for their shares.
+// The name of a piece as it is sent to the couriers that are asked for their messages.
 using Ask = std::array<std::int64_t, 5>;
 [[nodiscard]] Ask ask_for(const plan::PieceId& id);
-[[nodiscard]] plan::PieceId asked_for(const Ask& ask);
 
 class Gathering {
  public:
@@ -45,8 +44,7 @@ class Gathering {
 
  private:
   struct Message {
-    std::int64_t rank = 0;
-    std::int64_t bytes = 0;
+    plan::NodeMessage of_node;
     std::int64_t at = 0;  // in the buffer for messages
   };
   // Of a piece in its buffer.
@@ -91,7 +89,6 @@ class Gathering {
   plan::AggregatorPieces pieces_;
   plan::Piece next_;
   bool has_next_ = false;
-  ranks::SendCredits credits_;  // reading
   int busy_ = 0;
   std::vector<Buffer> buffers_;
   PieceTransfer transfer_;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
 
+#include "plan/rank_pieces.hpp"
 #include "ranks/processor_set.hpp"
 #include "ranks/waiting.hpp"
 
@@ -304,15 +306,24 @@ std::int64_t NodeGroup::header_bytes() const {
                         ranks::LifeSigns::memory_bytes(places()));
 }
 
+std::int64_t NodeGroup::slots_per_holder() const {
+  if (topology_->nodes() == 1) return 0;
+  const auto holders = static_cast<std::int64_t>(holders_.size());
+  return std::max(buffers_, (plan::least_messages_under_way + holders - 1) / holders);
+}
+
 std::vector<std::int64_t> NodeGroup::part_offsets() const {
   std::vector<std::int64_t> offsets;
   std::int64_t end = 0;
   for (std::size_t holder = 0; holder < holders_.size(); ++holder) {
     offsets.push_back(end);
-    end += header_bytes() + buffers_ * buffer_bytes_;
+    end += header_bytes() + (buffers_ + slots_per_holder()) * buffer_bytes_;
     if (holder == 0) {
       end += static_cast<std::int64_t>(channel_count) *
              round_to_pages(ranks::Channel::memory_bytes(places()));
+      if (slot_count() > 0) {
+        end += round_to_pages(MessageSlots::board_bytes(slot_count(), places()));
+      }
     }
   }
   offsets.push_back(end);
@@ -378,7 +389,8 @@ Status NodeGroup::make_memory(MPI_Comm world) {
         mine.error().message = fmt::format(
             "{}; {} aggregators with {} buffers of {} bytes want {} bytes on this node: set fewer "
             "(aggregators, buffers) or smaller ones (buffer_bytes), or allow the job more memory",
-            mine.error().message, holders_.size(), buffers_, buffer_bytes_, offsets.back());
+            mine.error().message, holders_.size(), buffers_ + slots_per_holder(), buffer_bytes_,
+            offsets.back());
       }
       return mine;
     }
@@ -407,6 +419,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
     ranks::LifeSigns::prepare(descriptor_memory() + sizeof(DescriptorBoard), places());
     ranks::Revocation::prepare(reinterpret_cast<Header*>(segments_.front())->revocation.data());
     for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
+    if (slot_count() > 0) MessageSlots::prepare(slot_board(), slot_count(), places());
   }
   // Signs are written where all has been prepared.
   if (Status met = ranks::meet(node_, *opening_, deadline_seconds_, waited_for); !met.ok()) {
@@ -414,6 +427,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   }
   make_life_signs();
   make_channels();
+  if (slot_count() > 0) make_slots();
   return ranks::meet(node_, *opening_, deadline_seconds_, waited_for);
 }
 
@@ -437,8 +451,21 @@ void NodeGroup::make_descriptors(NodeSockets sockets) {
 }
 
 std::byte* NodeGroup::channel_memory(std::size_t number) const {
-  return segments_.front() + header_bytes() + buffers_ * buffer_bytes_ +
+  return segments_.front() + header_bytes() + (buffers_ + slots_per_holder()) * buffer_bytes_ +
          static_cast<std::int64_t>(number) * round_to_pages(ranks::Channel::memory_bytes(places()));
+}
+
+std::byte* NodeGroup::slot_board() const { return channel_memory(channel_count); }
+
+void NodeGroup::make_slots() {
+  std::vector<std::byte*> data;
+  for (std::int64_t holder = 0; holder < std::ssize(holders_); ++holder) {
+    // Behind the holder's buffers.
+    for (std::int64_t number = 0; number < slots_per_holder(); ++number) {
+      data.push_back(buffer(holder, buffers_ + number));
+    }
+  }
+  slots_.emplace(slot_board(), std::move(data), buffer_bytes_, own_place_, places());
 }
 
 void NodeGroup::make_channels() {

@@ -11,6 +11,10 @@
 //   each sharer  waits for open == ticket (acquire); copies; arrived += bytes (release)
 //   aggregator   waits for arrived == expected (acquire); the buffer is its own; open := closed
 //
+// What goes to other nodes, or comes from them, lies in slots for messages (message_slots.hpp), of
+// which each holder has as many as buffers in its part of the memory, or more where a node has few.
+// So where there are several nodes, the memory is twice that of the buffers.
+//
 // Nobody looks for a ticket any more when all bytes have arrived, and none stays in a closed
 // buffer: so tickets of requests that are millions of requests apart may be alike.
 //
@@ -33,6 +37,7 @@
 #include <optional>
 #include <vector>
 
+#include "aggregation/message_slots.hpp"
 #include "aggregation/node_descriptors.hpp"
 #include "aggregation/node_memory.hpp"
 #include "common/status.hpp"
@@ -125,6 +130,9 @@ class NodeGroup {
   [[nodiscard]] ranks::Channel& agreements() const { return *channels_[0]; }
   [[nodiscard]] ranks::Channel& comparisons() const { return *channels_[1]; }
 
+  // For messages between nodes; there is more than one node.
+  [[nodiscard]] const MessageSlots& slots() const { return *slots_; }
+
   // The last request in which an aggregator of the node failed: copying for it is in vain.
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
@@ -145,6 +153,12 @@ class NodeGroup {
   // Until what `begun` says was begun has ended.
   Status wait(const Status& begun, ranks::Pending& pending) const;
   [[nodiscard]] std::int64_t header_bytes() const;
+  // Slots for messages in the part of each holder.
+  [[nodiscard]] std::int64_t slots_per_holder() const;
+  [[nodiscard]] std::int64_t slot_count() const {
+    return slots_per_holder() * static_cast<std::int64_t>(holders_.size());
+  }
+  void make_slots();
   [[nodiscard]] std::int64_t places() const {
     return static_cast<std::int64_t>(ranks_on_node_.size());
   }
@@ -153,6 +167,8 @@ class NodeGroup {
   void make_descriptors(NodeSockets sockets);
   void make_life_signs();
   void make_channels();
+  // Behind the channels, in the first holder's part.
+  [[nodiscard]] std::byte* slot_board() const;
   // Behind the bells, in the first holder's part.
   [[nodiscard]] std::byte* descriptor_memory() const;
   // Of channel `number`, in the first holder's part.
@@ -181,6 +197,7 @@ class NodeGroup {
   ranks::Revocation* opening_ = nullptr;  // while this is made
   std::unique_ptr<ranks::Revocation> revocation_;
   std::array<std::unique_ptr<ranks::Channel>, channel_count> channels_;
+  std::optional<MessageSlots> slots_;
 };
 
 }  // namespace weir::aggregation

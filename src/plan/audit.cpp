@@ -1,6 +1,7 @@
 #include "plan/audit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "array/number_theory.hpp"
+#include "plan/node_messages.hpp"
 #include "plan/piece_extents.hpp"
 #include "plan/rank_pieces.hpp"
 
@@ -205,28 +207,26 @@ void Auditor::count_messages(const Plan& plan, std::int64_t group_pieces) {
   const std::int64_t looked_at = std::min(limits_.shared_pieces, group_pieces);
   for (std::int64_t i = 0; i < looked_at; ++i) {
     const std::int64_t aggregator = aggregators * i / looked_at;
-    const std::int64_t node = topology_.node_of(plan.rank_of(aggregator));
     const int array = plan.scheduled()[static_cast<std::size_t>(
         i % static_cast<std::int64_t>(plan.scheduled().size()))];
     const std::int64_t units = units_of(plan, aggregator, array);
     if (units == 0) continue;
     const std::int64_t step = i % 2 == 0 ? 0 : scattered(i, units);
     const Piece piece = plan.piece(plan.id_of(array, *plan.unit_at(aggregator, array, step)));
+    const std::vector<NodeMessage> messages =
+        node_messages(plan, piece.id, plan.contributors(piece));
     std::set<std::int64_t> nodes;
-    double messages = 0;
     double bytes = 0;
-    for (const Contributor& one : plan.contributors(piece)) {
-      const std::int64_t from = topology_.node_of(one.rank);
-      if (from == node) continue;
-      nodes.insert(from);
-      messages += 1;
+    for (const NodeMessage& one : messages) {
+      nodes.insert(one.node);
       bytes += static_cast<double>(one.bytes);
     }
-    found_.messages_per_piece.add(messages);
+    const auto count = static_cast<double>(messages.size());
+    found_.messages_per_piece.add(count);
     found_.nodes_per_piece.add(static_cast<double>(nodes.size()));
-    if (messages > 0) found_.bytes_per_message.add(bytes / messages);
+    if (count > 0) found_.bytes_per_message.add(bytes / count);
     off_node_bytes_ += bytes;
-    counted_messages_ += messages;
+    counted_messages_ += count;
     ++counted_pieces_;
   }
 }
@@ -240,7 +240,7 @@ void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
     std::vector<Message> messages;
     std::size_t first = 0;  // that has not arrived
   };
-  // Ranks of every node, as many as the limit allows.
+  // Of every node what some of its ranks have, as many as the limit allows.
   const std::int64_t group_nodes =
       groups_ == 1 ? topology_.nodes() : topology_.nodes_in_group(plan->group());
   const std::int64_t of_one = std::max<std::int64_t>(1, plan->aggregators() * limits_.steps);
@@ -253,23 +253,27 @@ void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
     const std::int64_t node =
         groups_ == 1 ? position : topology_.node_in_group(plan->group(), position);
     const std::int64_t on_node = topology_.ranks_on(node);
+    // In the order in which all ranks of the node come to them.
+    std::map<std::array<std::int64_t, 3>, std::int64_t> ordered;
     for (std::int64_t i = 0; i < std::min(each, on_node); ++i) {
       const std::int64_t rank = topology_.rank_on(node, on_node * i / std::min(each, on_node));
       RankPieces pieces(plan, rank);
-      Sender sender;
       std::int64_t steps = 0;
       std::int64_t last = -1;
       for (PieceId id; pieces.next(id);) {
         if (id.step != last && ++steps > limits_.steps) break;
         last = id.step;
         const std::int64_t to = topology_.node_of(plan->rank_of(id.aggregator));
-        if (to == node) continue;
-        sender.messages.push_back({to, false});
-        receivers.insert(to);
-        ++messages;
+        if (to != node) ordered[{id.step, id.part, plan->turn_for(rank, id.aggregator)}] = to;
       }
-      senders.push_back(std::move(sender));
     }
+    Sender sender;
+    for (const auto& [turn, to] : ordered) {
+      sender.messages.push_back({to, false});
+      receivers.insert(to);
+      ++messages;
+    }
+    senders.push_back(std::move(sender));
   }
   found_.receiving_nodes = static_cast<std::int64_t>(receivers.size());
   if (messages == 0) return;

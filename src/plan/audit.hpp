@@ -24,8 +24,8 @@ struct AuditLimits {
   std::int64_t shared_pieces = 24;  // of all, whose contributors are counted
   std::int64_t steps = 2;           // whose messages are followed
   std::int64_t messages = 1 << 20;  // that are followed at most, as far as one rank a node allows
-  // How far a rank may be ahead of aggregators (rank_pieces.hpp); pieces_ahead 0: without bound.
-  std::int64_t under_way = most_messages_under_way;
+  // How far a node may be ahead of aggregators (rank_pieces.hpp); pieces_ahead 0: without bound.
+  std::int64_t under_way = least_messages_under_way;
   std::int64_t pieces_ahead = most_pieces_ahead;
 };
 
@@ -55,12 +55,12 @@ struct PlanAudit {
   // Nodes that write to or read from one target. A lower bound where an aggregator has more pieces
   // than were looked at.
   Spread client_nodes_per_target;
-  // Between nodes, sampled. A rank sends its share of a piece as one message.
+  // Between nodes, sampled. What the ranks of a node have of a piece is one message.
   Spread messages_per_piece;
   Spread nodes_per_piece;    // other than the aggregator's, that have a share of a piece
   Spread bytes_per_message;  // mean of each piece that was looked at
   double messages = 0;       // of the request
-  // The first steps' messages in rounds: in each, every rank offers the next messages that it may
+  // The first steps' messages in rounds: in each, every node offers the next messages that it may
   // have under way, and every card (one a node) takes its fair share. The last tenth of the
   // messages is not counted, as the next step has begun by then.
   std::int64_t receiving_nodes = 0;  // that get messages in those steps

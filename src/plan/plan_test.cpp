@@ -376,7 +376,7 @@ TEST(Plan, SmallArraysShareBuffersAndCalls) {
   RankPieces mine(plan, 3);
   std::vector<std::int64_t> aggregators;
   for (PieceId id; mine.next(id);) aggregators.push_back(id.aggregator);
-  EXPECT_EQ(aggregators, (std::vector<std::int64_t>{1, 0, 1, 0}));
+  EXPECT_EQ(aggregators, (std::vector<std::int64_t>{0, 1, 0, 1}));
 }
 
 TEST(Plan, DomainsAreAlignedAndBalanced) {

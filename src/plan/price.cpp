@@ -17,7 +17,7 @@ namespace {
 constexpr int sampled_ranks = 3;
 constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
-constexpr double sampled_messages = 200;  // enough, however few the pieces
+constexpr double sampled_shares = 200;  // enough, however few the pieces
 // Shorter transfers are not taken past the page cache.
 constexpr std::int64_t least_direct_bytes = 64 << 10;
 // An engine replaces another one for a gain worth speaking of.
@@ -28,7 +28,8 @@ struct Sample {
   double calls = 0;
   double moved = 0;  // bytes, those of holes too
   double pieces = 0;
-  double messages = 0;  // contributions
+  double shares = 0;    // contributions
+  double messages = 0;  // if the aggregators were on other nodes: one a node
 };
 
 array::Layout packed_memory(const Plan& plan, const Slab& slab, std::int64_t rank,
@@ -75,7 +76,10 @@ void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates,
   for (const Contributor& one : contributors) held += static_cast<double>(one.bytes);
   if (contributors.empty()) return;
   sample.pieces += 1;
-  sample.messages += static_cast<double>(contributors.size());
+  sample.shares += static_cast<double>(contributors.size());
+  std::set<std::int64_t> nodes;
+  for (const Contributor& one : contributors) nodes.insert(plan.topology().node_of(one.rank));
+  sample.messages += static_cast<double>(nodes.size());
   sample.bytes += held;
   if (held >= static_cast<double>(piece.bytes)) {
     // Whole: slabs that follow each other in the file are one extent.
@@ -118,7 +122,7 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRate
     AggregatorPieces pieces(plan, aggregator);
     Piece piece;
     for (int looked = 0;
-         looked < sampled_pieces && sample.messages < sampled_messages && pieces.next(piece);
+         looked < sampled_pieces && sample.shares < sampled_shares && pieces.next(piece);
          ++looked) {
       add_piece(*plan, piece, rates, sample);
     }
@@ -317,11 +321,12 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
       copy_seconds(bytes / nodes, static_cast<double>(topology_->ranks()) / nodes);
   if (leaving > 0) {
     const bool asked = strategy == Strategy::server_directed;
+    const bool asks = asked && request_->direction == Direction::write;
     const double again = asked ? 0 : rates_->early_arrivals;
     price.gather_seconds += copy_seconds(leaving * bytes / busy_nodes * (1 + again), per_node);
     price.exchange_seconds =
         leaving * bytes / busy_nodes / rates_->link_bytes_per_second +
-        leaving * (asked ? 2 * messages : messages) / busy * rates_->message_seconds;
+        leaving * (asks ? 2 * messages : messages) / busy * rates_->message_seconds;
   }
   const auto lock = static_cast<double>(targets_->lock_bytes);
   if (lock > 0 && groups > 1 && request_->direction == Direction::write) {

@@ -15,9 +15,10 @@
 
 namespace weir::plan {
 
-// How far a rank may be ahead of aggregators on other nodes: messages under way at once, and pieces
-// that it has sent its shares of while their aggregator has not opened a buffer for them.
-inline constexpr std::int64_t most_messages_under_way = 4;
+// How far a node may be ahead of aggregators on other nodes: messages that it may at least have
+// under way at once, and pieces of one aggregator that its ranks fill messages for or send before
+// the aggregator has opened a buffer for them.
+inline constexpr std::int64_t least_messages_under_way = 4;
 inline constexpr std::int64_t most_pieces_ahead = 4;
 
 // The pieces of one aggregator in which something is asked for, in order. (Where ranks leave holes,
@@ -44,18 +45,19 @@ class AggregatorPieces {
 
 // The pieces that hold elements of a rank's part, by ascending step, and within a step by ascending
 // part. Pieces of the same step and part, of which each aggregator has one at most, come in an
-// order of the rank's own (Plan::turn_for): ranks of each node begin at aggregators of the next
-// node. If all began at the same aggregator, one network card after the other would receive, and
-// the rest wait.
+// order of the rank's node (Plan::turn_for): each node begins at aggregators of the next one. If
+// all began at the same aggregator, one network card after the other would receive, and the rest
+// wait. All ranks of a node come to the pieces that they share in the same order, as they fill
+// messages together (node_messages.hpp).
 //
-// That ranks differ in this order cannot lock them up. Aggregators, too, work by ascending (step,
+// That nodes differ in this order cannot lock them up. Aggregators, too, work by ascending (step,
 // part), in a bounded number of buffers. Take the least (step, part) of which a piece is not
 // complete: its aggregators have completed all of theirs before, so each can open a buffer for its
 // piece of that step and part without waiting for any other aggregator. A rank that has not handed
 // over its share has nothing left that comes before (step, part), so it waits, or will, only for
 // pieces of that step and part, all of which get buffers. By induction all are completed. An order
 // by aggregator before part would not do: with more parts than buffers two ranks could wait in each
-// other's turn.
+// other's turn. (aggregation/message_slots.hpp has the proof for the messages of a node.)
 //
 // Work in proportion to the pieces that the rank's part meets; memory to its boxes, times the
 // contiguous domains that they meet, and to its pieces of one step.

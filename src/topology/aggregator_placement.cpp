@@ -193,12 +193,8 @@ std::int64_t AggregatorPlacement::first_place_for(std::int64_t rank) const {
   const Sharing sharing = sharing_in(group);
   const std::int64_t node = topology_.node_of(rank);
   const std::int64_t position = position_of(node);
-  const std::int64_t next = first_place(group, sharing, position + 1) %
-                            sharing.aggregators;  // after the last node the first
-  const std::int64_t there = position_with(group, sharing, next);
-  const std::int64_t on_node =
-      first_place(group, sharing, there + 1) - first_place(group, sharing, there);
-  return next + topology_.position_on_node(rank) * on_node / topology_.ranks_on(node);
+  // After the last node comes the first.
+  return first_place(group, sharing, position + 1) % sharing.aggregators;
 }
 
 std::int64_t nodes_for_targets(std::int64_t nodes, std::int64_t targets) {

@@ -62,9 +62,9 @@ class AggregatorPlacement {
   [[nodiscard]] std::int64_t aggregator_at(std::int64_t rank) const;
   // The place of an aggregator among those of its group, node after node.
   [[nodiscard]] std::int64_t place_of(std::int64_t group, std::int64_t number) const;
-  // The place from which a rank goes through its group's aggregators, so that not all ranks are at
-  // the same ones at a time: that of an aggregator of the next node, each of a node's ranks another
-  // one.
+  // The place from which a rank goes through its group's aggregators: that of the first aggregator
+  // of the next node that has any. So not all nodes are at the same aggregators at a time, and the
+  // ranks of a node are, which fill messages together.
   [[nodiscard]] std::int64_t first_place_for(std::int64_t rank) const;
 
  private:

@@ -161,7 +161,7 @@ TEST_F(BrokenMessages, ReachOtherNodesByTheLeader) {
   for (const char* const strategy : {"two-phase", "server-directed"}) {
     weir_session_options two_a_node = options(strategy);
     two_a_node.ranks_per_node = 2;
-    for (const char* const fault : {"call=MPI_Isend", "call=MPI_Irecv"}) {
+    for (const char* const fault : {"call=MPI_Issend", "call=MPI_Irecv"}) {
       const Case tried{strategy, true, fault, false};
       for (const int rank : {1, 3}) {
         SCOPED_TRACE(std::string(strategy) + ", " + fault + ", rank " + std::to_string(rank));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <numeric>
 
 #include "parallel.hpp"
 
@@ -50,6 +51,12 @@ class Credits : public OnRanks {
   int counted_ = 0;
 };
 
+std::int64_t sum(const Counts::Pairs& pairs) {
+  std::int64_t sum = 0;
+  for (const auto& row : pairs) sum = std::accumulate(row.begin(), row.end(), sum);
+  return sum;
+}
+
 // (Under server-directed nothing is sent before it is asked for.)
 TEST_F(Credits, BoundWhatIsSentAndNotReceived) {
   constexpr std::int64_t most_ahead = 4;
@@ -72,6 +79,36 @@ TEST_F(Credits, BoundWhatIsSentAndNotReceived) {
   EXPECT_GE(largest(reading.sent), 60);
   EXPECT_LE(largest(writing.most_ahead), most_ahead);
   EXPECT_LE(largest(reading.most_ahead), most_ahead);
+}
+
+// As `weir-bench plan` counts them: one for each piece and node that has a share of it.
+TEST_F(Credits, ANodeSendsOneMessageForAPiece) {
+  ASSERT_EQ(size_of_world(), 4);
+  constexpr std::int64_t pieces = 128;
+  const Extents shape = {1024, 64};
+  for (const char* const strategy : {"two-phase", "server-directed"}) {
+    for (const int ranks_per_node : {1, 2, 3}) {
+      SCOPED_TRACE(std::string(strategy) + ", nodes of " + std::to_string(ranks_per_node));
+      weir_session_options options = {};
+      options.strategy = strategy;
+      options.aggregators = 1;
+      options.ranks_per_node = ranks_per_node;
+      options.buffer_bytes = 4096;
+      Session session(MPI_COMM_WORLD, options);
+      const auto columns = session.distribution(shape, "*, BLOCK");
+      auto array = session.create<double>(path("a"), shape);
+      const auto numbers = numbered_part<double>(columns, shape);
+      std::vector<double> taken(numbers.size());
+      const Counts writing = counted([&] { array.write(columns, numbers); });
+      const Counts reading = counted([&] { array.read(columns, taken); });
+      EXPECT_EQ(taken, numbers);
+      const std::int64_t other_nodes = (4 + ranks_per_node - 1) / ranks_per_node - 1;
+      // Whoever writes is asked, too.
+      const bool asked = std::string(strategy) == "server-directed";
+      EXPECT_EQ(sum(writing.sent), pieces * other_nodes * (asked ? 2 : 1));
+      EXPECT_EQ(sum(reading.sent), pieces * other_nodes);
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,158 @@
+#include "aggregation/message_slots.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "common/clock.hpp"
+
+namespace weir::aggregation {
+namespace {
+
+constexpr std::int64_t ranks = 6;
+constexpr std::int64_t slot_bytes = 64;
+constexpr std::int64_t pieces = 3000;
+
+// The ranks of a node as threads. Each piece has some of them as contributors, 8 bytes each, and is
+// of one of several aggregators, which take their pieces in order.
+struct Piece {
+  std::int64_t aggregator = 0;
+  std::int64_t place = 0;  // among those of the aggregator
+  plan::NodeMessage message;
+  std::array<std::byte, slot_bytes> taken{};  // by the aggregator
+};
+
+class Node {
+ public:
+  Node(std::int64_t slots, std::int64_t aggregators, unsigned seed)
+      : board_(static_cast<std::size_t>(MessageSlots::board_bytes(slots, ranks) + 64)),
+        data_(static_cast<std::size_t>(slots * slot_bytes)),
+        taken_(static_cast<std::size_t>(aggregators)) {
+    void* begin = board_.data();
+    std::size_t space = board_.size();
+    aligned_ = static_cast<std::byte*>(std::align(64, board_.size() - 64, begin, space));
+    MessageSlots::prepare(aligned_, slots, ranks);
+    for (std::int64_t slot = 0; slot < slots; ++slot) {
+      at_.push_back(data_.data() + slot * slot_bytes);
+    }
+    std::mt19937 random(seed);
+    std::vector<std::int64_t> count(static_cast<std::size_t>(aggregators));
+    for (std::int64_t number = 0; number < pieces; ++number) {
+      Piece piece;
+      piece.aggregator = static_cast<std::int64_t>(random() % static_cast<unsigned>(aggregators));
+      piece.place = count[static_cast<std::size_t>(piece.aggregator)]++;
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        if (random() % 3 != 0) continue;
+        piece.message.shares.push_back({rank, 8, piece.message.bytes});
+        piece.message.bytes += 8;
+      }
+      if (piece.message.shares.empty()) piece.message = {0, 0, 8, {{0, 8, 0}}};
+      piece.message.courier = piece.message.shares[random() % piece.message.shares.size()].rank;
+      pieces_.push_back(piece);
+    }
+  }
+
+  // What one rank does, as Exchange does it; false when it got stuck.
+  bool run(std::int64_t rank) {
+    const MessageSlots slots(aligned_, at_, slot_bytes, rank, ranks);
+    struct Parcel {
+      MessageSlots::Slot* slot;
+      std::size_t piece;
+    };
+    std::vector<Parcel> parcels;
+    const std::int64_t began = monotonic_ns();
+    for (std::size_t number = 0; number < pieces_.size() || !parcels.empty();) {
+      if (stuck_ || seconds_of(monotonic_ns() - began) > 20) {
+        stuck_ = true;
+        return false;
+      }
+      std::erase_if(parcels, [&](const Parcel& one) { return send(slots, *one.slot, one.piece); });
+      while (number < pieces_.size() && pieces_[number].message.share_of(rank) == nullptr) {
+        ++number;
+      }
+      if (number == pieces_.size()) {
+        slots.come_to({2, 0});
+        ::sched_yield();
+        continue;
+      }
+      const Piece& piece = pieces_[number];
+      slots.come_to({1, number});
+      MessageSlots::Slot* const slot =
+          slots.find({static_cast<std::int64_t>(number), piece.aggregator}, rank,
+                     [&] { return std::vector{piece.message}; });
+      if (slot == nullptr) {
+        ::sched_yield();
+        continue;
+      }
+      const auto mark =
+          static_cast<std::uint64_t>(number) * ranks + static_cast<std::uint64_t>(rank);
+      std::memcpy(slots.data(*slot) + MessageSlots::share_of(*slot, rank).offset, &mark, 8);
+      if (MessageSlots::courier_of(*slot) == rank) parcels.push_back({slot, number});
+      MessageSlots::hand_over(*slot, 8);
+      ++number;
+    }
+    return true;
+  }
+
+  // Whether each rank's share of each piece has come as it was packed.
+  [[nodiscard]] bool all_is_right() const {
+    for (std::size_t number = 0; number < pieces_.size(); ++number) {
+      for (const plan::NodeShare& share : pieces_[number].message.shares) {
+        std::uint64_t mark = 0;
+        std::memcpy(&mark, pieces_[number].taken.data() + share.offset, 8);
+        if (mark != number * ranks + static_cast<std::uint64_t>(share.rank)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool send(const MessageSlots& slots, MessageSlots::Slot& slot, std::size_t number) {
+    Piece& piece = pieces_[number];
+    std::atomic<std::int64_t>& taken = taken_[static_cast<std::size_t>(piece.aggregator)];
+    if (!MessageSlots::is_complete(slot) || taken.load() != piece.place) return false;
+    std::memcpy(piece.taken.data(), slots.data(slot),
+                static_cast<std::size_t>(MessageSlots::bytes_of(slot)));
+    MessageSlots::free(slot);
+    ++taken;
+    return true;
+  }
+
+  std::vector<std::byte> board_;
+  std::byte* aligned_ = nullptr;
+  std::vector<std::byte> data_;
+  std::vector<std::byte*> at_;
+  std::vector<Piece> pieces_;
+  std::vector<std::atomic<std::int64_t>> taken_;  // pieces, by aggregator
+  std::atomic<bool> stuck_{false};
+};
+
+// With more aggregators than slots, and with fewer.
+TEST(MessageSlots, NeverLockUpHoweverFewThereAre) {
+  for (const std::int64_t slots : {1, 2, 4}) {
+    for (const std::int64_t aggregators : {1, 3, 7}) {
+      SCOPED_TRACE(testing::Message() << slots << " slots, " << aggregators << " aggregators");
+      Node node(slots, aggregators, 7);
+      std::atomic<int> ended{0};
+      std::vector<std::thread> threads;
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] { ended += node.run(rank) ? 1 : 0; });
+      }
+      for (std::thread& thread : threads) thread.join();
+      ASSERT_EQ(ended, ranks) << "somebody waited for a slot that nobody could free";
+      ASSERT_TRUE(node.all_is_right());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::aggregation
