@@ -30,7 +30,7 @@ void CallFingerprint::add(Argument argument, std::string_view text) {
 }
 
 void CallFingerprint::add(const array::Section& section) {
-  plan::Fingerprint& sections = of_kind_.at(static_cast<std::size_t>(Argument::sections));
+  array::Fingerprint& sections = of_kind_.at(static_cast<std::size_t>(Argument::sections));
   sections.add(section.start);
   sections.add(section.count);
   sections.add(section.stride);

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "array/fingerprint.hpp"
 #include "array/section.hpp"
-#include "plan/fingerprint.hpp"
 #include "plan/request.hpp"
 #include "storage/formats/file_description.hpp"
 
@@ -38,7 +38,7 @@ class CallFingerprint {
  private:
   void add(const std::vector<storage::Attribute>& attributes);
 
-  std::array<plan::Fingerprint, argument_kinds> of_kind_;
+  std::array<array::Fingerprint, argument_kinds> of_kind_;
 };
 
 }  // namespace weir::aggregation

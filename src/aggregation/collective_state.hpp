@@ -33,10 +33,11 @@ struct CollectiveState {
   std::int64_t requests = 0;  // agreed on so far, the same on every rank
   // A deadline passed or MPI failed: the ranks do not know where they are.
   bool broken = false;
-  Request* current = nullptr;        // under way
-  CollectiveFigures figures;         // of the last that ended
-  std::string notice;                // for people: what is not as it was asked for; "" when all is
-  std::set<std::uint64_t> disjoint;  // fingerprints of explicit distributions without overlaps
+  Request* current = nullptr;  // under way
+  CollectiveFigures figures;   // of the last that ended
+  std::string notice;          // for people: what is not as it was asked for; "" when all is
+  // Fingerprints of explicit distributions in which this rank's boxes overlap no others.
+  std::set<std::uint64_t> disjoint;
 };
 
 // For a Collective that is broken.

@@ -154,8 +154,10 @@ Status CollectiveRequest::check_part(const ArrayPart& part) {
     return memory;
   }
   const auto* const boxes = (*part.memory)->explicit_boxes();
-  if (boxes != nullptr && writing() && !state_.disjoint.contains(part.memory->fingerprint())) {
-    if (Status disjoint = boxes->check_disjoint(); !disjoint.ok()) return disjoint;
+  // Each rank looks at its own boxes: all of them together look at every pair.
+  if (boxes != nullptr && state_.rank < boxes->ranks() && writing() &&
+      !state_.disjoint.contains(part.memory->fingerprint())) {
+    if (Status disjoint = boxes->check_disjoint(state_.rank); !disjoint.ok()) return disjoint;
     state_.disjoint.insert(part.memory->fingerprint());
   }
   if (file->kind() == 0) {

@@ -30,9 +30,6 @@ class BoxList {
   [[nodiscard]] std::int64_t extent(std::int64_t box, int dimension) const {
     return numbers_[place(box, dimensions_ + dimension)];
   }
-  [[nodiscard]] std::int64_t upper(std::int64_t box, int dimension) const {
-    return lower(box, dimension) + extent(box, dimension);
-  }
   [[nodiscard]] Box operator[](std::int64_t number) const {
     Box box;
     for (int d = 0; d < dimensions_; ++d) {
@@ -40,12 +37,6 @@ class BoxList {
       box.extent.push_back(extent(number, d));
     }
     return box;
-  }
-  [[nodiscard]] bool empty(std::int64_t number) const {
-    for (int d = 0; d < dimensions_; ++d) {
-      if (extent(number, d) <= 0) return true;
-    }
-    return false;
   }
   [[nodiscard]] const std::vector<std::int64_t>& numbers() const { return numbers_; }
 

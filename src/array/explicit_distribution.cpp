@@ -4,70 +4,45 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
-
-#include "common/checked.hpp"
+#include <string>
 
 namespace weir::array {
-namespace {
-
-std::string box_text(const BoxList& boxes, std::int64_t number) {
-  const Box box = boxes[number];
-  return fmt::format("({}) + ({})", fmt::join(box.lower, ", "), extents_text(box.extent));
-}
-
-}  // namespace
-
-ExplicitDistribution::ExplicitDistribution(const Shape& shape, std::vector<std::int64_t> first_box,
-                                           BoxList boxes)
-    : shape_(shape), first_box_(std::move(first_box)), boxes_(std::move(boxes)), index_(boxes_) {}
 
 Result<ExplicitDistribution> ExplicitDistribution::create(
-    const Shape& shape, std::span<const std::int64_t> boxes_per_rank, BoxList boxes) {
-  std::vector<std::int64_t> first_box = {0};
-  first_box.reserve(boxes_per_rank.size() + 1);
-  for (const std::int64_t count : boxes_per_rank) {
-    const auto next = checked_add(first_box.back(), count);
-    if (count < 0 || !next) {
-      return invalid_argument(
-          fmt::format("rank {} with {} boxes: give 0 or more", first_box.size() - 1, count));
-    }
-    first_box.push_back(*next);
-  }
-  if (first_box.back() != boxes.size()) {
-    return invalid_argument(fmt::format("{} boxes, but the ranks' counts add up to {}",
-                                        boxes.size(), first_box.back()));
-  }
+    const Shape& shape, std::span<const std::int64_t> boxes_per_rank, const BoxList& boxes) {
   if (boxes.dimensions() != shape.dimensions()) {
     return invalid_argument(fmt::format("boxes of {} dimensions in an array of {}",
                                         boxes.dimensions(), shape.dimensions()));
   }
-  std::int64_t elements = 0;
-  for (std::size_t rank = 0; rank + 1 < first_box.size(); ++rank) {
-    for (std::int64_t number = first_box[rank]; number < first_box[rank + 1]; ++number) {
-      if (const Status inside = check_inside(boxes[number], shape); !inside) {
-        return invalid_argument(fmt::format("box {} of rank {}: {}", number - first_box[rank], rank,
-                                            inside.error().message));
-      }
-      const auto sum = checked_add(elements, boxes[number].elements());
-      if (!sum) return invalid_argument("boxes of more than 2^63 elements, so many overlap");
-      elements = *sum;
-    }
+  const auto ranks = static_cast<std::int64_t>(boxes_per_rank.size());
+  const auto bytes = BoxTable::image_bytes(shape, ranks, boxes.size());
+  if (!bytes) return bytes.error();
+  const auto words = std::make_shared<std::vector<std::uint64_t>>(
+      static_cast<std::size_t>(bytes.value()) / sizeof(std::uint64_t));
+  const auto table = std::make_shared<const BoxTable>(
+      shape, ranks, boxes.size(),
+      std::shared_ptr<std::byte>(words, reinterpret_cast<std::byte*>(words->data())));
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    table->set_count(rank, boxes_per_rank[static_cast<std::size_t>(rank)]);
   }
-  return ExplicitDistribution(shape, std::move(first_box), std::move(boxes));
-}
-
-std::int64_t ExplicitDistribution::rank_of_box(std::int64_t number) const {
-  // The last rank whose boxes start at or before this one: those before it with the same start
-  // have no boxes.
-  const auto after = std::upper_bound(first_box_.begin(), first_box_.end(), number);
-  return after - first_box_.begin() - 1;
+  Status made = table->add_up_counts();
+  const std::span<const std::int64_t> numbers(boxes.numbers());
+  const auto per_box = 2 * static_cast<std::size_t>(shape.dimensions());
+  for (std::int64_t rank = 0; rank < ranks && made.ok(); ++rank) {
+    const auto first = static_cast<std::size_t>(table->first_box(rank)) * per_box;
+    const auto end = static_cast<std::size_t>(table->first_box(rank + 1)) * per_box;
+    made = table->set_boxes(rank, numbers.subspan(first, end - first));
+  }
+  if (made.ok()) made = table->list_boxes();
+  if (!made.ok()) return made.error();
+  table->build_below(0, 0);
+  return ExplicitDistribution(table);
 }
 
 std::int64_t ExplicitDistribution::elements(std::int64_t rank) const {
   std::int64_t sum = 0;
   for (std::int64_t number = first_box(rank); number < first_box(rank + 1); ++number) {
-    sum += boxes_[number].elements();
+    sum += boxes()[number].elements();
   }
   return sum;
 }
@@ -78,25 +53,28 @@ std::optional<std::int64_t> ExplicitDistribution::owner(const Indices& index) co
   return rank_of_box(numbers.front());
 }
 
-Status ExplicitDistribution::check_disjoint() const {
-  const auto overlap = index_.find_overlap(boxes_);
-  if (!overlap) return {};
+Status ExplicitDistribution::check_disjoint(std::int64_t rank) const {
   const auto name = [&](std::int64_t number) {
-    const std::int64_t rank = rank_of_box(number);
-    return fmt::format("box {} of rank {}, {},", number - first_box(rank), rank,
-                       box_text(boxes_, number));
+    const std::int64_t holder = rank_of_box(number);
+    const Box box = boxes()[number];
+    return fmt::format("box {} of rank {}, ({}) + ({}),", number - first_box(holder), holder,
+                       fmt::join(box.lower, ", "), extents_text(box.extent));
   };
-  return invalid_argument(
-      fmt::format("{} and {} have elements in common; in a write each element comes from one box",
-                  name(overlap->first), name(overlap->second)));
+  for (std::int64_t number = first_box(rank); number < first_box(rank + 1); ++number) {
+    const auto other = boxes().overlapping(number);
+    if (!other) continue;
+    return invalid_argument(
+        fmt::format("{} and {} have elements in common; in a write each element comes from one box",
+                    name(std::min(number, *other)), name(std::max(number, *other))));
+  }
+  return {};
 }
 
-bool ExplicitDistribution::covers_array() const {
-  std::int64_t sum = 0;
-  for (std::int64_t number = 0; number < boxes_.size(); ++number) {
-    sum += boxes_[number].elements();
+Status ExplicitDistribution::check_disjoint() const {
+  for (std::int64_t rank = 0; rank < ranks(); ++rank) {
+    if (Status disjoint = check_disjoint(rank); !disjoint.ok()) return disjoint;
   }
-  return sum == shape_.elements();
+  return {};
 }
 
 }  // namespace weir::array

@@ -183,20 +183,21 @@ TEST(LargeNumbers, HundredThousandBoxesAreCheckedWithoutAllPairs) {
   EXPECT_TRUE(distribution.check_disjoint().ok());
   EXPECT_TRUE(distribution.covers_array());
 
-  const BoxIndex index(boxes);
   std::int64_t opened = 0;
   for (std::int64_t number = 0; number < boxes.size(); number += 100) {
     std::int64_t found = 0;
-    opened += index.visit_meeting(boxes, boxes[number], [&](std::int64_t) { return ++found > 0; });
+    opened += distribution.boxes().visit_meeting(boxes[number],
+                                                 [&](std::int64_t) { return ++found > 0; });
     ASSERT_EQ(found, 1);
   }
   EXPECT_LT(opened, 1000 * 100);  // of about 32,000 nodes per query
 
   boxes.push_back({{401, 401, 401}, {2, 2, 2}});
-  const auto overlap = BoxIndex(boxes).find_overlap(boxes);
+  const std::vector<std::int64_t> one_rank = {boxes.size()};
+  const auto overlapping = ExplicitDistribution::create(shape, one_rank, boxes).value();
+  const auto overlap = overlapping.boxes().overlapping(100000);
   ASSERT_TRUE(overlap.has_value());
-  EXPECT_EQ(overlap->second, 100000);
-  EXPECT_TRUE(boxes[overlap->first].contains({401, 401, 401}));
+  EXPECT_TRUE(boxes[*overlap].contains({401, 401, 401}));
 }
 
 }  // namespace

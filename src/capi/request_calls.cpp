@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "array/fingerprint.hpp"
 #include "array/section.hpp"
 #include "capi/session.hpp"
 #include "capi/transfer_argument.hpp"
-#include "plan/fingerprint.hpp"
 
 namespace weir::capi {
 namespace {
@@ -29,7 +29,7 @@ std::string section_text(const weir_section* section, int dimensions) {
 
 // A number of what text_of() tells.
 std::uint64_t digest_of(const GivenTransfers& given, const Content& content) {
-  plan::Fingerprint all;
+  array::Fingerprint all;
   const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
   add(capi::digest_of(given.call));
   all.add(given.count);

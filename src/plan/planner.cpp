@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "plan/fingerprint.hpp"
+#include "array/fingerprint.hpp"
 
 namespace weir::plan {
 namespace {
@@ -12,7 +12,7 @@ constexpr int latest = 4;
 // Of all plans that are kept, if they are several: each takes some kilobytes.
 constexpr std::size_t most_arrays = 16 << 10;
 
-void add(Fingerprint& fingerprint, const Image& image) {
+void add(array::Fingerprint& fingerprint, const Image& image) {
   fingerprint.add(image.shape().extents());
   fingerprint.add(static_cast<std::int64_t>(image.order()));
   fingerprint.add(image.element_bytes());
@@ -35,12 +35,12 @@ void add(Fingerprint& fingerprint, const Image& image) {
 }
 
 template <typename Number>
-void add(Fingerprint& fingerprint, const std::optional<Number>& number) {
+void add(array::Fingerprint& fingerprint, const std::optional<Number>& number) {
   fingerprint.add(number ? static_cast<std::int64_t>(*number) : -1);
 }
 
 std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides) {
-  Fingerprint fingerprint;
+  array::Fingerprint fingerprint;
   fingerprint.add(static_cast<std::int64_t>(request.direction));
   for (const ArrayRequest& one : request.arrays) {
     add(fingerprint, one.image);

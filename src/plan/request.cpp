@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "array/fingerprint.hpp"
 #include "common/checked.hpp"
-#include "plan/fingerprint.hpp"
 
 namespace weir::plan {
 
 SharedDistribution::SharedDistribution(array::Distribution distribution)
     : distribution_(std::make_shared<const array::Distribution>(std::move(distribution))) {
-  Fingerprint fingerprint;
+  array::Fingerprint fingerprint;
   fingerprint.add(*distribution_);
   fingerprint_ = fingerprint.value();
 }

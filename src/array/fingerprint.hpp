@@ -1,13 +1,14 @@
-// A 64-bit number of a request's parts, for looking it up: equal values have equal ones. Whether
-// two values are equal is always settled by comparing them.
+// A 64-bit number made of many numbers, for looking values up: equal values have equal ones.
+// Whether two values are equal is always settled by comparing them.
 #pragma once
 
 #include <cstdint>
 
-#include "array/distribution.hpp"
 #include "array/per_dimension.hpp"
 
-namespace weir::plan {
+namespace weir::array {
+
+class Distribution;
 
 class Fingerprint {
  public:
@@ -19,15 +20,15 @@ class Fingerprint {
     mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
     value_ = mixed ^ (mixed >> 31U);
   }
-  void add(const array::Indices& indices) {
+  void add(const Indices& indices) {
     add(indices.size());
     for (const std::int64_t index : indices) add(index);
   }
-  void add(const array::Distribution& distribution);
+  void add(const Distribution& distribution);
   [[nodiscard]] std::uint64_t value() const { return value_; }
 
  private:
   std::uint64_t value_ = 0;
 };
 
-}  // namespace weir::plan
+}  // namespace weir::array

@@ -1,0 +1,221 @@
+// The boxes that the ranks hold of an array, in the order of ranks, with a tree that finds those
+// that meet a box, all in one image: a block of bytes without pointers, which processes may map at
+// any address. Boxes and bounds take 4 bytes per number where every extent of the array is below
+// 2^32, else 8.
+//
+// An image is made of zeros, by one process or by several that share it. Each line is done before
+// the next one begins; "each" stands for work that processes divide among themselves:
+//   each   set_count() of every rank
+//   one    add_up_counts()
+//   each   set_boxes() of every rank
+//   one    list_boxes()
+//   each   split() the nodes of level 0, then those of level 1, and so on
+//   each   build_below() for the nodes of the level after the last one that was split
+//   one    bound_above() that level
+// and is never changed afterwards.
+//
+// The tree is one of bounding boxes: the boxes are halved at the median of their middles, along the
+// dimension in which these are spread most, until a leaf has few. Building takes O(n log n). A
+// query opens the nodes whose bounding box meets the one asked for: with disjoint boxes as refined
+// meshes have them, O(log n + answers); with long thin boxes that cross each other's bounding
+// boxes, more.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "array/box.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+
+namespace weir::array {
+
+class BoxTable {
+ public:
+  // Bytes of an image. Fails when they do not fit into 63 bits.
+  static Result<std::int64_t> image_bytes(const Shape& shape, std::int64_t ranks,
+                                          std::int64_t boxes);
+  // `image`: of image_bytes(), zeros or an image that was made with the same arguments, at a
+  // multiple of 8.
+  BoxTable(const Shape& shape, std::int64_t ranks, std::int64_t boxes,
+           std::shared_ptr<std::byte> image);
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::int64_t ranks() const { return ranks_; }
+  [[nodiscard]] std::int64_t boxes() const { return boxes_; }
+
+  // Making the image.
+  void set_count(std::int64_t rank, std::int64_t boxes) const;
+  // Fails when a count is negative or the counts do not add up to the number of boxes.
+  [[nodiscard]] Status add_up_counts() const;
+  // 2 × dimensions numbers per box: its lower corner, then its extents. Fails when a box is not
+  // inside the array, and when there are more or fewer boxes than the rank's count.
+  [[nodiscard]] Status set_boxes(std::int64_t rank, std::span<const std::int64_t> numbers) const;
+  // Fails when the boxes have more than 2^63 elements together.
+  [[nodiscard]] Status list_boxes() const;
+  // The nodes of level l are numbered from 0 to 2^l − 1; those that do not exist take no work.
+  void split(int level, std::int64_t node) const;
+  void build_below(int level, std::int64_t node) const;
+  void bound_above(int level) const;
+  // What processes that share no memory tell each other: in the image of each, what it has not set
+  // is 0, so a bitwise OR of all images gives every number.
+  [[nodiscard]] std::span<std::uint64_t> count_words() const;  // before add_up_counts()
+  [[nodiscard]] std::span<std::uint64_t> box_words() const;    // before list_boxes()
+
+  // Reading it.
+  // The boxes of `rank` are those numbered first_box(rank) to first_box(rank + 1) − 1.
+  [[nodiscard]] std::int64_t first_box(std::int64_t rank) const {
+    return first_box_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::int64_t rank_of_box(std::int64_t number) const;
+  [[nodiscard]] std::int64_t lower(std::int64_t box, int dimension) const {
+    return corners_.get(2 * box * dimensions() + dimension);
+  }
+  [[nodiscard]] std::int64_t extent(std::int64_t box, int dimension) const {
+    return corners_.get((2 * box + 1) * dimensions() + dimension);
+  }
+  [[nodiscard]] std::int64_t upper(std::int64_t box, int dimension) const {
+    return lower(box, dimension) + extent(box, dimension);
+  }
+  [[nodiscard]] Box operator[](std::int64_t number) const;
+  // The sum over all boxes.
+  [[nodiscard]] std::int64_t elements() const { return header_->elements; }
+  // A number that differs, but for chance, between tables of other boxes or ranks.
+  [[nodiscard]] std::uint64_t digest() const { return header_->digest; }
+
+  // Calls visit(number) for each box that meets `box`, in no particular order, until visit returns
+  // false. An empty box meets nothing. Returns how many nodes of the tree were opened.
+  template <typename Visit>
+  std::int64_t visit_meeting(const Box& box, Visit visit) const;
+  // The numbers of the boxes that meet `box`, ascending.
+  [[nodiscard]] std::vector<std::int64_t> meeting(const Box& box) const;
+  // The lowest-numbered other box that has an element in common with box `number`.
+  [[nodiscard]] std::optional<std::int64_t> overlapping(std::int64_t number) const;
+
+  // Whether each rank has the same boxes in the same order.
+  friend bool operator==(const BoxTable& a, const BoxTable& b);
+
+ private:
+  static constexpr std::int64_t leaf_boxes = 8;
+  static constexpr std::size_t max_waiting = 64;  // the tree is less deep than this
+
+  // Numbers of 4 or 8 bytes each.
+  class Numbers {
+   public:
+    Numbers() = default;
+    Numbers(std::byte* first, bool narrow) : first_(first), narrow_(narrow) {}
+    [[nodiscard]] std::int64_t get(std::int64_t at) const {
+      return narrow_ ? std::int64_t{reinterpret_cast<const std::uint32_t*>(first_)[at]}
+                     : reinterpret_cast<const std::int64_t*>(first_)[at];
+    }
+    void set(std::int64_t at, std::int64_t number) const {
+      if (narrow_) {
+        reinterpret_cast<std::uint32_t*>(first_)[at] = static_cast<std::uint32_t>(number);
+      } else {
+        reinterpret_cast<std::int64_t*>(first_)[at] = number;
+      }
+    }
+    [[nodiscard]] bool narrow() const { return narrow_; }
+    [[nodiscard]] std::byte* first() const { return first_; }
+
+   private:
+    std::byte* first_ = nullptr;
+    bool narrow_ = false;
+  };
+
+  struct Header {
+    std::int64_t elements = 0;
+    std::int64_t listed = 0;  // boxes that are not empty: the tree has these
+    std::uint64_t digest = 0;
+  };
+
+  // Where each part of the image begins, in bytes, and where the image ends.
+  struct Parts {
+    bool narrow_indices = false;
+    bool narrow_order = false;
+    std::int64_t first_box = 0;
+    std::int64_t corners = 0;
+    std::int64_t order = 0;
+    std::int64_t bounds = 0;
+    std::int64_t end = 0;
+  };
+  static std::optional<Parts> parts(const Shape& shape, std::int64_t ranks, std::int64_t boxes);
+
+  // A node of the tree has the boxes order_[begin, end), and its bounds at the place `number`.
+  struct Node {
+    std::int64_t number = 0;  // children: 2 × number + 1, 2 × number + 2
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+
+    [[nodiscard]] bool is_leaf() const { return end - begin <= leaf_boxes; }
+  };
+
+  [[nodiscard]] int dimensions() const { return shape_.dimensions(); }
+  [[nodiscard]] Node root() const { return {0, 0, header_->listed}; }
+  [[nodiscard]] static Node child(const Node& node, int which);
+  [[nodiscard]] std::optional<Node> node_at(int level, std::int64_t number) const;
+  [[nodiscard]] std::int64_t middle(std::int64_t box, int dimension) const {
+    return lower(box, dimension) + extent(box, dimension) / 2;
+  }
+  [[nodiscard]] int widest_dimension(const Node& node) const;
+  void halve(const Node& node) const;
+  template <typename Number>
+  void halve(const Node& node, int along) const;
+  void build(const Node& node) const;
+  void bound(const Node& node, int levels) const;
+  void bound_leaf(const Node& node) const;
+  void bound_by_children(const Node& node) const;
+  [[nodiscard]] bool may_meet(const Node& node, const Box& box) const;
+  [[nodiscard]] std::int64_t least(const Node& node, int dimension) const {
+    return bounds_.get(2 * (node.number * dimensions() + dimension));
+  }
+  [[nodiscard]] std::int64_t end(const Node& node, int dimension) const {
+    return bounds_.get(2 * (node.number * dimensions() + dimension) + 1);
+  }
+  void set_bounds(const Node& node, int dimension, std::int64_t least, std::int64_t end) const;
+
+  Shape shape_;
+  std::int64_t ranks_;
+  std::int64_t boxes_;
+  std::shared_ptr<std::byte> image_;
+  Header* header_ = nullptr;
+  std::int64_t* first_box_ = nullptr;  // per rank, and the number of boxes at the end
+  Numbers corners_;                    // 2 × dimensions per box
+  Numbers order_;                      // the numbers of the boxes that are not empty
+  Numbers bounds_;                     // per node and dimension: least index, one past the greatest
+};
+
+template <typename Visit>
+std::int64_t BoxTable::visit_meeting(const Box& box, Visit visit) const {
+  std::int64_t opened = 0;
+  if (header_->listed == 0 || box.empty()) return opened;
+  std::array<Node, max_waiting> waiting;
+  std::size_t count = 0;
+  waiting.at(count++) = root();
+  while (count > 0) {
+    const Node node = waiting.at(--count);
+    if (!may_meet(node, box)) continue;
+    ++opened;
+    if (!node.is_leaf()) {
+      waiting.at(count++) = child(node, 1);
+      waiting.at(count++) = child(node, 0);
+      continue;
+    }
+    for (std::int64_t at = node.begin; at < node.end; ++at) {
+      const std::int64_t number = order_.get(at);
+      bool meets = true;
+      for (int d = 0; d < dimensions() && meets; ++d) {
+        meets = lower(number, d) < box.upper(d) && box.lower[d] < upper(number, d);
+      }
+      if (meets && !visit(number)) return opened;
+    }
+  }
+  return opened;
+}
+
+}  // namespace weir::array
