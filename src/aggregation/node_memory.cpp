@@ -24,7 +24,11 @@ constexpr const char* waited_for = "the other ranks of the node to share memory"
 struct Sockets {
   DescriptorSocket::Address own{};
   std::vector<DescriptorSocket::Address> all;
-  DescriptorSocket::Secret secret{};
+  struct FromFirst {
+    DescriptorSocket::Secret secret{};
+    bool is_random = false;  // else the first rank has none: without one, anybody could pass files
+  };
+  FromFirst first;
 };
 
 PassedName name_of(std::uint64_t attempt) {
@@ -39,6 +43,14 @@ Result<SharedMemory> make(std::int64_t bytes) {
   error.code = ErrorCode::insufficient;
   error.message =
       fmt::format("{} bytes of memory to share are wanted and {} are available", bytes, available);
+  return error;
+}
+
+// For the others, which leave it to the first rank to say why.
+Error failed_at_first(const char* what) {
+  Error error;
+  error.code = ErrorCode::peer;
+  error.message = fmt::format("the first rank of the node could not {}", what);
   return error;
 }
 
@@ -121,8 +133,11 @@ Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
   MPI_Comm_size(node, &places);
   if (own) told->own = own.value().address();
   told->all.resize(static_cast<std::size_t>(places));
+  Status random;
   if (place == 0) {
-    if (const auto secret = storage::new_secret()) told->secret = *secret;
+    const auto secret = storage::new_secret();
+    if (secret) told->first = {secret.value(), true};
+    if (!secret) random = secret.error();
   }
   constexpr int address_bytes = sizeof(DescriptorSocket::Address);
   ranks::Pending pending;
@@ -134,15 +149,16 @@ Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
   Status done = wait(
       ranks::gather_at_all(pending, &told->own, address_bytes, told->all.data(), MPI_BYTE, node));
   if (done.ok()) {
-    done = wait(ranks::broadcast(pending, told->secret.data(),
-                                 static_cast<std::int64_t>(told->secret.size()), 0, node));
+    done = wait(ranks::broadcast(pending, &told->first, sizeof told->first, 0, node));
   }
   if (!done.ok()) {
     told.keep_for_good();
     return done.error();
   }
+  if (!random.ok()) return random.error();
+  if (!told->first.is_random) return failed_at_first("find a random number");
   if (!own) return own.error();
-  return NodeSockets{std::move(own).value(), std::move(told->all), told->secret};
+  return NodeSockets{std::move(own).value(), std::move(told->all), told->first.secret};
 }
 
 Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std::int64_t bytes,
@@ -179,10 +195,7 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
     auto taken = take(node, sockets, name_of(attempt), opening, deadline_seconds);
     if (!taken) return taken.error();
     if (!taken.value()) {
-      Error error;
-      error.code = ErrorCode::peer;
-      error.message = "the first rank of the node could not make the memory that it shares";
-      return error;
+      return failed_at_first("make the memory that it shares");
     }
     memory = SharedMemory::map(std::move(*taken.value()), bytes);
   }

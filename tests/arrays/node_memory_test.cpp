@@ -2,6 +2,7 @@
 // a node has too little memory all nodes have smaller buffers; far too little is an error.
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include <cerrno>
 #include <limits>
@@ -10,10 +11,12 @@
 
 namespace {
 
-// What this rank may still reserve of memory to share, and whether it may make any.
+// What this rank may still reserve of memory to share, whether it may make any, and whether the
+// system has random numbers.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): looked at below
 std::int64_t room = std::numeric_limits<std::int64_t>::max();
 bool makes_memory = true;
+bool has_random_numbers = true;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 template <typename Function>
@@ -42,6 +45,14 @@ extern "C" int memfd_create(const char* name, unsigned flags) {
   }
   return call(name, flags);
 }
+extern "C" ssize_t getrandom(void* numbers, size_t bytes, unsigned flags) {
+  static const auto call = real<ssize_t (*)(void*, size_t, unsigned)>("getrandom");
+  if (!has_random_numbers) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return call(numbers, bytes, flags);
+}
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)
 
 namespace weir::test {
@@ -55,6 +66,7 @@ class NodeMemory : public OnRanks {
   void TearDown() override {
     room = std::numeric_limits<std::int64_t>::max();
     makes_memory = true;
+    has_random_numbers = true;
     OnRanks::TearDown();
   }
   // As if two ranks were a node: rank 2 is the first of another one.
@@ -139,6 +151,18 @@ TEST_F(NodeMemory, ASystemWithoutItIsAnErrorOnAllRanks) {
   const std::string text = weir_last_error();
   EXPECT_NE(text.find("rank 2: memfd_create failed"), std::string::npos) << text;
   makes_memory = true;
+  EXPECT_NE(explained(options).find("buffers of 1 MiB"), std::string::npos);
+}
+
+// Without a secret anybody on the machine could pass files to a rank.
+TEST_F(NodeMemory, NoRandomNumbersAreAnErrorOnAllRanks) {
+  if (rank_of_world() == 2) has_random_numbers = false;
+  const auto options = on_two_nodes();
+  weir_session* session = nullptr;
+  EXPECT_LT(weir_session_open(MPI_COMM_WORLD, &options, &session), 0);
+  const std::string text = weir_last_error();
+  EXPECT_NE(text.find("rank 2: getrandom failed"), std::string::npos) << text;
+  has_random_numbers = true;
   EXPECT_NE(explained(options).find("buffers of 1 MiB"), std::string::npos);
 }
 

@@ -92,11 +92,12 @@ constexpr int most_dropped_at_once = 64;
 
 }  // namespace
 
-std::optional<DescriptorSocket::Secret> new_secret() {
+Result<DescriptorSocket::Secret> new_secret() {
   DescriptorSocket::Secret secret{};
+  // So few bytes come at once or not at all.
   const ssize_t got = ::getrandom(secret.data(), secret.size(), GRND_NONBLOCK);
-  if (got != static_cast<ssize_t>(secret.size())) return std::nullopt;
-  return secret;
+  if (got == static_cast<ssize_t>(secret.size())) return secret;
+  return system_failure("getrandom", "", -1, got < 0 ? errno : EIO);
 }
 
 Result<DescriptorSocket> DescriptorSocket::create() {

@@ -71,7 +71,7 @@ class DescriptorSocket {
   Address address_;
 };
 
-// Random; nothing where the system has none.
-[[nodiscard]] std::optional<DescriptorSocket::Secret> new_secret();
+// Random. Fails where the system has no random numbers.
+[[nodiscard]] Result<DescriptorSocket::Secret> new_secret();
 
 }  // namespace weir::storage
