@@ -1,43 +1,28 @@
 // What planning costs on this machine: time, and memory at its highest, of one rank's plan. Prints
 // a line per case with the goal. No MPI and no file: the ranks are numbers.
+//
+//   planning                     all cases but the next
+//   planning --boxes RANKS       memory of RANKS ranks with 100 boxes each in 3-D, on a node and on
+//                                a rank; exit status 1 when it is more than the goal for 131,072
+//                                ranks (1.5 GiB and 2 MiB), on the node in proportion; and what
+//                                a rank keeps of 16,384 ranks in no order on nodes
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <new>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "array/explicit_distribution.hpp"
 #include "common/clock.hpp"
+#include "common/counted_memory.hpp"
 #include "plan/meeting_blocks.hpp"
 #include "plan/planner.hpp"
 #include "plan/rank_pieces.hpp"
-
-namespace {
-
-// Bytes that new has given out, and the most of them at once.
-std::size_t live_bytes = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-std::size_t most_bytes = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-constexpr std::size_t header = alignof(std::max_align_t);
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  void* const memory = std::malloc(size + header);
-  if (memory == nullptr) throw std::bad_alloc();
-  *static_cast<std::size_t*>(memory) = size;
-  live_bytes += size;
-  most_bytes = std::max(most_bytes, live_bytes);
-  return static_cast<char*>(memory) + header;
-}
-void operator delete(void* memory) noexcept {
-  if (memory == nullptr) return;
-  void* const start = static_cast<char*>(memory) - header;
-  live_bytes -= *static_cast<std::size_t*>(start);
-  std::free(start);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
 
 namespace weir::plan {
 namespace {
@@ -56,14 +41,14 @@ Measured measure(Work work) {
   std::vector<double> processor;
   Measured measured;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    const std::size_t before = live_bytes;
-    most_bytes = live_bytes;
+    const std::size_t before = live_bytes();
+    reset_most_live_bytes();
     const std::int64_t start = monotonic_ns();
     const std::clock_t processor_start = std::clock();
     work();
     processor.push_back(static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC);
     seconds.push_back(static_cast<double>(monotonic_ns() - start) * 1e-9);
-    measured.memory = std::max(measured.memory, most_bytes - before);
+    measured.memory = std::max(measured.memory, most_live_bytes() - before);
   }
   std::sort(seconds.begin(), seconds.end());
   std::sort(processor.begin(), processor.end());
@@ -210,10 +195,139 @@ void many_boxes() {
       planned, 0.5);
 }
 
+// Memory that stands for a node's, which its ranks share: not this rank's own.
+std::shared_ptr<std::byte> memory_of_the_node(std::size_t bytes) {
+  void* const mapped =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  check(mapped != MAP_FAILED, "memory of the node");
+  return {static_cast<std::byte*>(mapped), [bytes](std::byte* first) { ::munmap(first, bytes); }};
+}
+
+// The boxes of a rank: a hundred neighbours of unequal extents, or far from each other.
+std::vector<std::int64_t> boxes_of(std::int64_t rank, std::int64_t ranks, std::int64_t per_rank,
+                                   bool scattered) {
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(static_cast<std::size_t>(6 * per_rank));
+  for (std::int64_t i = 0; i < per_rank; ++i) {
+    const std::int64_t box = scattered ? i * ranks + rank : rank * per_rank + i;
+    const std::int64_t x = box / (256 * 256);
+    const std::int64_t y = box / 256 % 256;
+    const std::int64_t z = box % 256;
+    for (const std::int64_t lower : {16 * x, 16 * y, 16 * z}) numbers.push_back(lower);
+    for (const std::int64_t extent : {16 - x % 3, 16 - y % 5, 16 - z % 7}) {
+      numbers.push_back(extent);
+    }
+  }
+  return numbers;
+}
+
+// One rank of so many with 100 boxes each. The table is made as the ranks of a node make it
+// together, here by one process.
+bool boxes_of_many_ranks(std::int64_t ranks, bool scattered) {
+  constexpr std::int64_t per_rank = 100;
+  constexpr std::int64_t ranks_of_goal = 131'072;
+  constexpr std::int64_t goal_of_node = std::int64_t{3} << 29;
+  constexpr std::size_t goal_of_rank = std::size_t{2} << 20;
+  const std::int64_t layers = ranks * per_rank / (256 * 256) + 1;
+  const auto shape = array::Shape::create({16 * layers, 16 * 256, 16 * 256}).value();
+  const std::int64_t rank = ranks / 3;
+  const std::vector<std::int64_t> mine = boxes_of(rank, ranks, per_rank, scattered);
+
+  const std::int64_t bytes = array::BoxTable::image_bytes(shape, ranks, ranks * per_rank).value();
+  const std::int64_t start = monotonic_ns();
+  const std::size_t before = live_bytes();
+  const auto table = std::make_shared<const array::BoxTable>(
+      shape, ranks, ranks * per_rank, memory_of_the_node(static_cast<std::size_t>(bytes)));
+  for (std::int64_t other = 0; other < ranks; ++other) table->set_count(other, per_rank);
+  check(table->add_up_counts().ok(), "counts of boxes");
+  for (std::int64_t other = 0; other < ranks; ++other) {
+    check(table->set_boxes(other, boxes_of(other, ranks, per_rank, scattered)).ok(), "boxes");
+  }
+  reset_most_live_bytes();
+  check(table->list_boxes().ok(), "a list of boxes");
+  table->build_below(0, 0);
+  const double built = static_cast<double>(monotonic_ns() - start) * 1e-9;
+
+  array::ExplicitDistribution held(table);
+  check(held.check_disjoint(rank).ok(), "disjoint boxes");
+  std::int64_t held_bytes = 0;
+  for (std::size_t at = 3; at < mine.size(); at += 6) {
+    held_bytes += mine[at] * mine[at + 1] * mine[at + 2] * 8;
+  }
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  const auto nodes = topology::Topology::filled(ranks, std::min<std::int64_t>(ranks, 128)).value();
+  const Request request{Direction::write,
+                        {{image, {std::move(held)}, array::Section::of(shape.box()), 0}}};
+  Planner planner(nodes, {64, 1 << 20, 1 << 20}, {}, rank);
+  const auto planned = planner.plan(request, {}).value();
+  std::int64_t pieces = 0;
+  check(share_of(planned->plan, rank, pieces) == held_bytes, "a rank with boxes");
+  const std::size_t own = most_live_bytes() - before;
+  const std::int64_t node_goal = goal_of_node / ranks_of_goal * ranks;
+  fmt::print(
+      "{} ranks with {} {} boxes each: {:.1f} MiB on a node (goal {:.1f}), {:.1f} KiB on a rank "
+      "beyond its own (goal {}), table made in {:.1f} s by one rank\n",
+      ranks, per_rank, scattered ? "scattered" : "neighbouring",
+      static_cast<double>(bytes) / (1 << 20), static_cast<double>(node_goal) / (1 << 20),
+      static_cast<double>(own) / 1024, goal_of_rank / 1024, built);
+  return bytes <= node_goal && own <= goal_of_rank;
+}
+
+// Ranks in no order on nodes, as a reordered communicator has them: what a rank keeps of where all
+// are, and how much more with many plans.
+bool ranks_in_no_order() {
+  constexpr std::int64_t ranks = 16'384;
+  constexpr std::int64_t nodes = 128;
+  constexpr std::int64_t plans = 32;
+  constexpr std::size_t goal_of_topology = std::size_t{1} << 20;
+  constexpr std::size_t goal_of_plan = std::size_t{16} << 10;
+  std::vector<std::int64_t> node_of_rank;
+  std::uint64_t state = 1;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    node_of_rank.push_back(static_cast<std::int64_t>((state >> 33U) % nodes));
+  }
+  const std::size_t before = live_bytes();
+  const auto irregular = topology::Topology::of_nodes(node_of_rank).value();
+  const std::size_t of_topology = live_bytes() - before;
+  const auto shape = array::Shape::create({ranks, 1024}).value();
+  const std::vector<array::DistributionFormat> formats = {
+      array::DistributionFormat::block_of(), array::DistributionFormat::whole_dimension()};
+  const auto held = array::RegularDistribution::create(shape, formats, {{ranks, 1}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  std::vector<std::shared_ptr<const Plan>> kept;
+  for (std::int64_t number = 0; number < plans; ++number) {
+    array::Section section = array::Section::of(shape.box());
+    section.count[1] = 1 + number;
+    const Request request{Direction::write, {{image, {held}, section, 0}}};
+    kept.push_back(
+        Plan::create(request, irregular, {Strategy::two_phase, 256, 1 << 20, 4096}).value());
+  }
+  const std::size_t of_plan =
+      (live_bytes() - before - of_topology) / static_cast<std::size_t>(plans);
+  fmt::print(
+      "{} ranks in no order on {} nodes: {:.1f} KiB on a rank (goal {}), {:.1f} KiB more with each "
+      "plan that is kept (goal {})\n",
+      ranks, nodes, static_cast<double>(of_topology) / 1024, goal_of_topology / 1024,
+      static_cast<double>(of_plan) / 1024, goal_of_plan / 1024);
+  return of_topology <= goal_of_topology && of_plan <= goal_of_plan;
+}
+
 }  // namespace
 }  // namespace weir::plan
 
-int main() {
+int main(int count, char** arguments) {
+  const std::span<char*> given(arguments, static_cast<std::size_t>(count));
+  if (given.size() == 3 && std::string_view(given[1]) == "--boxes") {
+    const std::int64_t ranks = std::atoll(given[2]);
+    const bool neighbours = ranks > 0 && weir::plan::boxes_of_many_ranks(ranks, false);
+    const bool scattered = ranks > 0 && weir::plan::boxes_of_many_ranks(ranks, true);
+    const bool in_no_order = weir::plan::ranks_in_no_order();
+    return neighbours && scattered && in_no_order ? 0 : 1;
+  }
   weir::plan::million_ranks();
   weir::plan::many_boxes();
+  return 0;
 }

@@ -191,8 +191,9 @@ int weir_distribution_create(weir_session* session, int32_t dimensions, const in
 /* The same by explicit boxes: this rank holds `boxes` of them (0 or more), box b being the elements
  * lower[b * dimensions + d] and on along dimension d, extent[b * dimensions + d] of them. Boxes may
  * be unequal, empty, and leave holes; when two have elements in common, arrays can be read by them
- * but not written. `dimensions` and `shape` alike; the rest is each rank's own. Every rank keeps
- * all ranks' boxes. */
+ * but not written. `dimensions` and `shape` alike; the rest is each rank's own. The boxes of all
+ * ranks are kept once on each node, in memory that its ranks share (at most 40 bytes per box in 3-D
+ * where extents are below 2^32), until the last rank of the node frees the distribution. */
 int weir_distribution_from_boxes(weir_session* session, int32_t dimensions, const int64_t* shape,
                                  int64_t boxes, const int64_t* lower, const int64_t* extent,
                                  weir_distribution** distribution);

@@ -15,6 +15,7 @@
 #include "aggregation/own_region.hpp"
 #include "aggregation/region_request.hpp"
 #include "aggregation/request.hpp"
+#include "aggregation/shared_boxes.hpp"
 #include "aggregation/step_file.hpp"
 #include "aggregation/told_layout.hpp"
 #include "plan/choice.hpp"
@@ -162,6 +163,14 @@ class Implementation final : public Collective {
   }
   Status end_step(File& file) override { return step_file(file).end_step(state_); }
   Status close_file(File& file) override { return step_file(file).close(state_); }
+
+  Result<plan::SharedDistribution> distribute(const array::Shape& shape,
+                                              const array::BoxList& mine) override {
+    end_current(state_);
+    auto made = share_boxes(state_, shape, mine.numbers());
+    if (!made) return made.error();
+    return plan::SharedDistribution(std::move(made).value());
+  }
 
   Status write(std::span<const ArrayPart> parts) override { return begin_write(parts)->wait(); }
   Status read(std::span<const ArrayPart> parts) override { return begin_read(parts)->wait(); }

@@ -25,6 +25,7 @@
 #include <string_view>
 
 #include "aggregation/byte_account.hpp"
+#include "array/box_list.hpp"
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
@@ -240,6 +241,11 @@ class Collective {
   virtual Status end_step(File& file) = 0;
   // Collective. An error when a step is not ended: it is not committed. The object remains.
   virtual Status close_file(File& file) = 0;
+
+  // Collective. A distribution by boxes, whose table is kept once on each node (shared_boxes.hpp);
+  // `mine`: this rank's boxes of an array of `shape`, which is alike on all ranks.
+  virtual Result<plan::SharedDistribution> distribute(const array::Shape& shape,
+                                                      const array::BoxList& mine) = 0;
 
   // Collective. Writes or reads all parts as one request. When one rank fails, every rank returns
   // its error; what was written until then stays, in no particular order. Writing refuses explicit

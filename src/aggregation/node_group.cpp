@@ -431,6 +431,12 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   return ranks::meet(node_, *opening_, deadline_seconds_, waited_for);
 }
 
+Result<std::shared_ptr<storage::SharedMemory>> NodeGroup::share_more(std::int64_t bytes) const {
+  auto shared = share_more_memory(node_, bytes, *revocation_, deadline_seconds_);
+  if (!shared) return shared.error();
+  return std::make_shared<storage::SharedMemory>(std::move(shared).value());
+}
+
 std::byte* NodeGroup::descriptor_memory() const {
   return reinterpret_cast<std::byte*>(&bell(0)) +
          static_cast<std::size_t>(places()) * sizeof(PaddedBell);

@@ -123,6 +123,19 @@ class NodeGroup {
     return ranks_on_node_[static_cast<std::size_t>(place)];
   }
 
+  // Collective over the ranks of the node: zeroed memory that they share, which goes when no rank
+  // has it any more. When this fails on one rank, others may have got theirs: agree on it, but for
+  // an error that ends communication.
+  [[nodiscard]] Result<std::shared_ptr<storage::SharedMemory>> share_more(std::int64_t bytes) const;
+  // This rank's place among the ranks of the node, and how many these are. Place 0 leads the node.
+  [[nodiscard]] std::int64_t own_place() const { return own_place_; }
+  [[nodiscard]] std::int64_t places() const {
+    return static_cast<std::int64_t>(ranks_on_node_.size());
+  }
+  // The ranks that lead the nodes, for collective operations that take turns with agreements();
+  // null on the others, and where there is one node.
+  [[nodiscard]] MPI_Comm leaders() const { return leaders_[0]; }
+
   // What ends all waiting when MPI fails on a rank.
   [[nodiscard]] ranks::Revocation& revocation() const { return *revocation_; }
   // What collective calls begin and end with. Two, since what is begun early on the one must not
@@ -159,9 +172,6 @@ class NodeGroup {
     return slots_per_holder() * static_cast<std::int64_t>(holders_.size());
   }
   void make_slots();
-  [[nodiscard]] std::int64_t places() const {
-    return static_cast<std::int64_t>(ranks_on_node_.size());
-  }
   [[nodiscard]] std::int64_t place_of(int rank) const;
   [[nodiscard]] ranks::Bell& bell(std::int64_t place) const;
   void make_descriptors(NodeSockets sockets);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -205,6 +206,36 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
     }
   }
   if (memory) memory.value().close_file();
+  return memory;
+}
+
+Result<SharedMemory> share_more_memory(MPI_Comm node, std::int64_t bytes,
+                                       ranks::Revocation& revocation, double deadline_seconds) {
+  constexpr std::int64_t page = 4096;
+  int place = 0;
+  int places = 0;
+  MPI_Comm_rank(node, &place);
+  MPI_Comm_size(node, &places);
+  std::optional<NodeSockets> sockets;
+  Status possible;
+  if (places > 1) {
+    auto made = make_sockets(node, revocation, deadline_seconds);
+    if (made) {
+      sockets = std::move(made).value();
+    } else {
+      possible = made.error();
+      if (ranks::ends_communication(possible.error())) return possible.error();
+    }
+  }
+  // Pages are reserved in equal parts, so that they are near all processors of the node.
+  const std::int64_t share = (bytes / places / page + 1) * page;
+  const std::int64_t offset = std::min(bytes, place * share);
+  auto memory =
+      share_memory(node, sockets ? &*sockets : nullptr, bytes,
+                   {offset, std::min(bytes - offset, share)}, 0, revocation, deadline_seconds);
+  if (!possible.ok() && (memory || !ranks::ends_communication(memory.error()))) {
+    return possible.error();
+  }
   return memory;
 }
 

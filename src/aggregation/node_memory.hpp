@@ -45,4 +45,10 @@ struct NodePart {
                                                          ranks::Revocation& opening,
                                                          double deadline_seconds);
 
+// Collective over `node`, after the node's first memory was made: more of it, zeros, for as long as
+// any rank has it. When this fails on one rank, others may have got theirs.
+[[nodiscard]] Result<storage::SharedMemory> share_more_memory(MPI_Comm node, std::int64_t bytes,
+                                                              ranks::Revocation& revocation,
+                                                              double deadline_seconds);
+
 }  // namespace weir::aggregation

@@ -15,7 +15,7 @@ namespace weir::array {
 namespace {
 
 constexpr std::int64_t word = 8;
-constexpr std::int64_t most_narrow = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t greatest_narrow = std::numeric_limits<std::uint32_t>::max();
 
 std::int64_t bytes_of(bool narrow) { return narrow ? word / 2 : word; }
 
@@ -35,8 +35,8 @@ std::optional<BoxTable::Parts> BoxTable::parts(const Shape& shape, std::int64_t 
                                                std::int64_t boxes) {
   Parts parts;
   parts.narrow_indices = std::all_of(shape.extents().begin(), shape.extents().end(),
-                                     [](std::int64_t extent) { return extent <= most_narrow; });
-  parts.narrow_order = boxes <= most_narrow;
+                                     [](std::int64_t extent) { return extent <= greatest_narrow; });
+  parts.narrow_order = boxes <= greatest_narrow;
   std::optional<std::int64_t> end = checked_round_up(sizeof(Header), word);
   // Adds a part of `count` × `each` numbers.
   const auto add = [&](std::optional<std::int64_t> count, std::int64_t each, bool narrow) {

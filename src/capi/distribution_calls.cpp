@@ -165,18 +165,13 @@ Outcome read_boxes(const Boxes& given, std::optional<array::Shape>& shape,
   return {};
 }
 
-Outcome gather_boxes(weir_session& session, const array::Shape& shape,
-                     const std::vector<std::int64_t>& mine, weir_distribution** result) {
-  std::vector<std::int64_t> counts;
-  std::vector<std::int64_t> all;
-  if (auto gathered = session.ranks.gather(mine, counts, all); !gathered.ok()) return gathered;
-  for (std::int64_t& count : counts) count /= 2 * shape.dimensions();
-  auto made = array::ExplicitDistribution::create(
-      shape, counts, array::BoxList(shape.dimensions(), std::move(all)));
+Outcome share_boxes(weir_session& session, const array::Shape& shape,
+                    std::vector<std::int64_t> mine, weir_distribution** result) {
+  auto made =
+      session.collective->distribute(shape, array::BoxList(shape.dimensions(), std::move(mine)));
   if (!made) return outcome_of(made.error(), "weir_distribution_from_boxes");
-  const auto boxes = made.value().boxes().size();
-  return enter(session, Distribution(std::move(made).value()),
-               fmt::format("{} boxes in {}", boxes, shape.text()), result);
+  const auto boxes = made.value()->explicit_boxes()->boxes().boxes();
+  return enter(session, made.value(), fmt::format("{} boxes in {}", boxes, shape.text()), result);
 }
 
 Outcome create_from_boxes(weir_session& session, const Boxes& given, weir_distribution** result) {
@@ -189,7 +184,7 @@ Outcome create_from_boxes(weir_session& session, const Boxes& given, weir_distri
   return session.call(fmt::format("weir_distribution_from_boxes(shape {})",
                                   extents_text(given.dimensions, given.extents)),
                       std::move(prepared),
-                      [&] { return gather_boxes(session, *shape, mine, result); });
+                      [&] { return share_boxes(session, *shape, std::move(mine), result); });
 }
 
 Outcome find_piece(const weir_distribution* distribution, std::int64_t piece, const void* result,

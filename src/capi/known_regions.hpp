@@ -29,7 +29,8 @@ class KnownRegions {
            std::shared_ptr<aggregation::RankRegions> all);
 
  private:
-  // Each takes some 100 bytes for every rank of the session.
+  // Each takes some 50 bytes for every rank of the session in 3-D, and 72 more where regions have
+  // strides.
   static constexpr std::size_t most = 4;
 
   std::deque<std::shared_ptr<const Known>> known_;

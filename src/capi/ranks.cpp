@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "ranks/progress.hpp"
@@ -175,53 +174,6 @@ Outcome Ranks::common(const Outcome& mine) {
   if (broken()) [[maybe_unused]]
     const auto* const kept = refusal.release();
   return outcome;
-}
-
-Outcome Ranks::gather(const std::vector<std::int64_t>& mine, std::vector<std::int64_t>& counts,
-                      std::vector<std::int64_t>& all) {
-  const auto ranks = static_cast<std::size_t>(size_);
-  // Shared by both steps, and left alone after a deadline.
-  struct Buffers {
-    std::int64_t count = 0;
-    std::vector<std::int64_t> mine, counts, all;
-    std::vector<int> lengths, starts;
-  };
-  KeptUntilDone<Buffers> buffers;
-  buffers->mine = mine;
-  buffers->count = static_cast<std::int64_t>(mine.size());
-  buffers->counts.resize(ranks);
-  ranks::Pending pending;
-  auto done = finish(ranks::gather_at_all(pending, &buffers->count, 1, buffers->counts.data(),
-                                          MPI_INT64_T, details_),
-                     pending);
-  if (!done.ok()) {
-    buffers.keep_for_good();
-    return done;
-  }
-  std::int64_t total = 0;
-  for (const std::int64_t count : buffers->counts) {
-    if (count > std::numeric_limits<int>::max() - total) {
-      return failure(WEIR_E_UNSUPPORTED,
-                     fmt::format("the boxes of all ranks are more than 2^31 numbers: rank {} has "
-                                 "{}; give fewer, larger boxes",
-                                 buffers->lengths.size(), count));
-    }
-    buffers->starts.push_back(static_cast<int>(total));
-    buffers->lengths.push_back(static_cast<int>(count));
-    total += count;
-  }
-  buffers->all.resize(static_cast<std::size_t>(total));
-  done = finish(ranks::gather_at_all(pending, buffers->mine.data(),
-                                     static_cast<int>(buffers->count), buffers->all.data(),
-                                     buffers->lengths, buffers->starts, MPI_INT64_T, details_),
-                pending);
-  if (!done.ok()) {
-    buffers.keep_for_good();
-    return done;
-  }
-  counts = std::move(buffers->counts);
-  all = std::move(buffers->all);
-  return {};
 }
 
 }  // namespace weir::capi

@@ -3,7 +3,7 @@
 // Two ways, so that a comparison that is begun early (weir_write_begin) never takes the place of a
 // message about an earlier call:
 //   calls     a channel: one round per collective call, whichever call it is
-//   details   a communicator: what follows when that shows a difference; how a call ended; boxes
+//   details   a communicator: what follows when that shows a difference; how a call ended
 // Every rank uses each of them in the order of its collective calls. All waits end at the deadline
 // or when MPI fails on any rank; either breaks the session, because its messages are then still
 // under way.
@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "capi/outcome.hpp"
 #include "capi/refusal.hpp"
@@ -78,10 +77,6 @@ class Ranks {
   // The outcome of all ranks: when any failed, the same code and text everywhere, those of the
   // lowest rank that failed, which is named in it.
   Outcome common(const Outcome& mine);
-  // All ranks' numbers in the order of ranks; `counts` gets how many each gave.
-  Outcome gather(const std::vector<std::int64_t>& mine, std::vector<std::int64_t>& counts,
-                 std::vector<std::int64_t>& all);
-
   // Rank 0's text to all ranks.
   Outcome share(std::string& text);
 

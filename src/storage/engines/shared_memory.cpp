@@ -54,6 +54,11 @@ Status SharedMemory::reserve(std::int64_t offset, std::int64_t bytes) const {
   return {};
 }
 
+Status SharedMemory::make_read_only() const {
+  if (::mprotect(data_, bytes_, PROT_READ) == 0) return {};
+  return refused("mprotect", static_cast<std::int64_t>(bytes_), errno);
+}
+
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : file_(std::move(other.file_)),
       data_(std::exchange(other.data_, nullptr)),

@@ -39,6 +39,8 @@ class SharedMemory {
   [[nodiscard]] const File& file() const { return *file_; }
   void close_file() { file_.reset(); }
   [[nodiscard]] std::byte* data() const { return data_; }
+  // From now on this process may only read it.
+  [[nodiscard]] Status make_read_only() const;
   // Leaves the mapping for good, for who may still write to it: MPI, the kernel.
   void keep_for_good() { data_ = nullptr; }
 

@@ -1,0 +1,167 @@
+// Distributions by boxes, whose table the ranks of each node share: the same as one made by a
+// single process of all boxes, on one node and on several; errors are those of all ranks; and what
+// a rank keeps for itself does not grow with the boxes of the others.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregation/collective.hpp"
+#include "array/box_list.hpp"
+#include "array/box_table.hpp"
+#include "array/explicit_distribution.hpp"
+#include "array/test_random.hpp"
+#include "common/counted_memory.hpp"
+
+namespace {
+
+namespace array = weir::array;
+using weir::aggregation::Collective;
+using weir::aggregation::CollectiveSettings;
+using weir::plan::SharedDistribution;
+
+int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int ranks = 1;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int failures = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+void expect(bool right, const std::string& what) {
+  if (right) return;
+  if (++failures <= 5) fmt::print(stderr, "rank {}: {}\n", rank, what);
+}
+
+// Whether all ranks have the same text.
+void expect_same(const std::string& text, const std::string& what) {
+  std::string first = text;
+  first.resize(1024);
+  const std::string mine = first;
+  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  expect(mine == first, fmt::format("{}: '{}'", what, text));
+}
+
+// Some boxes on each rank, which every rank knows by the same random numbers.
+struct Given {
+  array::Shape shape;
+  std::vector<std::int64_t> counts;
+  array::BoxList all;
+  array::BoxList mine;
+};
+
+Given random_boxes(array::Random& random, std::int64_t most) {
+  const array::Shape shape = random.shape();
+  Given given{shape, {}, array::BoxList(shape.dimensions()), array::BoxList(shape.dimensions())};
+  for (int other = 0; other < ranks; ++other) {
+    const std::int64_t count = random.chance(20) ? 0 : random.between(0, most);
+    given.counts.push_back(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const array::Box box = random.box(shape);
+      given.all.push_back(box);
+      if (other == rank) given.mine.push_back(box);
+    }
+  }
+  return given;
+}
+
+void are_as_one_process_makes_them(Collective& collective, std::uint64_t seed, std::int64_t most) {
+  array::Random random(seed);
+  const Given given = random_boxes(random, most);
+  const std::string what = fmt::format("seed {}", seed);
+  const auto shared = collective.distribute(given.shape, given.mine);
+  expect(shared.ok(), what + ": " + (shared ? "" : shared.error().text()));
+  const auto alone = array::ExplicitDistribution::create(given.shape, given.counts, given.all);
+  if (!shared || !alone) return;
+  expect(shared.value() == SharedDistribution(alone.value()), what + ": another distribution");
+  const array::ExplicitDistribution& held = *shared.value()->explicit_boxes();
+  for (int asked = 0; asked < 20; ++asked) {
+    const array::Box box = random.box(given.shape);
+    expect(held.boxes_meeting(box) == alone.value().boxes_meeting(box),
+           what + ": other boxes meet");
+  }
+  const weir::Status apart = held.check_disjoint();
+  const weir::Status expected = alone.value().check_disjoint();
+  expect(apart.ok() == expected.ok() &&
+             (apart.ok() || apart.error().message == expected.error().message),
+         what + ": another overlap");
+}
+
+void tell_errors_to_all(Collective& collective) {
+  const array::Shape shape = array::Shape::create({100, 100}).value();
+  array::BoxList mine(2);
+  mine.push_back({{rank % 10, 0}, {1, 1}});
+  array::BoxList outside = mine;
+  outside.push_back({{50, 50}, {51, 1}});
+  const auto refused = collective.distribute(shape, rank == ranks - 1 ? outside : mine);
+  expect(!refused.ok(), "a box outside of the array was not refused");
+  if (!refused) {
+    const std::string text = refused.error().text();
+    expect(text.find(fmt::format("box 1 of rank {}", ranks - 1)) != std::string::npos, text);
+    expect_same(text, "a box outside");
+  }
+  expect(collective.distribute(shape, mine).ok(), "the next call");
+}
+
+// Boxes of one element, so many that all of them together take several times the memory that a rank
+// may take beyond its own.
+void keep_little_on_a_rank(Collective& collective) {
+  constexpr std::int64_t all = 240'000;
+  constexpr std::int64_t side = 64;
+  constexpr std::size_t most_of_a_rank = std::size_t{2} << 20;
+  const array::Shape shape = array::Shape::create({side, side, side}).value();
+  array::BoxList mine(3);
+  for (std::int64_t number = rank; number < all; number += ranks) {
+    mine.push_back({{number / (side * side), number / side % side, number % side}, {1, 1, 1}});
+  }
+  const std::size_t before = weir::live_bytes();
+  weir::reset_most_live_bytes();
+  std::optional<SharedDistribution> kept;
+  {
+    auto shared = collective.distribute(shape, mine);
+    expect(shared.ok(), shared ? "" : shared.error().text());
+    if (!shared) return;
+    kept = shared.value();
+  }
+  const array::ExplicitDistribution& held = *(*kept)->explicit_boxes();
+  expect(held.check_disjoint(rank).ok(), "boxes of one element overlap");
+  const std::size_t most = weir::most_live_bytes() - before;
+  const auto table = array::BoxTable::image_bytes(shape, ranks, all);
+  expect(table.value() > std::int64_t{3 * most_of_a_rank}, "the table is too small for this test");
+  expect(most <= most_of_a_rank,
+         fmt::format("{} bytes on this rank for its {} boxes of {}", most, mine.size(), all));
+  expect(held.boxes().boxes() == all, "other boxes");
+  // In the order of ranks: whose elements are where follows from the numbers.
+  for (std::int64_t number = rank; number < all; number += 997) {
+    const array::Indices index{number / (side * side), number / side % side, number % side};
+    expect(held.owner(index) == number % ranks, fmt::format("the owner of element {}", number));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (const std::int64_t ranks_per_node : {0, 1, 3}) {
+    CollectiveSettings settings;
+    settings.buffer_bytes = 4096;
+    settings.ranks_per_node = ranks_per_node;
+    settings.deadline_seconds = 60;
+    const auto collective = Collective::create(MPI_COMM_WORLD, settings);
+    expect(collective.ok(), "create: " + (collective ? "" : collective.error().text()));
+    if (!collective) continue;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      are_as_one_process_makes_them(*collective.value(), seed, 30);
+    }
+    // So many that the ranks of a node build the tree together.
+    are_as_one_process_makes_them(*collective.value(), 11, 2 * 16384 / ranks);
+    are_as_one_process_makes_them(*collective.value(), 12, 4 * 16384 / ranks);
+    tell_errors_to_all(*collective.value());
+    keep_little_on_a_rank(*collective.value());
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}
