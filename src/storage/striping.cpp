@@ -2,24 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "common/clock.hpp"
+#include "storage/child_process.hpp"
 #include "storage/engines/file.hpp"
+#include "storage/striped_system.hpp"
 
 namespace weir::storage {
 namespace {
@@ -27,7 +24,7 @@ namespace {
 enum class Kind : std::uint8_t { file, folder };
 
 // A metadata server that fails over may take minutes.
-constexpr std::int64_t program_seconds = 600;
+constexpr auto program_time = std::chrono::seconds(600);
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
 
@@ -39,56 +36,31 @@ Error refused(std::string message, const std::string& path, ErrorCode code) {
   return error;
 }
 
-// Runs a program of the search path; what it wrote on standard error is the message.
+// Runs a program of the search path; what it said is the message when it fails.
 Status run(const std::vector<std::string>& words, const std::string& path) {
-  std::array<int, 2> pipe{-1, -1};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return system_failure("pipe", path, -1, errno);
-  File reading = File::passed(pipe[0], "", 0);
-  File writing = File::passed(pipe[1], "", 0);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, pipe[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, pipe[1], STDERR_FILENO);
-  std::vector<std::string> copies = words;
-  std::vector<char*> arguments;
-  arguments.reserve(copies.size() + 1);
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t child = -1;
-  const int failed =
-      ::posix_spawnp(&child, words.front().c_str(), &files, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  static_cast<void>(writing.close());
-  if (failed != 0) {
+  Pipe pipe(path);
+  if (!pipe.status().ok()) return pipe.status();
+  const StartedChild child = start_program({.words = words, .in_search_path = true}, pipe);
+  pipe.close_in();
+  if (child.pid < 0) {
     return refused(
         fmt::format("the layout cannot be set: the command {} cannot be run ({})", words.front(),
-                    std::strerror(failed)),  // NOLINT(concurrency-mt-unsafe)
+                    std::strerror(child.reason)),  // NOLINT(concurrency-mt-unsafe)
         path, ErrorCode::unsupported);
   }
+  PipeReader reader(pipe.out(), program_time);
   std::string said;
   std::array<char, 512> part{};
-  const std::int64_t end = monotonic_ns() + program_seconds * 1'000'000'000;
-  for (ssize_t got = 1; got != 0;) {
-    const std::int64_t left_ms = (end - monotonic_ns()) / 1'000'000;
-    pollfd readable{.fd = reading.descriptor(), .events = POLLIN, .revents = 0};
-    const int ready = left_ms > 0 ? ::poll(&readable, 1, static_cast<int>(left_ms)) : 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) {
-      ::kill(child, SIGKILL);
-      said = fmt::format("not done after {} s", program_seconds);
-      break;
-    }
-    got = ::read(reading.descriptor(), part.data(), part.size());
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0 && said.size() < part.size()) {
-      said.append(part.data(), static_cast<std::size_t>(got));
-    }
+  while (const std::size_t got = reader.read_some(part.data(), part.size())) {
+    if (said.size() < part.size()) said.append(part.data(), got);
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  constexpr auto to_end_by_itself = std::chrono::seconds(10);
+  const ChildEnd end =
+      end_child(child.pid, reader.is_late() ? std::chrono::milliseconds(0) : to_end_by_itself);
+  const bool done = end.exit_status ? *end.exit_status == 0 : end.ended && end.signal == 0;
+  if (done && !reader.is_late()) return {};
+  if (reader.is_late()) said = fmt::format("not done after {} s", program_time.count());
+  if (said.empty() && end.signal != 0) said = fmt::format("signal {} ended it", end.signal);
   said.erase(said.find_last_not_of(" \n") + 1);
   std::replace(said.begin(), said.end(), '\n', ' ');
   return refused(fmt::format("{} setstripe failed: {}", words.front(), said), path, ErrorCode::io);
@@ -119,14 +91,6 @@ struct CephLayout {
 constexpr std::int64_t ceph_object_bytes = 4 << 20;
 
 Status stripe_ceph(const std::string& path, const Striping& striping, Kind kind) {
-  if (striping.first_target > 0) {
-    return refused("first_target: CephFS chooses itself where objects lie", path,
-                   ErrorCode::unsupported);
-  }
-  if (striping.count == Striping::all_targets) {
-    return refused("stripe_count -1: CephFS has no count of all targets; give a number", path,
-                   ErrorCode::unsupported);
-  }
   const char* const name = kind == Kind::file ? "ceph.file.layout" : "ceph.dir.layout";
   CephLayout layout{ceph_object_bytes, 1, ceph_object_bytes, ""};
   std::array<char, 512> text{};
@@ -167,33 +131,34 @@ Status stripe_ceph(const std::string& path, const Striping& striping, Kind kind)
 Status stripe(const std::string& path, const Striping& striping, Kind kind,
               const std::string& mounts) {
   if (striping.empty()) return {};
-  if (Status possible = striping.check(); !possible.ok()) {
-    possible.error().file = path;
-    return possible;
-  }
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const auto mount = mount_of(folder.empty() ? "." : folder, mounts);
-  const std::string type = mount ? mount->type : "an unknown file system";
-  if (type == "lustre") return stripe_lustre(path, striping);
-  if (type == "ceph" || type == "fuse.ceph-fuse") {
-    if (kind == Kind::file) {
-      auto file = File::open(path, {.read = false, .write = true, .create = true});
-      if (!file) return file.error();
+  const auto system =
+      striped_system_of(std::filesystem::path(path).parent_path().string(), striping, mounts);
+  if (!system) {
+    Error error = system.error();
+    if (error.code == ErrorCode::unsupported) {
+      error.message = fmt::format("{}: {}", striping.text(), error.message);
     }
-    return stripe_ceph(path, striping, kind);
+    error.file = path;
+    return error;
   }
-  return refused(
-      fmt::format("{} cannot be had on {}: only files on Lustre and CephFS get the layout that is "
-                  "asked for; leave stripe_count, stripe_bytes, first_target and pool out",
-                  striping.text(), type),
-      path, ErrorCode::unsupported);
+  if (system.value() == StripedSystem::lustre) return stripe_lustre(path, striping);
+  if (kind == Kind::file) {
+    auto file = File::open(path, {.read = false, .write = true, .create = true});
+    if (!file) return file.error();
+  }
+  return stripe_ceph(path, striping, kind);
 }
 
 }  // namespace
 
 std::string Striping::text() const {
-  return fmt::format("stripe_count {}, stripe_bytes {}, first_target {}, pool '{}'", count,
-                     stripe_bytes, first_target, pool);
+  std::string text;
+  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  if (count != 0) add(fmt::format("stripe_count {}", count));
+  if (stripe_bytes != 0) add(fmt::format("stripe_bytes {}", stripe_bytes));
+  if (first_target != 0) add(fmt::format("first_target {}", first_target));
+  if (!pool.empty()) add(fmt::format("pool '{}'", pool));
+  return text;
 }
 
 Status Striping::check() const {

@@ -12,6 +12,7 @@
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw_files.hpp"
+#include "storage/striped_system.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -127,6 +128,16 @@ TEST(Striping, OtherFileSystemsAreRefusedByName) {
   EXPECT_EQ(made.error().code, ErrorCode::unsupported);
   EXPECT_NE(made.error().text().find("nfs4"), std::string::npos) << made.error().text();
   EXPECT_NE(made.error().text().find("stripe_count 8"), std::string::npos);
+  const auto possible = [&](const Striping& striping) {
+    return striped_system_of(folder.path("."), striping, folder.path("mounts"));
+  };
+  EXPECT_EQ(possible({.count = 8}).error().code, ErrorCode::unsupported);
+  std::ofstream(folder.path("mounts")) << "server:/home " << root << " fuse.ceph-fuse rw 0 0\n";
+  ASSERT_TRUE(possible({.count = 8}).ok());
+  EXPECT_EQ(possible({.count = 8}).value(), StripedSystem::ceph);
+  EXPECT_FALSE(possible({.count = Striping::all_targets}).ok());
+  EXPECT_FALSE(possible({.first_target = 1}).ok());
+  EXPECT_FALSE(possible({.count = -2}).ok());
 }
 
 // Every format asks for the layout that its description has: here it cannot be had.

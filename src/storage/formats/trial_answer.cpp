@@ -1,7 +1,6 @@
 #include "storage/formats/trial_answer.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,6 +11,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
+
+#include "storage/child_process.hpp"
 
 namespace weir::storage {
 namespace {
@@ -72,56 +73,16 @@ bool say(int answers, const void* bytes, std::size_t count) {
 
 // ---- The process that asked -------------------------------------------------------------------
 
-class Listener {
- public:
-  Listener(int answers, std::chrono::milliseconds time)
-      : answers_(answers), end_(std::chrono::steady_clock::now() + time) {}
-
-  // False when the child has ended or the time is over.
-  bool hear(void* bytes, std::size_t count) {
-    char* next = static_cast<char*>(bytes);
-    while (count > 0) {
-      if (!wait()) return false;
-      const ssize_t got = ::read(answers_, next, count);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      next += got;
-      count -= static_cast<std::size_t>(got);
-    }
-    return true;
+// Takes memory as the bytes come: their number is only what the child says.
+bool read_text(PipeReader& reader, std::string& text, std::size_t count) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  while (text.size() < count) {
+    const std::size_t before = text.size();
+    text.resize(before + std::min(at_once, count - before));
+    if (!reader.read(text.data() + before, text.size() - before)) return false;
   }
-
-  // Takes memory as the bytes come: their number is only what the child says.
-  bool hear(std::string& text, std::size_t count) {
-    constexpr std::size_t at_once = std::size_t{1} << 20;
-    while (text.size() < count) {
-      const std::size_t before = text.size();
-      text.resize(before + std::min(at_once, count - before));
-      if (!hear(text.data() + before, text.size() - before)) return false;
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool is_late() const { return late_; }
-
- private:
-  bool wait() {
-    pollfd waiting{.fd = answers_, .events = POLLIN, .revents = 0};
-    for (;;) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
-      late_ = left.count() <= 0;
-      if (late_) return false;
-      const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
-      if (ready > 0) return true;
-      if (ready < 0 && errno != EINTR) return false;
-    }
-  }
-
-  int answers_;
-  std::chrono::steady_clock::time_point end_;
-  bool late_ = false;
-};
+  return true;
+}
 
 }  // namespace
 
@@ -144,20 +105,20 @@ void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answ
 }
 
 HeardAnswer hear_answer(int answers, const TrialLimits& limits) {
-  Listener listener(answers, limits.time);
+  PipeReader reader(answers, limits.time);
   HeardAnswer answer;
   const auto ended = [&](Heard how) {
-    answer.heard = listener.is_late() ? Heard::too_little : how;
+    answer.heard = reader.is_late() ? Heard::too_little : how;
     return answer;
   };
   std::array<char, greeting.size()> greeted{};
-  if (!listener.hear(greeted.data(), greeted.size())) return ended(Heard::no_greeting);
+  if (!reader.read(greeted.data(), greeted.size())) return ended(Heard::no_greeting);
   if (std::string_view(greeted.data(), greeted.size()) != greeting) return answer;
   Head head;
-  if (!listener.hear(&head, sizeof head)) return ended(Heard::a_break);
+  if (!reader.read(&head, sizeof head)) return ended(Heard::a_break);
   const bool can_be =
       head.bytes >= 0 && static_cast<std::uint64_t>(head.bytes) <= limits.more_memory;
-  if (!can_be || !listener.hear(answer.bytes, static_cast<std::size_t>(head.bytes))) {
+  if (!can_be || !read_text(reader, answer.bytes, static_cast<std::size_t>(head.bytes))) {
     return ended(Heard::a_break);
   }
   answer.heard = Heard::an_answer;
