@@ -8,6 +8,9 @@
 #include <charconv>
 #include <limits>
 #include <system_error>
+#include <utility>
+
+#include "measurement/striping_settings.hpp"
 
 namespace weir::bench {
 namespace {
@@ -49,7 +52,7 @@ Status read_memory_hog(const std::string& text, CoreSettings* core) {
 }  // namespace
 
 std::vector<Setting> core_declarations() {
-  return {
+  std::vector<Setting> all = {
       {.name = "directory",
        .metavar = "DIR",
        .help = "where the test files go [files/ when the current directory has it, otherwise .]"},
@@ -138,6 +141,8 @@ std::vector<Setting> core_declarations() {
        .help = "print as JSON what would be run, and run nothing"},
       {.name = "ranks", .kind = Kind::integer, .metavar = "N", .help = "with --plan: for N ranks"},
   };
+  for (Setting& setting : striping_declarations()) all.push_back(std::move(setting));
+  return all;
 }
 
 Result<CoreSettings> core_settings_of(const Settings& settings) {
@@ -148,6 +153,9 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
   if (settings.has("output")) core.output = settings.text("output");
   if (settings.has("expectation")) core.expectation = settings.text("expectation");
   core.progress_json = settings.text("progress") == "json";
+  auto striping = striping_of(settings);
+  if (!striping) return striping.error();
+  core.striping = std::move(striping).value();
   const std::string& sync = settings.text("sync");
   core.durability = sync == "fsync"       ? storage::Durability::full
                     : sync == "fdatasync" ? storage::Durability::data
@@ -201,7 +209,7 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
   return core;
 }
 
-Status check_directory(const std::string& directory) {
+Status check_directory(const std::string& directory, const storage::Striping& striping) {
   struct stat status {};
   if (stat(directory.c_str(), &status) != 0) {
     return invalid_argument(fmt::format("--directory {}: {}; make it first or name another",
@@ -215,7 +223,7 @@ Status check_directory(const std::string& directory) {
         fmt::format("--directory {}: {}; choose a directory that you can write to", directory,
                     std::generic_category().message(errno)));
   }
-  return {};
+  return check_striping(directory, striping);
 }
 
 }  // namespace weir::bench

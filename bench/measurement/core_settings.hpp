@@ -9,6 +9,7 @@
 #include "common/status.hpp"
 #include "measurement/repetition.hpp"
 #include "storage/engines/transfer.hpp"
+#include "storage/striping.hpp"
 
 namespace weir::bench {
 
@@ -19,6 +20,7 @@ struct CoreSettings {
   std::string output;       // folder for the results; made by the run
   std::string expectation;  // JSON file {slug: expectation}; empty: none was made
   bool progress_json = false;
+  storage::Striping striping;  // of the test files
   storage::Durability durability = storage::Durability::full;
   bool direct = false;
   bool drop_cache = false;
@@ -37,7 +39,9 @@ struct CoreSettings {
 [[nodiscard]] std::vector<Setting> core_declarations();
 // Checks what can be checked without touching the directory.
 [[nodiscard]] Result<CoreSettings> core_settings_of(const Settings& settings);
-// The directory must exist and be writable: one line that says what to do otherwise.
-[[nodiscard]] Status check_directory(const std::string& directory);
+// The directory must exist and be writable, and files there must be able to have the layout: one
+// line that says what to do otherwise.
+[[nodiscard]] Status check_directory(const std::string& directory,
+                                     const storage::Striping& striping);
 
 }  // namespace weir::bench

@@ -17,12 +17,17 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-Result<MpiHints> MpiHints::read(const std::string& path) {
+Result<MpiHints> MpiHints::read(const std::string& path, const storage::Striping& striping) {
   MpiHints hints;
+  // The first two are MPI's own, where -1 is as good as all; the third is ROMIO's, and counts from
+  // 0. There is none for pools.
+  hints.set("striping_factor", striping.count);
+  hints.set("striping_unit", striping.stripe_bytes);
+  if (striping.first_target > 0) hints.add("start_iodevice", striping.first_target - 1);
   if (path.empty()) return hints;
   std::ifstream file(path);
   if (!file) return invalid_argument(fmt::format("--hints {}: cannot be read", path));
-  MPI_Info_create(&hints.info_);
+  if (hints.info_ == MPI_INFO_NULL) MPI_Info_create(&hints.info_);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     std::string_view text = trimmed(std::string_view(line).substr(0, line.find('#')));
@@ -45,7 +50,10 @@ Result<MpiHints> MpiHints::read(const std::string& path) {
 MpiHints::MpiHints(MpiHints&& other) noexcept : info_(std::exchange(other.info_, MPI_INFO_NULL)) {}
 
 void MpiHints::set(const char* name, std::int64_t value) {
-  if (value == 0) return;
+  if (value != 0) add(name, value);
+}
+
+void MpiHints::add(const char* name, std::int64_t value) {
   if (info_ == MPI_INFO_NULL) MPI_Info_create(&info_);
   MPI_Info_set(info_, name, fmt::format("{}", value).c_str());
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -13,6 +14,7 @@
 
 #include "common/clock.hpp"
 #include "measurement/failure.hpp"
+#include "storage/striping.hpp"
 
 namespace weir::bench {
 namespace {
@@ -46,7 +48,8 @@ Status make_root(const fs::path& root) {
   return make_folder(root);
 }
 
-Status make_folders(const JobFolders& folders, const std::vector<std::string>& slugs) {
+Status make_folders(const JobFolders& folders, const std::vector<std::string>& slugs,
+                    const storage::Striping& striping) {
   const fs::path root = folders.root;
   if (Status status = make_root(root); !status) return status;
   for (const std::string& slug : slugs) {
@@ -64,6 +67,11 @@ Status make_folders(const JobFolders& folders, const std::vector<std::string>& s
   }
   for (const std::string& directory : made) {
     if (mkdir(directory.c_str(), 0755) != 0) return system_failure("mkdir", directory, -1, errno);
+    // Whatever is made in it has this layout, by each interface alike.
+    if (Status striped = storage::stripe_folder(directory, striping); !striped) {
+      rmdir(directory.c_str());
+      return striped;
+    }
   }
   return {};
 }
@@ -115,7 +123,7 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
         folders.test_directory.size() >= message.directory.size()) {
       status = invalid_argument("--output or --directory: the path is too long");
     } else {
-      status = make_folders(folders, slugs);
+      status = make_folders(folders, slugs, core.striping);
     }
     if (status) {
       folders.id.copy(message.id.data(), message.id.size() - 1);

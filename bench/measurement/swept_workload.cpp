@@ -20,7 +20,7 @@ int print_plan(const Settings& settings, const MakeWorkload& make) {
   if (!made) return complain(made.error());
   const SweptWorkload& workload = *made.value();
   if (Status there = workload.check_places(ranks.value()); !there) return complain(there.error());
-  return print_planned(workload.configurations(ranks.value()), workload.core().directory,
+  return print_planned(workload.configurations(ranks.value()), workload.core(),
                        workload.transfer_bytes(ranks.value()));
 }
 

@@ -56,7 +56,7 @@ class SweptWorkload {
 
   // Whether the directories are there, and have room. Local.
   [[nodiscard]] virtual Status check_places(std::int64_t /*ranks*/) const {
-    return check_directory(core().directory);
+    return check_directory(core().directory, core().striping);
   }
   // Whether the nodes have what it takes. Collective; the same answer on every rank.
   virtual Status check_nodes(const Job& /*job*/) { return {}; }

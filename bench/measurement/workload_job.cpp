@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "measurement/result.hpp"
+#include "measurement/striping_settings.hpp"
 
 namespace weir::bench {
 
@@ -29,7 +30,8 @@ ordered_json result_parameters(const Settings& settings, const std::vector<std::
   const ordered_json all = parameters_json(settings);
   for (const auto& [name, entry] : all.items()) {
     if (std::find(own.begin(), own.end(), name) != own.end()) continue;
-    const bool is_size = std::find(sizes.begin(), sizes.end(), name) != sizes.end();
+    const bool is_size =
+        name == "stripe-size" || std::find(sizes.begin(), sizes.end(), name) != sizes.end();
     std::string key = is_size ? name + "_bytes" : name;
     std::replace(key.begin(), key.end(), '-', '_');
     parameters[key] = entry;
@@ -46,8 +48,8 @@ Result<std::int64_t> ranks_to_plan_for(const Settings& settings) {
   return ranks;
 }
 
-int print_planned(const std::vector<PlannedConfiguration>& configurations,
-                  const std::string& directory, std::int64_t transfer_bytes) {
+int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
+                  std::int64_t transfer_bytes) {
   ordered_json plan;
   plan["configurations"] = ordered_json::array();
   for (const PlannedConfiguration& one : configurations) {
@@ -57,7 +59,8 @@ int print_planned(const std::vector<PlannedConfiguration>& configurations,
                                       {"parameters", one.parameters},
                                       {"plan", one.plan}});
   }
-  plan["directory"] = std::filesystem::absolute(directory).lexically_normal().string();
+  plan["directory"] = std::filesystem::absolute(core.directory).lexically_normal().string();
+  plan["striping"] = striping_arguments(core.striping);
   plan["transfer_bytes"] = transfer_bytes;
   fmt::print("{}\n", plan.dump(2));
   return 0;

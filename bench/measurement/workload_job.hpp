@@ -39,8 +39,8 @@ struct PlannedConfiguration {
 };
 
 // Prints what --plan prints, as JSON: `transfer_bytes` is the largest transfer's. Returns 0.
-int print_planned(const std::vector<PlannedConfiguration>& configurations,
-                  const std::string& directory, std::int64_t transfer_bytes);
+int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
+                  std::int64_t transfer_bytes);
 
 // run.json of every configuration before the first repetition. Call on rank 0.
 [[nodiscard]] Result<std::vector<nlohmann::ordered_json>> write_new_runs(

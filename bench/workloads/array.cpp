@@ -95,7 +95,7 @@ Status check_directories(const Request& request) {
   CoreSettings at = request.core;
   for (std::size_t i = 0; i <= request.core.further_directories.size(); ++i) {
     if (i > 0) at.directory = request.core.further_directories[i - 1];
-    if (Status status = check_directory(at.directory); !status) return status;
+    if (Status status = check_directory(at.directory, at.striping); !status) return status;
     if (Status status = check_disk(at, disk_bytes(request)); !status) return status;
   }
   return {};

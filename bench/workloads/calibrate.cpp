@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +21,7 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "measurement/striping_settings.hpp"
 #include "workloads/calibrate/figures.hpp"
 #include "workloads/calibrate/probe.hpp"
 
@@ -37,7 +39,7 @@ constexpr const char* description =
     "Measures for a few seconds what memory, file system and processors do in the simplest case.";
 
 std::vector<Setting> calibrate_declarations() {
-  return {
+  std::vector<Setting> all = {
       {.name = "directory",
        .kind = SettingKind::text,
        .default_value = ".",
@@ -64,6 +66,8 @@ std::vector<Setting> calibrate_declarations() {
        .metavar = "SECONDS",
        .help = "give up when one operation or wait takes longer"},
   };
+  for (Setting& setting : striping_declarations()) all.push_back(std::move(setting));
+  return all;
 }
 
 Result<Request> request_of(const Settings& settings) {
@@ -72,6 +76,9 @@ Result<Request> request_of(const Settings& settings) {
                   .transfer_bytes = settings.integer("transfer-bytes"),
                   .seconds = settings.real("seconds"),
                   .deadline_seconds = settings.real("deadline")};
+  auto striping = striping_of(settings);
+  if (!striping) return striping.error();
+  request.striping = std::move(striping).value();
   if (request.transfer_bytes < 8) {
     return invalid_argument(
         fmt::format("--transfer-bytes must be at least 8; given: {}", request.transfer_bytes));
@@ -87,12 +94,17 @@ Result<Request> request_of(const Settings& settings) {
   return request;
 }
 
-// The name of a job's test files, the same on every rank.
-std::string unique_stem(const Job& job, const std::string& directory) {
+// The folder of a job's test files, the same on every rank.
+std::string unique_folder(const Job& job, const std::string& directory) {
   std::array<std::uint32_t, 2> id{};
   if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
   MPI_Bcast(id.data(), 2, MPI_UINT32_T, 0, job.world);
-  return fmt::format("{}/weir-calibrate-{}-{:08x}-", directory, id[0], id[1]);
+  return fmt::format("{}/weir-calibrate-{}-{:08x}", directory, id[0], id[1]);
+}
+
+Status make_test_folder(const std::string& path, const Request& request) {
+  if (mkdir(path.c_str(), 0755) != 0) return system_failure("mkdir", path, -1, errno);
+  return storage::stripe_folder(path, request.striping);
 }
 
 int print_failure(const Error& error) {
@@ -119,7 +131,7 @@ int run_in_job(const Job& job, const Request& request) {
   int failed_rank = none_failed;
   Status status;
   if (job.rank == 0) {
-    status = check_directory(request.directory);
+    status = check_directory(request.directory, request.striping);
     if (status) status = make_unfinished_folder(unfinished);
   }
   const Status agreed = agree_on(job, status, &failed_rank);
@@ -130,12 +142,17 @@ int run_in_job(const Job& job, const Request& request) {
   }
 
   FailureGuard guard(job, unfinished, {});
-  const std::string stem = unique_stem(job, request.directory);
-  TestFiles files;
+  TestFiles files{.directory = unique_folder(job, request.directory), .paths = {}};
   for (const int step : {0, 1, job.size - 1}) {
-    files.paths.push_back(stem + std::to_string((job.rank + step) % job.size));
+    files.paths.push_back(fmt::format("{}/{}", files.directory, (job.rank + step) % job.size));
   }
   guard.set_test_files(files);
+  status = agree_on(job, job.rank == 0 ? make_test_folder(files.directory, request) : Status(),
+                    &failed_rank);
+  if (!status) {
+    return end_after_failure(job, guard, {status.error(), failed_rank, nlohmann::ordered_json()},
+                             {});
+  }
 
   const Room room = find_room(job, request);
   const auto offset = estimate_clock_offset(job.world, job.deadline_ns());

@@ -14,7 +14,7 @@ namespace weir::bench {
 
 // `arguments` come after the workload's name. Calls MPI_Init and MPI_Finalize (not for --help).
 // Returns the exit status. Ends with one line on standard error when it cannot measure; the test
-// files DIR/weir-calibrate-ID-RANK are removed in every ending.
+// files DIR/weir-calibrate-ID/RANK are removed in every ending.
 int run_calibrate(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

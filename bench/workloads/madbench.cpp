@@ -56,7 +56,8 @@ int print_plan(const Program& program, const Settings& settings) {
   const auto request = request_of(program, settings, ranks.value());
   if (!request) return complain(request.error());
   const Request& r = request.value();
-  if (Status status = check_directory(r.core.directory); !status) return complain(status.error());
+  if (Status status = check_directory(r.core.directory, r.core.striping); !status)
+    return complain(status.error());
   // Memory is the business of the nodes, which may be other machines than this one.
   const auto layout = Layout::create(r.size, r.variants.front().file_type);
   if (!layout) return complain(layout.error());
@@ -75,7 +76,7 @@ int print_plan(const Program& program, const Settings& settings) {
     configurations.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
                               own_parameters(r.settings, variant), one.value()});
   }
-  return print_planned(configurations, r.core.directory, transfer_bytes);
+  return print_planned(configurations, r.core, transfer_bytes);
 }
 
 // The test files that this rank removes when the run breaks off (failure.hpp).
@@ -116,7 +117,8 @@ ordered_json payload_errors(const std::vector<PayloadFault>& faults, int rank) {
 Status check_request(const Job& job, const Request& request, const Layout& layout,
                      std::int64_t* hog_bytes) {
   int failed_rank = none_failed;
-  Status status = job.rank == 0 ? check_directory(request.core.directory) : Status();
+  Status status =
+      job.rank == 0 ? check_directory(request.core.directory, request.core.striping) : Status();
   status = agree_on(job, std::move(status), &failed_rank);
   if (!status) return status;
   return check_needs(job, request.core, {layout.memory_bytes_per_rank(), layout.disk_bytes()},

@@ -67,7 +67,8 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
 }
 
 Status check_room(const Request& request) {
-  if (Status status = check_directory(request.core.directory); !status) return status;
+  if (Status status = check_directory(request.core.directory, request.core.striping); !status)
+    return status;
   if (request.options.existing) return {};
   std::int64_t bytes = 0;
   for (const Variant& variant : request.variants) {

@@ -233,7 +233,7 @@ int run_in_job(const Job& job, const Request& request) {
   int failed_rank = none_failed;
   Status status;
   for (const std::string& directory : request.directories) {
-    if (job.rank == 0 && status) status = check_directory(directory);
+    if (job.rank == 0 && status) status = check_directory(directory, {});
   }
   if (job.rank == 0 && status) status = make_unfinished_folder(unfinished, folders);
   const Status agreed = agree_on(job, status, &failed_rank);

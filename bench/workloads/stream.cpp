@@ -93,7 +93,8 @@ LargestNeeds largest_needs(const Request& request, std::int64_t ranks) {
 // Every target takes its ranks' part; existing files need no further room. Local.
 Status check_targets(const Request& request, std::int64_t ranks) {
   const LargestNeeds needs = largest_needs(request, ranks);
-  if (Status status = check_directory(request.core.directory); !status) return status;
+  if (Status status = check_directory(request.core.directory, request.core.striping); !status)
+    return status;
   if (request.options.use_existing) return {};
   const auto targets = static_cast<std::int64_t>(std::max<std::size_t>(1, request.targets.size()));
   for (std::int64_t i = 0; i < targets; ++i) {
@@ -101,7 +102,7 @@ Status check_targets(const Request& request, std::int64_t ranks) {
     if (!request.targets.empty()) {
       at.directory = request.targets[static_cast<std::size_t>(i)].directory;
     }
-    if (Status status = check_directory(at.directory); !status) return status;
+    if (Status status = check_directory(at.directory, at.striping); !status) return status;
     const std::int64_t mine = (ranks - i + targets - 1) / targets;
     const std::int64_t bytes = targets == 1 ? needs.disk_bytes : needs.disk_bytes / ranks * mine;
     if (Status status = check_disk(at, bytes); !status) return status;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,7 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "measurement/mpi_hints.hpp"
 #include "workloads/stream/channel.hpp"
 #include "workloads/stream/execute.hpp"
 
@@ -201,6 +203,40 @@ void run_all(Matrix& matrix) {
   }
 }
 
+std::string hint(const MpiHints& hints, const char* name) {
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int is_there = 0;
+  if (hints.info() == MPI_INFO_NULL) return "no hints";
+  MPI_Info_get(hints.info(), name, MPI_MAX_INFO_VAL, value.data(), &is_there);
+  return is_there != 0 ? value.data() : "";
+}
+
+// How a file is to be striped is told to MPI-IO, and a file of hints goes before that.
+void striping_is_told_as_hints(const std::string& directory, Expectations& expected) {
+  const auto none = MpiHints::read("");
+  expected.expect(none.ok() && hint(none.value(), "striping_factor") == "no hints", "no hints");
+  const storage::Striping striping{.count = 8, .stripe_bytes = 1 << 20, .first_target = 1};
+  const auto hints = MpiHints::read("", striping);
+  expected.expect(hints.ok() && hint(hints.value(), "striping_factor") == "8" &&
+                      hint(hints.value(), "striping_unit") == "1048576" &&
+                      hint(hints.value(), "start_iodevice") == "0",
+                  "hints of a striping");
+  const auto all = MpiHints::read("", {.count = storage::Striping::all_targets});
+  expected.expect(all.ok() && hint(all.value(), "striping_factor") == "-1" &&
+                      hint(all.value(), "striping_unit").empty() &&
+                      hint(all.value(), "start_iodevice").empty(),
+                  "hints of all targets");
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::string path = fmt::format("{}/hints-{}", directory, rank);
+  std::ofstream(path) << "striping_factor = 4\ncb_nodes = 2\n";
+  const auto both = MpiHints::read(path, striping);
+  expected.expect(both.ok() && hint(both.value(), "striping_factor") == "4" &&
+                      hint(both.value(), "cb_nodes") == "2" &&
+                      hint(both.value(), "striping_unit") == "1048576",
+                  "hints of a file and a striping");
+}
+
 // Returns how much was wrong on all ranks.
 int test_in(const std::string& parent) {
   const Job job = Job::create(deadline_seconds);
@@ -217,6 +253,7 @@ int test_in(const std::string& parent) {
     Matrix matrix(job, guard, expected, directory);
     run_all(matrix);
     runs = matrix.runs();
+    striping_is_told_as_hints(directory, expected);
   }
   expected.expect(runs > 0, "nothing was run");
   MPI_Barrier(job.world);

@@ -36,7 +36,12 @@ def plan(ranks: int) -> str:
         }
         for run in runs
     ]
-    planned = {"configurations": configurations, "directory": ".", "transfer_bytes": 8 * 2**20}
+    planned = {
+        "configurations": configurations,
+        "directory": ".",
+        "striping": [],
+        "transfer_bytes": 8 * 2**20,
+    }
     return json.dumps(planned)
 
 

@@ -114,7 +114,7 @@ def test_the_rate_of_its_own_directory_is_taken_for_open(tmp_path: Path) -> None
     )
     one = PlannedConfiguration(label="", slug="", asynchronous=False, parameters={}, plan=plan)
     below = str(tmp_path / "fast" / "run")
-    planned = PlannedJob(configurations=[one], directory=below, transfer_bytes=0)
+    planned = PlannedJob(configurations=[one], directory=below, striping=[], transfer_bytes=0)
     given = with_operations_rate(["open"], str(file), planned)
     assert given == ["open", "--operations-per-second=7"]
 

@@ -15,6 +15,7 @@ from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
 from testbed_traces import files_below, machine_state
 
 ARRAYS_TEST = Path(__file__).parents[2] / "build" / "release" / "tests" / "arrays" / "arrays_test"
+WEIR_BENCH = ARRAYS_TEST.parents[2] / "bench" / "weir-bench"
 SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
 
 
@@ -49,7 +50,7 @@ def test_files_come_back_in_the_layout_asked_for() -> None:
     assert (machine_state(), files_below(SYSTEM_FOLDERS)) == before
 
 
-def test_the_library_makes_files_of_the_layout_asked_for() -> None:
+def test_library_and_workloads_make_files_of_the_layout_asked_for(tmp_path: Path) -> None:
     made = ceph_up("--osds", "3")
     program = [str(ARRAYS_TEST), made.directory, "--gtest_filter=Striping.Of*"]
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -61,7 +62,20 @@ def test_the_library_makes_files_of_the_layout_asked_for() -> None:
         timeout=120,
         check=False,
     )
+    bench = [str(WEIR_BENCH), "stream", "-t", "64k", "-b", "1m", "-i", "1", "--directory"]
+    layout = ["--stripe-count", "2", "--stripe-size", "1m", "--output", str(tmp_path / "results")]
+    measured = subprocess.run(
+        ["mpirun", "--oversubscribe", "-n", "2", *bench, made.directory, *layout],
+        env={**os.environ, **allowed},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     call("ceph", "down")
+    assert measured.returncode == 0, measured.stdout + measured.stderr
+    (run,) = (tmp_path / "results").glob("*/run.json")
+    assert "stripe_unit=1048576 stripe_count=2 " in run.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASSED" in done.stdout
     assert "SKIPPED" not in done.stdout

@@ -33,6 +33,7 @@ struct ChannelRequest {
   const Job& job;
   const Geometry& geometry;
   const Options& options;
+  const storage::Striping& striping;  // of files that are made
   Api api = Api::mpiio;
   Part part;  // this rank's, of which the asked elements are moved
   // The same as runs from memory to the file, where an interface moves those.

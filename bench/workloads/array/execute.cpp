@@ -345,6 +345,7 @@ Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseReco
   auto opened = open_channel({.job = job_,
                               .geometry = geometry_,
                               .options = options_,
+                              .striping = core_.striping,
                               .api = attempt.configuration.variant.api,
                               .part = attempt.access.part,
                               .runs = attempt.access.runs,

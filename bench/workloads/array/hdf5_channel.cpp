@@ -176,7 +176,7 @@ class Hdf5Channel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_hdf5_channel(const ChannelRequest& request) {
-  auto hints = MpiHints::read(request.options.hints_file);
+  auto hints = MpiHints::read(request.options.hints_file, request.striping);
   if (!hints) return hints.error();
   hints.value().set("cb_nodes", request.options.aggregators);
   hints.value().set("cb_buffer_size", request.options.buffer_bytes);

@@ -162,7 +162,7 @@ class PnetcdfChannel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_pnetcdf_channel(const ChannelRequest& request) {
-  auto hints = MpiHints::read(request.options.hints_file);
+  auto hints = MpiHints::read(request.options.hints_file, request.striping);
   if (!hints) return hints.error();
   hints.value().set("cb_nodes", request.options.aggregators);
   hints.value().set("cb_buffer_size", request.options.buffer_bytes);

@@ -13,6 +13,7 @@
 #include "common/clock.hpp"
 #include "common/status.hpp"
 #include "measurement/job.hpp"
+#include "storage/striping.hpp"
 #include "workloads/calibrate/probe.hpp"
 
 namespace weir::bench::calibrate {
@@ -24,6 +25,7 @@ struct Request {
   std::int64_t transfer_bytes = 0;
   double seconds = 0;
   double deadline_seconds = 0;
+  storage::Striping striping = {};  // of the test files
 };
 
 // What the job's nodes and the file system can spare.

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "measurement/striping_settings.hpp"
 #include "workloads/metadata/item_ring.hpp"
 #include "workloads/metadata/mpi_item_calls.hpp"
 #include "workloads/metadata/visit_order.hpp"
@@ -344,6 +345,11 @@ Status check_combination(const Options& options, const CoreSettings& core,
     return refuse_setting(
         "--keep and --existing take one configuration and one repetition: --warmups 0 "
         "--repetitions 1 --max-repetitions 1");
+  }
+  if (options.keep || options.existing) {
+    if (Status status = refuse_striping(core.striping, "--keep or --existing"); !status) {
+      return status;
+    }
   }
   if (options.existing && options.size_rule != SizeRule::constant && !core.seed_given) {
     return refuse_setting(

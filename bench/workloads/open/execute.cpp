@@ -105,6 +105,7 @@ Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, M
   auto file = make_shared_file({.who = kept->who,
                                 .variant = kept->variant,
                                 .options = options_,
+                                .striping = core_.striping,
                                 .deadline_seconds = core_.deadline_seconds,
                                 .ranks_per_node = ranks_per_node});
   guard_.left();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include "measurement/mpi_hints.hpp"
 #include "workloads/open/shared_file.hpp"
 
 namespace weir::bench::opening {
@@ -77,7 +78,9 @@ class Hdf5File final : public SharedFile {
   }
   [[nodiscard]] hid_t access_list() const {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access, request_.who.file, MPI_INFO_NULL);
+    // Without a file of hints there is nothing that could fail.
+    const auto hints = MpiHints::read("", request_.striping);
+    H5Pset_fapl_mpio(access, request_.who.file, hints ? hints.value().info() : MPI_INFO_NULL);
     H5Pset_all_coll_metadata_ops(access, true);
     H5Pset_coll_metadata_write(access, true);
     return access;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "measurement/mpi_hints.hpp"
 #include "measurement/mpi_transfer.hpp"
 #include "workloads/open/shared_file.hpp"
 
@@ -45,7 +46,10 @@ class MpiSharedFile final : public SharedFile {
  private:
   Status open_with(const std::string& path, int mode) {
     path_ = path;
-    const int code = MPI_File_open(request_.who.file, path.c_str(), mode, MPI_INFO_NULL, &handle_);
+    const auto hints = MpiHints::read("", request_.striping);
+    if (!hints) return hints.error();
+    const int code =
+        MPI_File_open(request_.who.file, path.c_str(), mode, hints.value().info(), &handle_);
     return code == MPI_SUCCESS ? Status() : mpi_failure("MPI_File_open", path, -1, code);
   }
   [[nodiscard]] MPI_Offset offset() const { return request_.who.place * request_.options.bytes; }

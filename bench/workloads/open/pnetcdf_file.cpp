@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <pnetcdf.h>
 
+#include "measurement/mpi_hints.hpp"
 #include "workloads/open/shared_file.hpp"
 
 namespace weir::bench::opening {
@@ -15,8 +16,10 @@ class PnetcdfFile final : public SharedFile {
 
   Status create(const std::string& path) override {
     path_ = path;
+    const auto hints = MpiHints::read("", request_.striping);
+    if (!hints) return hints.error();
     int code = ncmpi_create(request_.who.file, path.c_str(), NC_CLOBBER | NC_64BIT_DATA,
-                            MPI_INFO_NULL, &file_);
+                            hints.value().info(), &file_);
     if (code != NC_NOERR) return outcome("ncmpi_create", code);
     int dimension = 0;
     code = ncmpi_def_dim(file_, "byte", request_.who.places * request_.options.bytes, &dimension);

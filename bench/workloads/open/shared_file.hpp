@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "storage/striping.hpp"
 #include "workloads/open/parameters.hpp"
 #include "workloads/open/participants.hpp"
 
@@ -50,6 +51,7 @@ struct FileRequest {
   const Participants& who;  // outlives the file
   const Variant& variant;
   const Options& options;
+  storage::Striping striping = {};  // of files that are made
   double deadline_seconds = 600;
   std::int64_t ranks_per_node = 0;  // as the library takes them; 0: those that share memory
 };

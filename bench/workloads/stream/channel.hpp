@@ -20,6 +20,7 @@ struct ChannelRequest {
   const Job& job;
   const Variant& variant;
   const Options& options;
+  const storage::Striping& striping;  // of files that are made
   Layout layout;
   std::string path;
   std::int64_t owner = 0;  // whose data this rank handles

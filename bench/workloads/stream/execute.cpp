@@ -171,6 +171,7 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
   auto opened = open_channel({.job = job_,
                               .variant = variant,
                               .options = options_,
+                              .striping = core_.striping,
                               .layout = layout,
                               .path = file,
                               .owner = owner,

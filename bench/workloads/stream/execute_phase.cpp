@@ -108,6 +108,7 @@ Status Executor::run_phase(const Configuration& configuration, std::int32_t repe
   auto opened = open_channel({.job = job_,
                               .variant = configuration.variant,
                               .options = options_,
+                              .striping = core_.striping,
                               .layout = configuration.layout,
                               .path = phase.file,
                               .owner = owner,

@@ -133,7 +133,7 @@ class Hdf5Channel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_hdf5_channel(const ChannelRequest& request) {
-  const auto hints = MpiHints::read(request.options.hints_file);
+  const auto hints = MpiHints::read(request.options.hints_file, request.striping);
   if (!hints) return hints.error();
   auto channel = std::make_unique<Hdf5Channel>(request);
   if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();

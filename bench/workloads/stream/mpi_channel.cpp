@@ -108,7 +108,7 @@ class MpiChannel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_mpi_channel(const ChannelRequest& request) {
-  auto hints = MpiHints::read(request.options.hints_file);
+  auto hints = MpiHints::read(request.options.hints_file, request.striping);
   if (!hints) return hints.error();
   auto file = MpiFile::open(request.communicator(), request.path, request.write, request.write,
                             hints.value().info());

@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "measurement/striping_settings.hpp"
+
 namespace weir::bench::stream {
 namespace {
 
@@ -261,6 +263,9 @@ Status check_combination(const Options& options, const CoreSettings& core,
                          const std::vector<Variant>& variants, std::int64_t ranks) {
   const Variant& first = variants.front();
   const bool reads_old_files = !options.write;
+  if (!options.test_files.empty()) {
+    if (Status status = refuse_striping(core.striping, "-o (--test-file)"); !status) return status;
+  }
   if (!options.write && !options.read) {
     return refuse("-W (--check-write) without -w: -r reads and checks what an earlier run kept");
   }

@@ -96,7 +96,7 @@ class PnetcdfChannel final : public Channel {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> open_pnetcdf_channel(const ChannelRequest& request) {
-  const auto hints = MpiHints::read(request.options.hints_file);
+  const auto hints = MpiHints::read(request.options.hints_file, request.striping);
   if (!hints) return hints.error();
   auto channel = std::make_unique<PnetcdfChannel>(request);
   if (Status opened = channel->open(request, hints.value()); !opened) return opened.error();

@@ -136,6 +136,7 @@ def calibrate(
     file = folder / CALIBRATION_FILE
     arguments = ["calibrate", "--directory", planned.directory]
     arguments += ["--transfer-bytes", str(planned.transfer_bytes), "--output", str(file)]
+    arguments += planned.striping
     said = StandardError(on_progress=lambda _: None, on_line=tell)
     ending = run_child(
         job.command(arguments),

@@ -37,6 +37,8 @@ class PlannedJob(Record):
 
     configurations: list[PlannedConfiguration]
     directory: str
+    striping: list[str]
+    """Options that say how the test files are striped; empty: as the directory has it."""
     transfer_bytes: int
 
 

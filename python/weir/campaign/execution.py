@@ -5,8 +5,8 @@ For each run, in the design's order:
 1. done already by the journal: nothing
 2. a time limit that it is not expected to keep: the campaign ends, unfinished
 3. ``begin`` in the journal; what a broken earlier attempt left is cleared
-4. calibrate, unless a platform description serves, once per block, directory, ranks and transfer;
-   expect; run; seal; report: the functions of ``weir.bench.job``
+4. calibrate, unless a platform description serves, once per block, directory, striping, ranks and
+   transfer; expect; run; seal; report: the functions of ``weir.bench.job``
 5. all files of the run on disk, then ``done`` in the journal
 
 So a crash, a signal or a job's end between any two instructions loses at most one run.

@@ -18,7 +18,7 @@ from weir.results.folder import CALIBRATION_FILE, write_atomically
 from weir.results.platform import Platform
 from weir.results.schema import Expectation
 
-Key = tuple[int, str, int, int]
+Key = tuple[int, str, tuple[str, ...], int, int]
 
 
 @dataclass
@@ -35,7 +35,13 @@ class Expecting:
         """By slug; a calibration used is left in ``folder``, as ``weir bench`` leaves it."""
         if self.platform is not None:
             return expectations(planned, self.platform, places_of(self.platform, planned))
-        key = (block, planned.directory, job.launcher.ranks, planned.transfer_bytes)
+        key = (
+            block,
+            planned.directory,
+            tuple(planned.striping),
+            job.launcher.ranks,
+            planned.transfer_bytes,
+        )
         if key not in self.calibrated:
             self.calibrated[key] = calibrate(job, planned, folder, self.tell)
         calibration = self.calibrated[key]

@@ -63,7 +63,13 @@ class Session:
 def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
     """An estimator from the plans alone."""
     keys = {
-        (one.ranks, one.planned.directory, one.planned.transfer_bytes) for one in setup.combinations
+        (
+            one.ranks,
+            one.planned.directory,
+            tuple(one.planned.striping),
+            one.planned.transfer_bytes,
+        )
+        for one in setup.combinations
     }
     share = CALIBRATION_SECONDS * len(keys) / len(setup.combinations) if calibrates else 0.0
     return Estimator(

@@ -1,0 +1,80 @@
+"""How test files are striped: options of every workload, refused by name where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from test_arrays import LAUNCHER
+from test_cli_real import SIZE, weir
+from weir.bench.program import find_program
+
+REFUSED = "lets no program choose how a file is striped"
+WORKLOADS = {
+    "array": ["--shape", "64x64"],
+    "flagfile": [],
+    "madbench": SIZE[1:],
+    "metadata": ["--items", "4"],
+    "open": [],
+    "stream": ["-t", "64k", "-b", "1m"],
+}
+LAYOUT = ["--stripe-count", "2", "--stripe-size", "1m", "--first-target", "0", "--pool", "flash"]
+
+
+def bench(folder: Path, *words: str, ranks: int = 0) -> subprocess.CompletedProcess[str]:
+    launcher = [*LAUNCHER, "-n", str(ranks)] if ranks > 0 else []
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run(
+        [*launcher, str(find_program(os.environ)), *words],
+        cwd=folder,
+        env=os.environ | root,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_every_workload_refuses_it_by_name_when_it_is_planned(
+    workload: str, tmp_path: Path
+) -> None:
+    words = [workload, *WORKLOADS[workload], "--plan", "--ranks", "4"]
+    assert bench(tmp_path, *words).returncode == 0
+    for option, value in zip(LAYOUT[::2], LAYOUT[1::2], strict=True):
+        refused = bench(tmp_path, *words, option, value)
+        assert refused.returncode == 2
+        (line,) = refused.stderr.splitlines()
+        assert f"weir-bench: {option} " in line
+        assert REFUSED in line
+
+
+def test_all_ranks_end_with_one_line_and_leave_nothing(tmp_path: Path) -> None:
+    for words in (["stream", *WORKLOADS["stream"]], ["calibrate"]):
+        refused = bench(tmp_path, *words, *LAYOUT, ranks=2)
+        assert refused.returncode != 0
+        lines = [line for line in refused.stderr.splitlines() if line.startswith("weir-bench: ")]
+        (line,) = lines
+        assert " ".join(LAYOUT).replace("1m", "1048576") in line
+        assert REFUSED in line
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_files_in_places_of_the_users_own_are_not_striped(tmp_path: Path) -> None:
+    words = ["stream", *WORKLOADS["stream"], "-o", str(tmp_path / "file")]
+    refused = bench(tmp_path, *words, *LAYOUT, "--plan", "--ranks", "2")
+    assert "only files in the job's own folder get a layout, and -o" in refused.stderr
+    kept = ["metadata", "--items", "4", "--keep", "--warmups", "0", "--repetitions", "1"]
+    words = [*kept, "--max-repetitions", "1", *LAYOUT, "--plan", "--ranks", "2"]
+    assert "and --keep" in bench(tmp_path, *words).stderr
+
+
+def test_it_is_a_factor_of_campaigns(tmp_path: Path) -> None:
+    words = ["bench", *SIZE, "-n", "1", "--sweep", "stripe-count=1,all", "--output", "out"]
+    status, _, err = weir(tmp_path, *words)
+    assert status == 2
+    assert f"--stripe-count 1: {err.split('--stripe-count 1: ')[1].split()[0]} {REFUSED}" in err
+    assert not (tmp_path / "out" / "runs").exists()
