@@ -129,8 +129,8 @@ bool Exchange::step_between_nodes() {
     parcel = parcels_.erase(parcel);
     moved = true;
   }
-  while (between_nodes_->left() && begin_next()) moved = true;
-  return moved;
+  // One at a time, so that a message that is complete goes before the next one is packed.
+  return (between_nodes_->left() && begin_next()) || moved;
 }
 
 void Exchange::come_to_next() const {
