@@ -144,6 +144,7 @@ TEST(MessageSlots, NeverLockUpHoweverFewThereAre) {
       Node node(slots, aggregators, 7);
       std::atomic<int> ended{0};
       std::vector<std::thread> threads;
+      threads.reserve(ranks);
       for (std::int64_t rank = 0; rank < ranks; ++rank) {
         threads.emplace_back([&, rank] { ended += node.run(rank) ? 1 : 0; });
       }
