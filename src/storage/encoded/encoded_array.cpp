@@ -1,9 +1,7 @@
 #include "storage/encoded/encoded_array.hpp"
 
 #include <fmt/format.h>
-#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +12,8 @@
 
 #include "array/byte_swap.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_replacement.hpp"
+#include "storage/formats/incomplete.hpp"
 
 namespace weir::storage {
 namespace {
@@ -174,14 +174,12 @@ Result<EncodedChunk> EncodedArray::encode(std::span<std::byte> elements) {
 }
 
 Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable) {
-  const std::string fresh = path + ".new";
-  const OpenOptions options{.read = false, .write = true, .create = true, .truncate = true};
-  auto file = File::open(fresh, options);
+  auto file = begin_replacement(path);
   if (!file && file.error().system_error == ENOENT) {
     // Arrays of other writers may have a folder per coordinate.
     std::error_code failed;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-    file = File::open(fresh, options);
+    file = begin_replacement(path);
   }
   if (!file) return file.error();
   if (!bytes.empty()) {
@@ -193,12 +191,7 @@ Status write_chunk_file(const std::string& path, std::span<const std::byte> byte
     Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
     if (!written.ok()) return written;
   }
-  if (durable && ::fdatasync(file.value().descriptor()) != 0) {
-    return system_failure("fdatasync", fresh, -1, errno);
-  }
-  if (Status closed = file.value().close(); !closed.ok()) return closed;
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return system_failure("rename", path, -1, errno);
-  return {};
+  return finish_replacement(file.value(), path, durable || is_on_disk(path));
 }
 
 }  // namespace weir::storage

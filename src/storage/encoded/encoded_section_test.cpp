@@ -3,8 +3,11 @@
 #include "storage/encoded/encoded_section.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +23,19 @@
 #include "storage/serial/read_section.hpp"
 #include "storage/serial/write_section.hpp"
 #include "storage/test_folder.hpp"
+
+namespace {
+
+bool failing_syncs = false;
+
+}  // namespace
+
+// The system's, but for storage that fails when a test says so.
+extern "C" int fsync(int descriptor) {
+  if (!failing_syncs) return static_cast<int>(::syscall(SYS_fsync, descriptor));
+  errno = EIO;
+  return -1;
+}
 
 namespace weir::storage {
 namespace {
@@ -167,6 +183,34 @@ TEST_P(ZarrCodecs, KeepsShardsWholeWhenPartsAreWritten) {
   const Status status = read(array_, all_of(description_.shape), is);
   ASSERT_TRUE(status.ok()) << status.error().text();
   EXPECT_EQ(is, expected);
+}
+
+// A chunk or shard may hold steps that are committed: when the system crashes, what has taken its
+// place has to be on the storage.
+TEST_P(ZarrCodecs, ReplacesWhatIsThereOnlyByWhatIsDurable) {
+  for (const bool in_shards : {false, true}) {
+    std::filesystem::remove_all(path());
+    if (in_shards) description_.shard_extents = Indices{8, 5};
+    lay_out();
+    const auto before = some_numbers(description_.shape);
+    const Section middle{.start = {3, 4}, .count = {4, 2}, .stride = {1, 1}};
+    const std::vector<double> numbers(8, 5000);
+    const auto write = [&] {
+      DataFileCache files(DataFileCache::Use::writing);
+      return write_section(array_, middle, reinterpret_cast<const std::byte*>(numbers.data()),
+                           memory_of(middle), files);
+    };
+    failing_syncs = true;
+    const Status failed = write();
+    failing_syncs = false;
+    ASSERT_FALSE(failed.ok()) << "it was replaced without fsync";
+    EXPECT_EQ(failed.error().system_error, EIO);
+    open();
+    std::vector<double> is;
+    ASSERT_TRUE(read(array_, all_of(description_.shape), is).ok());
+    EXPECT_EQ(is, before);
+    EXPECT_TRUE(write().ok());
+  }
 }
 
 TEST_P(ZarrCodecs, GivesTheFillValueWhereNothingIs) {

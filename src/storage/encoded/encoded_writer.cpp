@@ -1,16 +1,15 @@
 #include "storage/encoded/encoded_writer.hpp"
 
 #include <fmt/format.h>
-#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <variant>
 
 #include "storage/encoded/encoded_array.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_replacement.hpp"
 
 namespace weir::storage {
 namespace {
@@ -51,8 +50,6 @@ Status copy_bytes(const File& from, std::int64_t from_offset, std::int64_t bytes
   }
   return {};
 }
-
-std::string fresh_name(const std::string& path) { return path + ".new"; }
 
 }  // namespace
 
@@ -118,8 +115,7 @@ Status EncodedWriter::put_in_shard(const EncodedShards& shards, std::int64_t chu
 }
 
 Status EncodedWriter::begin_shard(const EncodedShards& shards, std::int64_t number) {
-  auto file = File::open(fresh_name(map_.files.path(number)),
-                         {.read = false, .write = true, .create = true, .truncate = true});
+  auto file = begin_replacement(map_.files.path(number));
   if (!file) return file.error();
   const ShardIndexForm form{shards.chunks_per_shard, shards.index_at_end, shards.index_summed};
   ShardIndex index;
@@ -164,12 +160,9 @@ Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t num
   const auto index = shard_index_bytes(form, shard.index.entries);
   Status written = write_at(shard.file, index, shards.index_at_end ? shard.end : 0);
   if (!written.ok()) return written;
-  const std::string fresh = shard.file.path();
-  if (durable_ && ::fdatasync(shard.file.descriptor()) != 0) {
-    return system_failure("fdatasync", fresh, -1, errno);
-  }
-  if (Status closed = shard.file.close(); !closed.ok()) return closed;
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return system_failure("rename", path, -1, errno);
+  // A shard that was there may hold committed steps.
+  Status replaced = finish_replacement(shard.file, path, durable_ || before.file_bytes > 0);
+  if (!replaced.ok()) return replaced;
   files_.written(path);
   shards_.erase(number);
   return {};

@@ -1,6 +1,5 @@
 #include "storage/formats/header_update.hpp"
 
-#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_replacement.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw/raw_leftovers.hpp"
@@ -136,8 +136,7 @@ class Commit {
   }
 
   Status replace(const std::string& name, std::string text) {
-    const std::string fresh = name + new_document_suffix;
-    auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
+    auto file = begin_replacement(name);
     if (!file) return file.error();
     const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                       static_cast<std::int64_t>(text.size())};
@@ -146,15 +145,9 @@ class Commit {
       Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
       if (!written.ok()) return written;
     }
-    if (durability_ != StepDurability::none && ::fsync(file.value().descriptor()) != 0) {
-      return system_failure("fsync", fresh, -1, errno);
-    }
-    if (Status closed = file.value().close(); !closed.ok()) return closed;
-    if (::rename(fresh.c_str(), name.c_str()) != 0) {
-      return system_failure("rename", name, -1, errno);
-    }
-    folders_.insert(folder_of(name));
-    return {};
+    Status replaced = finish_replacement(file.value(), name, durability_ != StepDurability::none);
+    if (replaced.ok()) folders_.insert(folder_of(name));
+    return replaced;
   }
 
   Status open_file() {

@@ -16,6 +16,7 @@
 #include "storage/codecs/crc32c.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_replacement.hpp"
 #include "storage/formats/incomplete.hpp"
 
 namespace weir::storage {
@@ -261,15 +262,14 @@ Result<std::string> read_sums(const std::string& sums_file) {
 
 Status replace_sums(const std::string& sums_file, const std::string& frame,
                     StepDurability durability, std::int64_t block_bytes) {
-  const std::string fresh = sums_file + ".new";
-  auto file = File::open(fresh, {.read = false, .write = true, .create = true, .truncate = true});
+  auto file = begin_replacement(sums_file);
   if (!file) return file.error();
   Status status = write_at(file.value(), sums_header(block_bytes) + frame, 0);
   if (status.ok()) status = make_durable(file.value(), durability);
   Status closed = file.value().close();
   if (status.ok()) status = std::move(closed);
   if (!status.ok()) return status;
-  return rename_sums(fresh, sums_file, durability);
+  return rename_sums(replacement_path(sums_file), sums_file, durability);
 }
 
 Status rename_sums(const std::string& sums_file, const std::string& to, StepDurability durability) {

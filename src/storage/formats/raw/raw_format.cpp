@@ -18,6 +18,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/attribute_json.hpp"
+#include "storage/formats/file_replacement.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw/raw_file.hpp"
@@ -262,11 +263,10 @@ class RawFormat final : public Format {
   // While a step is being written, the next document lies beside the one that readers see: so a
   // killed run is seen where the step lies in a record that is there. The commit renames it.
   static std::string announced(const std::string& path) {
-    return committed_path(sidecar_path(path)) + new_document_suffix;
+    return replacement_path(committed_path(sidecar_path(path)));
   }
   static Status announce(const std::string& path, std::string text) {
-    auto file = File::open(announced(path),
-                           {.read = false, .write = true, .create = true, .truncate = true});
+    auto file = begin_replacement(committed_path(sidecar_path(path)));
     if (!file) return file.error();
     const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                       static_cast<std::int64_t>(text.size())};

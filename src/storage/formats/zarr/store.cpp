@@ -1,15 +1,13 @@
 #include "storage/formats/zarr/store.hpp"
 
 #include <fmt/format.h>
-#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 
-#include <cerrno>
 #include <filesystem>
 #include <utility>
 
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
-#include "storage/formats/header_update.hpp"
+#include "storage/formats/file_replacement.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
@@ -56,14 +54,11 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   return document;
 }
 
-Status write_text(const std::string& path, std::string text) {
-  auto file = File::open(path, {.read = false, .write = true, .create = true, .truncate = true});
-  if (!file) return file.error();
+Status write_text(const File& file, std::string text) {
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t calls = 0;
-  Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-  return written.ok() ? file.value().close() : written;
+  return write_slices(file, {&slice, 1}, 0, calls);
 }
 
 // Nodes below a group, by folders that have a document.
@@ -114,10 +109,10 @@ std::string zarr_folder(const std::string& path, const std::string& name) {
 
 Status write_zarr_text(const std::string& folder, const std::string& text) {
   const std::string name = folder + document_name;
-  const std::string fresh = name + new_document_suffix;
-  if (Status written = write_text(fresh, text); !written.ok()) return written;
-  if (::rename(fresh.c_str(), name.c_str()) != 0) return system_failure("rename", name, -1, errno);
-  return {};
+  auto file = begin_replacement(name);
+  if (!file) return file.error();
+  Status written = write_text(file.value(), text);
+  return written.ok() ? finish_replacement(file.value(), name, false) : written;
 }
 
 std::string zarr_text(const ZarrJson& document) {
@@ -138,13 +133,15 @@ std::string zarr_root_text(const ZarrDocuments& documents) {
 }
 
 Status announce_zarr_step(const std::string& path, const std::string& root_text) {
-  return write_text(zarr_folder(path, "") + document_name + new_document_suffix, root_text);
+  auto file = begin_replacement(zarr_folder(path, "") + document_name);
+  if (!file) return file.error();
+  Status written = write_text(file.value(), root_text);
+  return written.ok() ? file.value().close() : written;
 }
 
 bool zarr_step_announced(const std::string& path) {
   std::error_code failed;
-  return std::filesystem::exists(zarr_folder(path, "") + document_name + new_document_suffix,
-                                 failed);
+  return std::filesystem::exists(replacement_path(zarr_folder(path, "") + document_name), failed);
 }
 
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }
