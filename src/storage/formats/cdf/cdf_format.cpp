@@ -19,6 +19,8 @@ namespace {
 constexpr std::int64_t first_piece = std::int64_t{1} << 16;
 constexpr std::int64_t most_header_bytes = std::int64_t{1} << 28;
 
+constexpr std::int64_t cdf_padding = 4;  // elements of a variable fill a multiple of it
+
 Result<std::int64_t> length_of(const File& file) {
   struct stat information {};
   if (::fstat(file.descriptor(), &information) != 0) {
@@ -130,6 +132,17 @@ class CdfFormat final : public Format {
     }
     // Behind the last record lies what a killed run wrote. Cut off, it reads as zeros.
     const auto committed = cdf_file_bytes(header.value(), now.value());
+    // A file that was cut off has lost elements, which would be zeros if it were lengthened. Some
+    // writers leave out the padding behind the last one.
+    if (committed && length.value() + cdf_padding <= *committed) {
+      Error error = invalid_argument(
+          fmt::format("the file has {} bytes, its header tells of {}: it was cut off, and gets no "
+                      "steps until it is whole",
+                      length.value(), *committed));
+      error.code = ErrorCode::corrupt;
+      error.file = path;
+      return error;
+    }
     Status done = cut(file.value(), committed.value_or(length.value()));
     if (done.ok()) done = lengthen(file.value(), *bytes);
     if (done.ok()) done = file.value().close();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -208,6 +209,29 @@ TEST(CdfFormat, DamagedFilesAreErrorsOrLieInside) {
       check_damaged(path, length);
     }
     ::close(file);
+  }
+}
+
+// Lengthened, the elements that were lost would be zeros.
+TEST(CdfFormat, GivesAFileThatWasCutOffNoSteps) {
+  for (const int version : {1, 2, 5}) {
+    const TestFolder folder;
+    const std::string path = folder.path("a.nc");
+    const FileDescription file{
+        .arrays = {{.name = "a", .shape = shape_of({1, 100}), .grows = true},
+                   {.name = "b", .shape = shape_of({1, 100}), .grows = true}}};
+    ASSERT_TRUE(make_file(*cdf_format(version), file, path).ok());
+    const auto whole = std::filesystem::file_size(path);
+    ASSERT_TRUE(cdf_format(version)->make_room(path, 1).ok());
+    std::filesystem::resize_file(path, whole - 3);  // padding, perhaps
+    EXPECT_TRUE(cdf_format(version)->make_room(path, 1).ok());
+    std::filesystem::resize_file(path, whole - 4);
+    const auto room = cdf_format(version)->make_room(path, 2);
+    ASSERT_FALSE(room.ok());
+    EXPECT_EQ(room.error().code, ErrorCode::corrupt);
+    EXPECT_EQ(room.error().file, path);
+    EXPECT_NE(room.error().message.find("cut off"), std::string::npos) << room.error().text();
+    EXPECT_EQ(std::filesystem::file_size(path), whole - 4);
   }
 }
 

@@ -52,6 +52,22 @@ Status set_length(const File& file, std::int64_t bytes) {
   return system_failure("ftruncate", file.path(), bytes, errno);
 }
 
+// A file that was cut off has lost elements, which would be zeros if it were lengthened.
+Status check_has(const File& file, std::int64_t bytes) {
+  struct stat information {};
+  if (::fstat(file.descriptor(), &information) != 0) {
+    return system_failure("stat", file.path(), -1, errno);
+  }
+  if (information.st_size >= bytes) return {};
+  Error error = invalid_argument(
+      fmt::format("the file has {} bytes, its document tells of {}: it was cut off, and gets no "
+                  "steps until it is whole",
+                  std::int64_t{information.st_size}, bytes));
+  error.code = ErrorCode::corrupt;
+  error.file = file.path();
+  return error;
+}
+
 Status write_zeros(const File& file, const RawRange& range) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;
   std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(piece, range.bytes)));
@@ -208,6 +224,9 @@ class RawFormat final : public Format {
     // Behind the last step lies what a killed run wrote. Cut off, it reads as zeros.
     auto data = File::open(path, {.read = true, .write = true});
     if (!data) return data.error();
+    if (Status whole = check_has(data.value(), file.value().data_bytes()); !whole.ok()) {
+      return whole.error();
+    }
     Status done = set_length(data.value(), file.value().data_bytes());
     for (const RawRange& range : unused_in_last_record(file.value())) {
       if (done.ok()) done = write_zeros(data.value(), range);

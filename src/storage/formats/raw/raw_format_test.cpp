@@ -250,6 +250,20 @@ TEST(RawFormat, IsCommittedThoughAnotherFormatIsLaidOutInItsPlace) {
   EXPECT_TRUE(raw_format()->unfinished(path).value().empty());
 }
 
+TEST(RawFormat, GivesAFileThatWasCutOffNoSteps) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const FileDescription file{.arrays = {{.name = "a", .shape = shape_of({1, 100}), .grows = true}}};
+  ASSERT_TRUE(make_file(*raw_format(), file, path).ok());
+  const auto whole = std::filesystem::file_size(path);
+  ASSERT_TRUE(raw_format()->make_room(path, 1).ok());
+  std::filesystem::resize_file(path, whole - 1);
+  const auto room = raw_format()->make_room(path, 2);
+  ASSERT_FALSE(room.ok());
+  EXPECT_EQ(room.error().code, ErrorCode::corrupt);
+  EXPECT_EQ(std::filesystem::file_size(path), whole - 1);
+}
+
 TEST(RawFormat, RefusesWhatItHasNoWordsFor) {
   const TestFolder folder;
   FileDescription file{.arrays = {{.name = "a", .shape = shape_of({2})}}};
