@@ -164,6 +164,7 @@ class Reader {
       reversed = reversed && order[d] == order.size() - 1 - d;
       alike = alike && order[d] == d;
     }
+    if (std::exchange(has_transpose_, true)) refuse("its chunks are transposed more than once");
     if (reversed && !alike) array.description.order = array::Order::column_major;
     if (!reversed && !alike) refuse("its chunks are transposed in part");
   }
@@ -192,6 +193,7 @@ class Reader {
   }
 
   const Json& document_;
+  bool has_transpose_ = false;
 };
 
 std::vector<std::string> dimension_names(const Json& document, int dimensions) {

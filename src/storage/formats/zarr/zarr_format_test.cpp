@@ -253,6 +253,10 @@ TEST(ZarrFormat, RefusesForeignDocumentsByName) {
       {R"("name": "bytes")", R"("name": "vlen-utf8")", "vlen-utf8"},
       {R"("codecs": [)", R"("codecs": [{"name": "transpose", "configuration": {"order": [1, 7]}},)",
        "transposed"},
+      {R"("codecs": [)",
+       R"("codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}},
+                     {"name": "transpose", "configuration": {"order": [1, 0]}},)",
+       "more than once"},
       {R"("storage_transformers": [])", R"("storage_transformers": [{"name": "x"}])",
        "transformers"}};
   for (const Case& one : cases) {
