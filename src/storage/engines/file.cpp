@@ -25,6 +25,10 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
   if (options.create) flags |= O_CREAT;
   if (options.truncate) flags |= O_TRUNC;
   if (options.direct) flags |= O_DIRECT;
+  // Opening a pipe to read it would wait for a writer: a hostile file. Reading at an offset then
+  // fails on it.
+  const bool may_wait = !options.write;
+  if (may_wait) flags |= O_NONBLOCK;
 
   int descriptor = -1;
   do {
@@ -39,7 +43,12 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
     }
     return error;
   }
-  return File(descriptor, path);
+  File file(descriptor, path);
+  // io_uring would not wait for the storage of a file that has this flag.
+  if (may_wait && ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    return system_failure("fcntl", path, -1, errno);
+  }
+  return file;
 }
 
 File File::passed(int descriptor, std::string path, std::uint32_t description) {

@@ -104,6 +104,15 @@ TEST_F(FileTest, MovingHandsTheDescriptorOver) {
   EXPECT_FALSE(is_open(replaced));
 }
 
+TEST_F(FileTest, DoesNotWaitForTheWriterOfAPipe) {
+  ASSERT_EQ(::mkfifo(data_path_.c_str(), 0600), 0);
+  const auto pipe = File::open(data_path_, {});
+  ASSERT_TRUE(pipe.ok()) << pipe.error().text();
+  EXPECT_EQ(::fcntl(pipe.value().descriptor(), F_GETFL) & O_NONBLOCK, 0);
+  char byte = 0;
+  EXPECT_EQ(::pread(pipe.value().descriptor(), &byte, 1, 0), -1);
+}
+
 TEST_F(FileTest, DirectIoWhereTheFileSystemOffersIt) {
   const auto file = File::open(data_path_, {.write = true, .create = true, .direct = true});
   if (!file.ok()) {
