@@ -1,6 +1,7 @@
 // Storage that fails under the library: every rank gets the error of the rank that met it, with
 // rank, file and offset; what was written before is whole; the session goes on. The faults come
 // from a preloaded library (tests/failure/faulty_io.c), which these tests tell what to spoil.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
@@ -29,6 +30,12 @@ weir_session_options options_of(const Way& way) {
   options.buffer_bytes = 2048;
   options.deadline_seconds = 60;
   return options;
+}
+
+// By the fault that is set, on this rank.
+int calls_spoiled() {
+  const auto count = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "faulty_io_hits"));
+  return count != nullptr ? count() : 0;
 }
 
 // Each rank holds 3 rows with ghost cells around: what is contiguous in the file lies in several
@@ -132,6 +139,47 @@ TEST_P(Faults, CallsThatDoPartOfTheirWorkOrAreInterruptedAreGoneOnWith) {
     EXPECT_EQ(write(array, value), 0) << weir_last_error();
     expect_content(array, value);
     ++value;
+  }
+}
+
+// Every system call that opens, lengthens, makes durable or closes is interrupted the first time
+// that it is made, on every rank and by every format.
+TEST_P(Faults, CallsForWholeFilesThatASignalInterruptsAreMadeAgain) {
+  weir_define_options stepped{};
+  stepped.steps = 1;
+  weir_file_options durable{};
+  durable.durability = "step";
+  for (const char* const call : {"open", "ftruncate", "fsync", "fdatasync", "close"}) {
+    int hits = 0;
+    for (const char* const name : {"weir-a", "weir-a.nc", "weir-a.h5", "weir-a.zarr"}) {
+      const std::string made = path(std::string(name) + call);
+      SCOPED_TRACE(made);
+      durable.format = name == std::string("weir-a")      ? "raw"
+                       : name == std::string("weir-a.nc") ? "cdf5"
+                       : name == std::string("weir-a.h5") ? "hdf5"
+                                                          : "zarr";
+      {
+        const Fault fault(std::string("call=") + call + ",nth=0,error=EINTR,tree=ForWholeFiles");
+        auto file = session_.create_file(made, durable);
+        auto array = file.define<double>("a", shape_, stepped);
+        for (const int step : {1, 2}) {
+          file.begin_step();
+          array.write(rows_, std::vector<double>(rows_.elements(), step));
+          file.end_step();
+        }
+        file.close();
+        auto again = session_.open_file(made);
+        again.select_step(1);
+        std::vector<double> part(rows_.elements());
+        again.array("a").read(rows_, part);
+        EXPECT_EQ(part, std::vector<double>(rows_.elements(), 2));
+        again.close();
+        hits += calls_spoiled();
+      }
+    }
+    int all = 0;
+    MPI_Allreduce(&hits, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT_GT(all, 0) << call << ": no such call was interrupted";
   }
 }
 

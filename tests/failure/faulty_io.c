@@ -4,9 +4,11 @@
 //   WEIR_FAULT="rank=0,call=pread,nth=1,effect=flip"     the call has this effect instead
 //
 //   rank    of the job; without it every rank is affected
-//   call    open | pwrite | pread | fsync | fdatasync | fallocate; pwritev counts as pwrite, preadv
-//           and preadv2 as pread
-//   nth     the how-manieth such call of the process on a test file; 1 when not given
+//   call    open | close | pwrite | pread | fsync | fdatasync | ftruncate | fallocate; pwritev
+//   counts
+//           as pwrite, preadv and preadv2 as pread; a close that fails has closed
+//   nth     the how-manieth such call of the process on a test file; 1 when not given; 0: the first
+//           one, the third and so on: each call that is made again when it failed fails once
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
 //   effect  flip    one bit of the data is flipped, in the file (pwrite) or on the way back (pread)
 //           swap    the first two blocks of 4096 bytes change places
@@ -24,6 +26,7 @@
 //
 // WEIR_FAULT is looked at in every call: a test program may change it, and counting then begins
 // anew. Test files are those whose name begins with "weir-". All others are left alone.
+// faulty_io_hits() says how many calls were spoiled since it was changed.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,9 +65,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fault fault;
 static char parsed[256];  // the text that `fault` was made of
 static long calls_seen;
+static int hits;
 static int end_of_file_next;
 static struct written writes[most_writes];
 static size_t writes_known;
+
+int faulty_io_hits(void);
+int faulty_io_hits(void) { return hits; }
 
 static void refuse(const char* what, const char* value) {
   fprintf(stderr, "faulty_io: WEIR_FAULT: %s: %s\n", what, value);
@@ -96,6 +103,7 @@ static void parse(const char* text) {
   strcpy(parsed, text);
   fault = (struct fault){.nth = 1};
   calls_seen = 0;
+  hits = 0;
   end_of_file_next = 0;
   const long rank = rank_of_process();
   if (rank < 0 || *text == '\0') return;
@@ -158,7 +166,9 @@ static int is_due(const char* call, const char* path) {
   parse_when_changed();
   if (!fault.armed || strcmp(call, fault.call) != 0 || !is_test_file(path)) return 0;
   pthread_mutex_lock(&lock);
-  const int due = ++calls_seen == fault.nth;
+  ++calls_seen;
+  const int due = fault.nth == 0 ? calls_seen % 2 != 0 : calls_seen == fault.nth;
+  hits += due;
   pthread_mutex_unlock(&lock);
   return due;
 }
@@ -403,6 +413,23 @@ int fsync(int descriptor) {
 int fdatasync(int descriptor) {
   REAL(int, "fdatasync", int);
   return fails("fdatasync", descriptor) ? -1 : real(descriptor);
+}
+
+int ftruncate(int descriptor, off_t bytes) {
+  REAL(int, "ftruncate", int, off_t);
+  return fails("ftruncate", descriptor) ? -1 : real(descriptor, bytes);
+}
+
+int ftruncate64(int descriptor, off_t bytes) { return ftruncate(descriptor, bytes); }
+
+int close(int descriptor) {
+  REAL(int, "close", int);
+  const int failed = fault.armed && strcmp(fault.call, "close") == 0 && fails("close", descriptor);
+  const int reason = errno;
+  const int answer = real(descriptor);
+  if (!failed) return answer;
+  errno = reason;
+  return -1;
 }
 
 int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {

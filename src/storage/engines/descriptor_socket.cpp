@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "storage/engines/uninterrupted.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -67,10 +69,8 @@ Next next_of(int socket, const DescriptorSocket::Secret& secret) {
   message.msg_iovlen = 1;
   message.msg_control = credentials.data();
   message.msg_controllen = credentials.size();
-  ssize_t got = 0;
-  do {
-    got = ::recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = uninterrupted(
+      [&] { return ::recvmsg(socket, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC); });
   if (got < 0) return Next::none;
   const bool ours = control_of(message).from_this_user &&
                     got >= static_cast<ssize_t>(sizeof head) && head.secret == secret;
@@ -168,10 +168,8 @@ DescriptorSocket::Sent DescriptorSocket::send(const Address& to, const Secret& s
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   const int passed = file.descriptor();
   std::memcpy(CMSG_DATA(rights), &passed, sizeof passed);
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent =
+      uninterrupted([&] { return ::sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
   if (sent >= 0) return Sent::yes;
   // ETOOMANYREFS: as many of this user's descriptors are on their way as he may have open.
   const bool for_now =

@@ -1,9 +1,12 @@
 #include "storage/engines/file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "storage/engines/uninterrupted.hpp"
 
 namespace weir::storage {
 namespace {
@@ -30,10 +33,7 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
   const bool may_wait = !options.write;
   if (may_wait) flags |= O_NONBLOCK;
 
-  int descriptor = -1;
-  do {
-    descriptor = ::open(path.c_str(), flags, creation_mode);
-  } while (descriptor < 0 && errno == EINTR);
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), flags, creation_mode); });
   if (descriptor < 0) {
     const int reason = errno;
     Error error = system_failure("open", path, -1, reason);
@@ -74,6 +74,32 @@ File& File::operator=(File&& other) noexcept {
 
 File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status File::sync_data() const {
+  if (uninterrupted([this] { return ::fdatasync(descriptor_); }) == 0) return {};
+  return system_failure("fdatasync", path_, -1, errno);
+}
+
+Status File::sync() const {
+  if (uninterrupted([this] { return ::fsync(descriptor_); }) == 0) return {};
+  return system_failure("fsync", path_, -1, errno);
+}
+
+Status File::sync_file_system() const {
+  if (uninterrupted([this] { return ::syncfs(descriptor_); }) == 0) return {};
+  return system_failure("syncfs", path_, -1, errno);
+}
+
+Status File::set_length(std::int64_t bytes) const {
+  if (uninterrupted([&] { return ::ftruncate(descriptor_, bytes); }) == 0) return {};
+  return system_failure("ftruncate", path_, bytes, errno);
+}
+
+Status File::lengthen(std::int64_t bytes) const {
+  struct stat information {};
+  if (::fstat(descriptor_, &information) != 0) return system_failure("fstat", path_, -1, errno);
+  return information.st_size < bytes ? set_length(bytes) : Status();
 }
 
 // Linux frees the descriptor even when close() fails, EINTR included: it must not be closed again.

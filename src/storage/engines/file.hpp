@@ -1,4 +1,5 @@
-// An open file that closes itself. All paths to a file descriptor go through here.
+// An open file that closes itself. All paths to a file descriptor go through here. No call fails
+// because a signal interrupted it (uninterrupted.hpp).
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,14 @@ class File {
   // that pass it. 0: it is this process's alone.
   [[nodiscard]] std::uint32_t description() const { return description_; }
   void set_description(std::uint32_t description) { description_ = description; }
+  // fdatasync, fsync, and syncfs of the file system that holds the file.
+  [[nodiscard]] Status sync_data() const;
+  [[nodiscard]] Status sync() const;
+  [[nodiscard]] Status sync_file_system() const;
+  // ftruncate.
+  [[nodiscard]] Status set_length(std::int64_t bytes) const;
+  // The same where the file is shorter. Several processes may do it at once with one length.
+  [[nodiscard]] Status lengthen(std::int64_t bytes) const;
   Status close();
 
  private:

@@ -53,13 +53,7 @@ Status move_bytes(const File& file, const TransferRequest& request, std::int64_t
 
 Status sync(const File& file, Durability durability) {
   if (durability == Durability::none) return {};
-  int failed = 0;
-  do {
-    failed = durability == Durability::data ? ::fdatasync(file.descriptor())
-                                            : ::fsync(file.descriptor());
-  } while (failed != 0 && errno == EINTR);
-  if (failed == 0) return {};
-  return sync_failure(file, durability, errno);
+  return durability == Durability::data ? file.sync_data() : file.sync();
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "storage/engines/uninterrupted.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -33,7 +35,9 @@ Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
   const int descriptor = ::memfd_create("weir", MFD_CLOEXEC);
   if (descriptor < 0) return refused("memfd_create", bytes, errno);
   File file = File::passed(descriptor, "", 0);
-  if (::ftruncate(descriptor, bytes) != 0) return refused("ftruncate", bytes, errno);
+  if (Status sized = file.set_length(bytes); !sized.ok()) {
+    return refused("ftruncate", bytes, sized.error().system_error);
+  }
   return map(std::move(file), bytes);
 }
 
@@ -46,11 +50,9 @@ Result<SharedMemory> SharedMemory::map(File passed, std::int64_t bytes) {
 }
 
 Status SharedMemory::reserve(std::int64_t offset, std::int64_t bytes) const {
-  int failed = 0;
-  do {
-    failed = ::fallocate(file_->descriptor(), 0, offset, bytes) == 0 ? 0 : errno;
-  } while (failed == EINTR);
-  if (failed != 0) return refused("fallocate", bytes, failed);
+  const int answer =
+      uninterrupted([&] { return ::fallocate(file_->descriptor(), 0, offset, bytes); });
+  if (answer != 0) return refused("fallocate", bytes, errno);
   return {};
 }
 

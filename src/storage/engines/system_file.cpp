@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "storage/engines/uninterrupted.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -48,9 +50,9 @@ bool is_missing(const Error& error) { return error.system_error == ENOENT; }
 Status make_file(const std::string& path, std::vector<std::string>& changed) {
   int made = -1;
   const auto make = [&] {
-    do {
-      made = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, creation_mode);
-    } while (made < 0 && errno == EINTR);
+    made = uninterrupted([&] {
+      return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, creation_mode);
+    });
     return made < 0 ? errno : 0;
   };
   int failure = make();
@@ -62,21 +64,6 @@ Status make_file(const std::string& path, std::vector<std::string>& changed) {
   if (failure != 0) return system_failure("open", path, -1, failure);
   changed.push_back(folder_of(path));
   ::close(made);
-  return {};
-}
-
-// The length is that of the whole file, whoever sets it: who comes later changes nothing.
-Status lengthen(const File& file, std::int64_t bytes) {
-  struct stat information {};
-  if (::fstat(file.descriptor(), &information) != 0) {
-    return system_failure("fstat", file.path(), -1, errno);
-  }
-  if (information.st_size >= bytes) return {};
-  int failed = 0;
-  do {
-    failed = ::ftruncate(file.descriptor(), bytes);
-  } while (failed != 0 && errno == EINTR);
-  if (failed != 0) return system_failure("ftruncate", file.path(), bytes, errno);
   return {};
 }
 
@@ -96,7 +83,8 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
       continue;
     }
     if (may_make) {
-      Status lengthened = lengthen(file.value(), opening.bytes_when_made);
+      // The length is that of the whole file, whichever rank sets it first.
+      Status lengthened = file.value().lengthen(opening.bytes_when_made);
       if (!lengthened.ok()) return lengthened.error();
     }
     return OpenedSystemFile{std::move(file).value(), std::move(changed)};
@@ -132,11 +120,8 @@ Status sync_system_files(std::span<EngineFile* const> files) {
     }
   }
   for (EngineFile* const one : files) {
-    int failed = 0;
-    do {
-      failed = ::fdatasync(static_cast<SystemFile*>(one)->file().descriptor());
-    } while (failed != 0 && errno == EINTR);
-    if (failed != 0) return system_failure("fdatasync", one->path(), -1, errno);
+    Status synced = static_cast<SystemFile*>(one)->file().sync_data();
+    if (!synced.ok()) return synced;
   }
   return {};
 }

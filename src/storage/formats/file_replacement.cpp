@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "storage/engines/uninterrupted.hpp"
 #include "storage/formats/header_update.hpp"
 
 namespace weir::storage {
@@ -17,11 +18,9 @@ constexpr mode_t creation_mode = 0666;  // before the umask
 constexpr mode_t permissions = 07777;
 
 int open_at(const std::string& place, int flags) {
-  int descriptor = -1;
-  do {
-    descriptor = ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, creation_mode);
-  } while (descriptor < 0 && errno == EINTR);
-  return descriptor;
+  return uninterrupted([&] {
+    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, creation_mode);
+  });
 }
 
 // The file that an earlier attempt of this user left: its name stays in the folder all the while,
@@ -33,7 +32,7 @@ std::optional<File> open_left_file(const std::string& place) {
   struct stat information {};
   const bool is_own = ::fstat(descriptor, &information) == 0 && S_ISREG(information.st_mode) &&
                       information.st_nlink == 1 && information.st_uid == ::geteuid();
-  if (!is_own || ::ftruncate(descriptor, 0) != 0) return std::nullopt;
+  if (!is_own || !file.set_length(0).ok()) return std::nullopt;
   return file;
 }
 
@@ -69,11 +68,7 @@ Result<File> begin_replacement(const std::string& path) {
 
 Status finish_replacement(File& file, const std::string& path, bool durable) {
   if (durable) {
-    int failed = 0;
-    do {
-      failed = ::fsync(file.descriptor());
-    } while (failed != 0 && errno == EINTR);
-    if (failed != 0) return system_failure("fsync", file.path(), -1, errno);
+    if (Status synced = file.sync(); !synced.ok()) return synced;
   }
   if (Status closed = file.close(); !closed.ok()) return closed;
   if (::rename(file.path().c_str(), path.c_str()) == 0) return {};

@@ -71,14 +71,13 @@ class Commit {
 
   Status apply(const FileEnd& change) {
     if (Status opened = open_file(); !opened.ok()) return opened;
-    if (::ftruncate(file_->descriptor(), change.bytes) == 0) return {};
-    return system_failure("ftruncate", place_, change.bytes, errno);
+    return file_->set_length(change.bytes);
   }
 
   Status apply(const DurabilityPoint& /*change*/) {
     if (durability_ == StepDurability::none) return {};
-    if (file_ && ::fsync(file_->descriptor()) != 0) {
-      return system_failure("fsync", place_, -1, errno);
+    if (file_) {
+      if (Status synced = file_->sync(); !synced.ok()) return synced;
     }
     for (const std::string& folder : folders_) {
       if (Status synced = sync_folder(folder); !synced.ok()) return synced;

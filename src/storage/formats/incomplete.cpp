@@ -55,7 +55,7 @@ std::string folder_of(const std::string& path) {
 Status sync_path(const std::string& path) {
   auto file = File::open(path, {});
   if (!file) return file.error();
-  if (::fsync(file.value().descriptor()) != 0) return system_failure("fsync", path, -1, errno);
+  if (Status synced = file.value().sync(); !synced.ok()) return synced;
   return file.value().close();
 }
 

@@ -78,9 +78,8 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
     }
     auto file = File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
     if (!file) return file.error();
-    if (::ftruncate(file.value().descriptor(), bytes_of_file(array, number)) != 0) {
-      return system_failure("ftruncate", name, bytes_of_file(array, number), errno);
-    }
+    Status sized = file.value().set_length(bytes_of_file(array, number));
+    if (!sized.ok()) return sized;
     if (Status closed = file.value().close(); !closed.ok()) return closed;
   }
   return write_document(array, document);

@@ -1,9 +1,5 @@
 #include "storage/serial/data_file_cache.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
 namespace weir::storage {
@@ -11,27 +7,12 @@ namespace {
 
 constexpr std::size_t most_open = 64;
 
-Status make_durable(const File& file) {
-  int failed = 0;
-  do {
-    failed = ::fdatasync(file.descriptor());
-  } while (failed != 0 && errno == EINTR);
-  if (failed != 0) return system_failure("fdatasync", file.path(), -1, errno);
-  return {};
-}
-
 Result<File> open_file(const std::string& path, DataFileCache::Use use, std::int64_t bytes) {
   if (use == DataFileCache::Use::reading) return File::open(path, {});
   auto file = File::open(path, {.read = true, .write = true, .create = bytes > 0});
   if (!file || bytes == 0) return file;
-  struct stat information {};
-  if (::fstat(file.value().descriptor(), &information) != 0) {
-    return system_failure("stat", path, -1, errno);
-  }
   // Whoever else makes the same file gives it the same length.
-  if (information.st_size < bytes && ::ftruncate(file.value().descriptor(), bytes) != 0) {
-    return system_failure("ftruncate", path, bytes, errno);
-  }
+  if (Status longer = file.value().lengthen(bytes); !longer.ok()) return longer.error();
   return file;
 }
 
@@ -74,16 +55,14 @@ Status DataFileCache::sync() {
   const std::lock_guard lock(mutex_);
   if (unsynced_.empty()) {
     for (const Entry& one : entries_) {
-      if (Status durable = make_durable(*one.file); !durable.ok()) return durable;
+      if (Status durable = one.file->sync_data(); !durable.ok()) return durable;
     }
     return {};
   }
   // Thousands of files of chunks: one commit of the file system instead of one for each.
   auto one = File::open(unsynced_, {});
   if (!one) return one.error();
-  if (::syncfs(one.value().descriptor()) != 0) {
-    return system_failure("syncfs", unsynced_, -1, errno);
-  }
+  if (Status synced = one.value().sync_file_system(); !synced.ok()) return synced;
   unsynced_.clear();
   return {};
 }

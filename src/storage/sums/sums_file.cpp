@@ -156,8 +156,7 @@ Status write_at(const File& file, const std::string& text, std::int64_t offset) 
 }
 
 Status make_durable(const File& file, StepDurability durability) {
-  if (durability == StepDurability::none || ::fdatasync(file.descriptor()) == 0) return {};
-  return system_failure("fdatasync", file.path(), -1, errno);
+  return durability == StepDurability::none ? Status() : file.sync_data();
 }
 
 }  // namespace

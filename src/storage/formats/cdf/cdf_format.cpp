@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -35,18 +34,10 @@ Status write_at(const File& file, std::vector<std::byte> bytes, std::int64_t off
   return write_slices(file, {&slice, 1}, offset, calls);
 }
 
-Status lengthen(const File& file, std::int64_t bytes) {
-  const auto now = length_of(file);
-  if (!now) return now.error();
-  if (now.value() >= bytes || ::ftruncate(file.descriptor(), bytes) == 0) return {};
-  return system_failure("ftruncate", file.path(), bytes, errno);
-}
-
 Status cut(const File& file, std::int64_t bytes) {
   const auto now = length_of(file);
   if (!now) return now.error();
-  if (now.value() <= bytes || ::ftruncate(file.descriptor(), bytes) == 0) return {};
-  return system_failure("ftruncate", file.path(), bytes, errno);
+  return now.value() > bytes ? file.set_length(bytes) : Status();
 }
 
 Result<CdfHeader> read_header(const File& file, std::int64_t file_bytes) {
@@ -96,7 +87,7 @@ class CdfFormat final : public Format {
     auto file = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
     if (!file) return file.error();
     Status done = write_at(file.value(), encode_cdf_header(header.value()), 0);
-    if (done.ok()) done = lengthen(file.value(), bytes);
+    if (done.ok()) done = file.value().lengthen(bytes);
     if (done.ok()) done = file.value().close();
     if (!done.ok()) return done.error();
     auto map = described_as(description, cdf_map_of(header.value(), place, bytes));
@@ -144,7 +135,7 @@ class CdfFormat final : public Format {
       return error;
     }
     Status done = cut(file.value(), committed.value_or(length.value()));
-    if (done.ok()) done = lengthen(file.value(), *bytes);
+    if (done.ok()) done = file.value().lengthen(*bytes);
     if (done.ok()) done = file.value().close();
     if (!done.ok()) return done.error();
     header.value().records = steps;

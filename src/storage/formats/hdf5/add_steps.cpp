@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "storage/engines/file.hpp"
+#include "storage/engines/uninterrupted.hpp"
 #include "storage/formats/array_change.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/chunk_index.hpp"
@@ -202,10 +202,9 @@ Result<bool> extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& 
 Status set_length(const std::string& path, std::int64_t committed, std::int64_t bytes) {
   auto file = File::open(path, {.read = true, .write = true});
   if (!file) return file.error();
-  const int descriptor = file.value().descriptor();
-  if (::ftruncate(descriptor, committed) != 0 || ::ftruncate(descriptor, bytes) != 0) {
-    return system_failure("ftruncate", path, bytes, errno);
-  }
+  Status sized = file.value().set_length(committed);
+  if (sized.ok()) sized = file.value().set_length(bytes);
+  if (!sized.ok()) return sized;
   return file.value().close();
 }
 
@@ -244,7 +243,12 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
 
 Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Known known) {
   if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
-  if (H5Fis_hdf5(path.c_str()) <= 0) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  // The library opens the file by a driver of its own here, which a signal may interrupt.
+  const htri_t is_hdf5 = uninterrupted([&] {
+    errno = 0;
+    return H5Fis_hdf5(path.c_str());
+  });
+  if (is_hdf5 <= 0) return hdf5_failure("open the file", path, ErrorCode::corrupt);
   Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
   const Hdf5Handle access = writing.access();
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()));

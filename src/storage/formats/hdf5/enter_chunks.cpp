@@ -1,12 +1,9 @@
 #include "storage/formats/hdf5/enter_chunks.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -89,11 +86,7 @@ class Entering {
 Status lengthen(const std::string& path, std::int64_t bytes) {
   auto file = File::open(path, {.read = true, .write = true});
   if (!file) return file.error();
-  struct stat information {};
-  if (::fstat(file.value().descriptor(), &information) != 0 ||
-      (information.st_size < bytes && ::ftruncate(file.value().descriptor(), bytes) != 0)) {
-    return system_failure("ftruncate", path, bytes, errno);
-  }
+  if (Status longer = file.value().lengthen(bytes); !longer.ok()) return longer;
   return file.value().close();
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "storage/engines/uninterrupted.hpp"
 #include "storage/formats/file_description.hpp"
 
 #if H5_VERSION_GE(1, 14, 0)
@@ -188,9 +189,7 @@ bool Hdf5Writing::open(const char* path, bool create, bool truncate) {
   if (truncate) flags |= O_TRUNC;
   if (writes_ == Writes::are_caught && (create || truncate)) return false;
   close();
-  do {
-    descriptor_ = ::open(path, flags, 0666);
-  } while (descriptor_ < 0 && errno == EINTR);
+  descriptor_ = uninterrupted([&] { return ::open(path, flags, 0666); });
   return descriptor_ >= 0;
 }
 
@@ -332,7 +331,8 @@ void Hdf5Writing::catch_block(std::int64_t offset, const std::byte* bytes, std::
 }
 
 void Hdf5Writing::set_length() {
-  if (writes_ == Writes::reach_the_file && ::ftruncate(descriptor_, end_) != 0) refuse(errno);
+  if (writes_ != Writes::reach_the_file) return;
+  if (uninterrupted([this] { return ::ftruncate(descriptor_, end_); }) != 0) refuse(errno);
 }
 
 }  // namespace weir::storage

@@ -47,11 +47,6 @@ Result<std::int64_t> length_of(const std::string& path) {
   return std::int64_t{information.st_size};
 }
 
-Status set_length(const File& file, std::int64_t bytes) {
-  if (::ftruncate(file.descriptor(), bytes) == 0) return {};
-  return system_failure("ftruncate", file.path(), bytes, errno);
-}
-
 // A file that was cut off has lost elements, which would be zeros if it were lengthened.
 Status check_has(const File& file, std::int64_t bytes) {
   struct stat information {};
@@ -177,7 +172,7 @@ class RawFormat final : public Format {
     const std::string place = incomplete_path(path);
     auto data = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
     if (!data) return data.error();
-    Status made = set_length(data.value(), file.value().data_bytes());
+    Status made = data.value().set_length(file.value().data_bytes());
     if (made.ok()) made = data.value().close();
     if (!made.ok()) return made.error();
     Room room{file.value().map(place), {.made = {""}, .changes = {}}};
@@ -227,11 +222,11 @@ class RawFormat final : public Format {
     if (Status whole = check_has(data.value(), file.value().data_bytes()); !whole.ok()) {
       return whole.error();
     }
-    Status done = set_length(data.value(), file.value().data_bytes());
+    Status done = data.value().set_length(file.value().data_bytes());
     for (const RawRange& range : unused_in_last_record(file.value())) {
       if (done.ok()) done = write_zeros(data.value(), range);
     }
-    if (done.ok()) done = set_length(data.value(), longer.data_bytes());
+    if (done.ok()) done = data.value().set_length(longer.data_bytes());
     if (done.ok()) done = data.value().close();
     if (done.ok()) done = announce(path, text.value());
     if (!done.ok()) return done.error();
