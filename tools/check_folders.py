@@ -65,6 +65,18 @@ MAY_CALL_FILE_SYSTEM = ("src/storage", "src/stager/journal", "src/adapters/calls
 Folders, or beginnings of file names, below ``src/``. Outside ``src/`` there is no such rule."""
 MAY_READ_ONE_FILE = "src/common/settings.cpp"
 
+MAY_MAKE_FILES_DURABLE = ("src/storage/engines/file.cpp", "src/storage/engines/uninterrupted.hpp",
+                          "src/storage/engines/shared_memory.cpp",
+                          "src/storage/formats/hdf5/write_driver.cpp",
+                          "src/adapters/calls")  # fmt: skip
+"""Below ``src/``: others lengthen files and make them durable by ``storage::File``, which makes
+calls again that a signal interrupted."""
+
+MAY_SLEEP = ("src/ranks/waiting.cpp", "src/ranks/futex", "src/ranks/bell", "src/ranks/channel.cpp")
+"""Beginnings of file names below ``MAY_CALL_MPI`` in ``src/``: others wait by
+``src/ranks/progress.hpp`` and ``src/ranks/waiting.hpp``, which keep MPI and other sessions moving
+and have deadlines."""
+
 FILE_SYSTEM_RULE = (
     f"below src/ only {', '.join(MAY_CALL_FILE_SYSTEM)} call the file system, and "
     f"{MAY_READ_ONE_FILE} may read one file"
@@ -85,6 +97,11 @@ FILE_SYSTEM = re.compile(
     r"|mkstemp|preadv?2?|pwritev?2?|fsync|fdatasync|ftruncate|posix_fallocate|fallocate"
     r"|posix_fadvise|statvfs|copy_file_range)\s*\("
     r"|(?<![\w>])::(?:open|read|write|stat|fstat|unlink|rename|mkdir|rmdir|remove)\s*\("
+)
+DURABLE = re.compile(r"(?<![\w.>])(?:::)?(?:fsync|fdatasync|syncfs|ftruncate|fallocate)\s*\(")
+SLEEP = re.compile(
+    r"(?<![\w.>])(?:::|std::)?(?:usleep|nanosleep|clock_nanosleep|sched_yield|p?poll|p?select"
+    r"|epoll_wait|futex_wait)\s*\(|\bthis_thread::(?:sleep|yield)\w*"
 )
 CLOCK = re.compile(
     r"\bclock_gettime\b|\bgettimeofday\b|_clock::now\b|\bstd::time\s*\(|\bMPI_Wtime\b"
@@ -164,6 +181,9 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
     is_pure = path.startswith(tuple(folder + "/" for folder in PURE))
     message_rule = may_call_mpi and path.startswith("src/")
     message_rule = message_rule and not path.startswith(MAY_MOVE_MESSAGES)
+    is_library = path.startswith("src/") and not is_test and "test_" not in Path(path).name
+    durable_rule = is_library and not path.startswith(MAY_MAKE_FILES_DURABLE)
+    sleep_rule = is_library and may_call_mpi and not path.startswith((*MAY_SLEEP, "src/adapters/"))
     file_rule = path.startswith("src/") and not path.startswith(MAY_CALL_FILE_SYSTEM)
     for number, line in enumerate(without_comments((clone / path).read_text()).split("\n"), 1):
         include = INCLUDE.match(line)
@@ -175,6 +195,10 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
             yield number, f"uses {use[0]}; only {', '.join(MAY_CALL_MPI)} call MPI"
         if message_rule and not is_test and (use := MESSAGES.search(line)):
             yield number, f"uses {use[0]}; messages move by src/ranks/messages.hpp"
+        if durable_rule and (use := DURABLE.search(line)):
+            yield number, f"uses {use[0].strip(' (')}; src/storage/engines/file.hpp has it"
+        if sleep_rule and (use := SLEEP.search(line)):
+            yield number, f"uses {use[0].strip(' (')}; ranks wait by src/ranks/progress.hpp"
         if file_rule and not is_test and (use := FILE_SYSTEM.search(line)):
             if path == MAY_READ_ONE_FILE and READS_A_FILE.fullmatch(use[0]):
                 continue

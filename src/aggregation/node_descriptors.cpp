@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ranks/waiting.hpp"
+#include "ranks/progress.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -26,10 +26,13 @@ class Turn {
 }  // namespace
 
 NodeDescriptors::NodeDescriptors(DescriptorBoard& board, NodeSockets sockets,
-                                 std::int64_t own_place, double deadline_seconds)
+                                 std::int64_t own_place, ranks::Revocation& revocation,
+                                 ranks::LifeSigns& life, double deadline_seconds)
     : board_(board),
       sockets_(std::move(sockets)),
       own_place_(own_place),
+      revocation_(revocation),
+      life_(life),
       deadline_seconds_(deadline_seconds) {}
 
 void NodeDescriptors::begin_request(Needing needing) {
@@ -52,20 +55,30 @@ Result<storage::File> NodeDescriptors::open(const std::string& path,
   if (!needing_ || !first || path.size() > storage::DescriptorSocket::longest_path) {
     return storage::File::open(path, options);
   }
-  ranks::Patience patience(deadline_seconds_);
-  for (std::int32_t nobody = 0; !board_.opener.compare_exchange_strong(
-           nobody, static_cast<std::int32_t>(own_place_) + 1, std::memory_order_acquire);
-       nobody = 0) {
-    if (auto come = take(name)) return std::move(*come);
-    // Then whoever opens has a file system that hangs, or has ended: no reason not to try, and for
-    // others to wait for it again.
-    if (!patience.look_again()) {
-      board_.opener.compare_exchange_strong(nobody, 0, std::memory_order_relaxed);
-      return storage::File::open(path, options);
+  std::optional<storage::File> come;
+  std::int32_t opener = 0;
+  const auto may_go_on = [&] {
+    opener = 0;
+    if (board_.opener.compare_exchange_strong(opener, static_cast<std::int32_t>(own_place_) + 1,
+                                              std::memory_order_acquire)) {
+      return true;
     }
+    come = take(name);
+    return come.has_value();
+  };
+  const Status waited = ranks::wait_until(may_go_on, revocation_, deadline_seconds_,
+                                          "a rank of the node to open a file", &life_);
+  if (come) return std::move(*come);
+  if (!waited.ok()) {
+    if (revocation_.is_revoked()) return waited.error();
+    // The rank that opens has ended, or its file system hangs: this one may try, and others need
+    // not wait for that rank again.
+    board_.opener.compare_exchange_strong(opener, 0, std::memory_order_relaxed);
+    return storage::File::open(path, options);
   }
   const Turn turn(board_.opener);
-  if (auto come = take(name)) return std::move(*come);
+  come = take(name);
+  if (come) return std::move(*come);
   auto file = storage::File::open(path, options);
   if (file) pass(name, file.value());
   return file;

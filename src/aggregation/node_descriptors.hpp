@@ -9,7 +9,9 @@
 //
 // Nobody waits for a rank that is not opening a file at that moment, and no error comes from
 // passing: a rank that cannot be reached, or has no room, opens the file by itself. So does one
-// that opens a file again, one alone on its node, and all outside of requests.
+// that opens a file again, one alone on its node, and all outside of requests. While a rank waits
+// for its turn, everything else keeps moving (ranks/progress.hpp): the rank that opens the file may
+// itself be in a wait of another session.
 //
 // The memory that the node shares holds who is opening, and which open file somebody is making
 // durable for all.
@@ -26,6 +28,8 @@
 #include <vector>
 
 #include "aggregation/node_memory.hpp"
+#include "ranks/life_signs.hpp"
+#include "ranks/revocation.hpp"
 #include "storage/engines/descriptor_socket.hpp"
 #include "storage/engines/descriptor_source.hpp"
 #include "storage/open_files.hpp"
@@ -46,9 +50,10 @@ class NodeDescriptors final : public storage::DescriptorSource {
   // Of ranks' places on the node.
   using Needing = std::function<bool(std::int64_t place)>;
 
-  // `board`: in memory that all ranks of the node share.
+  // `board`: in memory that all ranks of the node share. `revocation`: of the session; `life`: of
+  // the node's ranks. Neither is owned.
   NodeDescriptors(DescriptorBoard& board, NodeSockets sockets, std::int64_t own_place,
-                  double deadline_seconds);
+                  ranks::Revocation& revocation, ranks::LifeSigns& life, double deadline_seconds);
 
   // Until end_request() files are opened for all that `needing` names; it names the same on all.
   void begin_request(Needing needing);
@@ -76,6 +81,8 @@ class NodeDescriptors final : public storage::DescriptorSource {
   DescriptorBoard& board_;
   NodeSockets sockets_;  // addresses of no bytes: these ranks cannot be reached
   std::int64_t own_place_;
+  ranks::Revocation& revocation_;
+  ranks::LifeSigns& life_;
   double deadline_seconds_;
   Needing needing_;
   std::vector<std::optional<bool>> needs_;  // by place, as needing_ said; asking takes time

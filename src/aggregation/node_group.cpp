@@ -414,8 +414,8 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   if (own_holder_ == 0) {  // in whose part they are
     for (std::int64_t place = 0; place < places(); ++place) new (&bell(place)) PaddedBell{};
   }
-  if (sockets) make_descriptors(std::move(*sockets));
   if (own_holder_ == 0) {
+    new (descriptor_memory()) DescriptorBoard{};
     ranks::LifeSigns::prepare(descriptor_memory() + sizeof(DescriptorBoard), places());
     ranks::Revocation::prepare(reinterpret_cast<Header*>(segments_.front())->revocation.data());
     for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
@@ -428,6 +428,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   make_life_signs();
   make_channels();
   if (slot_count() > 0) make_slots();
+  if (sockets) make_descriptors(std::move(*sockets));
   return ranks::meet(node_, *opening_, deadline_seconds_, waited_for);
 }
 
@@ -450,10 +451,9 @@ void NodeGroup::make_life_signs() {
 
 // The board lies behind the bells.
 void NodeGroup::make_descriptors(NodeSockets sockets) {
-  auto* const board = reinterpret_cast<DescriptorBoard*>(descriptor_memory());
-  if (own_holder_ == 0) new (board) DescriptorBoard{};
-  descriptors_ =
-      std::make_unique<NodeDescriptors>(*board, std::move(sockets), own_place_, deadline_seconds_);
+  descriptors_ = std::make_unique<NodeDescriptors>(
+      *reinterpret_cast<DescriptorBoard*>(descriptor_memory()), std::move(sockets), own_place_,
+      *revocation_, *life_, deadline_seconds_);
 }
 
 std::byte* NodeGroup::channel_memory(std::size_t number) const {

@@ -58,14 +58,15 @@ Error failed_at_first(const char* what) {
 // Passes the file to all others; one that has no room for it now has it soon, as nobody else may
 // send to it.
 Status pass(const NodeSockets& sockets, const PassedName& name, const File& file,
-            double deadline_seconds) {
+            ranks::Revocation& opening, double deadline_seconds) {
   for (std::size_t place = 1; place < sockets.addresses.size(); ++place) {
-    ranks::Patience patience(deadline_seconds);
     DescriptorSocket::Sent sent{};
-    while ((sent = sockets.own.send(sockets.addresses[place], sockets.secret, name, file)) ==
-           DescriptorSocket::Sent::no_room) {
-      if (!patience.look_again()) break;
-    }
+    const auto has_room = [&] {
+      sent = sockets.own.send(sockets.addresses[place], sockets.secret, name, file);
+      return sent != DescriptorSocket::Sent::no_room;
+    };
+    Status waited = ranks::wait_until(has_room, opening, deadline_seconds, waited_for);
+    if (opening.is_revoked()) return waited;
     if (sent == DescriptorSocket::Sent::yes) continue;
     Error error;
     error.code = ErrorCode::unsupported;
@@ -92,26 +93,23 @@ Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, cons
     return give_up(begun.error());
   }
   std::optional<File> file;
-  ranks::Patience patience(deadline_seconds);
-  for (bool done = false; !done;) {
+  Status failed;
+  const auto is_told = [&] {
     const Result<bool> tested = ranks::test(pending);
-    if (!tested) {
-      opening.revoke(tested.error());
-      return give_up(tested.error());
-    }
-    done = tested.value();
+    if (!tested) failed = tested.error();
     while (sockets != nullptr && !file) {
       auto come = sockets->own.receive(sockets->secret);
       if (!come) break;
       if (come->name == name) file = std::move(come->file);
     }
-    if (done) break;
-    if (opening.is_revoked()) return give_up(opening.error());
-    if (!patience.look_again()) {
-      return give_up(patience.passed(waited_for));
-    }
-    ranks::keep_moving(opening);
+    return !tested || tested.value();
+  };
+  Status waited = ranks::wait_until(is_told, opening, deadline_seconds, waited_for);
+  if (!failed.ok()) {
+    opening.revoke(failed.error());
+    waited = std::move(failed);
   }
+  if (!waited.ok()) return give_up(waited.error());
   if (*passed == 0) return std::optional<File>();
   if (file) return file;
   Error error;
@@ -174,7 +172,7 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
     memory = make(bytes);
     Status passed = memory ? Status() : Status(memory.error());
     if (passed.ok() && places > 1 && sockets != nullptr) {
-      passed = pass(*sockets, name_of(attempt), memory.value().file(), deadline_seconds);
+      passed = pass(*sockets, name_of(attempt), memory.value().file(), opening, deadline_seconds);
     }
     if (places > 1) {
       ranks::KeptUntilDone<int> code;

@@ -15,8 +15,6 @@ namespace {
 using ranks::Channel;
 using ranks::KeptUntilDone;
 
-// Looks at a refusal, from one for all else that has to move to the next.
-constexpr std::int64_t looks_per_progress = 16;
 constexpr const char* the_others = "the other ranks";
 
 }  // namespace
@@ -118,13 +116,9 @@ Outcome Ranks::wait(Channel::Round& round) {
 }
 
 Outcome Ranks::wait(Refusal& refusal) {
-  ranks::Patience patience(deadline_seconds_, life());
-  for (std::int64_t looks = 1; !refusal.test(); ++looks) {
-    if (looks % looks_per_progress == 0) ranks::keep_moving(revocation());
-    if (revocation().is_revoked()) return ended(revocation().error());
-    if (!patience.look_again()) return ended(patience.passed(the_others));
-  }
-  return refusal.outcome();
+  const Status waited = ranks::wait_until([&] { return refusal.test(); }, revocation(),
+                                          deadline_seconds_, the_others, life());
+  return waited.ok() ? refusal.outcome() : ended(waited);
 }
 
 Outcome Ranks::least(std::int64_t mine, std::int64_t& result) {

@@ -7,13 +7,9 @@
 #include <string>
 
 #include "ranks/progress.hpp"
-#include "ranks/waiting.hpp"
 
 namespace weir::ranks {
 namespace {
-
-// Between two looks at notices and at the requests of other sessions, in a wait that looks often.
-constexpr std::int64_t looks_per_progress = 16;
 
 std::string text_of(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -208,18 +204,16 @@ Result<std::span<const int>> PendingSet::test_some() {
 
 Status wait_for(Pending& pending, Revocation& revocation, double deadline_seconds, const char* what,
                 LifeSigns* life) {
-  Patience patience(deadline_seconds, life);
-  for (std::int64_t looks = 1;; ++looks) {
+  Status tested;
+  const auto has_ended = [&] {
     const Result<bool> ended = test(pending);
-    if (!ended) {
-      revocation.revoke(ended.error());
-      return ended.error();
-    }
-    if (ended.value()) return {};
-    if (looks % looks_per_progress == 0) keep_moving(revocation);
-    if (revocation.is_revoked()) return revocation.error();
-    if (!patience.look_again()) return patience.passed(what);
-  }
+    if (!ended) tested = ended.error();
+    return !ended || ended.value();
+  };
+  Status waited = wait_until(has_ended, revocation, deadline_seconds, what, life);
+  if (tested.ok()) return waited;
+  revocation.revoke(tested.error());
+  return tested;
 }
 
 Status meet(MPI_Comm communicator, Revocation& revocation, double deadline_seconds,

@@ -3,10 +3,13 @@
 // each in a call that the other one's message or request has to get through first.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
+#include "common/status.hpp"
 #include "ranks/revocation.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::ranks {
 
@@ -51,5 +54,22 @@ void move_background();
 // For every wait, now and then: lets MPI move on, takes what revokes the session, and moves the
 // requests of the thread's other sessions.
 void keep_moving(Revocation& revocation);
+
+// Looks until `done()` is true, the session is revoked, or the deadline has passed, and keeps
+// everything else moving meanwhile. `life`: of the processes that are waited for, so that the
+// deadline counts only while they are silent; null: it counts always.
+template <typename Done>
+[[nodiscard]] Status wait_until(const Done& done, Revocation& revocation, double deadline_seconds,
+                                const char* what, LifeSigns* life = nullptr) {
+  // Between two looks at notices and at the requests of other sessions.
+  constexpr std::int64_t looks_per_progress = 16;
+  Patience patience(deadline_seconds, life);
+  for (std::int64_t looks = 1; !done(); ++looks) {
+    if (looks % looks_per_progress == 0) keep_moving(revocation);
+    if (revocation.is_revoked()) return revocation.error();
+    if (!patience.look_again()) return patience.passed(what);
+  }
+  return {};
+}
 
 }  // namespace weir::ranks
