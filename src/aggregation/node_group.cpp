@@ -107,6 +107,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
   buffer_bytes_ = round_to_pages(buffer_bytes);
   deadline_seconds_ = deadline_seconds;
   opening_ = &opening;
+  world_ = world;
   if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
   ranks::KeptUntilDone<Told> told;
   MPI_Comm_rank(world, &told->rank);
@@ -483,7 +484,14 @@ void NodeGroup::make_channels() {
                                     .nap_ns = nap_ns()};
   revocation_ = std::make_unique<ranks::Revocation>(
       reinterpret_cast<Header*>(segments_.front())->revocation.data(),
-      has_other_nodes ? leaders_.front() : MPI_COMM_NULL, node_, rank_at(own_place_));
+      ranks::Revocation::Nodes{
+          .communicator = has_other_nodes ? world_ : MPI_COMM_NULL,
+          .count = topology_->nodes(),
+          .own = topology_->node_of(rank_at(own_place_)),
+          .is_leader = own_place_ == 0,
+          .leader_of =
+              [this](std::int64_t node) { return static_cast<int>(topology_->rank_on(node, 0)); }},
+      node_, rank_at(own_place_));
   revocation_->wake_by([this] {
     for (std::int64_t other = 0; other < places(); ++other) bell(other).ring();
   });

@@ -72,8 +72,8 @@ class NodeGroup {
   // node has too little memory, the buffers of all nodes are smaller: half of `buffer_bytes`, a
   // quarter and so on, down to least_buffer_bytes. When it fails on one rank, others may have
   // succeeded: agree on it, but for an error that ends communication (ranks/messages.hpp), after
-  // which nothing collective may be called. `opening`: revoked when MPI fails here, and looked at
-  // by waits.
+  // which nothing collective may be called. `world` stays until this object is gone. `opening`:
+  // revoked when MPI fails here, and looked at by waits.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
                 std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
                 ranks::Revocation& opening);
@@ -186,6 +186,7 @@ class NodeGroup {
 
   static constexpr std::size_t channel_count = 2;
 
+  MPI_Comm world_ = MPI_COMM_NULL;  // not owned
   MPI_Comm node_ = MPI_COMM_NULL;
   // On the first ranks of several nodes.
   std::array<MPI_Comm, channel_count> leaders_{MPI_COMM_NULL, MPI_COMM_NULL};

@@ -35,8 +35,7 @@ class Places {
     threads.reserve(static_cast<std::size_t>(count_));
     for (std::int64_t place = 0; place < count_; ++place) {
       threads.emplace_back([&, place] {
-        Revocation revocation(revocation_memory(), MPI_COMM_NULL, MPI_COMM_NULL,
-                              static_cast<int>(place));
+        Revocation revocation(revocation_memory(), {}, MPI_COMM_NULL, static_cast<int>(place));
         Channel channel(memory_.get(),
                         {.own = place, .count = count_, .sleeps_at_once = sleeps_at_once_},
                         MPI_COMM_NULL, revocation);

@@ -35,9 +35,13 @@ void Revocation::Freed::operator()(std::byte* memory) const {
   ::operator delete (memory, std::align_val_t{line});
 }
 
-Revocation::Revocation(std::byte* memory, MPI_Comm leaders, MPI_Comm moving, int rank)
-    : memory_(reinterpret_cast<Memory*>(memory)), leaders_(leaders), moving_(moving), rank_(rank) {
-  if (leaders_ != MPI_COMM_NULL) notices_ = std::make_unique<Notices>();
+Revocation::Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank)
+    : memory_(reinterpret_cast<Memory*>(memory)),
+      nodes_(std::move(nodes)),
+      moving_(moving),
+      rank_(rank),
+      sends_(nodes_.is_leader) {
+  if (nodes_.communicator != MPI_COMM_NULL) notices_ = std::make_unique<Notices>();
 }
 
 void Revocation::make_own_memory() {
@@ -52,9 +56,16 @@ Revocation::Revocation(Local /*local*/, MPI_Comm moving) : moving_(moving) {
 }
 
 Revocation::Revocation(MPI_Comm communicator)
-    : leaders_(communicator), moving_(communicator), notices_(std::make_unique<Notices>()) {
+    : moving_(communicator), sends_(true), notices_(std::make_unique<Notices>()) {
   make_own_memory();
   MPI_Comm_rank(communicator, &rank_);
+  int ranks = 1;
+  MPI_Comm_size(communicator, &ranks);
+  nodes_ = {.communicator = communicator,
+            .count = ranks,
+            .own = rank_,
+            .is_leader = true,
+            .leader_of = [](std::int64_t node) { return static_cast<int>(node); }};
 }
 
 Revocation::~Revocation() {
@@ -69,7 +80,7 @@ Revocation::~Revocation() {
 
 bool Revocation::is_revoked() {
   if (memory_->state.load(std::memory_order_acquire) != revoked) return false;
-  // A leader that leaves its wait for this reason may never look again.
+  // A rank that leaves its wait for this reason may never look again.
   send_notices();
   return true;
 }
@@ -79,20 +90,21 @@ Error Revocation::error() const { return memory_->message.error(); }
 void Revocation::revoke(const Error& error) {
   Error named = error;
   if (named.rank < 0) named.rank = rank_;
-  write(ErrorMessage::of(named));
+  if (write(ErrorMessage::of(named))) sends_ = true;
   send_notices();
 }
 
-void Revocation::write(const ErrorMessage& message) {
+bool Revocation::write(const ErrorMessage& message) {
   std::uint32_t expected = whole;
-  if (!memory_->state.compare_exchange_strong(expected, being_written)) return;
+  if (!memory_->state.compare_exchange_strong(expected, being_written)) return false;
   memory_->message = message;
   memory_->state.store(revoked, std::memory_order_seq_cst);
   if (wake_) wake_();
+  return true;
 }
 
 void Revocation::look() {
-  if (leaders_ != MPI_COMM_NULL) {
+  if (nodes_.communicator != MPI_COMM_NULL && nodes_.is_leader) {
     take_notices();
     send_notices();
   } else if (moving_ != MPI_COMM_NULL) {
@@ -103,11 +115,11 @@ void Revocation::look() {
 void Revocation::take_notices() {
   Notices& notices = *notices_;
   if (!notices.receiving.is_under_way()) {
-    const Result<bool> found = probe(leaders_, revocation_tag);
+    const Result<bool> found = probe(nodes_.communicator, revocation_tag);
     if (!found) revoke(found.error());
     if (!found || !found.value()) return;
     const Status begun = receive(notices.receiving, &notices.incoming, sizeof(ErrorMessage),
-                                 MPI_ANY_SOURCE, revocation_tag, leaders_);
+                                 MPI_ANY_SOURCE, revocation_tag, nodes_.communicator);
     if (!begun.ok()) {
       revoke(begun.error());
       return;
@@ -122,30 +134,26 @@ void Revocation::take_notices() {
 }
 
 void Revocation::send_notices() {
-  if (sent_ || leaders_ == MPI_COMM_NULL ||
+  if (sent_ || !sends_ || nodes_.communicator == MPI_COMM_NULL ||
       memory_->state.load(std::memory_order_acquire) != revoked) {
     return;
   }
   sent_ = true;
   Notices& notices = *notices_;
   notices.outgoing = memory_->message;
-  int own = 0;
-  int nodes = 1;
-  MPI_Comm_rank(leaders_, &own);
-  MPI_Comm_size(leaders_, &nodes);
-  // The vector does not move while messages are under way.
-  std::vector<int> others;
-  for (std::int64_t distance = 1; distance < nodes; distance *= 2) {
-    others.push_back(static_cast<int>((own + distance) % nodes));
-    others.push_back(static_cast<int>((own + nodes - distance) % nodes));
+  std::vector<std::int64_t> others;
+  for (std::int64_t distance = 1; distance < nodes_.count; distance *= 2) {
+    others.push_back((nodes_.own + distance) % nodes_.count);
+    others.push_back((nodes_.own + nodes_.count - distance) % nodes_.count);
   }
   std::sort(others.begin(), others.end());
   others.erase(std::unique(others.begin(), others.end()), others.end());
+  // The vector does not move while messages are under way.
   notices.sending.resize(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) {
     // One that cannot be sent may still arrive by another way, and the session has its error.
-    static_cast<void>(send(notices.sending[i], &notices.outgoing, sizeof(ErrorMessage), others[i],
-                           revocation_tag, leaders_)
+    static_cast<void>(send(notices.sending[i], &notices.outgoing, sizeof(ErrorMessage),
+                           nodes_.leader_of(others[i]), revocation_tag, nodes_.communicator)
                           .ok());
   }
 }

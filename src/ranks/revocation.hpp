@@ -6,16 +6,17 @@
 //
 //   any rank   revoke(error): writes the error to memory that its node shares, unless another rank
 //              was first, and wakes the node's ranks
-//   leader     (the first rank of each node) sends the error to the leaders of the nodes whose
-//              number differs from its own by a power of two; a leader that receives one writes it
-//              to its node's memory, and sends it on once
+//   any rank   that was first to revoke, so that a leader that is stopped or has ended keeps nobody
+//              from knowing, and every leader (the first rank of a node) sends the error once to
+//              the leaders of the nodes whose number differs from its own by a power of two
+//   leader     that receives an error writes it to its node's memory, and sends it on
 //   any rank   sees is_revoked() at its next look, and leaves its wait with that error; a leader
 //              sends the error on before it leaves
 //
-// Each leader sends 2 log2(nodes) messages, and the error still reaches every leader when some of
+// Each of them sends 2 log2(nodes) messages, and the error still reaches every leader when some of
 // these fail, as each has that many ways to learn of it. Leaders take and send these messages only
-// while they wait in the library or begin a wait. A leader that can neither send nor receive is
-// what the deadline of each wait is for.
+// while they wait in the library or begin a wait. A node of which no rank can send is what the
+// deadline of each wait is for.
 #pragma once
 
 #include <mpi.h>
@@ -40,11 +41,18 @@ class Revocation {
   // Called once, by one rank, before the others make their Revocation.
   static void prepare(std::byte* memory);
 
-  // `memory`: memory_bytes at a multiple of 64, shared by the ranks of the node. `leaders`: the
-  // communicator of the nodes' leaders, null on other ranks and where there is one node only.
-  // `moving`: a communicator of this rank, null where there is no MPI. `rank`: this rank in the
-  // session, for errors. The communicators are not owned.
-  Revocation(std::byte* memory, MPI_Comm leaders, MPI_Comm moving, int rank);
+  // How a rank reaches the leaders of other nodes.
+  struct Nodes {
+    MPI_Comm communicator = MPI_COMM_NULL;  // of all ranks; null where there is one node only
+    std::int64_t count = 1;
+    std::int64_t own = 0;
+    bool is_leader = false;                           // of its node
+    std::function<int(std::int64_t node)> leader_of;  // a rank of the communicator
+  };
+  // `memory`: memory_bytes at a multiple of 64, shared by the ranks of the node. `moving`: a
+  // communicator of this rank, null where there is no MPI. `rank`: this rank in the session, for
+  // errors. The communicators are not owned.
+  Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank);
   // Without shared memory: every rank of the communicator, which is Weir's own, is a node.
   explicit Revocation(MPI_Comm communicator);
   // Known to this rank alone, while the session has no communicator of its own yet. No message is
@@ -58,7 +66,7 @@ class Revocation {
   // `wake` makes sleeping ranks of the node look around; called by the rank that revokes.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
 
-  // A leader that finds it so sends the error to other leaders, once.
+  // A rank that has to send the error to other leaders does so before it is told.
   [[nodiscard]] bool is_revoked();
   // The first error that revoked the session, as this node knows it. Valid when is_revoked().
   [[nodiscard]] Error error() const;
@@ -70,10 +78,11 @@ class Revocation {
 
  private:
   struct Memory;
-  struct Notices;  // what a leader receives and sends
+  struct Notices;  // what is received and sent
   void take_notices();
   void send_notices();
-  void write(const ErrorMessage& message);
+  // False: another error was first.
+  bool write(const ErrorMessage& message);
 
   struct Freed {
     void operator()(std::byte* memory) const;
@@ -81,9 +90,10 @@ class Revocation {
   void make_own_memory();
   std::unique_ptr<std::byte, Freed> own_memory_;
   Memory* memory_ = nullptr;
-  MPI_Comm leaders_ = MPI_COMM_NULL;
+  Nodes nodes_;
   MPI_Comm moving_ = MPI_COMM_NULL;
   int rank_ = -1;
+  bool sends_ = false;  // notices, once the session is revoked
   bool sent_ = false;
   std::unique_ptr<Notices> notices_;
   std::function<void()> wake_;

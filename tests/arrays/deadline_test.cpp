@@ -128,11 +128,11 @@ TEST_F(Deadlines, ARankThatComputesIsWaitedFor) {
   }
 }
 
-TEST_F(Deadlines, AStoppedRankIsNamed) {
-  auto* const opened = new Opened(brief(), shape_, path("weir-array"));
+// One rank is stopped, and the others write.
+void expect_stopped_rank_to_be_named(Opened* opened, int stopped) {
   std::int64_t process = ::getpid();
-  MPI_Bcast(&process, 1, MPI_INT64_T, 1, MPI_COMM_WORLD);
-  if (missing_) {
+  MPI_Bcast(&process, 1, MPI_INT64_T, stopped, MPI_COMM_WORLD);
+  if (rank_of_world() == stopped) {
     // A child wakes its parent again, as nobody else does.
     const pid_t child = ::fork();
     if (child == 0) {
@@ -147,13 +147,24 @@ TEST_F(Deadlines, AStoppedRankIsNamed) {
   } else {
     EXPECT_EQ(weir_write(opened->array, opened->rows, opened->part.data()), WEIR_E_DEADLINE);
     const std::string text = weir_last_error();
-    EXPECT_NE(text.find("rank 1 (process " + std::to_string(process) + " on host "),
-              std::string::npos)
-        << text;
+    const std::string name = "rank " + std::to_string(stopped) + " (process ";
+    EXPECT_NE(text.find(name + std::to_string(process) + " on host "), std::string::npos) << text;
     EXPECT_NE(text.find("is stopped"), std::string::npos) << text;
-    expect_broken(opened->session);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(Deadlines, AStoppedRankIsNamed) {
+  auto* const opened = new Opened(brief(), shape_, path("weir-array"));
+  expect_stopped_rank_to_be_named(opened, 1);
+  if (!missing_) expect_broken(opened->session);
+}
+
+// A rank of its node tells the other node, which would wait for many deadlines.
+TEST_F(Deadlines, AStoppedLeaderIsNamedOnOtherNodes) {
+  auto options = brief();
+  options.ranks_per_node = 2;
+  expect_stopped_rank_to_be_named(new Opened(options, shape_, path("weir-array")), 2);
 }
 
 // Only the ranks of its own node see that it does not come: rank 0 tells those of the other one.
@@ -198,10 +209,15 @@ TEST_F(Deadlines, ClosingASessionEndsItsRequests) {
 // wait for the lost one.
 TEST_F(Deadlines, ALostRankIsNamedLongBeforeTheDeadline) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
-  if (std::getenv("WEIR_TEST_LOSES_A_RANK") == nullptr) GTEST_SKIP() << "the job would end";
-  const weir_session_options patient = {};  // 600 s
+  const char* const lost = std::getenv("WEIR_TEST_LOSES_A_RANK");
+  if (lost == nullptr) GTEST_SKIP() << "the job would end";
+  weir_session_options patient = {};  // 600 s
+  // Rank 2 leads the second of two nodes; ranks 2 and 3 are all of it.
+  if (*lost == '2') patient.ranks_per_node = 2;
   auto* const opened = new Opened(patient, shape_, path("weir-array"));
-  if (missing_) ::raise(SIGKILL);
+  const bool lost_here =
+      std::string(lost).find(std::to_string(rank_of_world())) != std::string::npos;
+  if (lost_here) ::raise(SIGKILL);
   const int code = weir_write(opened->array, opened->rows, opened->part.data());
   std::printf("rank %d: %d: %s\n", rank_of_world(), code, weir_last_error());
   std::fflush(stdout);
