@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <locale>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "aggregation/agreement.hpp"
+#include "ranks/error_message.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
 
@@ -21,33 +20,14 @@ namespace {
 // Of one message: its length is an int.
 constexpr std::size_t most_at_once = std::size_t{1} << 30U;
 
-// An error's numbers and texts, as one rank tells them to the others.
-std::string text_of(const Error& error) {
-  return fmt::format("{} {} {} {}{}{}{}{}", static_cast<int>(error.code), error.offset,
-                     error.system_error, error.operation, '\0', error.file, '\0', error.message);
-}
-
-Error error_of(const std::string& text) {
-  Error error;
-  int code = 0;
-  std::istringstream from(text);
-  from.imbue(std::locale::classic());  // the program's may group digits
-  from >> code >> error.offset >> error.system_error;
-  from.ignore();
-  std::getline(from, error.operation, '\0');
-  std::getline(from, error.file, '\0');
-  std::getline(from, error.message, '\0');
-  error.code = static_cast<ErrorCode>(code);
-  error.rank = 0;
-  return error;
-}
-
 constexpr std::string_view found_mark = "found";
 constexpr std::string_view error_mark = "error";
 
 std::string message_of(const Result<std::string>& found) {
-  std::string message(found ? found_mark : error_mark);
-  return message + (found ? found.value() : text_of(found.error()));
+  if (found) return std::string(found_mark) + found.value();
+  Error error = found.error();
+  error.rank = 0;
+  return std::string(error_mark) + ranks::ErrorMessage::of(error).bytes();
 }
 
 // Without throwing: the others wait for the answer.
@@ -64,7 +44,7 @@ Result<std::string> found_by(const std::function<Result<std::string>()>& find) {
 
 Result<std::string> found_in(const std::string& message) {
   if (message.starts_with(found_mark)) return message.substr(found_mark.size());
-  return error_of(message.substr(error_mark.size()));
+  return ranks::ErrorMessage::of_bytes(std::string_view(message).substr(error_mark.size())).error();
 }
 
 }  // namespace

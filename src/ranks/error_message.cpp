@@ -1,6 +1,7 @@
 #include "ranks/error_message.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace weir::ranks {
@@ -36,6 +37,16 @@ Error ErrorMessage::error() const {
   error.system_error = system_error;
   error.rank = rank;
   return error;
+}
+
+std::string ErrorMessage::bytes() const {
+  return {reinterpret_cast<const char*>(this), sizeof *this};
+}
+
+ErrorMessage ErrorMessage::of_bytes(std::string_view bytes) {
+  ErrorMessage message;
+  std::memcpy(&message, bytes.data(), std::min(bytes.size(), sizeof message));
+  return message;
 }
 
 }  // namespace weir::ranks

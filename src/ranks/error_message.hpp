@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "common/status.hpp"
 
@@ -21,6 +23,10 @@ struct ErrorMessage {
 
   [[nodiscard]] static ErrorMessage of(const Error& error);
   [[nodiscard]] Error error() const;
+
+  // As a part of a text that goes to other ranks, and back.
+  [[nodiscard]] std::string bytes() const;
+  [[nodiscard]] static ErrorMessage of_bytes(std::string_view bytes);
 };
 
 }  // namespace weir::ranks
