@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weir._core.array_handle import Array
     from weir._core.errors import (
         ArgumentError,
+        BrokenError,
         DeadlineError,
         Error,
         MismatchError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "Array",
+    "BrokenError",
     "DeadlineError",
     "Distribution",
     "Error",

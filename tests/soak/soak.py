@@ -106,7 +106,8 @@ class Run:
         found.done = [seed for seed in found.done if seed != broken]
         wrong = self.folder / str(broken) / "wrong"
         line = wrong.read_text().splitlines()[0] if wrong.exists() else ""
-        kind = "hung" if hung or "DeadlineError" in line else "wrong" if line else "crashed"
+        late = hung or "DeadlineError" in line or "BrokenError" in line
+        kind = "hung" if late else "wrong" if line else "crashed"
         log = (self.folder / "log").read_text()
         if not line and not hung:
             line = f"exit status {self.job.returncode}: " + " ".join(log[-300:].split())

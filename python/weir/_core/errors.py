@@ -33,6 +33,13 @@ class DeadlineError(Error, TimeoutError):
     """A rank did not come in time; the session is broken and can only be closed."""
 
 
+class BrokenError(DeadlineError):
+    """MPI failed on a rank, or a deadline was missed in an earlier call; close the session.
+
+    A kind of DeadlineError, since what a program can do is the same after both.
+    """
+
+
 CLASSES = {
     -1: ArgumentError,
     -2: MismatchError,
@@ -41,7 +48,7 @@ CLASSES = {
     -5: NotEnoughMemoryError,
     -6: UnsupportedError,
     -7: DeadlineError,
-    -8: DeadlineError,
+    -8: BrokenError,
 }
 
 
