@@ -13,7 +13,7 @@ from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run, write_atomically, write_run
 from weir.results.schema import Run
-from weir.results.seal import mark_unfinished_as_failed, seal
+from weir.results.seal import mark_as_interrupted, mark_unfinished_as_failed, seal
 
 
 def written(folder: Path, **fields: Any) -> Path:
@@ -142,3 +142,26 @@ def test_a_running_run_is_left_alone_until_its_job_is_known_to_be_over(tmp_path:
     assert one.run.failure is not None
     assert one.run.failure.cause == "exit status 137"
     assert mark_unfinished_as_failed(tmp_path, "again") == []
+
+
+def test_a_run_that_was_asked_to_end_is_interrupted_whatever_its_ranks_saw(tmp_path: Path) -> None:
+    lost = {"message": "rank 2: was lost", "cause": "lost_rank", "operation": "job"}
+    full = {"message": "rank 2: disk full", "cause": "ENOSPC", "operation": "write"}
+    states: dict[str, tuple[str, dict[str, Any] | None]] = {
+        "running": ("running", None),
+        "lost": ("failed", lost),
+        "full": ("failed", full),
+        "complete": ("complete", None),
+    }
+    for name, (status, failure) in states.items():
+        written(tmp_path / name)
+        rewrite(tmp_path / name, status=status, failure=failure)
+    changed = mark_as_interrupted(tmp_path, "it was stopped by SIGINT")
+    assert sorted(folder.name for folder in changed) == ["lost", "running"]
+    now = {name: load_run(tmp_path / name) for name in states}
+    assert [now[name].status for name in states] == [
+        "interrupted", "interrupted", "failed", "complete"]  # fmt: skip
+    assert now["lost"].failure is not None
+    assert now["lost"].failure.message == "it was stopped by SIGINT; then: rank 2: was lost"
+    assert now["full"].failure is not None
+    assert now["full"].failure.cause == "ENOSPC"

@@ -14,21 +14,26 @@ import stat
 from pathlib import Path
 
 from weir.bench.errors import BenchError
-from weir.results.seal import mark_unfinished_as_failed
+from weir.results.seal import mark_as_interrupted, mark_unfinished_as_failed
 
 FILES_LIST = "files.json"
 OWN_PREFIX = "weir-"
 TREE_PREFIX = "weir-tree"
 
 
-def finish_broken_job(output: Path, cause: str) -> tuple[list[Path], list[Path]]:
-    """Mark what still says ``running`` as failed and remove leftover test files.
+def finish_broken_job(
+    output: Path, cause: str, *, interrupted: bool = False
+) -> tuple[list[Path], list[Path]]:
+    """Mark what still says ``running`` and remove leftover test files.
+
+    ``interrupted``: the job was asked to end, so its runs were interrupted and have not failed.
 
     Returns the run folders that were marked and the files that were removed.
     """
     if not output.is_dir():
         return [], []
-    return mark_unfinished_as_failed(output, cause), remove_test_files(output / FILES_LIST)
+    mark = mark_as_interrupted if interrupted else mark_unfinished_as_failed
+    return mark(output, cause), remove_test_files(output / FILES_LIST)
 
 
 def remove_test_files(list_file: Path) -> list[Path]:

@@ -244,9 +244,11 @@ def run_job(
             write_atomically(output / STANDARD_ERROR_FILE, said.text())
     if ending.succeeded:
         return
-    marked, removed = finish_broken_job(output, ending.describe())
+    interrupted = ending.asked_by is not None
+    marked, removed = finish_broken_job(output, ending.describe(), interrupted=interrupted)
     if marked and said.told == []:
-        tell(f"marked {len(marked)} unfinished runs as failed")
+        how = "interrupted" if interrupted else "failed"
+        tell(f"marked {len(marked)} unfinished runs as {how}")
     if removed:
         tell(f"removed {len(removed)} test files that the job left")
     raise _failure("the run failed", ending, said)

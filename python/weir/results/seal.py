@@ -20,6 +20,9 @@ from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, seal_events
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.schema import Failure, Run, Verdict
 
+LOST_RANK = "lost_rank"
+"""The cause that ``weir-bench`` gives where a process of the job is gone."""
+
 Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 """Judges a complete run, given its siblings: the runs of the same job."""
 
@@ -97,5 +100,26 @@ def mark_unfinished_as_failed(path: Path, cause: str) -> list[Path]:
             operation="job",
         )
         write_run(folder, run.model_copy(update={"status": "failed", "failure": failure}))
+        changed.append(folder)
+    return changed
+
+
+def mark_as_interrupted(path: Path, cause: str) -> list[Path]:
+    """Mark the runs below ``path`` that the user ended: of a job that was asked to end and is over.
+
+    They are those that say ``running``, and those that lost a rank: a launcher that is asked to
+    end kills the ranks that are slow to end, and what is left of them sees these as lost. Returns
+    the folders that were changed.
+    """
+    changed = []
+    for folder in find_run_folders(path):
+        run = load_run(folder)
+        message = cause
+        if run.failure is not None and run.failure.cause == LOST_RANK:
+            message = f"{cause}; then: {run.failure.message}"
+        elif run.status != "running":
+            continue
+        failure = Failure(message=message, cause="interrupted", operation="job")
+        write_run(folder, run.model_copy(update={"status": "interrupted", "failure": failure}))
         changed.append(folder)
     return changed
