@@ -177,5 +177,87 @@ TEST_F(BrokenMessages, ReachOtherNodesByTheLeader) {
   EXPECT_GT(spoilt, 4);
 }
 
+// Two nodes of two ranks open and close a session.
+weir_session_options two_nodes(double deadline_seconds) {
+  weir_session_options options = {};
+  options.deadline_seconds = deadline_seconds;
+  options.ranks_per_node = 2;
+  options.aggregators = 1;
+  options.buffer_bytes = 4096;
+  return options;
+}
+
+void expect_broken_or_late(int code) {
+  EXPECT_TRUE(code == 0 || code == WEIR_E_BROKEN || code == WEIR_E_DEADLINE)
+      << code << ": " << weir_last_error();
+}
+
+// Where the fault was in the last agreement of the opening, some ranks may have seen it end well:
+// they learn of it in the next call.
+TEST_F(BrokenMessages, OfTheOpeningAreErrorsOnEveryRank) {
+  struct Call {
+    const char* name;
+    bool is_made;  // others miss the rank at its next call, and perhaps at their deadline only
+    int last_rank;
+  };
+  const int last = size_of_world() - 1;
+  // A rank that alone takes no part in a broadcast of rank 0 keeps nobody.
+  const std::vector<Call> calls = {
+      {"MPI_Comm_idup", true, last},       {"MPI_Comm_split", true, last},
+      {"MPI_Comm_split_type", true, last}, {"MPI_Iallgather", false, last},
+      {"MPI_Iallgatherv", false, last},    {"MPI_Iallreduce", false, last},
+      {"MPI_Ibarrier", false, last},       {"MPI_Ibcast", false, 0}};
+  for (const Call& call : calls) {
+    int spoilt = 0;
+    for (int rank = 0; rank <= call.last_rank; rank += last) {
+      const weir_session_options options = two_nodes(call.is_made ? 1 : 20);
+      for (int nth = 1; nth < 12; nth += nth < 3 ? 1 : 4) {
+        SCOPED_TRACE(std::string(call.name) + " " + std::to_string(nth) + ", rank " +
+                     std::to_string(rank));
+        weir_session* session = nullptr;
+        int opened = 0;
+        int hits = 0;
+        {
+          const MessageFault fault("rank=" + std::to_string(rank) + ",nth=" + std::to_string(nth) +
+                                   ",call=" + call.name);
+          opened = weir_session_open(MPI_COMM_WORLD, &options, &session);
+          expect_broken_or_late(opened);
+          hits = hits_on_all_ranks();
+        }
+        const int closed = opened == 0 ? weir_session_close(&session) : 0;
+        expect_broken_or_late(closed);
+        const int failed = sum_over_ranks(opened != 0 || closed != 0 ? 1 : 0);
+        EXPECT_EQ(failed, hits > 0 ? size_of_world() : 0);
+        ASSERT_FALSE(HasFailure());
+        spoilt += hits;
+        if (hits == 0) break;
+      }
+    }
+    EXPECT_GT(spoilt, 0) << call.name;
+  }
+}
+
+// All is in the files when ranks end: that one does not hear of it is that one's error.
+TEST_F(BrokenMessages, OfTheClosingKeepNobody) {
+  const weir_session_options options = two_nodes(20);
+  for (const char* const call : {"MPI_Iallreduce", "MPI_Test"}) {
+    for (const int rank : {0, size_of_world() - 2}) {
+      SCOPED_TRACE(std::string(call) + ", rank " + std::to_string(rank));
+      weir_session* session = nullptr;
+      ASSERT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), 0) << weir_last_error();
+      int closed = 0;
+      int hits = 0;
+      {
+        const MessageFault fault("rank=" + std::to_string(rank) + ",call=" + call);
+        closed = weir_session_close(&session);
+        expect_broken_or_late(closed);
+        hits = hits_on_all_ranks();
+      }
+      EXPECT_EQ(hits, 1);
+      EXPECT_GE(sum_over_ranks(closed != 0 ? 1 : 0), 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -6,9 +6,12 @@
 //
 //   rank    of the job; without it every rank is affected
 //   call    MPI_Isend | MPI_Issend | MPI_Irecv | MPI_Iallreduce | MPI_Ibcast | MPI_Iallgather |
-//           MPI_Iallgatherv | MPI_Ibarrier | MPI_Comm_idup: the call begins nothing and fails;
-//           completion: of a receive that MPI_Test or MPI_Testsome reports, whose memory is
-//           spoiled; MPI_Test: reports an error of an operation that is no receive and has ended
+//           MPI_Iallgatherv | MPI_Igather | MPI_Igatherv | MPI_Ibarrier: the call begins nothing
+//           and fails; MPI_Comm_idup | MPI_Comm_split | MPI_Comm_split_type: the call is made, and
+//           reports an error: MPI makes no communicator for anybody while one of these is
+//           unfinished; completion: of a receive that MPI_Test or MPI_Testsome reports, whose
+//           memory is spoiled; MPI_Test: reports an error of an operation that is no receive and
+//           has ended
 //   nth     the how-manieth such call of the process; 1 when not given
 //   effect  of a completion: error (when not given) or short
 //   try     any number: another one makes the same fault a new one
@@ -248,5 +251,25 @@ FAILS(MPI_Iallgatherv,
        const int* places, MPI_Datatype all_type, MPI_Comm communicator, MPI_Request* request),
       (mine, count, type, all, counts, places, all_type, communicator, request))
 FAILS(MPI_Ibarrier, (MPI_Comm communicator, MPI_Request* request), (communicator, request))
-FAILS(MPI_Comm_idup, (MPI_Comm communicator, MPI_Comm* made, MPI_Request* request),
-      (communicator, made, request))
+FAILS(MPI_Igather,
+      (const void* mine, int count, MPI_Datatype type, void* all, int each, MPI_Datatype all_type,
+       int root, MPI_Comm communicator, MPI_Request* request),
+      (mine, count, type, all, each, all_type, root, communicator, request))
+FAILS(MPI_Igatherv,
+      (const void* mine, int count, MPI_Datatype type, void* all, const int* counts,
+       const int* places, MPI_Datatype all_type, int root, MPI_Comm communicator,
+       MPI_Request* request),
+      (mine, count, type, all, counts, places, all_type, root, communicator, request))
+
+#define REPORTS_FAILURE(name, parameters, arguments) \
+  int name parameters {                              \
+    const int code = P##name arguments;              \
+    return is_due(#name) ? MPI_ERR_OTHER : code;     \
+  }
+REPORTS_FAILURE(MPI_Comm_idup, (MPI_Comm communicator, MPI_Comm* made, MPI_Request* request),
+                (communicator, made, request))
+REPORTS_FAILURE(MPI_Comm_split, (MPI_Comm communicator, int color, int key, MPI_Comm* made),
+                (communicator, color, key, made))
+REPORTS_FAILURE(MPI_Comm_split_type,
+                (MPI_Comm communicator, int type, int key, MPI_Info info, MPI_Comm* made),
+                (communicator, type, key, info, made))
