@@ -8,14 +8,20 @@
 #include <new>
 #include <utility>
 
+#include "common/clock.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/processor_set.hpp"
+#include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
 
 constexpr std::int64_t page = 4096;
+// How long the opening waits for connections between leaders.
+constexpr std::int64_t linking_ns = 500'000'000;
+constexpr int to_next_tag = 21;
+constexpr int to_previous_tag = 22;
 constexpr const char* waited_for = "the other ranks to share memory";
 
 struct Header {
@@ -83,6 +89,7 @@ Result<topology::Topology> topology_of(const std::vector<int>& counts,
 
 NodeGroup::~NodeGroup() {
   descriptors_.reset();
+  if (neighbours_ != nullptr) neighbours_->leave();
   for (MPI_Comm& leaders : leaders_) {
     if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
   }
@@ -430,6 +437,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
   make_channels();
   if (slot_count() > 0) make_slots();
   if (sockets) make_descriptors(std::move(*sockets));
+  if (Status linked = make_neighbour_links(); !linked.ok()) return linked;
   return ranks::meet(node_, *opening_, deadline_seconds_, waited_for);
 }
 
@@ -500,6 +508,74 @@ void NodeGroup::make_channels() {
         channel_memory(i), place, has_other_nodes ? leaders_.at(i) : MPI_COMM_NULL, *revocation_);
     channels_.at(i)->watch(life_.get());
   }
+}
+
+Status NodeGroup::make_neighbour_links() {
+  if (leaders_.front() == MPI_COMM_NULL) return {};
+  struct Addresses {
+    ranks::NeighbourLinks::Address own, next, previous;
+  };
+  ranks::KeptUntilDone<Addresses> addresses;
+  neighbours_ = std::make_unique<ranks::NeighbourLinks>(deadline_seconds_);
+  addresses->own = neighbours_->address();
+  int own = 0;
+  int nodes = 0;
+  MPI_Comm_rank(leaders_.front(), &own);
+  MPI_Comm_size(leaders_.front(), &nodes);
+  const int next = (own + 1) % nodes;
+  const int previous = (own + nodes - 1) % nodes;
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(addresses->own));
+  const MPI_Comm leaders = leaders_.front();
+  // In a ring of two the tag tells what goes round which way.
+  std::array<ranks::Pending, 4> pending;
+  Status done = ranks::receive(pending[0], &addresses->next, bytes, next, to_previous_tag, leaders);
+  if (done.ok()) {
+    done = ranks::receive(pending[1], &addresses->previous, bytes, previous, to_next_tag, leaders);
+  }
+  if (done.ok()) {
+    done = ranks::send(pending[2], &addresses->own, bytes, previous, to_previous_tag, leaders);
+  }
+  if (done.ok()) {
+    done = ranks::send(pending[3], &addresses->own, bytes, next, to_next_tag, leaders);
+  }
+  if (!done.ok()) opening_->revoke(done.error());
+  for (std::size_t i = 0; i < pending.size() && done.ok(); ++i) {
+    done = wait({}, pending.at(i));
+  }
+  if (!done.ok()) {
+    addresses.keep_for_good();
+    return done;
+  }
+  neighbours_->connect(addresses->next, addresses->previous);
+  // Where a connection takes longer, or nobody answers, it may still be made while ranks wait.
+  const std::int64_t end_ns = monotonic_ns() + linking_ns;
+  const auto linked = [&] {
+    const std::int64_t now_ns = monotonic_ns();
+    static_cast<void>(neighbours_->look(now_ns));
+    return neighbours_->is_settled() || now_ns > end_ns;
+  };
+  if (Status waited = ranks::wait_until(linked, *opening_, deadline_seconds_, waited_for);
+      !waited.ok()) {
+    return waited;
+  }
+  revocation_->watch_by([this] { look_at_neighbours(); });
+  return {};
+}
+
+void NodeGroup::look_at_neighbours() {
+  const std::int64_t now_ns = monotonic_ns();
+  if (now_ns - looked_at_neighbours_ns_ < life_->interval_ns()) return;
+  looked_at_neighbours_ns_ = now_ns;
+  const auto loss = neighbours_->look(now_ns);
+  if (!loss) return;
+  const std::int64_t own = topology_->node_of(rank_at(own_place_));
+  const bool is_next = loss->which == ranks::NeighbourLinks::Neighbour::next;
+  const std::int64_t lost = (own + (is_next ? 1 : nodes() - 1)) % nodes();
+  Error error;
+  error.code = ErrorCode::deadline;
+  error.message = fmt::format("rank {} {}; nothing more can be done collectively",
+                              topology_->rank_on(lost, 0), loss->text);
+  revocation_->revoke(error);
 }
 
 bool NodeGroup::is_on_node(std::int64_t rank) const {

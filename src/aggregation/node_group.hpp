@@ -45,6 +45,7 @@
 #include "ranks/channel.hpp"
 #include "ranks/life_signs.hpp"
 #include "ranks/messages.hpp"
+#include "ranks/neighbour_links.hpp"
 #include "ranks/revocation.hpp"
 #include "topology/aggregator_placement.hpp"
 
@@ -179,6 +180,9 @@ class NodeGroup {
   void make_channels();
   // Behind the channels, in the first holder's part.
   [[nodiscard]] std::byte* slot_board() const;
+  // By the leaders of several nodes: connections to the leaders of neighbouring nodes.
+  Status make_neighbour_links();
+  void look_at_neighbours();
   // Behind the bells, in the first holder's part.
   [[nodiscard]] std::byte* descriptor_memory() const;
   // Of channel `number`, in the first holder's part.
@@ -209,6 +213,8 @@ class NodeGroup {
   std::unique_ptr<ranks::Revocation> revocation_;
   std::array<std::unique_ptr<ranks::Channel>, channel_count> channels_;
   std::optional<MessageSlots> slots_;
+  std::unique_ptr<ranks::NeighbourLinks> neighbours_;
+  std::int64_t looked_at_neighbours_ns_ = 0;
 };
 
 }  // namespace weir::aggregation

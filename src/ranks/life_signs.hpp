@@ -20,8 +20,9 @@
 //
 // A rank waits until `deadline` seconds have passed without hope. What processes of other nodes do
 // cannot be seen from here, and counts as hope: an ended or stopped one is noticed by the waiting
-// ranks of its own node, whose error then ends the waits of all. Nothing waits for ever: with hope,
-// too, a wait in which nothing moves ends after most_deadlines deadlines.
+// ranks of its own node, whose error then ends the waits of all (revocation.hpp), and a leader that
+// has ended by the leaders of the neighbouring nodes too (neighbour_links.hpp). Nothing waits for
+// ever: with hope, too, a wait in which nothing moves ends after most_deadlines deadlines.
 #pragma once
 
 #include <atomic>

@@ -74,4 +74,16 @@ std::uint64_t own_pid_namespace() {
   return ::stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
 }
 
+std::string own_system() {
+  struct stat network {};
+  std::array<char, 37> boot{};  // a number of 36 characters, drawn at each start of the system
+  const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t got = file < 0 ? -1 : ::read(file, boot.data(), boot.size() - 1);
+  if (file >= 0) ::close(file);
+  if (got != static_cast<ssize_t>(boot.size() - 1) || ::stat("/proc/self/ns/net", &network) != 0) {
+    return {};
+  }
+  return fmt::format("{}-{}", boot.data(), network.st_ino);
+}
+
 }  // namespace weir::ranks

@@ -104,6 +104,7 @@ bool Revocation::write(const ErrorMessage& message) {
 }
 
 void Revocation::look() {
+  if (watch_) watch_();
   if (nodes_.communicator != MPI_COMM_NULL && nodes_.is_leader) {
     take_notices();
     send_notices();

@@ -65,6 +65,9 @@ class Revocation {
 
   // `wake` makes sleeping ranks of the node look around; called by the rank that revokes.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
+  // `watch` looks whether something has happened that revokes the session, and may call revoke();
+  // called in each look().
+  void watch_by(std::function<void()> watch) { watch_ = std::move(watch); }
 
   // A rank that has to send the error to other leaders does so before it is told.
   [[nodiscard]] bool is_revoked();
@@ -97,6 +100,7 @@ class Revocation {
   bool sent_ = false;
   std::unique_ptr<Notices> notices_;
   std::function<void()> wake_;
+  std::function<void()> watch_;
 };
 
 }  // namespace weir::ranks
