@@ -110,6 +110,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   const auto steps = file->map_.steps();
   file->steps_ = steps.value_or(1);
   Status loaded = file->load_sums(state, std::move(told.value().sums));
+  if (loaded.ok()) loaded = file->share_places(state);
   if (!loaded.ok()) return loaded.error();
   file->leave_step(true);
   return std::unique_ptr<File>(std::move(file));

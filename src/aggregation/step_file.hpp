@@ -97,6 +97,9 @@ class StepFile final : public File {
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
   [[nodiscard]] Status commit(const WrittenChunks& chunks);
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
+  // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
+  // node share, once they are many.
+  Status share_places(CollectiveState& state);
   // Of checksums (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
   // `text`: of the file of checksums, as rank 0 read it.

@@ -1,8 +1,11 @@
 // Encoded chunks that a table says where they are, in a file with steps. Aggregators write them
 // behind the file's end, each into regions of its own (place_leases.hpp). At the end of a step rank
-// 0 is told where, the commit makes readers find them, and all ranks learn the new tables.
+// 0 is told where, the commit makes readers find them, and all ranks learn the new tables, which
+// lie once on each node when they are large.
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -25,6 +28,9 @@ void for_each_chunk(const std::vector<std::int64_t>& numbers, const Visit& visit
               number(1), {number(2), number(3), number(4), static_cast<std::uint32_t>(number(5))}});
   }
 }
+
+// Fewer places are kept by every rank: what is shared takes a mapping of its own.
+constexpr std::size_t least_shared_words = std::size_t{1} << 15U;
 
 constexpr std::int64_t page = 4096;
 constexpr std::int64_t least_region_bytes = 64 << 10;
@@ -126,6 +132,51 @@ Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
     storage::EncodedTable* const table = chunk_table_of(map_.arrays[i].map);
     if (table == nullptr) continue;
     table->put(std::move(entries[i]));
+    arrays_[i]->set_map(map_.arrays[i].map);
+  }
+  return share_places(state);
+}
+
+// All ranks have made these tables of the same messages, so each of them knows where the first rank
+// of its node writes which page.
+Status StepFile::share_places(CollectiveState& state) {
+  std::size_t words = 0;
+  for (storage::StoredArray& one : map_.arrays) {
+    if (const auto* const table = chunk_table_of(one.map)) words += table->own_words();
+  }
+  if (words < least_shared_words || state.group->nodes() == state.ranks) return {};
+  CallFingerprint call;
+  call.add(Argument::call, "share the places of encoded chunks");
+  call.add(Argument::files, static_cast<std::uint64_t>(words));
+  auto shared = state.group->share_more(static_cast<std::int64_t>(words * sizeof(std::int64_t)));
+  if (!shared && ranks::ends_communication(shared.error())) {
+    note_broken(state, shared.error());
+    return shared.error();
+  }
+  Status possible = agree_on(state, shared ? Status() : Status(shared.error()), call);
+  if (!possible.ok()) {
+    // With too little memory to share, every rank keeps its own.
+    return ranks::ends_communication(possible.error()) ? possible : Status();
+  }
+  const std::shared_ptr<storage::SharedMemory> memory = std::move(shared).value();
+  auto* const first = reinterpret_cast<std::int64_t*>(memory->data());
+  std::span<std::int64_t> left(first, words);
+  for (storage::StoredArray& one : map_.arrays) {
+    const auto* const table = chunk_table_of(one.map);
+    if (table == nullptr || state.group->own_place() != 0) continue;
+    table->copy_own(left);
+    left = left.subspan(table->own_words());
+  }
+  if (Status written = agree_on(state, memory->make_read_only(), call); !written.ok()) {
+    return written;
+  }
+  const std::int64_t* next = first;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    storage::EncodedTable* const table = chunk_table_of(map_.arrays[i].map);
+    const std::size_t own = table == nullptr ? 0 : table->own_words();
+    if (own == 0) continue;
+    table->share_own(std::shared_ptr<const std::int64_t>(memory, next));
+    next += own;
     arrays_[i]->set_map(map_.arrays[i].map);
   }
   return {};

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include <array>
 #include <cerrno>
 #include <limits>
 
@@ -11,12 +12,13 @@
 
 namespace {
 
-// What this rank may still reserve of memory to share, whether it may make any, and whether the
-// system has random numbers.
+// What this rank may still reserve of memory to share, how often it made some, whether it may make
+// any, and whether the system has random numbers.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): looked at below
 std::int64_t room = std::numeric_limits<std::int64_t>::max();
 bool makes_memory = true;
 bool has_random_numbers = true;
+int memories_made = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 template <typename Function>
@@ -43,6 +45,7 @@ extern "C" int memfd_create(const char* name, unsigned flags) {
     errno = ENOSYS;
     return -1;
   }
+  ++memories_made;
   return call(name, flags);
 }
 extern "C" ssize_t getrandom(void* numbers, size_t bytes, unsigned flags) {
@@ -164,6 +167,49 @@ TEST_F(NodeMemory, NoRandomNumbersAreAnErrorOnAllRanks) {
   EXPECT_NE(text.find("rank 2: getrandom failed"), std::string::npos) << text;
   has_random_numbers = true;
   EXPECT_NE(explained(options).find("buffers of 1 MiB"), std::string::npos);
+}
+
+// The places of many encoded chunks are kept once on each node, those of few by every rank; where a
+// node can make no memory for them, by every rank too.
+TEST_F(NodeMemory, PlacesOfManyChunksAreKeptOnceOnANode) {
+  static const std::array<std::int64_t, 1> one_element = {1};
+  for (const std::int64_t chunks : {16'000, 17'000}) {
+    SCOPED_TRACE(chunks);
+    const Extents shape = {chunks};
+    const std::string name = path(std::to_string(chunks) + ".h5");
+    Session session(MPI_COMM_WORLD, on_two_nodes());
+    const auto blocks = session.distribution(shape, "BLOCK");
+    const auto numbers = numbered_part<std::int32_t>(blocks, shape);
+    const auto expect_content = [&](int memories) {
+      const int before = memories_made;
+      File file = session.open_file(name);
+      EXPECT_EQ(memories_made - before, memories);
+      std::vector<std::int32_t> part(blocks.elements());
+      file.array("x").read(blocks, part);
+      EXPECT_EQ(part, numbers);
+      file.close();
+    };
+    const int memories = chunks > 16'384 && rank_of_world() % 2 == 0 ? 1 : 0;
+    const int before = memories_made;
+    {
+      weir_file_options format{};
+      format.format = "hdf5";
+      File file = session.create_file(name, format);
+      weir_define_options options{};
+      options.chunks = one_element.data();
+      options.codec = "fletcher32";
+      Array written = file.define<std::int32_t>("x", shape, options);
+      file.begin_step();
+      written.write(blocks, numbers);
+      file.end_step();
+      file.close();
+    }
+    EXPECT_EQ(memories_made - before, memories);
+    expect_content(memories);
+    makes_memory = rank_of_world() != 2;
+    expect_content(rank_of_world() == 0 ? memories : 0);
+    makes_memory = true;
+  }
 }
 
 }  // namespace

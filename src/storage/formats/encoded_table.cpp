@@ -1,6 +1,7 @@
 #include "storage/formats/encoded_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <utility>
 
@@ -26,68 +27,96 @@ void settle(std::vector<Entry>& entries) {
 
 }  // namespace
 
-// Columns of numbers; one that says nothing is left out.
+// A block of words without pointers: how many entries, which columns, the first chunk, then the
+// columns of numbers. A column that says nothing is left out.
 class EncodedTable::Page {
  public:
   static constexpr std::size_t most_entries = 4096;
 
-  // Some, by ascending chunk.
-  explicit Page(std::span<const Entry> entries) : first_(entries.front().chunk) {
+  // Some, by ascending chunk, in memory of this process.
+  explicit Page(std::span<const Entry> entries) {
     const std::size_t count = entries.size();
-    const auto keep = [&](auto& column, const auto& number) {
-      column.reserve(count);
-      for (const Entry& one : entries) column.push_back(number(one));
-    };
     const auto any = [&](const auto& says_something) {
       return std::any_of(entries.begin(), entries.end(), says_something);
     };
-    keep(offsets_, [](const Entry& one) { return one.place.offset; });
-    keep(bytes_, [](const Entry& one) { return one.place.bytes; });
-    if (entries.back().chunk - first_ + 1 != static_cast<std::int64_t>(count)) {
-      keep(chunks_, [](const Entry& one) { return one.chunk; });
+    const std::int64_t first = entries.front().chunk;
+    std::int64_t columns = 0;
+    if (entries.back().chunk - first + 1 != static_cast<std::int64_t>(count)) columns |= chunks;
+    if (any([](const Entry& one) { return one.place.file != 0; })) columns |= files;
+    if (any([](const Entry& one) { return one.place.skipped != 0; })) columns |= skipped;
+    const auto words = std::make_shared<std::vector<std::int64_t>>();
+    words->reserve(words_for(static_cast<std::int64_t>(count), columns));
+    words->insert(words->end(), {static_cast<std::int64_t>(count), columns, first});
+    const auto keep = [&](const auto& number) {
+      for (const Entry& one : entries) words->push_back(number(one));
+    };
+    keep([](const Entry& one) { return one.place.offset; });
+    keep([](const Entry& one) { return one.place.bytes; });
+    if ((columns & chunks) != 0) keep([](const Entry& one) { return one.chunk; });
+    if ((columns & files) != 0) keep([](const Entry& one) { return one.place.file; });
+    if ((columns & skipped) != 0) {
+      keep([](const Entry& one) { return std::int64_t{one.place.skipped}; });
     }
-    if (any([](const Entry& one) { return one.place.file != 0; })) {
-      keep(files_, [](const Entry& one) { return one.place.file; });
-    }
-    if (any([](const Entry& one) { return one.place.skipped != 0; })) {
-      keep(skipped_, [](const Entry& one) { return one.place.skipped; });
-    }
+    words_ = std::shared_ptr<const std::int64_t>(words, words->data());
   }
+  // By words that another page wrote, in memory that processes share.
+  explicit Page(std::shared_ptr<const std::int64_t> words)
+      : words_(std::move(words)), is_shared_(true) {}
 
-  [[nodiscard]] std::size_t size() const { return offsets_.size(); }
-  [[nodiscard]] std::int64_t first() const { return first_; }
+  [[nodiscard]] bool is_shared() const { return is_shared_; }
+  [[nodiscard]] std::span<const std::int64_t> words() const {
+    return {words_.get(), words_for(word(0), word(1))};
+  }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(word(0)); }
+  [[nodiscard]] std::int64_t first() const { return word(2); }
   [[nodiscard]] std::int64_t last() const { return chunk(size() - 1); }
   [[nodiscard]] Entry entry(std::size_t number) const {
     return {chunk(number),
-            {.file = files_.empty() ? 0 : files_[number],
-             .offset = offsets_[number],
-             .bytes = bytes_[number],
-             .skipped = skipped_.empty() ? 0 : skipped_[number]}};
+            {.file = has(files) ? column(files)[number] : 0,
+             .offset = column(0)[number],
+             .bytes = column(0)[size() + number],
+             .skipped = has(skipped) ? static_cast<std::uint32_t>(column(skipped)[number]) : 0}};
   }
   // The number of the first entry of this chunk or a later one.
   [[nodiscard]] std::size_t number_from(std::int64_t chunk) const {
-    if (!chunks_.empty()) {
-      return static_cast<std::size_t>(std::lower_bound(chunks_.begin(), chunks_.end(), chunk) -
-                                      chunks_.begin());
+    if (has(chunks)) {
+      const std::span<const std::int64_t> all = column(chunks);
+      return static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), chunk) -
+                                      all.begin());
     }
-    if (chunk <= first_) return 0;
-    return std::min(size(), static_cast<std::size_t>(chunk - first_));
+    if (chunk <= first()) return 0;
+    return std::min(size(), static_cast<std::size_t>(chunk - first()));
   }
   void append_to(std::vector<Entry>& entries, std::size_t from = 0) const {
     for (std::size_t number = from; number < size(); ++number) entries.push_back(entry(number));
   }
 
  private:
+  // Bits of the columns that may be left out, in their order behind offsets and bytes.
+  static constexpr std::int64_t chunks = 1;  // left out: they follow each other without gaps
+  static constexpr std::int64_t files = 2;   // left out: all 0
+  static constexpr std::int64_t skipped = 4;
+  static constexpr std::size_t header = 3;
+
+  static std::size_t words_for(std::int64_t entries, std::int64_t columns) {
+    return header +
+           static_cast<std::size_t>(entries) *
+               (2 + static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(columns))));
+  }
+  [[nodiscard]] std::int64_t word(std::size_t at) const { return words_.get()[at]; }
+  [[nodiscard]] bool has(std::int64_t columns) const { return (word(1) & columns) != 0; }
+  // The offsets and bytes (0), or a column that is there.
+  [[nodiscard]] std::span<const std::int64_t> column(std::int64_t which) const {
+    const std::int64_t before = which == 0 ? 0 : word(1) & (which - 1);
+    const std::size_t at = which == 0 ? header : words_for(word(0), before);
+    return {words_.get() + at, (which == 0 ? 2 : 1) * size()};
+  }
   [[nodiscard]] std::int64_t chunk(std::size_t number) const {
-    return chunks_.empty() ? first_ + static_cast<std::int64_t>(number) : chunks_[number];
+    return has(chunks) ? column(chunks)[number] : first() + static_cast<std::int64_t>(number);
   }
 
-  std::int64_t first_;
-  std::vector<std::int64_t> chunks_;  // none: they follow each other without gaps
-  std::vector<std::int64_t> offsets_;
-  std::vector<std::int64_t> bytes_;
-  std::vector<std::int64_t> files_;     // none: all 0
-  std::vector<std::uint32_t> skipped_;  // none: all 0
+  std::shared_ptr<const std::int64_t> words_;
+  bool is_shared_ = false;
 };
 
 std::size_t EncodedTable::page_for(std::int64_t chunk) const {
@@ -158,6 +187,38 @@ void EncodedTable::cut(std::int64_t chunk) {
     pages.push_back(std::make_shared<const Page>(std::span<const Entry>(left)));
   }
   pages_ = pages.empty() ? nullptr : std::make_shared<const Pages>(std::move(pages));
+}
+
+std::size_t EncodedTable::own_words() const {
+  std::size_t words = 0;
+  if (!pages_) return words;
+  for (const auto& page : *pages_) words += page->is_shared() ? 0 : page->words().size();
+  return words;
+}
+
+void EncodedTable::copy_own(std::span<std::int64_t> words) const {
+  if (!pages_) return;
+  for (const auto& page : *pages_) {
+    if (page->is_shared()) continue;
+    std::copy(page->words().begin(), page->words().end(), words.begin());
+    words = words.subspan(page->words().size());
+  }
+}
+
+void EncodedTable::share_own(const std::shared_ptr<const std::int64_t>& words) {
+  if (!pages_) return;
+  Pages pages;
+  pages.reserve(pages_->size());
+  const std::int64_t* next = words.get();
+  for (const auto& page : *pages_) {
+    if (page->is_shared()) {
+      pages.push_back(page);
+      continue;
+    }
+    pages.push_back(std::make_shared<const Page>(std::shared_ptr<const std::int64_t>(words, next)));
+    next += page->words().size();
+  }
+  pages_ = std::make_shared<const Pages>(std::move(pages));
 }
 
 std::int64_t EncodedTable::size() const {

@@ -4,12 +4,14 @@
 // There may be a hundred million of them, and several parts of a program have the table of the same
 // array. So the places are kept in pages that never change, of some thousand chunks each: a copy of
 // a table shares its pages, and a change makes anew the pages that it is in. A place takes 16 bytes
-// where chunks follow each other without gaps, otherwise 24.
+// where chunks follow each other without gaps, otherwise 24. Processes that have equal tables can
+// keep the pages once, in memory that they share.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace weir::storage {
@@ -43,6 +45,14 @@ class EncodedTable {
   void put(std::vector<Entry> entries);
   // The chunks from this one on are in no file.
   void cut(std::int64_t chunk);
+
+  // Words of the pages that are in memory of this process.
+  [[nodiscard]] std::size_t own_words() const;
+  // Writes these pages to the first own_words() of `words`, without changing the table.
+  void copy_own(std::span<std::int64_t> words) const;
+  // Takes them from there: what copy_own() of an equal table, made by the same calls, wrote to
+  // memory that processes share.
+  void share_own(const std::shared_ptr<const std::int64_t>& words);
 
   // How many chunks have a place.
   [[nodiscard]] std::int64_t size() const;

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <map>
+#include <memory>
 #include <random>
 
 namespace weir::storage {
@@ -66,6 +67,25 @@ TEST(EncodedTable, HoldsWhatWasPutLast) {
         EXPECT_TRUE(table.entries(from).empty());
       }
       EXPECT_TRUE(table == EncodedTable());
+      expect_same(before, expected_before);
+
+      // The same in memory that processes share; what is put later is this process's again.
+      EncodedTable shared = before;
+      const std::size_t words = before.own_words();
+      EXPECT_GE(words, static_cast<std::size_t>(2 * before.size()));
+      const auto memory = std::make_shared<std::vector<std::int64_t>>(words);
+      before.copy_own(*memory);
+      shared.share_own(std::shared_ptr<const std::int64_t>(memory, memory->data()));
+      EXPECT_EQ(shared.own_words(), 0U);
+      EXPECT_TRUE(shared == before);
+      expect_same(shared, expected_before);
+      expected = expected_before;
+      const Entry more = entry_of(expected.rbegin()->first + 7, 5);
+      shared.put({more});
+      expected[more.chunk] = more.place;
+      expect_same(shared, expected);
+      EXPECT_GT(shared.own_words(), 0U);
+      EXPECT_LE(shared.own_words(), 3U + 5U * 4096U);
       expect_same(before, expected_before);
     }
   }
