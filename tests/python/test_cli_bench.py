@@ -281,6 +281,54 @@ def test_folders_of_another_launcher_are_sealed_by_report(cli: Cli) -> None:
     assert (cli.folder / "results/mpi-shared-sync/report.html").is_file()
 
 
+def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    cli.environment |= {"DOUBLE_CALLS": str(calls), "OMPI_MCA_io": "romio321", "UCX_TLS": "tcp"}
+    cli.environment |= {"UCX_SECRET_TOKEN": "x", "UNRELATED": "y"}
+    status, _, err = cli.run("bench", *WORDS, "--no-report", "--output", "one")
+    assert status == 0, err
+    start = load_run(cli.folder / "one/mpi-shared-sync").start
+    assert start is not None
+    assert start.command_by_user == ["weir", "bench", *WORDS, "--no-report", "--output", "one"]
+    assert start.directory == str(cli.folder)
+    assert start.environment["OMPI_MCA_io"] == "romio321"
+    assert start.environment["UCX_TLS"] == "tcp"
+    assert not {"UCX_SECRET_TOKEN", "UNRELATED"} & set(start.environment)
+
+    # Somewhere else, with another launcher and other variables, and with the run's folder alone.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (cli.folder / "one").rename(elsewhere / "moved")
+    before, cli.folder = cli.folder, elsewhere
+    cli.environment |= {"WEIR_LAUNCHER": "nothing -n 99", "OMPI_MCA_pml": "ob1"}
+    status, out, err = cli.run("bench", "--again", "moved", "--no-report", "--output", "two")
+    assert status == 0, err
+    assert f"Results: {elsewhere / 'two'}" in out
+    again = load_run(elsewhere / "two/mpi-shared-sync").start
+    assert again is not None
+    assert again.launcher == start.launcher
+    assert again.directory == str(before)
+    assert "OMPI_MCA_pml" not in again.environment
+    first, second = (json.loads(line) for line in calls.read_text().splitlines())
+    seed = load_run(elsewhere / "moved/mpi-shared-sync").verification.seed
+    given = [word for word in second if word.startswith("--seed=")]
+    assert [int(word.removeprefix("--seed=")) % 2**64 for word in given] == [int(seed, 16)]
+    size = first.index("--output")
+    assert second[:size] == first[:size]
+
+
+def test_again_takes_no_other_words_and_says_what_it_cannot_repeat(cli: Cli) -> None:
+    status, _, err = cli.run("bench", "--again", "one", "-n", "4")
+    assert (status, "--again repeats a run as it was started" in err) == (2, True)
+    cli.run("bench", *WORDS, "--no-report", "--output", "one")
+    for file in (cli.folder / "one").glob("*/run.json"):
+        record = json.loads(file.read_text())
+        del record["start"]
+        file.write_text(json.dumps(record))
+    status, _, err = cli.run("bench", "--again", "one")
+    assert (status, "does not say how it was started" in err) == (2, True)
+
+
 def test_results_of_a_run_are_found_shown_and_compared(cli: Cli) -> None:
     for name in ("one", "two"):
         cli.run("bench", *WORDS, "--output", f"weir-results/{name}", "--no-report")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +13,7 @@ import typer
 from rich.console import Console
 
 from weir.bench import display
+from weir.bench.again import enter, kept_variables, record_start, start_again
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import (
     Job,
@@ -35,7 +38,7 @@ from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.folder import write_json
-from weir.results.schema import Expectation
+from weir.results.schema import Expectation, Start
 from weir.results.seal import seal
 
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
@@ -81,6 +84,8 @@ MORE = {
   --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
                        alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
   --resume             go on with a sweep that was cut off; needs its --output
+  --again RUN          repeat a run as it was started: words, launcher, MPI's variables, working
+                       directory, seed; RUN is its folder, its id, or: last
 """,
     "predict": "",
 }
@@ -110,10 +115,26 @@ def bench_command(
     timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
     sweep: Annotated[list[str] | None, typer.Option("--sweep")] = None,
     resume: Annotated[bool, typer.Option("--resume")] = False,
+    again: Annotated[str | None, typer.Option("--again")] = None,
     show_help: Help = False,
 ) -> None:
     """Run a benchmark: expectation, repetitions, verdict, result folder, report."""
     arguments = list(context.args)
+    typed = ["weir", *sys.argv[1:]]
+    if again is not None and not show_help:
+        # Variables such as WEIR_LAUNCHER give way to what the run was started with.
+        others = ("ranks", "launcher", "platform", "sweep", "resume")
+        if arguments or any(_is_typed(context, name) for name in others):
+            raise BenchError(
+                "--again repeats a run as it was started; beside it only --output, --no-report "
+                "and --timeout are taken",
+                USAGE,
+            )
+        output = None if output is None else output.absolute()
+        start = _start_of(again)
+        enter(start)
+        typed, arguments, platform = start.command_by_user, start.arguments, start.platform
+        launcher = shlex.join(start.launcher)
     if show_help or not arguments:
         explain("bench", arguments)
         return
@@ -133,6 +154,15 @@ def bench_command(
     if other is not None:
         warn(f"a campaign runs on this machine, both measure each other: {other}")
     job = find_job(ranks, launcher)
+    start = Start(
+        command_by_user=typed,
+        arguments=arguments,
+        launcher=list(job.launcher.command),
+        ranks=job.launcher.ranks,
+        directory=str(Path.cwd()),
+        platform=platform,
+        environment=kept_variables(os.environ),
+    )
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:
@@ -155,10 +185,26 @@ def bench_command(
             failure = error
     if failure is not None and not target.exists():
         raise failure
+    try:
+        record_start(target, start)
+    except ResultError as error:
+        warn(f"how the job was started is not in its results: {error}")
     order = [one.slug for one in planned.configurations]
     _show_results(console, target, order, with_report=not no_report, failure=failure)
     if failure is not None:
         raise failure
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _start_of(text: str) -> Start:
+    # Imported here: what lists and compares runs is not needed to make one.
+    from weir.commands.results import find_runs  # noqa: PLC0415
+
+    return start_again(find_runs(text, None)[0])
 
 
 def _show_results(

@@ -98,7 +98,7 @@ def show_command(
     root: Root = None,
 ) -> None:
     """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
-    for one in _find_runs(run, root):
+    for one in find_runs(run, root):
         show_run(output_console(), one)
 
 
@@ -109,7 +109,7 @@ def compare_command(
     root: Root = None,
 ) -> None:
     """Compare two runs, or two folders run by run: medians, ratio, intervals, what differed."""
-    left, right = _find_runs(first, root), _find_runs(second, root)
+    left, right = find_runs(first, root), find_runs(second, root)
     pairs, alone = pair_by_label(left, right)
     if not pairs:
         raise ResultError(f"{first} and {second} have no run with the same label")
@@ -125,7 +125,7 @@ def _root(root: Path | None) -> Path:
     return DEFAULT_ROOT if DEFAULT_ROOT.is_dir() else Path()
 
 
-def _find_runs(text: str, root: Path | None) -> list[Run]:
+def find_runs(text: str, root: Path | None) -> list[Run]:
     """The runs that a person's word means: those of a folder, or the one with that id."""
     path = Path(text)
     if path.is_file() and path.name == RUN_FILE:

@@ -424,6 +424,20 @@ class Verdict(Record):
     )
 
 
+class Start(Record):
+    """How a person started the job; `weir bench --again` starts it so again."""
+
+    command_by_user: list[str] = Field(description="as typed, split into words by the shell")
+    arguments: list[str] = Field(description="of them, what is for weir-bench")
+    launcher: list[str] = Field(description="with its mapping of ranks, before the program")
+    ranks: int
+    directory: str = Field(description="the working directory, absolute")
+    platform: str | None = Field(description="--platform, where one was given")
+    environment: dict[str, str] = Field(
+        description="variables of MPI, of I/O libraries and of Weir, by an allow-list"
+    )
+
+
 class Run(Record):
     """``run.json``."""
 
@@ -437,6 +451,9 @@ class Run(Record):
     started_utc: str
     finished_utc: str | None
     command: list[str]
+    start: Start | None = Field(
+        default=None, description="null where weir bench did not start the job"
+    )
     parameters: dict[str, Parameter]
     plan: Plan
     expectation: Expectation | None

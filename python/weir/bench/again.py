@@ -1,0 +1,68 @@
+"""How a run was started: kept in its ``run.json``, so that it can be started again from there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from weir.bench.errors import USAGE, BenchError
+from weir.results.folder import find_run_folders, load_run, write_run
+from weir.results.schema import Run, Start
+
+KEPT = re.compile(
+    r"(OMPI_(MCA|ALLOW)|PMIX_MCA|PRTE_MCA|UCX|MPICH|MPIR_CVAR|I_MPI|FI|ROMIO|HDF5|PNETCDF|WEIR)_"
+    r"|OMP_NUM_THREADS$|LD_(PRELOAD|LIBRARY_PATH)$"
+)
+"""Variables that decide how MPI, the I/O libraries and Weir work; no others are written down."""
+SECRET = re.compile(r"(?i)secret|token|password|credential|(^|_)key(_|$)")
+
+
+def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a result keeps: by the allow-list, never one that may be a secret."""
+    return {
+        name: value
+        for name, value in sorted(environment.items())
+        if KEPT.match(name) and not SECRET.search(name)
+    }
+
+
+def record_start(output: Path, start: Start) -> None:
+    """Put into every run below ``output`` how its job was started."""
+    for folder in find_run_folders(output):
+        write_run(folder, load_run(folder).model_copy(update={"start": start}))
+
+
+def start_again(run: Run) -> Start:
+    """What starts the run again, its seed among the arguments."""
+    if run.start is None:
+        raise BenchError(
+            f"run {run.id} does not say how it was started (no weir bench, or an older one); "
+            f"it ran: {' '.join(run.command)}",
+            USAGE,
+        )
+    arguments = list(run.start.arguments)
+    if not any(re.match(r"--seed(=|$)", word) for word in arguments):
+        arguments.append(f"--seed={_signed(int(run.verification.seed, 16))}")
+    return run.start.model_copy(update={"arguments": arguments})
+
+
+def enter(start: Start) -> None:
+    """Make this process's directory and variables those that the run was started with."""
+    try:
+        os.chdir(start.directory)
+    except OSError as error:
+        raise BenchError(
+            f"the run was started in {start.directory}, which cannot be entered: {error.strerror}",
+            USAGE,
+        ) from None
+    for name in kept_variables(os.environ):
+        if name not in start.environment:
+            del os.environ[name]
+    os.environ.update(start.environment)
+
+
+def _signed(seed: int) -> int:
+    """The 64 bits of a seed as the option takes them."""
+    return seed - 2**64 if seed >= 2**63 else seed
