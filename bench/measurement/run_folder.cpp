@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <system_error>
 
@@ -109,8 +110,10 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
     std::random_device random;
     JobFolders folders;
     folders.started_utc = utc_now();
-    folders.seed =
-        core.seed_given ? core.seed : (static_cast<std::uint64_t>(random()) << 32) | random();
+    // 63 bits: what --seed takes, so that every run can be repeated.
+    constexpr std::uint64_t largest_seed = std::numeric_limits<std::int64_t>::max();
+    const std::uint64_t drawn = (static_cast<std::uint64_t>(random()) << 32) | random();
+    folders.seed = core.seed_given ? core.seed : drawn & largest_seed;
     folders.id = fmt::format("{}-{}-{:08x}", compact(folders.started_utc), workload, random());
     std::error_code error;
     const fs::path root =

@@ -312,7 +312,7 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     first, second = (json.loads(line) for line in calls.read_text().splitlines())
     seed = load_run(elsewhere / "moved/mpi-shared-sync").verification.seed
     given = [word for word in second if word.startswith("--seed=")]
-    assert [int(word.removeprefix("--seed=")) % 2**64 for word in given] == [int(seed, 16)]
+    assert given == [f"--seed={int(seed, 16)}"]
     size = first.index("--output")
     assert second[:size] == first[:size]
 

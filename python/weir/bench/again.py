@@ -44,7 +44,7 @@ def start_again(run: Run) -> Start:
         )
     arguments = list(run.start.arguments)
     if not any(re.match(r"--seed(=|$)", word) for word in arguments):
-        arguments.append(f"--seed={_signed(int(run.verification.seed, 16))}")
+        arguments.append(f"--seed={int(run.verification.seed, 16)}")
     return run.start.model_copy(update={"arguments": arguments})
 
 
@@ -61,8 +61,3 @@ def enter(start: Start) -> None:
         if name not in start.environment:
             del os.environ[name]
     os.environ.update(start.environment)
-
-
-def _signed(seed: int) -> int:
-    """The 64 bits of a seed as the option takes them."""
-    return seed - 2**64 if seed >= 2**63 else seed
