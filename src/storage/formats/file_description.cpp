@@ -217,7 +217,8 @@ Status check_description(const FileDescription& file, const FormatAbilities& abi
                          std::string_view format) {
   if (file.arrays.size() > most_arrays || file.groups.size() > most_arrays) {
     return invalid_argument(
-        fmt::format("{} arrays in one file: give at most {}", file.arrays.size(), most_arrays));
+        fmt::format("{} arrays and {} groups in one file: give at most {} of each",
+                    file.arrays.size(), file.groups.size(), most_arrays));
   }
   if (file.alignment < 0) {
     return invalid_argument(

@@ -115,7 +115,7 @@ class CdfFormat final : public Format {
     if (!header) return header.error();
     const auto now = records_of(header.value(), length.value(), path);
     if (!now) return now.error();
-    const bool fits = header.value().version == 5 || steps < INT32_MAX;
+    const bool fits = header.value().version == 5 || steps <= INT32_MAX;
     const auto bytes = cdf_file_bytes(header.value(), steps);
     if (steps < now.value() || !fits || !bytes) {
       return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,

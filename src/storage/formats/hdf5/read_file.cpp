@@ -14,11 +14,9 @@
 namespace weir::storage {
 namespace {
 
-// A hostile file may hold any number of objects; reading stops here, with an error.
-constexpr std::size_t most_objects = 131072;
-
 struct Walk {
   Hdf5Objects found;
+  std::size_t most = 0;
   bool too_many = false;
 };
 
@@ -31,7 +29,7 @@ using ObjectInformation = H5O_info_t;
 extern "C" herr_t weir_hdf5_visit(hid_t /*root*/, const char* name,
                                   const ObjectInformation* information, void* argument) {
   auto& walk = *static_cast<Walk*>(argument);
-  if (walk.found.groups.size() + walk.found.datasets.size() >= most_objects) {
+  if (walk.found.groups.size() + walk.found.datasets.size() >= walk.most) {
     walk.too_many = true;
     return 1;
   }
@@ -49,8 +47,8 @@ std::vector<Attribute> attributes_of(hid_t object, const std::string& name, File
 
 }  // namespace
 
-Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path) {
-  Walk walk;
+Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path, std::size_t most) {
+  Walk walk{.found = {}, .most = most};
 #if H5_VERSION_GE(1, 12, 0)
   const herr_t visited =
       H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_INC, weir_hdf5_visit, &walk, H5O_INFO_BASIC);
@@ -61,7 +59,7 @@ Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path) {
   if (visited < 0) return hdf5_failure("list what is in the file", path, ErrorCode::corrupt);
   if (!walk.too_many) return std::move(walk.found);
   Error error =
-      invalid_argument(fmt::format("the file holds more than {} arrays and groups", most_objects));
+      invalid_argument(fmt::format("the file holds more than {} arrays and groups", most));
   error.code = ErrorCode::unsupported;
   error.file = path;
   return error;

@@ -16,9 +16,13 @@ struct Hdf5Objects {
   std::vector<std::string> datasets;
 };
 
+// A hostile file may hold any number of arrays and groups, the root among them.
+inline constexpr std::size_t most_hdf5_objects = 131072;
+
 // Visits each object once, by hard links alone: no cycles, and no other files. Fails on more than
-// 131072 objects.
-[[nodiscard]] Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path);
+// `most` objects.
+[[nodiscard]] Result<Hdf5Objects> list_hdf5_objects(hid_t file, const std::string& path,
+                                                    std::size_t most = most_hdf5_objects);
 
 // The superblock's version and the bytes before it.
 [[nodiscard]] Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes,

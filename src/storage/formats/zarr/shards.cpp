@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t most_shards = 65536;
 constexpr std::int64_t most_chunks_of_shard = std::int64_t{1} << 20;
-constexpr std::size_t most_in_table = std::size_t{1} << 22;
 std::int64_t product(const array::Indices& extents) {
   std::int64_t all = 1;  // of a shard's chunks or the shards: checked before
   for (const std::int64_t extent : extents) all *= extent;
@@ -43,7 +42,8 @@ bool will_exist(const ZarrArray& array, const ChunkExtents& chunks, const ShardS
 }
 
 // Where the chunks of encoded shards are.
-std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap& map) {
+std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap& map,
+                                               std::size_t most) {
   auto& chunks = std::get<EncodedChunks>(map.extents);
   auto& shards = std::get<EncodedShards>(chunks.places);
   const ShardIndexForm form = index_form(array, shards.chunks_per_shard);
@@ -67,8 +67,8 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
                                       .offset = static_cast<std::int64_t>(entry.offset),
                                       .bytes = static_cast<std::int64_t>(entry.bytes)}});
                   });
-    if (table.size() > most_in_table) {
-      return fmt::format("it has over {} chunks", most_in_table);
+    if (table.size() > most) {
+      return fmt::format("it has over {} chunks", most);
     }
   }
   shards.table = EncodedTable(std::move(table));
@@ -175,11 +175,12 @@ std::optional<std::string> check_zarr_shards(const ZarrArray& array, const Exten
   return std::nullopt;
 }
 
-std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map) {
-  if (map.encoded() != nullptr) return read_encoded_shards(array, map);
+std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map,
+                                            std::size_t most) {
+  if (map.encoded() != nullptr) return read_encoded_shards(array, map, most);
   auto& chunks = std::get<ChunkExtents>(map.extents);
   const auto slots = std::get<ShardSlots>(chunks.places);
-  const bool small = std::cmp_less_equal(chunks.grid.chunks(), most_in_table);
+  const bool small = std::cmp_less_equal(chunks.grid.chunks(), most);
   std::vector<std::pair<std::int64_t, ExtentPlace>> places;
   std::optional<std::string> reason;
   bool as_laid_out = true;
@@ -207,7 +208,7 @@ std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& m
                   });
   }
   if (reason || as_laid_out) return reason;
-  if (!small) return fmt::format("it has over {} chunks in shards of another order", most_in_table);
+  if (!small) return fmt::format("it has over {} chunks in shards of another order", most);
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   ChunkTable table;

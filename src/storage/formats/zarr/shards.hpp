@@ -25,8 +25,13 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
                                                            std::int64_t first_row,
                                                            std::int64_t end_row);
 
+// Of a table with the place of each chunk.
+inline constexpr std::size_t most_chunks_in_table = std::size_t{1} << 22;
+
 // Reads every shard's index. Where they are not as Weir lays them out, or encoded, the map gets a
-// table. A reason when a chunk lies outside its file, or an index does not have its checksum.
-[[nodiscard]] std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map);
+// table of at most `most` chunks. A reason when there are more, when a chunk lies outside its file,
+// or when an index does not have its checksum.
+[[nodiscard]] std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map,
+                                                          std::size_t most = most_chunks_in_table);
 
 }  // namespace weir::storage

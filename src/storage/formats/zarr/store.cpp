@@ -17,9 +17,6 @@ constexpr const char* document_name = "zarr.json";
 // A parser should not be made to read gigabytes; consolidated documents are one of all nodes.
 constexpr std::size_t most_root_bytes = std::size_t{1} << 26;
 constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_nodes = 65536;
-constexpr std::size_t most_entries = std::size_t{1} << 20;
-constexpr int most_groups_deep = 32;
 
 Error corrupt(const std::string& file, std::string what) {
   Error error = invalid_argument(std::move(what));
@@ -61,19 +58,24 @@ Status write_text(const File& file, std::string text) {
   return write_slices(file, {&slice, 1}, 0, calls);
 }
 
+Error too_many_nodes(const std::string& file, const ZarrLimits& limits) {
+  return corrupt(file, fmt::format("it has over {} arrays and groups", limits.nodes));
+}
+
 // Nodes below a group, by folders that have a document.
 class Walk {
  public:
-  Walk(std::string root, ZarrDocuments& documents)
-      : root_(std::move(root)), documents_(documents) {}
+  Walk(std::string root, const ZarrLimits& limits, ZarrDocuments& documents)
+      : root_(std::move(root)), limits_(limits), documents_(documents) {}
 
   Status into(const std::string& group, int depth) {
-    if (depth > most_groups_deep) return corrupt(root_, "its groups lie too deep in each other");
+    if (depth > ZarrLimits::most_groups_deep)
+      return corrupt(root_, "its groups lie too deep in each other");
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(zarr_folder(root_, group), failed), end;
          !failed && entry != end; entry.increment(failed)) {
-      if (++entries_ > most_entries || documents_.size() > most_nodes) {
-        return corrupt(root_, "it has too many arrays and groups");
+      if (++entries_ > limits_.entries) {
+        return corrupt(root_, fmt::format("its folders have over {} entries", limits_.entries));
       }
       if (entry->is_symlink(failed) || !entry->is_directory(failed)) continue;
       std::string name = group.empty() ? "" : group + "/";
@@ -91,12 +93,14 @@ class Walk {
     if (!std::filesystem::is_regular_file(file, failed)) return {};
     auto document = read_document(file, most_document_bytes);
     if (!document) return document.error();
+    if (documents_.size() >= limits_.nodes) return too_many_nodes(root_, limits_);
     const bool group = is_node(document.value(), "group");
     documents_[name] = std::move(document).value();
     return group ? into(name, depth + 1) : Status();
   }
 
   std::string root_;
+  const ZarrLimits& limits_;
   ZarrDocuments& documents_;
   std::size_t entries_ = 0;
 };
@@ -146,7 +150,7 @@ bool zarr_step_announced(const std::string& path) {
 
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }
 
-Result<ZarrDocuments> read_zarr_documents(const std::string& path) {
+Result<ZarrDocuments> read_zarr_documents(const std::string& path, const ZarrLimits& limits) {
   const std::string file = zarr_folder(path, "") + document_name;
   auto root = read_document(file, most_root_bytes);
   if (!root) return root.error();
@@ -154,12 +158,13 @@ Result<ZarrDocuments> read_zarr_documents(const std::string& path) {
   const ZarrJson* const consolidated = member(root.value(), "consolidated_metadata");
   const ZarrJson* const all = consolidated == nullptr ? nullptr : member(*consolidated, "metadata");
   if (all != nullptr && all->is_object()) {
-    if (all->size() > most_nodes) return corrupt(file, "it has too many arrays and groups");
+    if (all->size() > limits.nodes) return too_many_nodes(file, limits);
     for (const auto& [name, document] : all->items()) {
       if (!name.empty()) documents[name] = document;
     }
   } else if (is_node(root.value(), "group")) {
-    if (Status walked = Walk(path, documents).into("", 0); !walked.ok()) return walked.error();
+    if (Status walked = Walk(path, limits, documents).into("", 0); !walked.ok())
+      return walked.error();
   }
   if (root.value().contains("consolidated_metadata")) root.value().erase("consolidated_metadata");
   documents[""] = std::move(root).value();

@@ -25,9 +25,20 @@ Status write_zarr_text(const std::string& folder, const std::string& text);
 Status announce_zarr_step(const std::string& path, const std::string& root_text);
 [[nodiscard]] bool zarr_step_announced(const std::string& path);
 
+// How much of a folder is read: a hostile one may hold anything.
+struct ZarrLimits {
+  static constexpr std::size_t most_nodes = 65536;  // arrays, and groups but the root
+  static constexpr std::size_t most_entries = std::size_t{1} << 20;  // of all folders
+  static constexpr int most_groups_deep = 32;                        // in each other
+
+  std::size_t nodes = most_nodes;
+  std::size_t entries = most_entries;
+};
+
 // All documents: the consolidated ones, or those found by walking through the folders of groups
-// (symbolic links are not followed; at most 65536 nodes, 32 groups deep).
-[[nodiscard]] Result<ZarrDocuments> read_zarr_documents(const std::string& path);
+// (symbolic links are not followed). Fails on what is beyond the limits.
+[[nodiscard]] Result<ZarrDocuments> read_zarr_documents(const std::string& path,
+                                                        const ZarrLimits& limits = {});
 
 [[nodiscard]] bool is_zarr_array(const ZarrJson& document);
 
