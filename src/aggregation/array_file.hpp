@@ -253,12 +253,22 @@ class OpenArray final : public ArrayFile {
   void leave_step(bool is_committed) {
     is_to_be_written_again_ = !is_committed && (is_to_be_written_again_ || is_written_in_step_);
     is_written_in_step_ = false;
+    if (!is_committed && origin_.grows) abandon_files();
   }
 
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
  private:
+  // Room for the next attempt of a step may be made without the files of the one that failed: who
+  // kept those open would write to files that have no name. Only files in a grid are made anew.
+  // What could not be closed is remembered as lost, and the step has to be written again.
+  void abandon_files() {
+    read_alone_.reset();
+    if (!(stored_ ? *stored_ : map_).files.are_in_grid()) return;
+    written_alone_.reset();
+    (void)for_each_files([](storage::StoredFiles& files) { return files.abandon(); });
+  }
   template <typename Do>
   void for_each_engine_files(const Do& act) {
     for (auto* const view : {&by_chunks_, &by_shards_}) {

@@ -76,7 +76,8 @@ void note_broken(CollectiveState& state, const Error& error);
 // On all ranks, with the outcome that they agreed on: a rank whose bytes another one was to make
 // durable learns here that they are lost.
 void learn_losses(CollectiveState& state, const Status& agreed);
-// Closes what this rank was passed of a file and did not need, when the file is closed.
+// Closes what this rank was passed of a file and did not need, when the file is closed or a step of
+// it has failed.
 void forget_descriptors(CollectiveState& state, std::uint64_t file_number);
 
 // Waits for the request under way, if there is one; its outcome stays with it.

@@ -66,7 +66,7 @@ class NodeDescriptors final : public storage::DescriptorSource {
   // of those that share an open file makes it durable.
   [[nodiscard]] storage::SyncedHere begin_sync();
 
-  // No rank will open this file again: what has come of it unasked is closed.
+  // No rank has this file open or is opening it: what has come of it unasked is closed.
   void forget(std::uint64_t file);
 
  private:

@@ -360,6 +360,8 @@ Status StepFile::end_step(CollectiveState& state) {
   if (!agreed.ok()) {
     has_lost_header_ = has_lost_header_ || (!published_ && tells_of_loss(agreed.error()));
     if (in_step_) leave_step(false);
+    // Of files that this rank was passed and did not open, the next attempt may have others.
+    forget_descriptors(state, number_);
     return agreed;
   }
   if (!published_) {

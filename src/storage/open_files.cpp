@@ -27,7 +27,7 @@ Result<EngineFile*> OpenFiles::get(const std::string& path, const Opening& openi
   if (!file) return file.error();
   const auto& changed = file.value()->changed_folders();
   changed_folders_.insert(changed.begin(), changed.end());
-  if (!changed.empty()) written_.insert(path);
+  if (!changed.empty()) written(path);
   uses_.push_front(path);
   Open& open = files_[path];
   open = {std::move(file).value(), opening.write, uses_.begin()};
@@ -57,6 +57,13 @@ Status OpenFiles::close(const std::string& path) {
   return closed;
 }
 
+Status OpenFiles::abandon(const std::string& path) {
+  Status closed = close(path);
+  const auto found = written_.find(path);
+  if (found != written_.end()) found->second = Mark::may_be_removed;
+  return closed;
+}
+
 const Error* OpenFiles::loss_since(const std::string& path, std::uint64_t since) const {
   const auto found = losses_.find(path);
   return found != losses_.end() && found->second.generation > since ? &found->second.error
@@ -79,7 +86,12 @@ Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& syn
     std::vector<EngineFile*> files;
     for (const std::string& path : group) {
       auto file = get(path, {.write = true});
-      if (!file) return file.error();
+      if (!file) {
+        const bool is_removed =
+            file.error().system_error == ENOENT && written_.at(path) == Mark::may_be_removed;
+        if (is_removed) continue;
+        return file.error();
+      }
       const std::uint32_t description = file.value()->description();
       const bool by_another = synced_here && description != 0 && !synced_here(description);
       if (!by_another) files.push_back(file.value());

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -44,7 +45,7 @@ class OpenFiles {
   [[nodiscard]] const EngineFile* find(const std::string& path) const;
 
   // The file was or will now be written to.
-  void written(const std::string& path) { written_.insert(path); }
+  void written(const std::string& path) { written_[path] = Mark::is_there; }
   // Grows whenever marks of written() are taken away and whenever bytes are lost. A mark holds as
   // long as the number stays.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
@@ -59,6 +60,10 @@ class OpenFiles {
   Status sync(std::span<const std::string> paths, const SyncedHere& synced_here = nullptr);
   // Succeeds when the file is not open.
   Status close(const std::string& path);
+  // Closes the file of a step that failed. Another process may remove it, or make another file of
+  // that name, before the step is begun again: sync() passes over a missing one until this process
+  // writes to it again.
+  Status abandon(const std::string& path);
   [[nodiscard]] std::int64_t open_files() const { return static_cast<std::int64_t>(files_.size()); }
 
  private:
@@ -73,7 +78,8 @@ class OpenFiles {
   std::size_t most_open_;
   std::unordered_map<std::string, Open> files_;
   std::list<std::string> uses_;  // paths, the latest used first
-  std::set<std::string> written_;
+  enum class Mark : std::uint8_t { is_there, may_be_removed };
+  std::map<std::string, Mark> written_;
   std::set<std::string> changed_folders_;
   struct Loss {
     std::uint64_t generation = 0;

@@ -148,6 +148,16 @@ void StoredFiles::forget_losses() {
   });
 }
 
+Status StoredFiles::abandon() {
+  Status first = close();
+  for (const auto& [number, since] : written_) {
+    Status closed = open_->abandon(files_.path(number));
+    if (first.ok()) first = std::move(closed);
+  }
+  marked_.clear();
+  return first;
+}
+
 Status StoredFiles::close() {
   Status first;
   for (const std::int64_t number : used_) {

@@ -64,6 +64,8 @@ class StoredFiles {
   void forget_losses();
   // Closes the files, whichever array uses them too: these open them again. The first error.
   Status close();
+  // The same where other files may take the place of these: OpenFiles::abandon().
+  Status abandon();
 
  private:
   struct Last {

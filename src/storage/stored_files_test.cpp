@@ -201,6 +201,27 @@ TEST(StoredFiles, BytesWrittenAfterAnotherArrayWasMadeDurableAreMadeDurableToo) 
   EXPECT_FALSE(arrays.second.sync().ok()) << "the engine was not asked";
 }
 
+TEST(StoredFiles, FilesOfAFailedStepMayBeRemovedUntilTheyAreWrittenAgain) {
+  const TestFolder folder;
+  TwoArrays arrays(folder, make_posix_engine());
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  ASSERT_TRUE(arrays.first.close().ok());
+  std::filesystem::remove(arrays.data.path(0));
+  EXPECT_EQ(arrays.first.sync().error().system_error, ENOENT);
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  ASSERT_TRUE(arrays.first.abandon().ok());
+  EXPECT_EQ(arrays.open->open_files(), 0);
+  std::filesystem::remove(arrays.data.path(0));
+  EXPECT_TRUE(arrays.first.sync().ok());
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  ASSERT_TRUE(arrays.first.abandon().ok());
+  ASSERT_TRUE(TwoArrays::write(arrays.first, 0).ok());
+  EXPECT_TRUE(std::filesystem::exists(arrays.data.path(0)));
+  ASSERT_TRUE(arrays.first.close().ok());
+  std::filesystem::remove(arrays.data.path(0));
+  EXPECT_EQ(arrays.first.sync().error().system_error, ENOENT);
+}
+
 // One call may name more files than are open together.
 TEST(StoredFiles, MoveRangesOfMoreFilesThanAreOpen) {
   const TestFolder folder;

@@ -71,6 +71,8 @@ class DataFiles {
   // 0: the files are there and as long as they have to be. Else a file may be missing, in which
   // case all its elements have the fill value, and who writes into it first makes it so long.
   [[nodiscard]] std::int64_t bytes_when_made() const { return parts_.bytes_when_made; }
+  // Whether each file has coordinates. Such files of a step that is begun again are made anew.
+  [[nodiscard]] bool are_in_grid() const { return !parts_.counts.empty(); }
   void set_bytes_when_made(std::int64_t bytes) { parts_.bytes_when_made = bytes; }
   // The same files where what their paths begin with has another name; others are as they were.
   [[nodiscard]] DataFiles renamed(const std::string& from, const std::string& to) const;
