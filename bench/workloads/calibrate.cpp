@@ -144,7 +144,7 @@ int run_in_job(const Job& job, const Request& request) {
   FailureGuard guard(job, unfinished, {});
   TestFiles files{.directory = unique_folder(job, request.directory), .paths = {}};
   for (const int step : {0, 1, job.size - 1}) {
-    files.paths.push_back(fmt::format("{}/{}", files.directory, (job.rank + step) % job.size));
+    files.paths.push_back(fmt::format("{}/weir-{}", files.directory, (job.rank + step) % job.size));
   }
   guard.set_test_files(files);
   status = agree_on(job, job.rank == 0 ? make_test_folder(files.directory, request) : Status(),

@@ -42,8 +42,9 @@ class Deadlines : public OnRanks {
 };
 
 // A session, a distribution and an array, which stay: nothing of a broken session can be freed.
-struct Opened {
-  Opened(const weir_session_options& options, const Extents& shape, const std::string& path) {
+struct OpenedWithRows {
+  OpenedWithRows(const weir_session_options& options, const Extents& shape,
+                 const std::string& path) {
     EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), 0) << weir_last_error();
     EXPECT_EQ(weir_distribution_create(session, 2, shape.data(), "BLOCK, *", nullptr, &rows), 0);
     EXPECT_EQ(weir_array_create(session, path.c_str(), 2, shape.data(), "float64", nullptr, &array),
@@ -63,24 +64,26 @@ struct Opened {
 };
 
 TEST_F(Deadlines, ARankMissingAtAnyCall) {
-  const std::vector<int (*)(Opened&)> calls = {
-      [](Opened& opened) {
+  const std::vector<int (*)(OpenedWithRows&)> calls = {
+      [](OpenedWithRows& opened) {
         const Extents shape = {4};
         return weir_array_create(opened.session, "never made", 1, shape.data(), "int8", nullptr,
                                  &opened.array);
       },
-      [](Opened& opened) { return weir_write(opened.array, opened.rows, opened.part.data()); },
-      [](Opened& opened) {
+      [](OpenedWithRows& opened) {
+        return weir_write(opened.array, opened.rows, opened.part.data());
+      },
+      [](OpenedWithRows& opened) {
         weir_request* request = nullptr;
         const int begun = weir_write_begin(opened.session, 1, &opened.transfer, &request);
         return begun != 0 ? begun : weir_wait(&request);
       },
-      [](Opened& opened) { return weir_array_sync(opened.array); },
-      [](Opened& opened) { return weir_array_close(&opened.array); },
-      [](Opened& opened) { return weir_session_close(&opened.session); },
+      [](OpenedWithRows& opened) { return weir_array_sync(opened.array); },
+      [](OpenedWithRows& opened) { return weir_array_close(&opened.array); },
+      [](OpenedWithRows& opened) { return weir_session_close(&opened.session); },
   };
   for (std::size_t number = 0; number < calls.size(); ++number) {
-    auto* const opened = new Opened(brief(), shape_, path("weir-array"));
+    auto* const opened = new OpenedWithRows(brief(), shape_, path("weir-array"));
     if (!missing_) {
       weir_session* const session = opened->session;
       EXPECT_EQ(calls[number](*opened), WEIR_E_DEADLINE) << number << ": " << weir_last_error();
@@ -98,7 +101,7 @@ TEST_F(Deadlines, SlowStorageIsWaitedFor) {
     for (const int ranks_per_node : {0, 2}) {
       auto options = brief(strategy);
       options.ranks_per_node = ranks_per_node;
-      Opened opened(options, shape_, path("weir-array"));
+      OpenedWithRows opened(options, shape_, path("weir-array"));
       {
         const Fault late("rank=1,call=pwrite,nth=1,effect=late");
         EXPECT_EQ(weir_write(opened.array, opened.rows, opened.part.data()), 0)
@@ -116,7 +119,7 @@ TEST_F(Deadlines, ARankThatComputesIsWaitedFor) {
   for (const int ranks_per_node : {0, 2}) {
     auto options = brief();
     options.ranks_per_node = ranks_per_node;
-    Opened opened(options, shape_, path("weir-array"));
+    OpenedWithRows opened(options, shape_, path("weir-array"));
     if (missing_) compute_for(4 * options.deadline_seconds);
     EXPECT_EQ(weir_write(opened.array, opened.rows, opened.part.data()), 0) << weir_last_error();
     weir_request* request = nullptr;
@@ -129,7 +132,7 @@ TEST_F(Deadlines, ARankThatComputesIsWaitedFor) {
 }
 
 // One rank is stopped, and the others write.
-void expect_stopped_rank_to_be_named(Opened* opened, int stopped) {
+void expect_stopped_rank_to_be_named(OpenedWithRows* opened, int stopped) {
   std::int64_t process = ::getpid();
   MPI_Bcast(&process, 1, MPI_INT64_T, stopped, MPI_COMM_WORLD);
   if (rank_of_world() == stopped) {
@@ -155,7 +158,7 @@ void expect_stopped_rank_to_be_named(Opened* opened, int stopped) {
 }
 
 TEST_F(Deadlines, AStoppedRankIsNamed) {
-  auto* const opened = new Opened(brief(), shape_, path("weir-array"));
+  auto* const opened = new OpenedWithRows(brief(), shape_, path("weir-array"));
   expect_stopped_rank_to_be_named(opened, 1);
   if (!missing_) expect_broken(opened->session);
 }
@@ -164,14 +167,14 @@ TEST_F(Deadlines, AStoppedRankIsNamed) {
 TEST_F(Deadlines, AStoppedLeaderIsNamedOnOtherNodes) {
   auto options = brief();
   options.ranks_per_node = 2;
-  expect_stopped_rank_to_be_named(new Opened(options, shape_, path("weir-array")), 2);
+  expect_stopped_rank_to_be_named(new OpenedWithRows(options, shape_, path("weir-array")), 2);
 }
 
 // Only the ranks of its own node see that it does not come: rank 0 tells those of the other one.
 TEST_F(Deadlines, RanksOfOtherNodesAreTold) {
   auto options = brief();
   options.ranks_per_node = 2;
-  auto* const opened = new Opened(options, shape_, path("weir-array"));
+  auto* const opened = new OpenedWithRows(options, shape_, path("weir-array"));
   if (missing_) {
     weir_session_abandon(&opened->session);
   } else {
@@ -187,7 +190,7 @@ TEST_F(Deadlines, RanksOfOtherNodesAreTold) {
 TEST_F(Deadlines, NoRankIsWaitedForForEver) {
   auto options = brief();
   options.deadline_seconds = 0.1;
-  auto* const opened = new Opened(options, shape_, path("weir-array"));
+  auto* const opened = new OpenedWithRows(options, shape_, path("weir-array"));
   if (!missing_) {
     EXPECT_EQ(weir_write(opened->array, opened->rows, opened->part.data()), WEIR_E_DEADLINE);
     expect_broken(opened->session);
@@ -197,7 +200,7 @@ TEST_F(Deadlines, NoRankIsWaitedForForEver) {
 
 TEST_F(Deadlines, ClosingASessionEndsItsRequests) {
   const weir_session_options patient = {};
-  Opened opened(patient, shape_, path("weir-array"));
+  OpenedWithRows opened(patient, shape_, path("weir-array"));
   weir_request* request = nullptr;
   ASSERT_EQ(weir_write_begin(opened.session, 1, &opened.transfer, &request), 0);
   ASSERT_EQ(weir_session_close(&opened.session), 0) << weir_last_error();
@@ -214,7 +217,7 @@ TEST_F(Deadlines, ALostRankIsNamedLongBeforeTheDeadline) {
   weir_session_options patient = {};  // 600 s
   // Rank 2 leads the second of two nodes; ranks 2 and 3 are all of it.
   if (*lost == '2') patient.ranks_per_node = 2;
-  auto* const opened = new Opened(patient, shape_, path("weir-array"));
+  auto* const opened = new OpenedWithRows(patient, shape_, path("weir-array"));
   const bool lost_here =
       std::string(lost).find(std::to_string(rank_of_world())) != std::string::npos;
   if (lost_here) ::raise(SIGKILL);

@@ -132,7 +132,7 @@ def test_an_interrupted_run_ends_in_order(cli: Cli, number: signal.Signals) -> N
     _, err = child.communicate(timeout=120)
     assert child.returncode == 130
     assert err.splitlines()[-1] == f"weir: the run failed: stopped by {number.name}"
-    assert statuses(cli.folder / "results") == ["failed", "failed"]
+    assert statuses(cli.folder / "results") == ["interrupted", "interrupted"]
     assert not (cli.folder / "weir-double-0").exists()
 
 
