@@ -6,17 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "measurement/system_text.hpp"
+
 namespace weir::bench {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-}  // namespace
-
 Result<MpiHints> MpiHints::read(const std::string& path, const storage::Striping& striping) {
   MpiHints hints;
   // The first two are MPI's own, where -1 is as good as all; the third is ROMIO's, and counts from

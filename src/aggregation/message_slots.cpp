@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "common/cache_line.hpp"
 #include "plan/rank_pieces.hpp"
 
 namespace weir::aggregation {
@@ -17,7 +18,7 @@ std::size_t round_to_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 // Written by one rank and read by others. Both parts are larger after each move but where the first
 // one changes; written and read in the orders of come_to() and is_earliest(), a position that is
 // read while it changes is never later than the true one.
-struct alignas(64) PublishedPosition {
+struct alignas(cache_line_bytes) PublishedPosition {
   std::atomic<std::int64_t> request;
   std::atomic<std::uint64_t> piece;
 };
@@ -34,7 +35,7 @@ struct MessageSlots::Share {
 struct MessageSlots::Slot {
   enum : int { taken, filled, come };
 
-  alignas(64) std::atomic<std::int64_t> ticket;  // `nobody`: the slot is free
+  alignas(cache_line_bytes) std::atomic<std::int64_t> ticket;  // `nobody`: the slot is free
   std::atomic<std::int64_t> aggregator;
   std::atomic<int> state;
   // Of the message; valid from `filled` on.
@@ -42,13 +43,13 @@ struct MessageSlots::Slot {
   std::int64_t number;                 // of the slot
   std::int64_t bytes;
   std::int64_t courier;
-  std::int64_t count;                                 // of shares
-  alignas(64) std::atomic<std::int64_t> handed_over;  // bytes
+  std::int64_t count;                                               // of shares
+  alignas(cache_line_bytes) std::atomic<std::int64_t> handed_over;  // bytes
 };
 
 // The positions of the ranks lie behind it, and then the slots.
 struct MessageSlots::Board {
-  alignas(64) std::atomic<bool> locked;  // while a slot is looked for and taken
+  alignas(cache_line_bytes) std::atomic<bool> locked;  // while a slot is looked for and taken
 };
 
 namespace {

@@ -25,12 +25,12 @@ constexpr int to_previous_tag = 22;
 constexpr const char* waited_for = "the other ranks to share memory";
 
 struct Header {
-  alignas(64) std::atomic<std::int64_t> failed_request;
+  alignas(cache_line_bytes) std::atomic<std::int64_t> failed_request;
   // Used in the first holder's part.
-  alignas(64) std::array<std::byte, ranks::Revocation::memory_bytes> revocation;
+  alignas(cache_line_bytes) std::array<std::byte, ranks::Revocation::memory_bytes> revocation;
 };
 
-struct alignas(64) PaddedBell {
+struct alignas(cache_line_bytes) PaddedBell {
   ranks::Bell bell;
 };
 

@@ -40,6 +40,7 @@
 #include "aggregation/message_slots.hpp"
 #include "aggregation/node_descriptors.hpp"
 #include "aggregation/node_memory.hpp"
+#include "common/cache_line.hpp"
 #include "common/status.hpp"
 #include "ranks/bell.hpp"
 #include "ranks/channel.hpp"
@@ -53,11 +54,11 @@ namespace weir::aggregation {
 
 // On cache lines of their own: sharers poll the one and change the other.
 struct BufferControl {
-  alignas(64) std::atomic<std::int64_t> open;
+  alignas(cache_line_bytes) std::atomic<std::int64_t> open;
   std::atomic<std::int64_t> expected;
-  alignas(64) std::atomic<std::int64_t> arrived;
+  alignas(cache_line_bytes) std::atomic<std::int64_t> arrived;
   // Bit i: a rank waits whose place on the node is i modulo 64.
-  alignas(64) std::atomic<std::uint64_t> marks;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> marks;
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");
 

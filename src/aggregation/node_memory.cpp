@@ -19,7 +19,7 @@ using storage::File;
 using storage::PassedName;
 using storage::SharedMemory;
 
-constexpr const char* waited_for = "the other ranks of the node to share memory";
+constexpr const char* waited_for_memory = "the other ranks of the node to share memory";
 
 // What MPI may write to after a missed deadline.
 struct Sockets {
@@ -65,7 +65,7 @@ Status pass(const NodeSockets& sockets, const PassedName& name, const File& file
       sent = sockets.own.send(sockets.addresses[place], sockets.secret, name, file);
       return sent != DescriptorSocket::Sent::no_room;
     };
-    Status waited = ranks::wait_until(has_room, opening, deadline_seconds, waited_for);
+    Status waited = ranks::wait_until(has_room, opening, deadline_seconds, waited_for_memory);
     if (opening.is_revoked()) return waited;
     if (sent == DescriptorSocket::Sent::yes) continue;
     Error error;
@@ -104,7 +104,7 @@ Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, cons
     }
     return !tested || tested.value();
   };
-  Status waited = ranks::wait_until(is_told, opening, deadline_seconds, waited_for);
+  Status waited = ranks::wait_until(is_told, opening, deadline_seconds, waited_for_memory);
   if (!failed.ok()) {
     opening.revoke(failed.error());
     waited = std::move(failed);
@@ -141,7 +141,7 @@ Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
   constexpr int address_bytes = sizeof(DescriptorSocket::Address);
   ranks::Pending pending;
   const auto wait = [&](Status begun) {
-    if (begun.ok()) return ranks::wait_for(pending, opening, deadline_seconds, waited_for);
+    if (begun.ok()) return ranks::wait_for(pending, opening, deadline_seconds, waited_for_memory);
     opening.revoke(begun.error());
     return begun;
   };
@@ -182,7 +182,7 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
       if (!told.ok()) {
         opening.revoke(told.error());
       } else {
-        told = ranks::wait_for(pending, opening, deadline_seconds, waited_for);
+        told = ranks::wait_for(pending, opening, deadline_seconds, waited_for_memory);
       }
       if (!told.ok()) {
         code.keep_for_good();

@@ -19,7 +19,7 @@ namespace {
 
 using array::BoxTable;
 
-constexpr const char* waited_for = "the other ranks' boxes";
+constexpr const char* waited_for_boxes = "the other ranks' boxes";
 // Of a message between nodes; a rank's memory for all of them.
 constexpr std::size_t words_at_once = std::size_t{1} << 16U;
 // A smaller tree is built by one rank, as rounds of agreement would take longer.
@@ -62,8 +62,8 @@ class SharedBoxes {
   Status wait(Status begun, ranks::Pending& pending) {
     ranks::Revocation& revocation = state_.group->revocation();
     if (begun.ok()) {
-      begun = ranks::wait_for(pending, revocation, state_.settings.deadline_seconds, waited_for,
-                              state_.group->life());
+      begun = ranks::wait_for(pending, revocation, state_.settings.deadline_seconds,
+                              waited_for_boxes, state_.group->life());
     } else {
       revocation.revoke(begun.error());
     }

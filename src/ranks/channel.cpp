@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "common/cache_line.hpp"
 #include "common/clock.hpp"
 #include "ranks/futex.hpp"
 #include "ranks/progress.hpp"
@@ -17,7 +18,6 @@ namespace weir::ranks {
 namespace {
 
 constexpr std::int64_t slots = 8;
-constexpr std::size_t line = 64;
 // Of a text at once to the node.
 constexpr std::size_t part_bytes = std::size_t{256} << 10U;
 // Of a text that goes to other nodes in one message with its length.
@@ -55,23 +55,26 @@ void rest_a_moment() {
 }  // namespace
 
 struct Channel::Slot {
-  alignas(line) std::atomic<std::uint64_t> arrived;   // ranks of the node, over all rounds
-  alignas(line) std::atomic<std::uint32_t> gathered;  // the turn whose `node` the first has to see
+  alignas(
+      cache_line_bytes) std::atomic<std::uint64_t> arrived;  // ranks of the node, over all rounds
+  alignas(cache_line_bytes)
+      std::atomic<std::uint32_t> gathered;  // the turn whose `node` the first has to see
   std::atomic<std::uint32_t> first_sleeps;
-  alignas(line) std::atomic<std::uint32_t> ended;  // the turn whose `least` is known
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> ended;  // the turn whose `least` is known
   std::atomic<std::uint32_t> sleepers;
-  alignas(line) Numbers node{};   // the least of the node's ranks
-  alignas(line) Numbers least{};  // of all
+  alignas(cache_line_bytes) Numbers node{};   // the least of the node's ranks
+  alignas(cache_line_bytes) Numbers least{};  // of all
 };
 
 // The part is left as it is: a page of it costs memory once it is written to.
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 struct Channel::Text {
-  alignas(line) std::atomic<std::uint32_t> told;  // parts so far
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> told;  // parts so far
   std::atomic<std::uint32_t> sleepers;
-  alignas(line) std::atomic<std::uint32_t> taken;  // parts so far, by each of the others
+  alignas(
+      cache_line_bytes) std::atomic<std::uint32_t> taken;  // parts so far, by each of the others
   std::atomic<std::uint32_t> teller_sleeps;
-  alignas(line) std::int64_t total = 0;  // bytes of the text
+  alignas(cache_line_bytes) std::int64_t total = 0;  // bytes of the text
   std::array<char, part_bytes> part;
 };
 
@@ -94,7 +97,7 @@ struct Channel::Between {
 };
 
 std::int64_t Channel::memory_bytes(std::int64_t places) {
-  static_assert(sizeof(Memory) % line == 0 && sizeof(Numbers) % line == 0);
+  static_assert(sizeof(Memory) % cache_line_bytes == 0 && sizeof(Numbers) % cache_line_bytes == 0);
   return static_cast<std::int64_t>(sizeof(Memory)) +
          slots * places * static_cast<std::int64_t>(sizeof(Numbers));
 }
@@ -114,8 +117,8 @@ Channel::Channel(std::byte* memory, const Place& place, MPI_Comm leaders, Revoca
 }
 
 Channel::Channel(MPI_Comm communicator)
-    : own_memory_(static_cast<std::byte*>(
-          ::operator new (static_cast<std::size_t>(memory_bytes(1)), std::align_val_t{line}))),
+    : own_memory_(static_cast<std::byte*>(::operator new (static_cast<std::size_t>(memory_bytes(1)),
+                                                          std::align_val_t{cache_line_bytes}))),
       place_({.has_other_nodes = true}),
       leaders_(communicator),
       own_revocation_(std::make_unique<Revocation>(communicator)),
@@ -128,7 +131,7 @@ Channel::Channel(MPI_Comm communicator)
 Channel::~Channel() = default;
 
 void Channel::Freed::operator()(std::byte* memory) const {
-  ::operator delete (memory, std::align_val_t{line});
+  ::operator delete (memory, std::align_val_t{cache_line_bytes});
 }
 
 // Its requests are under way: MPI may still use what they name.

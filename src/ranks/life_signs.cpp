@@ -7,12 +7,12 @@
 #include <array>
 #include <new>
 
+#include "common/cache_line.hpp"
 #include "ranks/process.hpp"
 
 namespace weir::ranks {
 namespace {
 
-constexpr std::size_t line = 64;
 constexpr std::int64_t longest_interval_ns = 1'000'000'000;
 constexpr std::int64_t shortest_interval_ns = 10'000'000;
 constexpr std::int64_t looks_per_deadline = 8;
@@ -29,28 +29,28 @@ std::string host_name() {
 
 struct LifeSigns::Sign {
   // Written by the rank itself.
-  alignas(line) std::atomic<std::int32_t> pid{0};  // 0: it cannot be seen
+  alignas(cache_line_bytes) std::atomic<std::int32_t> pid{0};  // 0: it cannot be seen
   std::atomic<std::uint64_t> started{0};
   std::atomic<std::uint64_t> pid_namespace{0};
   std::atomic<std::uint32_t> left{0};
-  alignas(line) std::array<std::atomic<std::uint32_t>, 3> during{};
+  alignas(cache_line_bytes) std::array<std::atomic<std::uint32_t>, 3> during{};
   std::atomic<std::uint64_t> progress{0};
   // Written by the rank that looks.
-  alignas(line) std::atomic<std::uint64_t> seen_ticks{0};
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> seen_ticks{0};
   std::atomic<std::uint64_t> seen_progress{0};
   std::atomic<std::int64_t> quiet_since_ns{0};
   std::atomic<std::uint32_t> seen_gone{0};
 };
 
 struct LifeSigns::Board {
-  alignas(line) std::atomic<std::int64_t> looked_ns{0};
+  alignas(cache_line_bytes) std::atomic<std::int64_t> looked_ns{0};
   std::atomic<std::int64_t> hope_ns{0};
   // The place for which waiting is in vain, plus 1, and in the lowest bits what was seen there.
   std::atomic<std::uint64_t> verdict{0};
 };
 
 std::int64_t LifeSigns::memory_bytes(std::int64_t places) {
-  static_assert(sizeof(Board) % line == 0 && sizeof(Sign) % line == 0);
+  static_assert(sizeof(Board) % cache_line_bytes == 0 && sizeof(Sign) % cache_line_bytes == 0);
   return static_cast<std::int64_t>(sizeof(Board)) +
          places * static_cast<std::int64_t>(sizeof(Sign));
 }

@@ -5,19 +5,19 @@
 #include <utility>
 #include <vector>
 
+#include "common/cache_line.hpp"
 #include "ranks/messages.hpp"
 
 namespace weir::ranks {
 namespace {
 
-constexpr std::size_t line = 64;
 enum State : std::uint32_t { whole, being_written, revoked };
 
 }  // namespace
 
 struct Revocation::Memory {
-  alignas(line) std::atomic<std::uint32_t> state{whole};
-  alignas(line) ErrorMessage message;
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> state{whole};
+  alignas(cache_line_bytes) ErrorMessage message;
 };
 
 struct Revocation::Notices {
@@ -32,7 +32,7 @@ void Revocation::prepare(std::byte* memory) {
   new (memory) Memory;
 }
 void Revocation::Freed::operator()(std::byte* memory) const {
-  ::operator delete (memory, std::align_val_t{line});
+  ::operator delete (memory, std::align_val_t{cache_line_bytes});
 }
 
 Revocation::Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank)
@@ -45,7 +45,8 @@ Revocation::Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank
 }
 
 void Revocation::make_own_memory() {
-  own_memory_.reset(static_cast<std::byte*>(::operator new (memory_bytes, std::align_val_t{line})));
+  own_memory_.reset(
+      static_cast<std::byte*>(::operator new (memory_bytes, std::align_val_t{cache_line_bytes})));
   prepare(own_memory_.get());
   memory_ = reinterpret_cast<Memory*>(own_memory_.get());
 }

@@ -14,7 +14,7 @@
 namespace weir::storage {
 namespace {
 
-void write_text(const std::string& path, const std::string& text) {
+void overwrite(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
@@ -49,7 +49,7 @@ TEST(FileReplacement, KeepsTheModeOfTheFileThatWasThere) {
   const TestFolder folder;
   const std::string path = folder.path("a");
   for (const mode_t mode : {0600U, 0664U, 0444U}) {
-    write_text(path, "old");
+    overwrite(path, "old");
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     ASSERT_TRUE(replace(path, "new").ok());
     struct stat information {};
@@ -65,7 +65,7 @@ TEST(FileReplacement, FollowsNoLinkAndWaitsForNoPipe) {
   const std::string path = folder.path("a");
   const std::string fresh = replacement_path(path);
   const std::string precious = folder.path("precious");
-  write_text(precious, "precious");
+  overwrite(precious, "precious");
   std::filesystem::create_symlink(precious, fresh);
   ASSERT_TRUE(replace(path, "new").ok());
   EXPECT_FALSE(std::filesystem::is_symlink(path));

@@ -59,7 +59,7 @@ bool of_the_library(std::string_view name) {
 // A value, or the reason why there is none.
 using Value = std::variant<Attribute::Value, std::string>;
 
-Value unreadable() { return std::string("its value cannot be read"); }
+Value unreadable_value() { return std::string("its value cannot be read"); }
 Value too_long(const Hdf5AttributeLimits& limits) {
   return fmt::format("it takes more than the {} bytes that are read of one", limits.bytes);
 }
@@ -69,12 +69,12 @@ Value read_text(hid_t attribute, hid_t type, bool variable, const Hdf5AttributeL
     const std::size_t bytes = H5Tget_size(type);
     if (bytes > limits.bytes) return too_long(limits);
     std::string text(bytes, '\0');
-    if (H5Aread(attribute, type, text.data()) < 0) return unreadable();
+    if (H5Aread(attribute, type, text.data()) < 0) return unreadable_value();
     text.resize(std::min(text.find('\0'), text.size()));
     return Attribute::Value(std::move(text));
   }
   char* characters = nullptr;
-  if (H5Aread(attribute, type, static_cast<void*>(&characters)) < 0) return unreadable();
+  if (H5Aread(attribute, type, static_cast<void*>(&characters)) < 0) return unreadable_value();
   if (characters == nullptr) return Attribute::Value(std::string());
   const std::string_view text(characters);
   Value value = text.size() > limits.bytes ? too_long(limits) : Attribute::Value(std::string(text));
@@ -85,14 +85,15 @@ Value read_text(hid_t attribute, hid_t type, bool variable, const Hdf5AttributeL
 template <typename Number>
 Value read_numbers(hid_t attribute, std::size_t count, hid_t memory) {
   std::vector<Number> numbers(count);
-  if (count > 0 && H5Aread(attribute, memory, numbers.data()) < 0) return unreadable();
+  if (count > 0 && H5Aread(attribute, memory, numbers.data()) < 0) return unreadable_value();
   return Attribute::Value(std::move(numbers));
 }
 
 // The library would store 2^63 - 1 where a number is larger.
 Value read_unsigned(hid_t attribute, std::size_t count) {
   std::vector<std::uint64_t> numbers(count);
-  if (count > 0 && H5Aread(attribute, H5T_NATIVE_UINT64, numbers.data()) < 0) return unreadable();
+  if (count > 0 && H5Aread(attribute, H5T_NATIVE_UINT64, numbers.data()) < 0)
+    return unreadable_value();
   std::vector<std::int64_t> shown;
   shown.reserve(count);
   for (const std::uint64_t number : numbers) {
@@ -107,9 +108,9 @@ Value read_unsigned(hid_t attribute, std::size_t count) {
 Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
   const Hdf5Handle type(H5Aget_type(attribute));
   const Hdf5Handle space(H5Aget_space(attribute));
-  if (!type.ok() || !space.ok()) return unreadable();
+  if (!type.ok() || !space.ok()) return unreadable_value();
   const hssize_t points = H5Sget_simple_extent_npoints(space.id());
-  if (points < 0) return unreadable();
+  if (points < 0) return unreadable_value();
   const auto count = static_cast<std::size_t>(points);
   switch (H5Tget_class(type.id())) {
     case H5T_STRING: {
@@ -117,7 +118,7 @@ Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
       if (count == 0) return Attribute::Value(std::string());
       if (count > 1) return std::string("it is a list of texts");
       const htri_t variable = H5Tis_variable_str(type.id());
-      if (variable < 0) return unreadable();
+      if (variable < 0) return unreadable_value();
       return read_text(attribute, type.id(), variable > 0, limits);
     }
     case H5T_INTEGER:

@@ -9,7 +9,7 @@
 namespace weir::storage {
 namespace {
 
-std::string unreadable() { return "the index of its chunks cannot be read"; }
+std::string unreadable_index() { return "the index of its chunks cannot be read"; }
 
 // Takes of an error stack what failed first, when H5Dread_chunk() failed: see is_said_to_be_absent.
 extern "C" herr_t weir_hdf5_first_error(unsigned number, const H5E_error2_t* error,
@@ -62,7 +62,7 @@ RefusalReason Hdf5ChunkIndex::look_up(Found& found) const {
   unsigned mask = 0;
   if (H5Dget_chunk_info_by_coord(dataset_, element.data(), &mask, &found.offset, &found.bytes) <
       0) {
-    return unreadable();
+    return unreadable_index();
   }
   found.mask = mask;
   return std::nullopt;
@@ -106,7 +106,7 @@ RefusalReason Hdf5ChunkIndex::for_each_in_file(std::int64_t from, std::int64_t t
 
 RefusalReason Hdf5ChunkIndex::count_in_file(hsize_t& in_file) const {
   const Hdf5Handle space(H5Dget_space(dataset_));  // HDF5 1.10 does not take H5S_ALL
-  if (H5Dget_num_chunks(dataset_, space.id(), &in_file) < 0) return unreadable();
+  if (H5Dget_num_chunks(dataset_, space.id(), &in_file) < 0) return unreadable_index();
   return std::nullopt;
 }
 
@@ -119,7 +119,7 @@ RefusalReason Hdf5ChunkIndex::count_through(hsize_t in_file, std::vector<Found>&
     unsigned mask = 0;
     if (H5Dget_chunk_info(dataset_, space.id(), number, element.data(), &mask, &found.offset,
                           &found.bytes) < 0) {
-      return unreadable();
+      return unreadable_index();
     }
     found.mask = mask;
     array::Indices coordinates(grid_.counts().size());
