@@ -10,11 +10,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "array/explicit_distribution.hpp"
@@ -320,10 +322,17 @@ bool ranks_in_no_order() {
 
 int main(int count, char** arguments) {
   const std::span<char*> given(arguments, static_cast<std::size_t>(count));
-  if (given.size() == 3 && std::string_view(given[1]) == "--boxes") {
-    const std::int64_t ranks = std::atoll(given[2]);
-    const bool neighbours = ranks > 0 && weir::plan::boxes_of_many_ranks(ranks, false);
-    const bool scattered = ranks > 0 && weir::plan::boxes_of_many_ranks(ranks, true);
+  if (given.size() > 1) {
+    std::int64_t ranks = 0;
+    const std::string_view number = given.size() == 3 ? given[2] : "";
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), ranks);
+    if (std::string_view(given[1]) != "--boxes" || read.ec != std::errc() || ranks <= 0 ||
+        read.ptr != number.data() + number.size()) {
+      fmt::print(stderr, "usage: planning [--boxes RANKS], RANKS a number from 1 on\n");
+      return 2;
+    }
+    const bool neighbours = weir::plan::boxes_of_many_ranks(ranks, false);
+    const bool scattered = weir::plan::boxes_of_many_ranks(ranks, true);
     const bool in_no_order = weir::plan::ranks_in_no_order();
     return neighbours && scattered && in_no_order ? 0 : 1;
   }
