@@ -98,7 +98,7 @@ Result<std::shared_ptr<RankRegions>> RankRegions::create(const array::Shape& sha
     }
   }
   const std::vector<std::int64_t> one_each(static_cast<std::size_t>(boxes.size()), 1);
-  auto made = array::ExplicitDistribution::create(shape, one_each, std::move(boxes));
+  auto made = array::ExplicitDistribution::create(shape, one_each, boxes);
   if (!made) return made.error();
   if (!strided) numbers.clear();
   return std::shared_ptr<RankRegions>(

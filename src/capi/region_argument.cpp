@@ -64,7 +64,7 @@ Outcome read_region(const weir_array& array, const weir_region* given, plan::Dir
   array::BoxList box(dimensions);
   box.push_back({array::Indices(dimensions), region.count});
   const std::int64_t one = 1;
-  auto piece = array::ExplicitDistribution::create(array.shape, {&one, 1}, std::move(box));
+  auto piece = array::ExplicitDistribution::create(array.shape, {&one, 1}, box);
   if (!piece) return outcome_of(piece.error(), "region");
   return read_memory(memory_of(given == nullptr ? nothing : *given),
                      direction == plan::Direction::read,
