@@ -138,6 +138,12 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
                   const MemoryPiece& memory) {
   if (file.closed()) return invalid_argument("the array on disk is not open");
   const bool writing = direction == Direction::write;
+  if (file.writable() && !file.origin().targets.coherent_caches) {
+    return refused(file, ErrorCode::unsupported,
+                   "on its file system (NFS and its kind) nodes do not see each other's writes, so "
+                   "one node moves what all ask for: move the region collectively, without "
+                   "strides, or open the array for reading only");
+  }
   if (writing) {
     if (Status possible = check_written_alone(file, file.sums().written() != nullptr);
         !possible.ok()) {

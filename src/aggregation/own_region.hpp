@@ -45,7 +45,8 @@ class RankRegions {
 
 // Writes or reads a region of what requests on the array move at the moment, without the other
 // ranks: through the system's page cache, by files that this rank opens for itself. Writing is
-// refused where it needs the other ranks: encoded chunks, and files with checksums.
+// refused where it needs the other ranks: encoded chunks, and files with checksums. So is all but
+// reading from files that nobody writes where the caches of the session's nodes are not coherent.
 [[nodiscard]] Status move_alone(OpenArray& file, plan::Direction direction,
                                 const array::Section& region, const MemoryPiece& memory);
 

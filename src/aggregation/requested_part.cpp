@@ -121,6 +121,7 @@ bool is_for(const plan::KnownRequest& known, std::vector<RequestedPart>& parts,
 topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
                                  const topology::FileTargets& set) {
   topology::FileTargets targets = set;
+  bool any_written = false;
   for (const RequestedPart& one : parts) {
     if (one.like_before) continue;  // it has the same
     const topology::FileTargets& told = one.file->origin().targets;
@@ -129,7 +130,11 @@ topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
       targets.stripe_bytes = std::max(targets.stripe_bytes, told.stripe_bytes);
     }
     if (set.lock_bytes == 0) targets.lock_bytes = std::max(targets.lock_bytes, told.lock_bytes);
+    // Opening a file shows what was written before, so those that only read are not concerned.
+    any_written = any_written || one.file->writable();
+    targets.coherent_caches = targets.coherent_caches && told.coherent_caches;
   }
+  targets.coherent_caches = targets.coherent_caches || !any_written;
   return targets;
 }
 
@@ -162,7 +167,10 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
   }
   const bool wants_all = overrides.strategy == plan::Strategy::two_phase ||
                          overrides.strategy == plan::Strategy::server_directed;
-  if (!wants_all) overrides.strategy = plan::Strategy::node_aggregation;
+  if (!wants_all) {
+    overrides.strategy = overrides.targets->coherent_caches ? plan::Strategy::node_aggregation
+                                                            : plan::Strategy::two_phase;
+  }
   const auto writers = [&](const plan::Planned& planned, std::int64_t each) {
     return each * plan::Plan::groups(planned.plan->topology(), *overrides.strategy);
   };

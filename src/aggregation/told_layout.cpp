@@ -14,14 +14,19 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr std::size_t numbers = 6;
+constexpr std::size_t numbers = 7;
 using Numbers = std::array<std::int64_t, numbers>;
 
 // Numbers, then the texts that the last of them give the lengths of, then the map. Between ranks of
 // one job, which lay numbers out alike.
 std::string text_of(const ToldLayout& told) {
-  const Numbers head = {told.targets.count,      told.targets.stripe_bytes, told.targets.lock_bytes,
-                        std::ssize(told.format), std::ssize(told.path),     std::ssize(told.sums)};
+  const Numbers head = {told.targets.count,
+                        told.targets.stripe_bytes,
+                        told.targets.lock_bytes,
+                        std::ssize(told.format),
+                        std::ssize(told.path),
+                        std::ssize(told.sums),
+                        told.targets.coherent_caches ? 1 : 0};
   std::string text(sizeof head, '\0');
   std::memcpy(text.data(), head.data(), sizeof head);
   return text + told.format + told.path + told.sums + storage::message_of(told.map);
@@ -37,7 +42,10 @@ Result<ToldLayout> layout_of(std::string_view text) {
     return part;
   };
   ToldLayout told;
-  told.targets = {.count = head[0], .stripe_bytes = head[1], .lock_bytes = head[2]};
+  told.targets = {.count = head[0],
+                  .stripe_bytes = head[1],
+                  .lock_bytes = head[2],
+                  .coherent_caches = head[6] != 0};
   told.format = take(head[3]);
   told.path = take(head[4]);
   told.sums = take(head[5]);
@@ -96,7 +104,13 @@ Result<ToldLayout> ask_for_layout(CollectiveState& state, const Asked* asked,
                                   const Status& possible, const CallFingerprint& fingerprint,
                                   const std::function<Result<ToldLayout>()>& find,
                                   const std::string& path) {
-  return ask_for<ToldLayout>(state, asked, possible, fingerprint, find, layout_of, path);
+  auto told = ask_for<ToldLayout>(state, asked, possible, fingerprint, find, layout_of, path);
+  if (!told) return told;
+  // A node's ranks share its cache.
+  bool& coherent = told.value().targets.coherent_caches;
+  coherent =
+      state.group->topology().nodes() == 1 || (coherent && state.settings.targets.coherent_caches);
+  return told;
 }
 
 Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,

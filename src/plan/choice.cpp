@@ -98,6 +98,16 @@ std::string engines_text(const Price& chosen) {
                      others.empty() ? others : fmt::format(" ({})", others));
 }
 
+Error needs_one_node(Strategy strategy) {
+  Error error = invalid_argument(fmt::format(
+      "strategy {}: several nodes would write the file, and on its file system (NFS and its kind) "
+      "nodes do not see each other's writes; take two-phase or server-directed, without I/O "
+      "groups, or leave the strategy open, and one node writes for all",
+      name_of(strategy)));
+  error.code = ErrorCode::unsupported;
+  return error;
+}
+
 std::string reason(const Price& chosen, const Price* direct) {
   const std::string rows = fmt::format("rows are {} long", bytes_text(chosen.bytes_per_run));
   if (chosen.parameters.strategy == Strategy::direct) {
@@ -138,7 +148,16 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
   const std::int64_t files = files_of_chunks(request);
+  // One node alone is coherent with itself. The first aggregator is on the first node, as rank 0
+  // is, which writes headers.
+  const bool by_one_node = !targets.coherent_caches && topology.nodes() > 1;
   for (const Strategy strategy : all_strategies) {
+    const bool by_several = strategy == Strategy::direct || Plan::groups(topology, strategy) > 1;
+    if (by_one_node && by_several) {
+      if (!refused || strategy == overrides.strategy) refused = needs_one_node(strategy);
+      if (strategy == overrides.strategy) return *refused;
+      continue;
+    }
     const std::int64_t alignment = overrides.alignment.value_or(alignment_for(targets));
     const std::int64_t in_turn = targets_in_turn(targets, alignment);
     const std::int64_t most = most_aggregators(topology, strategy, overrides.holders);
@@ -146,7 +165,9 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
     const bool all_in_one = Plan::groups(topology, strategy) == 1;
     if (files > 1 && files <= most && all_in_one) counts = {files};
     if (strategy == Strategy::direct) counts = {1};
-    if (overrides.aggregators_per_node) {
+    if (by_one_node) {
+      counts = {1};
+    } else if (overrides.aggregators_per_node) {
       counts = {nodes_in_group(topology, strategy) * *overrides.aggregators_per_node};
     }
     std::optional<Price> best;

@@ -49,8 +49,10 @@ struct Choice {
   [[nodiscard]] std::string explain() const;
 };
 
-// The same on every rank that is given the same. Fails where Plan::create does for every strategy
-// that may be chosen; the first error is reported.
+// The same on every rank that is given the same. Where the caches of several nodes are not
+// coherent, one aggregator of all ranks moves all bytes. Fails on a strategy that is given and
+// cannot do that, and where Plan::create does for every strategy that may be chosen; the first
+// error is reported.
 [[nodiscard]] Result<Choice> choose(const Request& request, const topology::Topology& topology,
                                     const topology::FileTargets& targets,
                                     const PlatformRates& rates, const Overrides& overrides);

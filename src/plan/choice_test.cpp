@@ -235,6 +235,37 @@ TEST(Choice, OfNothingAskedForIsFree) {
   EXPECT_EQ(choose_for(nothing, topology::Topology::single_node(8).value()).chosen.seconds, 0);
 }
 
+TEST(Choice, OneAggregatorMovesAllWhereCachesAreNotCoherent) {
+  const auto four_nodes =
+      topology::Topology::of_nodes(std::vector<std::int64_t>{0, 0, 1, 1, 2, 2, 3, 3}).value();
+  const topology::FileTargets nfs{.coherent_caches = false};
+  // Long rows, which would be written directly.
+  const Request request = cube(1 << 20, 8);
+  ASSERT_EQ(choose_for(request, four_nodes).parameters().strategy, Strategy::direct);
+  Overrides asked;
+  for (const auto per_node : {std::optional<std::int64_t>(), std::optional<std::int64_t>(2)}) {
+    asked.aggregators_per_node = per_node;
+    const Choice choice = choose_for(request, four_nodes, nfs, asked);
+    EXPECT_EQ(Plan::groups(four_nodes, choice.parameters().strategy), 1);
+    EXPECT_EQ(choice.parameters().aggregators, 1);
+  }
+  for (const Strategy strategy : {Strategy::direct, Strategy::node_aggregation}) {
+    Overrides forced;
+    forced.strategy = strategy;
+    const auto refused = choose(request, four_nodes, nfs, {}, forced);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr(std::string(name_of(strategy))));
+  }
+  Overrides forced;
+  forced.strategy = Strategy::server_directed;
+  const Choice server_directed = choose_for(request, four_nodes, nfs, forced);
+  EXPECT_EQ(server_directed.parameters().strategy, Strategy::server_directed);
+  EXPECT_EQ(server_directed.parameters().aggregators, 1);
+  const auto one_node = topology::Topology::single_node(8).value();
+  EXPECT_EQ(choose_for(request, one_node, nfs).parameters().strategy, Strategy::direct);
+}
+
 TEST(Choice, RefusesWhatPlansRefuse) {
   EXPECT_FALSE(choose(cube(512, 8), topology::Topology::single_node(4).value(), {}, {}, {}).ok());
 }

@@ -60,6 +60,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
     fingerprint.add(overrides.targets->count);
     fingerprint.add(overrides.targets->stripe_bytes);
     fingerprint.add(overrides.targets->lock_bytes);
+    fingerprint.add(std::int64_t{overrides.targets->coherent_caches});
   }
   return fingerprint.value();
 }

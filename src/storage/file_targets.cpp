@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "storage/lustre_layout.hpp"
 #include "storage/mounts.hpp"
@@ -28,6 +29,23 @@ constexpr std::array<std::uint32_t, 6> locking = {
     0x18031977,  // WekaFS
 };
 
+// statfs's numbers of network file systems whose clients keep pages without being told of others'
+// writes.
+constexpr std::array<std::uint32_t, 9> without_coherence = {
+    0x00006969,  // NFS, all versions
+    0x0000517B,  // SMB
+    0xFF534D42,  // CIFS
+    0xFE534D42,  // SMB 2 and 3
+    0x01021997,  // 9P
+    0x5346414F,  // OpenAFS
+    0x6B414653,  // AFS of the kernel
+    0x73757245,  // Coda
+    0x786F4256,  // shared folders of VirtualBox
+};
+constexpr std::uint32_t fuse_number = 0x65735546;
+constexpr std::array<std::string_view, 4> fuse_without_coherence = {"fuse.sshfs", "fuse.rclone",
+                                                                    "fuse.s3fs", "fuse.davfs"};
+
 }  // namespace
 
 topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_bytes,
@@ -42,6 +60,14 @@ topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_b
   return targets;
 }
 
+bool has_coherent_caches(std::uint32_t file_system, const std::string& mount_type) {
+  const auto is_among = [](const auto& list, const auto& one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
+  };
+  if (file_system == fuse_number) return !is_among(fuse_without_coherence, mount_type);
+  return !is_among(without_coherence, file_system);
+}
+
 Result<topology::FileTargets> file_targets(const std::string& path) {
   struct stat information {};
   struct statfs system {};
@@ -49,7 +75,12 @@ Result<topology::FileTargets> file_targets(const std::string& path) {
   if (::statfs(path.c_str(), &system) != 0) return system_failure("statfs", path, -1, errno);
   const auto type = static_cast<std::uint32_t>(system.f_type);
   const auto layout = type == lustre_number ? lustre_layout_of(path) : std::nullopt;
-  if (!layout) return targets_of(type, information.st_blksize);
+  if (!layout) {
+    topology::FileTargets targets = targets_of(type, information.st_blksize);
+    const auto mount = type == fuse_number ? mount_of(path) : std::nullopt;
+    targets.coherent_caches = has_coherent_caches(type, mount ? mount->type : "");
+    return targets;
+  }
   std::int64_t count = 0;
   for (const char* const statistics : {"/sys/fs/lustre", "/proc/fs/lustre"}) {
     if (count == 0) count = lustre_target_count(path, mounts_of_this_process, statistics);

@@ -26,6 +26,18 @@ TEST(FileTargets, AreWhatTheFileSystemTells) {
   EXPECT_EQ(targets_of(ext4, std::int64_t{1} << 40), (FileTargets{1, 0, 0}));
 }
 
+TEST(FileTargets, CachesThatAreNotCoherentAreKnownByType) {
+  constexpr std::uint32_t fuse = 0x65735546;
+  constexpr std::uint32_t smb3 = 0xFE534D42;
+  EXPECT_FALSE(has_coherent_caches(nfs, "nfs4"));
+  EXPECT_FALSE(has_coherent_caches(smb3, "cifs"));
+  EXPECT_FALSE(has_coherent_caches(fuse, "fuse.sshfs"));
+  EXPECT_TRUE(has_coherent_caches(fuse, "fuse.ceph-fuse"));
+  EXPECT_TRUE(has_coherent_caches(fuse, ""));
+  EXPECT_TRUE(has_coherent_caches(ext4, "ext4"));
+  EXPECT_TRUE(has_coherent_caches(lustre, "lustre"));
+}
+
 TEST(FileTargets, AreAskedOfTheSystem) {
   EXPECT_TRUE(file_targets("/").ok());
   const auto missing = file_targets("/nowhere/at/all");

@@ -22,6 +22,9 @@ struct FileTargets {
   std::int64_t count = 1;         // OSTs, NSDs, bricks, disks that hold parts of the file
   std::int64_t stripe_bytes = 0;  // contiguous bytes on one of them; 0 when there are no stripes
   std::int64_t lock_bytes = 0;    // what one writer at a time may hold; 0 when nothing is locked
+  // Each node sees what others have written, and writes no bytes besides its own. Otherwise (NFS
+  // and its kind) nodes keep pages that are out of date and write whole ones.
+  bool coherent_caches = true;
 
   friend bool operator==(const FileTargets&, const FileTargets&) = default;
 };

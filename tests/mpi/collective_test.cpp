@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -704,6 +705,78 @@ void bytes_that_go_nowhere(const std::string& directory) {
   }
 }
 
+// Where the caches of nodes are not coherent, rank 0's node moves all bytes of a file that is
+// written: engines that fail on all other nodes are not noticed. What would use those is refused.
+void caches_that_are_not_coherent(const std::string& directory) {
+  using weir::storage::Fault;
+  const std::string path = directory + "/weir-not-coherent";
+  constexpr int ranks_per_node = 2;
+  const auto fails_elsewhere = [](std::unique_ptr<weir::storage::Engine> engine) {
+    if (rank < ranks_per_node) return engine;
+    for (const auto operation : {Fault::Operation::write, Fault::Operation::read}) {
+      engine = make_faulty_engine(std::move(engine), {.operation = operation, .system_error = EIO});
+    }
+    return engine;
+  };
+  for (const auto strategy : {std::optional<Strategy>(), std::optional(Strategy::two_phase),
+                              std::optional(Strategy::server_directed)}) {
+    for (const bool is_coherent : {false, true}) {
+      CollectiveSettings settings = settings_of(strategy, 640, 2, ranks_per_node);
+      settings.targets.coherent_caches = is_coherent;
+      settings.before_engine = fails_elsewhere;
+      auto collective = Collective::create(MPI_COMM_WORLD, settings);
+      expect(collective.ok(), "not coherent: create");
+      if (!collective) return;
+      for (const bool is_chunked : {false, true}) {
+        Rows rows(200);
+        RawArray described{rows.shape, array::ElementKind::int64};
+        if (is_chunked) described.chunk_extents = array::Indices{3, 50};
+        auto made = collective.value()->create_array(path, described);
+        expect(made.ok(), "not coherent: create the array");
+        if (!made) return;
+        const ArrayPart part = rows.part(*made.value());
+        const bool all_here = ranks <= ranks_per_node;
+        const weir::Status written = collective.value()->write({&part, 1});
+        expect(written.ok() == (all_here || !is_coherent),
+               "not coherent: write: " + (written.ok() ? "ok" : written.error().text()));
+        if (!written.ok()) continue;
+        const std::vector<std::int64_t> before = rows.data;
+        rows.data.assign(rows.data.size(), 0);
+        expect(collective.value()->read({&part, 1}).ok(), "not coherent: read");
+        expect(rows.data == before, "not coherent: data");
+        const weir::Status alone = collective.value()->move_alone(
+            *made.value(), weir::plan::Direction::read,
+            {{{std::int64_t{4} * rank, 0}, {4, 200}, {1, 1}}, rows.pieces});
+        expect(alone.ok() == (all_here || is_coherent), "not coherent: alone");
+        expect(collective.value()->close(*made.value()).ok(), "not coherent: close");
+      }
+    }
+  }
+  CollectiveSettings settings = settings_of(Strategy::direct, 640, 0, ranks_per_node);
+  settings.targets.coherent_caches = false;
+  auto direct = Collective::create(MPI_COMM_WORLD, settings);
+  expect(direct.ok(), "not coherent: create");
+  if (!direct) return;
+  Rows rows(200);
+  auto made = direct.value()->create_array(path, {rows.shape, array::ElementKind::int64});
+  expect(made.ok(), "not coherent: create for direct");
+  if (!made) return;
+  const ArrayPart part = rows.part(*made.value());
+  const weir::Status written = direct.value()->write({&part, 1});
+  const std::string text = written.ok() ? "" : written.error().text();
+  expect(written.ok() == (ranks <= ranks_per_node), "not coherent: written directly");
+  expect(written.ok() || text.find("strategy direct: several nodes") != std::string::npos, text);
+  expect_same(text, "not coherent: refusal");
+  expect(direct.value()->close(*made.value()).ok(), "not coherent: close");
+  // What nobody writes is read by all.
+  auto opened = direct.value()->open_array(path, false);
+  expect(opened.ok(), "not coherent: open");
+  if (!opened) return;
+  const ArrayPart again = rows.part(*opened.value());
+  expect(direct.value()->read({&again, 1}).ok(), "not coherent: read by all");
+  expect(direct.value()->close(*opened.value()).ok(), "not coherent: close what was read");
+}
+
 // Rank 1 has gone on to the end of main.
 void missing_rank() {
   MPI_Comm all = MPI_COMM_NULL;
@@ -736,6 +809,7 @@ int main(int argc, char** argv) {
     holders_follow_cores();
     all_cases(directory);
     bytes_that_go_nowhere(directory);
+    caches_that_are_not_coherent(directory);
   }
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::filesystem::remove_all(directory);
