@@ -26,11 +26,13 @@
 
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): fsync is one for the program
 bool failing_syncs = false;
 
 }  // namespace
 
 // The system's, but for storage that fails when a test says so.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are reserved
 extern "C" int fsync(int descriptor) {
   if (!failing_syncs) return static_cast<int>(::syscall(SYS_fsync, descriptor));
   errno = EIO;
