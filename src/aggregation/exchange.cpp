@@ -158,15 +158,18 @@ std::vector<plan::NodeMessage> Exchange::messages_of_node(const plan::Piece& pie
 
 bool Exchange::begin_next() {
   const plan::PieceId& id = between_nodes_->id();
-  const MessageSlots& slots = context_.group.slots();
-  plan::Piece piece = context_.plan->piece(id);
-  if (bytes_of_share(*context_.plan, piece, context_.rank) > 0) {
-    MessageSlots::Slot* const slot =
-        slots.find({context_.ticket_of(id), id.aggregator}, context_.rank,
-                   [&] { return messages_of_node(piece); });
-    if (slot == nullptr) return false;
-    begin_parcel(*slot, std::move(piece), MessageSlots::share_of(*slot, context_.rank));
+  if (!next_) {
+    next_ = context_.plan->piece(id);
+    has_share_of_next_ = bytes_of_share(*context_.plan, *next_, context_.rank) > 0;
   }
+  if (has_share_of_next_) {
+    MessageSlots::Slot* const slot =
+        context_.group.slots().find({context_.ticket_of(id), id.aggregator}, context_.rank,
+                                    [&] { return messages_of_node(*next_); });
+    if (slot == nullptr) return false;
+    begin_parcel(*slot, std::move(*next_), MessageSlots::share_of(*slot, context_.rank));
+  }
+  next_.reset();
   between_nodes_->advance();
   come_to_next();
   return true;

@@ -106,6 +106,9 @@ class Exchange final : public Move {
   bool asked_;  // server-directed, writing
   std::optional<Pieces> on_node_;
   std::optional<Pieces> between_nodes_;
+  // The piece that between_nodes_ has come to, worked out once however long its slot is waited for.
+  std::optional<plan::Piece> next_;
+  bool has_share_of_next_ = false;
   std::uint32_t heard_ = 0;  // of the own bell, before the last step
   // In the order of the plan. Stay where they are: MPI writes to them.
   std::list<Parcel> parcels_;

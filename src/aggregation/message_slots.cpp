@@ -38,7 +38,7 @@ struct MessageSlots::Slot {
   alignas(cache_line_bytes) std::atomic<std::int64_t> ticket;  // `nobody`: the slot is free
   std::atomic<std::int64_t> aggregator;
   std::atomic<int> state;
-  // Of the message; valid from `filled` on.
+  // These describe the message, and are valid from `filled` on.
   std::atomic<std::int64_t> messages;  // how many the node has of the piece
   std::int64_t number;                 // of the slot
   std::int64_t bytes;
@@ -176,7 +176,10 @@ MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank,
   if (Slot* const found = find_without_lock(name)) return found;
   // Nobody waits for the lock: whoever had it could be stopped or killed.
   std::atomic<bool>& locked = at<Board>(board_)->locked;
-  if (locked.exchange(true, std::memory_order_acquire)) return nullptr;
+  // Looked at before it is written to, so that ranks that come again do not take its cache line.
+  if (locked.load(std::memory_order_relaxed) || locked.exchange(true, std::memory_order_acquire)) {
+    return nullptr;
+  }
   Slot* found = nullptr;
   bool others_take_one = false;
   for (std::size_t number = 0; number < data_.size() && found == nullptr; ++number) {
