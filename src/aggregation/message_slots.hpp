@@ -2,27 +2,27 @@
 // from them: slots in the memory of the node, each for one message (plan/node_messages.hpp) at a
 // time.
 //
-//     write   each rank packs its share into the slot ─► when all have, the courier sends it
-//     read    the courier receives into the slot      ─► each rank unpacks its share; the last
-//     frees
+//     write   each rank packs its share into the slot ─► after the last share the courier sends
+//     read    the courier receives into the slot ─► each rank unpacks its share, the last frees it
 //
-// Any slot can take any message. The rank that comes first to a message takes a free slot for it,
-// works out from the plan who has which share, and leaves that in the slot for the others. While it
-// does so they find nothing, and come again.
+// Any slot can take any message. The first rank that comes to a message takes a free slot for it,
+// works out from the plan which rank has which share, and leaves that in the slot for the others.
+// Until it has done so, the other ranks find no slot and look again later.
 //
-// A rank goes through its pieces one after the other and does not go on before it has found the
-// slot of its share; all ranks of a node go in the same order (plan::RankPieces). Slots are
-// bounded, and so are those for messages of one aggregator (plan::most_pieces_ahead), which bounds
-// what this aggregator has to keep in memory that nobody has counted. That slots are taken in no
-// order cannot lock the ranks up, because the last free slot, and the last one of an aggregator, is
-// only taken for a piece that no rank of the node has still to come to an earlier one than. Proof:
-// let P be the earliest piece of the node, in its order, for which a rank has not found its slot.
-// All ranks that lack one for P are at P, or will be, as nothing before P holds them. When there is
-// no slot for P, then the last one was taken for a piece M that was the earliest at that time, so M
-// does not come after P. If M is P, the ranks at P find it. If M comes before P, all its ranks have
-// found its slot, so its message is complete or comes. Its aggregator has a buffer for it sooner or
-// later (plan/rank_pieces.hpp), as M is of the least (step, part) that is not complete, or before
-// it. So the slot becomes free, and nobody but ranks at P can take it.
+// A rank goes through its pieces one after the other, and does not go on before it has found the
+// slot of its share. All ranks of a node take the pieces in the same order (plan::RankPieces). The
+// number of slots is bounded. So is the number of slots with messages of one aggregator
+// (plan::most_pieces_ahead), which bounds what MPI keeps for that aggregator.
+//
+// Slots are taken as ranks ask for them, in no order. This cannot deadlock, because the last free
+// slot, and the last slot of an aggregator, may only be taken for the earliest piece: one that no
+// rank of the node is still behind. Proof: let P be the earliest piece, in the node's order, for
+// which a rank has not found its slot. Nothing before P holds the ranks that lack it, so they are
+// at P or will come to it. If there is no slot for P, the last slot was taken for a piece M that
+// was the earliest at that time, so M does not come after P. If M is P, the ranks at P find it. If
+// M comes before P, all its ranks have found its slot, so its message will be complete. Its step
+// and part are not later than the earliest that are incomplete, so its aggregator opens a buffer
+// for it (plan/rank_pieces.hpp) and the slot becomes free. Only ranks at P may take it then.
 //
 // Memory: as many slots as the holders of the node have buffers, but at least
 // plan::least_messages_under_way, of the size of a buffer. A node that is alone has none.
@@ -43,8 +43,8 @@ class MessageSlots {
   // What a slot holds, in the memory of the node.
   struct Slot;
 
-  // Of the piece that a rank has come to: its place in the order of the node. Pieces of a later
-  // request come later.
+  // How far a rank has come: the place of its next piece in the order of the node. Pieces of a
+  // later request come later.
   struct Position {
     std::int64_t request = 0;
     std::uint64_t piece = 0;
@@ -72,7 +72,7 @@ class MessageSlots {
   using Messages = std::function<std::vector<plan::NodeMessage>()>;
   [[nodiscard]] Slot* find(const Name& name, std::int64_t rank, const Messages& messages) const;
 
-  // Of a slot that has been found, until the share has been handed over.
+  // What a slot holds. Valid after the slot was found and until the share is handed over.
   [[nodiscard]] static std::int64_t courier_of(const Slot& slot);
   [[nodiscard]] static std::int64_t bytes_of(const Slot& slot);
   [[nodiscard]] static plan::NodeShare share_of(const Slot& slot, std::int64_t rank);

@@ -20,11 +20,12 @@ namespace {
 using array::BoxTable;
 
 constexpr const char* waited_for_boxes = "the other ranks' boxes";
-// Of a message between nodes; a rank's memory for all of them.
+// The length of a message between nodes, in words of the table. A rank has memory for one message.
 constexpr std::size_t words_at_once = std::size_t{1} << 16U;
 // A smaller tree is built by one rank, as rounds of agreement would take longer.
 constexpr std::int64_t least_built_together = std::int64_t{1} << 14;
-// Of a tree that is built together: so many parts for each rank, as their work differs a little.
+// A tree that ranks build together has this many parts for each of them, because the work of parts
+// differs a little.
 constexpr std::int64_t parts_per_rank = 4;
 
 class SharedBoxes {

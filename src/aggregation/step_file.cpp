@@ -360,7 +360,7 @@ Status StepFile::end_step(CollectiveState& state) {
   if (!agreed.ok()) {
     has_lost_header_ = has_lost_header_ || (!published_ && tells_of_loss(agreed.error()));
     if (in_step_) leave_step(false);
-    // Of files that this rank was passed and did not open, the next attempt may have others.
+    // This rank may have been passed files that it did not open. The next attempt may make others.
     forget_descriptors(state, number_);
     return agreed;
   }

@@ -47,6 +47,24 @@ class Credits : public OnRanks {
     return counts;
   }
 
+  struct Columns {
+    Counts writing;
+    Counts reading;
+  };
+  // Writes and reads an array by `*, BLOCK`, so that each piece has a share of every rank.
+  Columns counted_columns(const weir_session_options& options, const Extents& shape) {
+    Session session(MPI_COMM_WORLD, options);
+    const auto columns = session.distribution(shape, "*, BLOCK");
+    auto array = session.create<double>(path("a"), shape);
+    const auto numbers = numbered_part<double>(columns, shape);
+    std::vector<double> taken(numbers.size());
+    Columns counts;
+    counts.writing = counted([&] { array.write(columns, numbers); });
+    counts.reading = counted([&] { array.read(columns, taken); });
+    EXPECT_EQ(taken, numbers);
+    return counts;
+  }
+
  private:
   int counted_ = 0;
 };
@@ -66,14 +84,7 @@ TEST_F(Credits, BoundWhatIsSentAndNotReceived) {
   options.aggregators = 1;
   options.ranks_per_node = 1;  // so that all goes by messages
   options.buffer_bytes = 4096;
-  Session session(MPI_COMM_WORLD, options);
-  const auto columns = session.distribution(shape, "*, BLOCK");
-  auto array = session.create<double>(path("a"), shape);
-  const auto numbers = numbered_part<double>(columns, shape);
-  std::vector<double> taken(numbers.size());
-  const Counts writing = counted([&] { array.write(columns, numbers); });
-  const Counts reading = counted([&] { array.read(columns, taken); });
-  EXPECT_EQ(taken, numbers);
+  const auto [writing, reading] = counted_columns(options, shape);
   // Many times what may be under way goes from each rank to each other one.
   EXPECT_GE(largest(writing.sent), 60);
   EXPECT_GE(largest(reading.sent), 60);
@@ -94,14 +105,7 @@ TEST_F(Credits, ANodeSendsOneMessageForAPiece) {
       options.aggregators = 1;
       options.ranks_per_node = ranks_per_node;
       options.buffer_bytes = 4096;
-      Session session(MPI_COMM_WORLD, options);
-      const auto columns = session.distribution(shape, "*, BLOCK");
-      auto array = session.create<double>(path("a"), shape);
-      const auto numbers = numbered_part<double>(columns, shape);
-      std::vector<double> taken(numbers.size());
-      const Counts writing = counted([&] { array.write(columns, numbers); });
-      const Counts reading = counted([&] { array.read(columns, taken); });
-      EXPECT_EQ(taken, numbers);
+      const auto [writing, reading] = counted_columns(options, shape);
       const std::int64_t other_nodes = (4 + ranks_per_node - 1) / ranks_per_node - 1;
       // Whoever writes is asked, too.
       const bool asked = std::string(strategy) == "server-directed";
