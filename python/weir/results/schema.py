@@ -428,8 +428,8 @@ class Start(Record):
     """How a person started the job; `weir bench --again` starts it so again."""
 
     command_by_user: list[str] = Field(description="as typed, split into words by the shell")
-    arguments: list[str] = Field(description="of them, what is for weir-bench")
-    launcher: list[str] = Field(description="with its mapping of ranks, before the program")
+    arguments: list[str] = Field(description="the words of the command that weir-bench gets")
+    launcher: list[str] = Field(description="the launcher with its mapping of ranks")
     ranks: int
     directory: str = Field(description="the working directory, absolute")
     platform: str | None = Field(description="--platform, where one was given")
