@@ -11,7 +11,8 @@ module weir_regions
   use, intrinsic :: iso_c_binding, only: c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
   use weir_arrays, only: weir_array
-  use weir_bindings, only: c_describe, c_read_region, c_write_region, max_dimensions, transfer_in_c
+  use weir_bindings, only: c_read_region, c_write_region, max_dimensions, transfer_in_c
+  use weir_memory, only: describe
   use weir_outcomes, only: settle
   use weir_requests, only: weir_request
   implicit none
@@ -60,7 +61,7 @@ contains
     type(transfer_in_c) :: region
     type(c_ptr) :: no_request
     no_request = c_null_ptr
-    call c_describe(data, region)
+    call describe(data, region)
     call locate(array, lower, stride, region)
     call settle(c_write_region(together, region, no_request), status)
   end subroutine
@@ -84,7 +85,7 @@ contains
     integer(int64), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
     type(transfer_in_c) :: region
-    call c_describe(data, region)
+    call describe(data, region)
     call locate(array, lower, stride, region)
     call settle(c_write_region(begun, region, request%handle), status)
   end subroutine
@@ -110,7 +111,7 @@ contains
     type(transfer_in_c) :: region
     type(c_ptr) :: no_request
     no_request = c_null_ptr
-    call c_describe(data, region)
+    call describe(data, region)
     call locate(array, lower, stride, region)
     call settle(c_write_region(alone, region, no_request), status)
   end subroutine
@@ -135,7 +136,7 @@ contains
     type(transfer_in_c) :: region
     type(c_ptr) :: no_request
     no_request = c_null_ptr
-    call c_describe(data, region)
+    call describe(data, region)
     call locate(array, lower, stride, region)
     call settle(c_read_region(together, region, no_request), status)
   end subroutine
@@ -159,7 +160,7 @@ contains
     integer(int64), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
     type(transfer_in_c) :: region
-    call c_describe(data, region)
+    call describe(data, region)
     call locate(array, lower, stride, region)
     call settle(c_read_region(begun, region, request%handle), status)
   end subroutine
@@ -185,7 +186,7 @@ contains
     type(transfer_in_c) :: region
     type(c_ptr) :: no_request
     no_request = c_null_ptr
-    call c_describe(data, region)
+    call describe(data, region)
     call locate(array, lower, stride, region)
     call settle(c_read_region(alone, region, no_request), status)
   end subroutine

@@ -9,9 +9,10 @@ module weir_requests
   use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64
   use weir_arrays, only: weir_array
-  use weir_bindings, only: c_describe, c_detach, c_explain, c_read_begin, c_read_many, c_test, c_wait, &
+  use weir_bindings, only: c_detach, c_explain, c_read_begin, c_read_many, c_test, c_wait, &
                            c_write_begin, c_write_many, max_dimensions, transfer_in_c
   use weir_distributions, only: weir_distribution
+  use weir_memory, only: describe
   use weir_outcomes, only: settle, text_at, weir_ok
   use weir_sessions, only: weir_session
   implicit none
@@ -193,7 +194,7 @@ contains
     integer :: n
     transfer%in_c%array = array%handle
     transfer%in_c%distribution = distribution%handle
-    call c_describe(data, transfer%in_c)
+    call describe(data, transfer%in_c)
     associate (in_c => transfer%in_c)
       if (present(section)) then
         n = common_size(section%start, section%count, section%stride)

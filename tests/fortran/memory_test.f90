@@ -19,6 +19,7 @@ contains
     call test_types()
     call test_ranks()
     call test_not_contiguous()
+    call test_allocated_by_assignment()
     call test_ghost_cells()
     call test_several_boxes()
     call test_sections()
@@ -137,7 +138,8 @@ contains
 
   subroutine test_not_contiguous()
     real(real64), allocatable :: whole(:, :), back(:, :)
-    type(particle) :: particles(5)
+    type(particle), target :: particles(5)
+    integer(int32), pointer :: their_numbers(:)
     integer(int32) :: numbers(5)
     type(weir_array) :: array
     type(weir_distribution) :: mine
@@ -167,6 +169,42 @@ contains
     call weir_write(array, mine, particles%number)
     call weir_read(array, mine, numbers)
     call check(all(numbers == particles%number), 'components of a derived type')
+    ! A pointer to them: its elements lie as far apart as the particles.
+    their_numbers => particles%number
+    call weir_write(array, mine, their_numbers(5:1:-1))
+    call weir_read(array, mine, numbers)
+    call check(all(numbers == particles(5:1:-1)%number), 'components by a pointer, backwards')
+    call weir_read(array, mine, their_numbers)
+    call check(all(particles%number == numbers), 'into components by a pointer')
+    call check(all(abs(particles%place(1)) <= 0), 'and into nothing beside them')
+  end subroutine
+
+  ! The descriptor of an array that an assignment allocates is the compiler's work alone.
+  subroutine test_allocated_by_assignment()
+    integer(int32), allocatable :: made(:, :), packed(:)
+    integer(int32) :: back(3, 4)
+    type(weir_array) :: array
+    type(weir_distribution) :: mine
+    integer :: extents(2), i
+    extents = [3, 4]
+    made = reshape([(i + 1000 * rank, i=1, product(extents))], extents)
+    call mine%create(session, [3, 4 * ranks], '*, BLOCK')
+    call array%create(session, path('assigned'), [3, 4 * ranks], 'int32')
+    call weir_write(array, mine, made)
+    back = 0; call weir_read(array, mine, back)
+    call check(all(back == made), 'an array that reshape has made')
+    made = spread([1, 2, 3, 4] + 10 * rank, 1, 6)
+    call weir_write(array, mine, made(2:6:2, 4:1:-1))
+    back = 0; call weir_read(array, mine, back)
+    call check(all(back == made(2:6:2, 4:1:-1)), 'a section of one that spread has made')
+    call weir_read(array, mine, made(1:3, :))
+    call check(all(made(1:3, :) == back), 'into a section of one')
+    packed = pack(made(1:3, :), made(1:3, :) > 0)
+    call mine%create(session, [12 * ranks], 'BLOCK')
+    call array%create(session, path('packed'), [12 * ranks], 'int32')
+    call weir_write(array, mine, packed)
+    packed = -1; call weir_read(array, mine, packed)
+    call check(all(packed == pack(back, back > 0)), 'one that pack has made')
   end subroutine
 
   subroutine test_ghost_cells()
