@@ -1,6 +1,7 @@
 // Distributions: made by all ranks, looked at by each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <string_view>

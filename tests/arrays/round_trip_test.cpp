@@ -1,5 +1,6 @@
 // What is written under one distribution, memory layout and file layout is in the file where it
 // belongs, and is read back under another. Every element's value is its number.
+#include <algorithm>
 #include <complex>
 #include <numeric>
 

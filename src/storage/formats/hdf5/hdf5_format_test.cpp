@@ -6,6 +6,7 @@
 #include <hdf5_hl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
