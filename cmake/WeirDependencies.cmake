@@ -2,7 +2,11 @@
 #
 # Targets for LINKS: Threads::Threads CLI11::CLI11 fmt::fmt tomlplusplus::tomlplusplus
 # nlohmann_json::nlohmann_json, with the bench also MPI::MPI_CXX and PkgConfig::hwloc.
-# PkgConfig::liburing exists only where liburing was found: ask `if(TARGET PkgConfig::liburing)`.
+#
+# Optional libraries are in variables, which are empty where the library is absent, faulty or of
+# another MPI: ask `if(WEIR_LIBURING_TARGET)`. A library that was found and is left out is named with
+# the reason. WEIR_LIBURING_TARGET, WEIR_HDF5_TARGET, and with the bench WEIR_PARALLEL_HDF5_TARGET and
+# WEIR_PNETCDF_TARGET.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -11,20 +15,27 @@ find_package(fmt 9 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 find_package(tomlplusplus 3 REQUIRED)
 find_package(PkgConfig REQUIRED)
+if(WEIR_BUILD_BENCH)
+  include(WeirMpi)
+  pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc>=2.0)
+endif()
+include(WeirOptional)
 
 option(WEIR_WITH_LIBURING "Use io_uring through liburing when it is found" ON)
 if(WEIR_WITH_LIBURING)
   pkg_check_modules(liburing IMPORTED_TARGET liburing>=2.1)
+  weir_take_if_usable(WEIR_LIBURING_TARGET PkgConfig::liburing liburing
+                      HEADER liburing.h CALL "io_uring_queue_init(1, 0, 0)")
 endif()
 
 if(WEIR_BUILD_BENCH)
-  # The C interface is what Weir calls; MPI's C++ bindings left the standard in 2012.
-  set(MPI_CXX_SKIP_MPICXX ON)
-  find_package(MPI REQUIRED COMPONENTS C CXX)
-  pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc>=2.0)
   # Parallel HDF5 is a package of its own beside the serial one; both are optional.
-  pkg_search_module(hdf5 IMPORTED_TARGET hdf5-openmpi hdf5-mpich hdf5-mpi)
+  pkg_search_module(hdf5 IMPORTED_TARGET hdf5-${WEIR_MPI_FAMILY} hdf5-mpi)
+  weir_take_if_usable(WEIR_PARALLEL_HDF5_TARGET PkgConfig::hdf5 "parallel HDF5"
+                      HEADER hdf5.h CALL "H5Pset_fapl_mpio(0, MPI_COMM_NULL, MPI_INFO_NULL)")
   pkg_check_modules(pnetcdf IMPORTED_TARGET pnetcdf)
+  weir_take_if_usable(WEIR_PNETCDF_TARGET PkgConfig::pnetcdf PnetCDF
+                      HEADER pnetcdf.h CALL "ncmpi_close(0)")
 endif()
 
 # The module weir wants a compiler with assumed type and rank (TS 29113; gfortran 12 and later), its
@@ -53,16 +64,18 @@ endif()
 # has the parallel one, that is it. Its high-level library (dimension scales) has no module of its own.
 option(WEIR_WITH_HDF5 "Write and read HDF5 files when HDF5 (1.10.5 or later) is found" ON)
 set(weir_hdf5_module hdf5)
-if(WEIR_WITH_HDF5 AND NOT TARGET PkgConfig::hdf5)
+set(weir_hdf5_found "${WEIR_PARALLEL_HDF5_TARGET}")
+if(WEIR_WITH_HDF5 AND NOT weir_hdf5_found)
   set(weir_hdf5_module hdf5_serial)
   pkg_search_module(hdf5_serial IMPORTED_TARGET hdf5-serial hdf5)
+  weir_take_if_usable(weir_hdf5_found PkgConfig::hdf5_serial HDF5 HEADER hdf5.h CALL "H5open()")
 endif()
-if(WEIR_WITH_HDF5 AND TARGET PkgConfig::${weir_hdf5_module}
+if(WEIR_WITH_HDF5 AND weir_hdf5_found
    AND ${weir_hdf5_module}_VERSION VERSION_GREATER_EQUAL 1.10.5)
   find_library(WEIR_HDF5_HL_LIBRARY hdf5_hl HINTS ${${weir_hdf5_module}_LIBRARY_DIRS}
                DOC "HDF5's high-level library, beside the HDF5 that is used")
   if(WEIR_HDF5_HL_LIBRARY)
-    set(WEIR_HDF5_TARGET PkgConfig::${weir_hdf5_module})
+    set(WEIR_HDF5_TARGET ${weir_hdf5_found})
   endif()
 endif()
 
@@ -110,9 +123,11 @@ endif()
 option(WEIR_WITH_CODECS "Compress chunks by zlib, zstd, Blosc, Blosc 2 and zfp where they are found" ON)
 set(WEIR_CODEC_TARGETS "")
 set(WEIR_CODEC_DEFINITIONS "")
-macro(weir_codec_library definition target)
-  if(TARGET ${target})
-    list(APPEND WEIR_CODEC_TARGETS ${target})
+# weir_codec_library(DEFINITION TARGET NAME HEADER CALL)
+macro(weir_codec_library definition target name header call)
+  weir_take_if_usable(weir_codec_target ${target} ${name} HEADER ${header} CALL "${call}")
+  if(weir_codec_target)
+    list(APPEND WEIR_CODEC_TARGETS ${weir_codec_target})
     list(APPEND WEIR_CODEC_DEFINITIONS ${definition})
   endif()
 endmacro()
@@ -126,11 +141,11 @@ if(WEIR_WITH_CODECS)
   if(OpenMP_C_FOUND)
     find_package(zfp 1.0 CONFIG QUIET)
   endif()
-  weir_codec_library(WEIR_WITH_ZLIB ZLIB::ZLIB)
-  weir_codec_library(WEIR_WITH_ZSTD PkgConfig::libzstd)
-  weir_codec_library(WEIR_WITH_BLOSC PkgConfig::blosc)
-  weir_codec_library(WEIR_WITH_BLOSC2 PkgConfig::blosc2)
-  weir_codec_library(WEIR_WITH_ZFP zfp::zfp)
+  weir_codec_library(WEIR_WITH_ZLIB ZLIB::ZLIB zlib zlib.h "(int)crc32(0, 0, 0)")
+  weir_codec_library(WEIR_WITH_ZSTD PkgConfig::libzstd zstd zstd.h "(int)ZSTD_versionNumber()")
+  weir_codec_library(WEIR_WITH_BLOSC PkgConfig::blosc Blosc blosc.h "blosc_get_nthreads()")
+  weir_codec_library(WEIR_WITH_BLOSC2 PkgConfig::blosc2 "Blosc 2" blosc2.h "blosc2_get_nthreads()")
+  weir_codec_library(WEIR_WITH_ZFP zfp::zfp zfp zfp.h "zfp_stream_open(0) != 0")
 endif()
 
 if(WEIR_BUILD_TESTS)
