@@ -122,6 +122,7 @@ class Implementation final : public Collective {
   Implementation& operator=(const Implementation&) = delete;
   ~Implementation() override {
     end_current(state_);
+    state_.engines->call_between_parts(nullptr);
     if (state_.broken || (state_.group != nullptr && state_.group->revocation().is_revoked())) {
       if (state_.group != nullptr) state_.group->abandon();
       return;
@@ -399,6 +400,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                            static_cast<std::size_t>(chosen.buffer_bytes));
     }
     state.engines->expect_memory(std::move(buffers));
+  }
+  if (state.group->nodes() > 1) {
+    // While one piece moves to or from storage, messages of others stay under way: MPI goes on with
+    // long ones only in calls of both sides.
+    state.engines->call_between_parts([group = state.group.get()] { group->revocation().look(); });
   }
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,

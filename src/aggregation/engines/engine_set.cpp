@@ -40,6 +40,7 @@ Status EngineSet::make(plan::Engine engine) {
   if (before_) own = before_(std::move(own));
   std::shared_ptr<storage::Engine> shared = std::move(own);
   shared->expect_memory(areas_);
+  shared->call_between_parts(between_);
   slot(engine) = std::make_shared<storage::OpenFiles>(std::move(shared));
   return {};
 }
@@ -70,6 +71,13 @@ void EngineSet::expect_memory(std::vector<std::span<std::byte>> areas) {
   areas_ = std::move(areas);
   for (const OpenFiles& files : files_) {
     if (files != nullptr) files->engine().expect_memory(areas_);
+  }
+}
+
+void EngineSet::call_between_parts(std::function<void()> call) {
+  between_ = std::move(call);
+  for (const OpenFiles& files : files_) {
+    if (files != nullptr) files->engine().call_between_parts(between_);
   }
 }
 

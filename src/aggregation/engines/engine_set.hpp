@@ -36,6 +36,9 @@ class EngineSet {
   // Memory that most transfers will come from and go to (Engine::expect_memory).
   void expect_memory(std::vector<std::span<std::byte>> areas);
 
+  // Engine::call_between_parts() of each engine.
+  void call_between_parts(std::function<void()> call);
+
  private:
   using OpenFiles = std::shared_ptr<storage::OpenFiles>;
   [[nodiscard]] OpenFiles& slot(plan::Engine engine) {
@@ -46,6 +49,7 @@ class EngineSet {
   Before before_;
   std::array<OpenFiles, plan::engine_count> files_;  // null: not made yet
   std::vector<std::span<std::byte>> areas_;
+  std::function<void()> between_;
 };
 
 }  // namespace weir::aggregation

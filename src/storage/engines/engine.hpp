@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -119,7 +120,15 @@ class Engine {
   // Memory that transfers will come from and go to again and again, at least until the next call of
   // this; the whole, as it is at the moment. An engine that has nothing to prepare ignores it.
   virtual void expect_memory(std::span<const std::span<std::byte>> areas) { (void)areas; }
+
+  // From now on write() and read() make this call while they move long ranges, for a caller with
+  // other work that must not stand still, as messages: after each system call, which moves at most
+  // most_bytes_between_calls, or each time that some of those in flight have ended. `call` does not
+  // use the engine; null: no calls. An engine without such system calls may ignore it.
+  virtual void call_between_parts(std::function<void()> call) { (void)call; }
 };
+
+inline constexpr std::int64_t most_bytes_between_calls = 1 << 20;
 
 // preadv and pwritev, one range after the other; the system is told before of short ones that would
 // wait for storage, and fetches them together.

@@ -134,6 +134,43 @@ TEST_P(EveryEngine, MovesManyRangesAtOnce) {
   }
 }
 
+// An engine that moves bytes by system calls lets its caller do something else between those of
+// long ranges, and moves the same bytes.
+TEST_P(EveryEngine, CallsItsCallerBetweenPartsOfLongRanges) {
+  const Memory memory(file_bytes);
+  const Memory read_back(file_bytes);
+  const auto content = bytes_of(file_bytes, 3);
+  std::memcpy(memory.all, content.data(), content.size());
+  const auto file = made();
+  ASSERT_NE(file, nullptr);
+  const bool by_system_calls = engine().abilities().in_file_system && engine().name() != "mpi_io";
+  std::int64_t calls = 0;
+  for (const bool is_called : {true, false}) {
+    engine().call_between_parts(is_called ? [&calls] { ++calls; } : std::function<void()>());
+    for (const std::int64_t bytes :
+         {most_bytes_between_calls, most_bytes_between_calls + 1, file_bytes}) {
+      // Two slices, of which the first one ends inside a part.
+      for (const bool writing : {true, false}) {
+        std::byte* const start = writing ? memory.all : read_back.all;
+        const std::vector<Slice> slices = {{start, 5000}, {start + 5000, bytes - 5000}};
+        const FileRange range{file.get(), 0, slices};
+        calls = 0;
+        traffic_ = {};
+        const Status moved =
+            writing ? engine().write({&range, 1}, traffic_) : engine().read({&range, 1}, traffic_);
+        ASSERT_TRUE(moved.ok()) << moved.error().text();
+        EXPECT_EQ(traffic_.moved, bytes);
+        const bool in_turn = !engine().abilities().several_at_once;
+        const std::int64_t parts = bytes / most_bytes_between_calls;
+        EXPECT_GE(calls, is_called && by_system_calls ? (in_turn ? parts : 1) : 0);
+        EXPECT_TRUE(is_called || calls == 0);
+      }
+      EXPECT_EQ(std::memcmp(read_back.all, content.data(), static_cast<std::size_t>(bytes)), 0);
+      std::memset(read_back.all, 0, file_bytes);
+    }
+  }
+}
+
 // Who overwrites a part leaves the rest; what one descriptor cached the other one sees.
 TEST_P(EveryEngine, ChangesNothingAround) {
   const auto file = made();

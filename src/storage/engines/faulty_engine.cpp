@@ -21,6 +21,9 @@ class FaultyEngine final : public Engine {
   void expect_memory(std::span<const std::span<std::byte>> areas) override {
     base_->expect_memory(areas);
   }
+  void call_between_parts(std::function<void()> call) override {
+    base_->call_between_parts(std::move(call));
+  }
 
   Result<std::unique_ptr<EngineFile>> open(const std::string& path,
                                            const Opening& opening) override {

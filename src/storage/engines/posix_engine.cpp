@@ -1,7 +1,13 @@
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "storage/engines/announcement.hpp"
 #include "storage/engines/engine.hpp"
+#include "storage/engines/range_parts.hpp"
 #include "storage/engines/system_file.hpp"
 
 namespace weir::storage {
@@ -23,7 +29,9 @@ class PosixEngine final : public Engine {
     announce_edges(ranges);
     for (const FileRange& range : ranges) {
       const File& file = static_cast<SystemFile*>(range.file)->file();
-      Status status = write_slices(file, range.slices, range.offset, traffic.calls);
+      Status status = in_parts(range, [&](std::span<const Slice> slices, std::int64_t offset) {
+        return write_slices(file, slices, offset, traffic.calls);
+      });
       if (!status.ok()) return status;
       traffic.written += range.bytes();
       traffic.moved += range.bytes();
@@ -41,8 +49,12 @@ class PosixEngine final : public Engine {
         announced = true;
       }
       std::int64_t bytes = 0;
-      Status status =
-          file.reading().read(file.file(), range.slices, range.offset, bytes, traffic.calls);
+      Status status = in_parts(range, [&](std::span<const Slice> slices, std::int64_t offset) {
+        std::int64_t read = 0;
+        Status done = file.reading().read(file.file(), slices, offset, read, traffic.calls);
+        bytes += read;
+        return done;
+      });
       traffic.read += bytes;
       traffic.moved += bytes;
       if (!status.ok()) return status;
@@ -52,6 +64,30 @@ class PosixEngine final : public Engine {
   }
 
   Status sync(std::span<EngineFile* const> files) override { return sync_system_files(files); }
+
+  void call_between_parts(std::function<void()> call) override { between_ = std::move(call); }
+
+ private:
+  template <typename MoveSlices>
+  Status in_parts(const FileRange& range, const MoveSlices& move) const {
+    if (!between_) return move(range.slices, range.offset);
+    Status status;
+    std::vector<Slice> slices;
+    RangeParts parts({&range, 1}, most_bytes_between_calls);
+    for (RangePart part; status.ok() && parts.next(part);) {
+      slices.clear();
+      for (const iovec& one : part.left()) {
+        slices.push_back(
+            {static_cast<std::byte*>(one.iov_base), static_cast<std::int64_t>(one.iov_len)});
+      }
+      status = move(std::span<const Slice>(slices), part.offset);
+      // Short ranges are not worth a call each.
+      if (part.bytes == most_bytes_between_calls) between_();
+    }
+    return status;
+  }
+
+  std::function<void()> between_;
 };
 
 }  // namespace

@@ -191,6 +191,7 @@ class UringEngine final : public Engine {
   void expect_memory(std::span<const std::span<std::byte>> areas) override {
     ring_->expect_memory(areas);
   }
+  void call_between_parts(std::function<void()> call) override { between_ = std::move(call); }
 
  private:
   struct Slot {
@@ -286,6 +287,7 @@ class UringEngine final : public Engine {
       const auto in_flight = static_cast<unsigned>(slots_.size() - free_.size());
       if (in_flight == 0) return first;
       if (Status entered = enter(in_flight); !entered.ok()) return entered;
+      if (between_) between_();
       io_uring_cqe* answer = nullptr;
       while (io_uring_peek_cqe(ring_->get(), &answer) == 0) {
         auto* const slot = static_cast<Slot*>(io_uring_cqe_get_data(answer));
@@ -323,6 +325,7 @@ class UringEngine final : public Engine {
   std::vector<Slot*> free_;
   unsigned unsubmitted_ = 0;
   Status broken_;
+  std::function<void()> between_;
 };
 
 }  // namespace

@@ -1,0 +1,164 @@
+// Messages between nodes go on while an aggregator writes or reads a piece: a long message of the
+// program itself comes in although the rank that receives it is in its engine all the time.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "aggregation/collective.hpp"
+#include "storage/engines/engine.hpp"
+
+namespace {
+
+namespace array = weir::array;
+namespace storage = weir::storage;
+using weir::Status;
+using weir::aggregation::ArrayPart;
+using weir::aggregation::Collective;
+using weir::aggregation::CollectiveSettings;
+using weir::aggregation::MemoryPiece;
+
+int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int ranks = 1;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+int failures = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+void expect(bool right, const std::string& what) {
+  if (right) return;
+  if (++failures <= 5) fmt::print(stderr, "rank {}: {}\n", rank, what);
+}
+
+// On rank 0: a first transfer that does not end before `has_come()`, but for a deadline, and makes
+// only the call that an engine makes between parts.
+class WaitingEngine final : public storage::Engine {
+ public:
+  WaitingEngine(std::unique_ptr<storage::Engine> base, std::function<bool()> has_come)
+      : base_(std::move(base)), has_come_(std::move(has_come)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "waiting"; }
+  [[nodiscard]] storage::EngineAbilities abilities() const override { return base_->abilities(); }
+  weir::Result<std::unique_ptr<storage::EngineFile>> open(
+      const std::string& path, const storage::Opening& opening) override {
+    return base_->open(path, opening);
+  }
+  Status write(std::span<const storage::FileRange> ranges, storage::FileTraffic& traffic) override {
+    wait();
+    return base_->write(ranges, traffic);
+  }
+  Status read(std::span<const storage::FileRange> ranges, storage::FileTraffic& traffic) override {
+    wait();
+    return base_->read(ranges, traffic);
+  }
+  Status sync(std::span<storage::EngineFile* const> files) override { return base_->sync(files); }
+  void call_between_parts(std::function<void()> call) override {
+    between_ = call;
+    base_->call_between_parts(std::move(call));
+  }
+
+ private:
+  void wait() {
+    if (has_waited_ || rank != 0) return;
+    has_waited_ = true;
+    expect(between_ != nullptr, "nothing is called between parts");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!has_come_() && std::chrono::steady_clock::now() < until) {
+      if (between_) between_();
+      std::this_thread::yield();
+    }
+    expect(has_come_(), "no message comes in while an engine moves bytes");
+  }
+
+  std::unique_ptr<storage::Engine> base_;
+  std::function<bool()> has_come_;
+  std::function<void()> between_;
+  bool has_waited_ = false;
+};
+
+void messages_go_on(const std::string& path, bool writing) {
+  constexpr int message_bytes = 4 << 20;  // MPI asks the receiver before it sends that much
+  constexpr std::int64_t columns = 1 << 15;
+  constexpr char sent = 7;
+  std::vector<char> message(message_bytes, rank == 0 ? 0 : sent);
+  CollectiveSettings settings;
+  settings.ranks_per_node = 1;
+  settings.aggregators = 1;
+  settings.strategy = weir::plan::Strategy::two_phase;
+  settings.engine = weir::plan::Engine::posix;
+  settings.deadline_seconds = 120;
+  auto plain = Collective::create(MPI_COMM_WORLD, settings);
+  settings.before_engine = [&message](std::unique_ptr<storage::Engine> engine) {
+    const volatile char* const last = &message.back();
+    return std::make_unique<WaitingEngine>(std::move(engine), [last] { return *last == sent; });
+  };
+  auto collective = Collective::create(MPI_COMM_WORLD, settings);
+  expect(plain.ok() && collective.ok(), "create");
+  if (!plain || !collective) return;
+
+  const auto shape = array::Shape::create({ranks, columns}).value();
+  const weir::plan::SharedDistribution held(
+      array::RegularDistribution::create(
+          shape,
+          std::vector<array::DistributionFormat>{array::DistributionFormat::block_of(),
+                                                 array::DistributionFormat::whole_dimension()},
+          {{ranks, 1}, array::Order::row_major})
+          .value());
+  const auto layout =
+      array::Layout::packed({1, columns}, sizeof(std::int64_t), array::Order::row_major).value();
+  std::vector<std::int64_t> data(columns, rank + 1);
+  const MemoryPiece memory{&layout, reinterpret_cast<std::byte*>(data.data())};
+  auto made = plain.value()->create_array(path, {shape, array::ElementKind::int64});
+  expect(made.ok(), "create the array");
+  if (!made) return;
+  const ArrayPart all_of_it{made.value().get(), &held, {&memory, 1}};
+  if (!writing) expect(plain.value()->write({&all_of_it, 1}).ok(), "write");
+  auto opened = collective.value()->open_array(path, true);
+  expect(opened.ok(), "open");
+  if (!opened) return;
+  const ArrayPart part{opened.value().get(), &held, {&memory, 1}};
+
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == 0) {
+    MPI_Irecv(message.data(), message_bytes, MPI_CHAR, ranks - 1, 1, MPI_COMM_WORLD, &request);
+  } else if (rank == ranks - 1) {
+    MPI_Issend(message.data(), message_bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
+  }
+  if (!writing) data.assign(data.size(), 0);
+  const Status moved =
+      writing ? collective.value()->write({&part, 1}) : collective.value()->read({&part, 1});
+  expect(moved.ok(), moved.ok() ? "" : moved.error().text());
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (writing) {
+    data.assign(data.size(), 0);
+    expect(plain.value()->read({&all_of_it, 1}).ok(), "read");
+  }
+  expect(data == std::vector<std::int64_t>(columns, rank + 1), "other data");
+  expect(collective.value()->close(*opened.value()).ok(), "close");
+  expect(plain.value()->close(*made.value()).ok(), "close");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::string directory = fmt::format("{}/overlap-{}", argc > 1 ? argv[1] : ".", ranks);
+  if (rank == 0) std::filesystem::create_directories(directory);
+  MPI_Barrier(MPI_COMM_WORLD);
+  messages_go_on(directory + "/written", true);
+  messages_go_on(directory + "/read", false);
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) std::filesystem::remove_all(directory);
+  MPI_Finalize();
+  if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}
