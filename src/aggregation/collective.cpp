@@ -327,7 +327,10 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   CollectiveSettings& chosen = state.settings;
   state.engines = std::make_shared<EngineSet>(settings.before_engine);
   if (chosen.deadline_seconds == 0) chosen.deadline_seconds = default_deadline_seconds;
-  if (chosen.buffer_bytes == 0) chosen.buffer_bytes = plan::usual_buffer_bytes(chosen.targets);
+  if (chosen.buffer_bytes == 0) {
+    chosen.buffer_bytes = plan::usual_buffer_bytes(chosen.targets);
+    chosen.shorter_pieces = true;
+  }
   if (chosen.buffers == 0) chosen.buffers = default_buffers;
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;

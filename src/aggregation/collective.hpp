@@ -55,8 +55,10 @@ struct CollectiveSettings {
   plan::Engines engines = plan::Engines::only(plan::Engine::posix);
   std::int64_t aggregators = 0;   // per node; 0: by price, for each request
   std::int64_t buffer_bytes = 0;  // of one buffer; at least one element
-  std::int64_t buffers = 0;       // per aggregator, at least 2: one fills while another is written
-  double deadline_seconds = 0;    // of any one wait; 0 stands for 600
+  // Filled in: pieces may be shorter than buffers, as buffer_bytes was not given.
+  bool shorter_pieces = false;
+  std::int64_t buffers = 0;     // per aggregator, at least 2: one fills while another is written
+  double deadline_seconds = 0;  // of any one wait; 0 stands for 600
   // Treats this many consecutive ranks as a node, 0 the ranks that share memory: so that what
   // happens between nodes can be tried on one. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;

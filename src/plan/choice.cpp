@@ -64,6 +64,29 @@ std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy s
   return alike;
 }
 
+// Pieces shorter than the buffers, where several nodes exchange few pieces: then the links idle
+// while the first pieces come and the last ones go. Each step down has to be worth its messages and
+// calls. Arrays in chunks have pieces of whole chunks, and several arrays share buffers.
+Price with_shorter_pieces(const Pricing& pricing, Price best, Engines engines,
+                          const Request& request, const topology::Topology& topology) {
+  // Messages shorter than this cost processors more than the links gain: four nodes of two ranks on
+  // two cores, links of 100 Mbit/s.
+  constexpr std::int64_t least_piece = 512 << 10;
+  const bool by_message = gathers_within(best.parameters.strategy) != topology::GatherWithin::node;
+  if (!by_message || best.parameters.strategy == Strategy::direct || topology.nodes() < 2 ||
+      request.arrays.size() != 1 || request.arrays.front().image.chunked() != nullptr) {
+    return best;
+  }
+  for (Parameters parameters = best.parameters;;) {
+    parameters.buffer_bytes /= 2;
+    if (parameters.buffer_bytes < least_piece) return best;
+    if (parameters.buffer_bytes % parameters.alignment != 0) return best;
+    const auto shorter = pricing.price(parameters, engines);
+    if (!shorter || shorter.value().seconds >= worth_more * best.seconds) return best;
+    best = shorter.value();
+  }
+}
+
 // Files that chunks are dealt to: aggregators of as many share none.
 std::int64_t files_of_chunks(const Request& request) {
   std::int64_t files = 1;
@@ -186,6 +209,9 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
         continue;
       }
       if (!best || price.value().seconds < worth_more * best->seconds) best = price.value();
+    }
+    if (best && (overrides.shorter_pieces || !overrides.buffer_bytes)) {
+      best = with_shorter_pieces(pricing.value(), *best, overrides.engines, request, topology);
     }
     if (best) choice.prices.push_back(*best);
   }

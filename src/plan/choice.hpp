@@ -19,6 +19,9 @@ struct Overrides {
   // Ranks of a node that have buffers, so that no more can be aggregators; 0: all.
   std::int64_t holders = 0;
   std::optional<std::int64_t> buffer_bytes;
+  // Whether pieces may be shorter than the buffers that are given, where a lower price says so;
+  // they may where none are given.
+  bool shorter_pieces = false;
   std::optional<std::int64_t> alignment;
   std::optional<DomainDealing> dealing;
   // How the request's files lie, where that is known better than for all of a job's.

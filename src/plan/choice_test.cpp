@@ -10,10 +10,11 @@ namespace {
 
 using array::DistributionFormat;
 
-// 256 MiB of float64 on 2 x 2 x ranks / 4 ranks, each row of `row_bytes` in the file.
-Request cube(std::int64_t row_bytes, std::int64_t ranks, Direction direction = Direction::write) {
+// Float64 on 2 x 2 x ranks / 4 ranks, each row of `row_bytes` in the file.
+Request cube(std::int64_t row_bytes, std::int64_t ranks, Direction direction = Direction::write,
+             std::int64_t bytes = 256 << 20) {
   const std::int64_t last = row_bytes / 8 * (ranks / 4);
-  const std::int64_t side = (256 << 20) / 8 / last / 64;
+  const std::int64_t side = bytes / 8 / last / 64;
   const auto shape = array::Shape::create({side, 64, last}).value();
   const std::vector<DistributionFormat> formats(3, DistributionFormat::block_of());
   const auto held = array::RegularDistribution::create(shape, formats, {{2, 2, ranks / 4}}).value();
@@ -113,6 +114,34 @@ TEST(Choice, BetweenNodesLocksDecide) {
   // Each of the four targets is served by as many.
   EXPECT_EQ(choice.parameters().aggregators % 4, 0);
   EXPECT_EQ(choice.parameters().dealing, DomainDealing::striped);
+}
+
+// Of few pieces of each aggregator the first and the last leave links idle: they are cut, down to
+// 512 KiB, where nodes exchange messages and nobody has said how long buffers are.
+TEST(Choice, FewPiecesBetweenNodesAreShort) {
+  const auto nodes = topology::Topology::filled(8, 2).value();
+  const auto one_node = topology::Topology::single_node(8).value();
+  Overrides open;
+  open.strategy = Strategy::two_phase;
+  const auto piece = [&](const topology::Topology& topology, const Overrides& overrides,
+                         const Request& request, const topology::FileTargets& targets = {}) {
+    return choose_for(request, topology, targets, overrides).parameters().buffer_bytes;
+  };
+  const Request request = cube(512, 8, Direction::write, 64 << 20);
+  EXPECT_EQ(piece(nodes, open, request), 512 << 10);
+  EXPECT_EQ(piece(one_node, open, request), 2 << 20);
+  // Stripes are not cut.
+  const Request small = cube(512, 8, Direction::write, 16 << 20);
+  EXPECT_GE(piece(nodes, open, small, {4, 1 << 20, 0}), 1 << 20);
+  EXPECT_EQ(piece(nodes, open, small, {4, 4 << 20, 0}), 4 << 20);
+  // Thousands of pieces.
+  EXPECT_EQ(piece(nodes, open, cube(512, 8, Direction::write, std::int64_t{64} << 30)), 2 << 20);
+  // The library's own buffers may hold shorter pieces; a user's may not.
+  Overrides given = open;
+  given.buffer_bytes = 2 << 20;
+  EXPECT_EQ(piece(nodes, given, request), 2 << 20);
+  given.shorter_pieces = true;
+  EXPECT_EQ(piece(nodes, given, request), 512 << 10);
 }
 
 TEST(Choice, SettingsOverride) {

@@ -54,6 +54,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   fingerprint.add(std::int64_t{overrides.engines.bits()});
   add(fingerprint, overrides.aggregators_per_node);
   add(fingerprint, overrides.buffer_bytes);
+  fingerprint.add(std::int64_t{overrides.shorter_pieces});
   add(fingerprint, overrides.alignment);
   add(fingerprint, overrides.dealing);
   if (overrides.targets) {
