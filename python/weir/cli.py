@@ -15,6 +15,7 @@ from weir.commands.bench import PASSING, bench_command, predict_command
 from weir.commands.campaign import campaign_command
 from weir.commands.check import check_command
 from weir.commands.convert import convert_command
+from weir.commands.list_arrays import list_command
 from weir.commands.platform import platform_app
 from weir.commands.platform_fit import fit_command
 from weir.commands.report import report_command
@@ -38,6 +39,7 @@ app.command("predict", context_settings=PASSING)(predict_command)
 app.command("campaign")(campaign_command)
 app.command("report")(report_command)
 app.command("check")(check_command)
+app.command("ls")(list_command)
 app.command("convert")(convert_command)
 app.command("run", epilog=THRESHOLDS_TEXT)(run_command)
 app.add_typer(results_app, name="results")
