@@ -154,9 +154,8 @@ def _table(arrays: list[StoredArray]) -> Table:
 def _type_text(dtype: np.dtype[Any]) -> str:
     if dtype.fields is None:
         return str(dtype)
-    return (
-        f"{{{', '.join(f'{name} {_type_text(field[0])}' for name, field in dtype.fields.items())}}}"
-    )
+    fields = (f"{name} {_type_text(field[0])}" for name, field in dtype.fields.items())
+    return f"{{{', '.join(fields)}}}"
 
 
 def _lines(owner: str, attributes: Mapping[str, Any]) -> list[str]:
