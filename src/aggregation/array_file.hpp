@@ -137,7 +137,8 @@ class OpenArray final : public ArrayFile {
     auto& files = direction == plan::Direction::write ? written_alone_ : read_alone_;
     if (files == nullptr) {
       files = std::make_unique<storage::DataFileCache>(
-          direction == plan::Direction::write ? Use::writing : Use::reading);
+          direction == plan::Direction::write ? Use::writing : Use::reading,
+          engines_->slice_mover());
     }
     return *files;
   }
@@ -311,7 +312,7 @@ class OpenArray final : public ArrayFile {
                                                    .order = map_.order,
                                                    .fill = origin_.fill},
                                                   map_},
-                                                 blocks, source_);
+                                                 blocks, source_, engines_->slice_mover());
     if (!engine) return engine.error();
     Decoded decoded{engine.value()->slabs().view(origin_.path + ":" + origin_.name),
                     std::move(engine).value(), std::nullopt};

@@ -325,7 +325,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   CollectiveState state;
   state.settings = settings;
   CollectiveSettings& chosen = state.settings;
-  state.engines = std::make_shared<EngineSet>(settings.before_engine);
+  state.engines = std::make_shared<EngineSet>(settings.before_engine, settings.slice_mover);
   if (chosen.deadline_seconds == 0) chosen.deadline_seconds = default_deadline_seconds;
   if (chosen.buffer_bytes == 0) {
     chosen.buffer_bytes = plan::usual_buffer_bytes(chosen.targets);

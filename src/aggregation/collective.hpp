@@ -71,6 +71,9 @@ struct CollectiveSettings {
   // For tests: what is put before each engine that moves bytes, as one that loses some. Null:
   // nothing.
   std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)> before_engine;
+  // For tests, likewise: what moves encoded chunks, and what a rank moves without the others. Null:
+  // the system.
+  std::shared_ptr<const storage::SliceMover> slice_mover;
 };
 
 // Where a call's time went on this rank, and what it moved.

@@ -12,9 +12,7 @@ namespace {
 
 std::int64_t bytes_of(std::span<const StoredRange> ranges) {
   std::int64_t bytes = 0;
-  for (const StoredRange& range : ranges) {
-    for (const Slice& slice : range.slices) bytes += slice.bytes;
-  }
+  for (const StoredRange& range : ranges) bytes += storage::bytes_of(range.slices);
   return bytes;
 }
 

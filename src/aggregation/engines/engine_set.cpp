@@ -28,7 +28,8 @@ Result<std::unique_ptr<storage::Engine>> engine_of(plan::Engine engine) {
 
 }  // namespace
 
-EngineSet::EngineSet(Before before) : before_(std::move(before)) {
+EngineSet::EngineSet(Before before, std::shared_ptr<const storage::SliceMover> slice_mover)
+    : before_(std::move(before)), slice_mover_(std::move(slice_mover)) {
   (void)make(plan::Engine::posix);
 }
 

@@ -20,8 +20,9 @@ class EngineSet {
  public:
   using Before = std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)>;
 
-  // `before`: CollectiveSettings::before_engine.
-  explicit EngineSet(Before before = nullptr);
+  // CollectiveSettings::before_engine and CollectiveSettings::slice_mover.
+  explicit EngineSet(Before before = nullptr,
+                     std::shared_ptr<const storage::SliceMover> slice_mover = nullptr);
 
   // Whether this rank has the engine; the reason where it has not.
   [[nodiscard]] Status check(plan::Engine engine);
@@ -29,6 +30,10 @@ class EngineSet {
   [[nodiscard]] plan::Engines available();
   // Of an engine that this rank has.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& open_files(plan::Engine engine);
+
+  [[nodiscard]] const std::shared_ptr<const storage::SliceMover>& slice_mover() const {
+    return slice_mover_;
+  }
 
   // OpenFiles::lose() of each engine.
   void lose(const std::string& path, const Error& error);
@@ -47,6 +52,7 @@ class EngineSet {
   Status make(plan::Engine engine);
 
   Before before_;
+  std::shared_ptr<const storage::SliceMover> slice_mover_;
   std::array<OpenFiles, plan::engine_count> files_;  // null: not made yet
   std::vector<std::span<std::byte>> areas_;
   std::function<void()> between_;

@@ -45,13 +45,13 @@ Status for_each_slab(const FileRange& range, std::int64_t slab_bytes, const Piec
 
 }  // namespace
 
-Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(StoredArray array,
-                                                             EncodedBlocks blocks,
-                                                             EncodedWriter::PlaceSource source) {
+Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(
+    StoredArray array, EncodedBlocks blocks, EncodedWriter::PlaceSource source,
+    const std::shared_ptr<const SliceMover>& mover) {
   auto slabs = ChunkSlabs::create(array.map, blocks);
   if (!slabs) return slabs.error();
   std::unique_ptr<DecodedEngine> engine(
-      new DecodedEngine(std::move(array), slabs.value(), std::move(source)));
+      new DecodedEngine(std::move(array), slabs.value(), std::move(source), mover));
   if (Status begun = engine->begin(); !begun.ok()) return begun.error();
   return engine;
 }
@@ -61,7 +61,7 @@ Status DecodedEngine::begin() {
   keep_written();
   writer_.reset();
   encoded_.reset();
-  reading_ = std::make_unique<DataFileCache>(DataFileCache::Use::reading);
+  reading_ = std::make_unique<DataFileCache>(DataFileCache::Use::reading, writing_.mover());
   auto encoded = EncodedArray::create(array_, *reading_);
   if (!encoded) return encoded.error();
   encoded_.emplace(std::move(encoded).value());

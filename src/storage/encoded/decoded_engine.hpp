@@ -28,9 +28,11 @@ namespace weir::storage {
 class DecodedEngine final : public Engine {
  public:
   // Fails as EncodedArray::create() does. `source`: where chunks go whose places are a table
-  // (EncodedWriter); without it these are only read.
-  static Result<std::unique_ptr<DecodedEngine>> create(StoredArray array, EncodedBlocks blocks,
-                                                       EncodedWriter::PlaceSource source = {});
+  // (EncodedWriter); without it these are only read. `mover`: what moves encoded bytes; null: the
+  // system.
+  static Result<std::unique_ptr<DecodedEngine>> create(
+      StoredArray array, EncodedBlocks blocks, EncodedWriter::PlaceSource source = {},
+      const std::shared_ptr<const SliceMover>& mover = nullptr);
 
   [[nodiscard]] std::string_view name() const override { return "decoded"; }
   [[nodiscard]] EngineAbilities abilities() const override { return {.in_file_system = false}; }
@@ -52,8 +54,12 @@ class DecodedEngine final : public Engine {
   [[nodiscard]] Result<std::vector<EncodedTable::Entry>> take_written();
 
  private:
-  DecodedEngine(StoredArray array, const ChunkSlabs& slabs, EncodedWriter::PlaceSource source)
-      : array_(std::move(array)), slabs_(slabs), source_(std::move(source)) {}
+  DecodedEngine(StoredArray array, const ChunkSlabs& slabs, EncodedWriter::PlaceSource source,
+                const std::shared_ptr<const SliceMover>& mover)
+      : array_(std::move(array)),
+        slabs_(slabs),
+        source_(std::move(source)),
+        writing_(DataFileCache::Use::writing, mover) {}
   Status begin();
   void keep_written();
   void add_written(std::int64_t from, std::int64_t to);
@@ -77,7 +83,7 @@ class DecodedEngine final : public Engine {
   std::vector<EncodedTable::Entry> entered_;
   std::int64_t stored_chunks_ = 0;  // since take_written()
   std::unique_ptr<DataFileCache> reading_;
-  DataFileCache writing_{DataFileCache::Use::writing};
+  DataFileCache writing_;
   std::optional<EncodedArray> encoded_;
   std::unique_ptr<EncodedWriter> writer_;
   // The slab in memory: decoded for reading, or being written with what of it was.

@@ -102,8 +102,7 @@ Status EncodedArray::load(const EncodedPlace& place, std::span<std::byte>& bytes
   if (count == 0) return {};
   const Slice slice{buffer_.get(), count};
   std::int64_t moved = 0;
-  std::int64_t calls = 0;
-  Status read = read_slices(*file.value(), {&slice, 1}, place.offset, moved, calls);
+  Status read = files_->read(*file.value(), {&slice, 1}, place.offset, moved);
   if (read.ok() && moved < count) {
     Error error = damaged(fmt::format("the file ends after {} of its {} bytes", moved, count));
     error.code = ErrorCode::short_transfer;
@@ -173,7 +172,8 @@ Result<EncodedChunk> EncodedArray::encode(std::span<std::byte> elements) {
   return coder_.encode(elements);
 }
 
-Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable) {
+Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable,
+                        const DataFileCache& files) {
   auto file = begin_replacement(path);
   if (!file && file.error().system_error == ENOENT) {
     // Arrays of other writers may have a folder per coordinate.
@@ -187,8 +187,7 @@ Status write_chunk_file(const std::string& path, std::span<const std::byte> byte
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const Slice slice{const_cast<std::byte*>(bytes.data()),
                       static_cast<std::int64_t>(bytes.size())};
-    std::int64_t calls = 0;
-    Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+    Status written = files.write(file.value(), {&slice, 1}, 0);
     if (!written.ok()) return written;
   }
   return finish_replacement(file.value(), path, durable || is_on_disk(path));

@@ -66,7 +66,8 @@ class EncodedArray {
 // Writes a file of a single chunk so that readers see it whole or what was there before: under
 // another name, then renamed. Durable where asked for, but for its name: that is up to whoever
 // syncs the folder. A chunk that was there may hold committed steps, so what replaces it is durable
-// at any rate.
-Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable);
+// at any rate. `files` writes it and does not keep it open.
+Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable,
+                        const DataFileCache& files);
 
 }  // namespace weir::storage

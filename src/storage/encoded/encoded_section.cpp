@@ -91,7 +91,7 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files) {
-  DataFileCache reading(DataFileCache::Use::reading);
+  DataFileCache reading(DataFileCache::Use::reading, files.mover());
   EncodedWriter writer(array.map, files, false);
   return write_encoded_section(array, section, data, memory, reading, writer);
 }

@@ -18,6 +18,7 @@
 
 #include "storage/codecs/codec_steps.hpp"
 #include "storage/encoded/encoded_array.hpp"
+#include "storage/engines/faulty_engine.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/read_section.hpp"
@@ -212,6 +213,39 @@ TEST_P(ZarrCodecs, ReplacesWhatIsThereOnlyByWhatIsDurable) {
     ASSERT_TRUE(read(array_, all_of(description_.shape), is).ok());
     EXPECT_EQ(is, before);
     EXPECT_TRUE(write().ok());
+  }
+}
+
+// What moves the encoded bytes loses some and says that all went well; then the array's shape has
+// elements that its chunks have not.
+TEST_P(ZarrCodecs, BytesThatWentNowhereAreAnError) {
+  for (const bool in_shards : {false, true}) {
+    std::filesystem::remove_all(path());
+    if (in_shards) description_.shard_extents = Indices{8, 10};
+    lay_out();
+    const std::vector<double> numbers = some_numbers(description_.shape);
+    const Section whole = all_of(description_.shape);
+    for (const std::int64_t moved : {0, 1}) {
+      const Fault fault{.number = 2, .is_once = true, .is_dropped = true, .moved = moved};
+      DataFileCache files(DataFileCache::Use::writing, make_faulty_mover(fault));
+      const Status written =
+          write_section(array_, whole, reinterpret_cast<const std::byte*>(numbers.data()),
+                        memory_of(whole), files);
+      ASSERT_FALSE(written.ok());
+      EXPECT_EQ(written.error().code, ErrorCode::short_transfer) << written.error().text();
+    }
+    StoredArray longer = array_;
+    longer.map.shape = Shape::create({13, 9}).value();
+    const Status beyond = write_all(longer, some_numbers(longer.map.shape));
+    ASSERT_FALSE(beyond.ok());
+    EXPECT_EQ(beyond.error().code, ErrorCode::short_transfer) << beyond.error().text();
+    std::vector<double> is;
+    const Status read_beyond = read(longer, all_of(longer.map.shape), is);
+    ASSERT_FALSE(read_beyond.ok());
+    EXPECT_EQ(read_beyond.error().code, ErrorCode::short_transfer) << read_beyond.error().text();
+    // What was replaced in whole or not at all can be read.
+    ASSERT_TRUE(read(array_, whole, is).ok());
+    EXPECT_EQ(is, numbers);
   }
 }
 

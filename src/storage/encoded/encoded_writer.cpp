@@ -17,25 +17,24 @@ namespace {
 // Shards that are begun at a time; more are finished, and begun again where chunks come later.
 constexpr std::size_t most_shards = 16;
 
-Status write_at(const File& file, ConstBytes bytes, std::int64_t offset) {
+Status write_at(const DataFileCache& files, const File& file, ConstBytes bytes,
+                std::int64_t offset) {
   if (bytes.empty()) return {};
   // Not changed by writing.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   const Slice slice{const_cast<std::byte*>(bytes.data()), static_cast<std::int64_t>(bytes.size())};
-  std::int64_t calls = 0;
-  return write_slices(file, {&slice, 1}, offset, calls);
+  return files.write(file, {&slice, 1}, offset);
 }
 
 // Copies a chunk as it is from one file to another.
-Status copy_bytes(const File& from, std::int64_t from_offset, std::int64_t bytes, const File& to,
-                  std::int64_t to_offset) {
+Status copy_bytes(const DataFileCache& files, const File& from, std::int64_t from_offset,
+                  std::int64_t bytes, const File& to, std::int64_t to_offset) {
   constexpr std::int64_t together = 1 << 20;
   std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, together)));
   for (std::int64_t done = 0; done < bytes;) {
     const Slice slice{buffer.data(), std::min(together, bytes - done)};
     std::int64_t count = 0;
-    std::int64_t calls = 0;
-    Status read = read_slices(from, {&slice, 1}, from_offset + done, count, calls);
+    Status read = files.read(from, {&slice, 1}, from_offset + done, count);
     if (!read.ok()) return read;
     if (count < slice.bytes) {
       Error error = invalid_argument("a shard ends before its chunks do");
@@ -43,8 +42,8 @@ Status copy_bytes(const File& from, std::int64_t from_offset, std::int64_t bytes
       error.file = from.path();
       return error;
     }
-    Status written =
-        write_at(to, ConstBytes(buffer).first(static_cast<std::size_t>(count)), to_offset + done);
+    Status written = write_at(files, to, ConstBytes(buffer).first(static_cast<std::size_t>(count)),
+                              to_offset + done);
     if (!written.ok()) return written;
     done += count;
   }
@@ -68,7 +67,7 @@ EncodedWriter::~EncodedWriter() {
 Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
   if (std::holds_alternative<FilePerChunk>(chunks_.places)) {
     const std::string path = map_.files.path(chunk);
-    Status written = write_chunk_file(path, encoded.bytes, durable_);
+    Status written = write_chunk_file(path, encoded.bytes, durable_, files_);
     if (written.ok()) files_.written(path);
     return written;
   }
@@ -88,7 +87,7 @@ Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
   if (!offset) return offset.error();
   const auto file = files_.get(map_.files.path(0), 0);
   if (!file) return file.error();
-  Status written = write_at(*file.value(), encoded.bytes, offset.value());
+  Status written = write_at(files_, *file.value(), encoded.bytes, offset.value());
   if (!written.ok()) return written;
   written_.push_back(
       {chunk, {.file = 0, .offset = offset.value(), .bytes = bytes, .skipped = encoded.skipped}});
@@ -106,7 +105,7 @@ Status EncodedWriter::put_in_shard(const EncodedShards& shards, std::int64_t chu
     if (Status begun = begin_shard(shards, number); !begun.ok()) return begun;
   }
   Shard& shard = shards_.at(number);
-  Status written = write_at(shard.file, bytes, shard.end);
+  Status written = write_at(files_, shard.file, bytes, shard.end);
   if (!written.ok()) return written;
   shard.index.entries[static_cast<std::size_t>(slot)] = {static_cast<std::uint64_t>(shard.end),
                                                          bytes.size()};
@@ -150,15 +149,15 @@ Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t num
         return error;
       }
       const auto bytes = static_cast<std::int64_t>(entry.bytes);
-      Status copied = copy_bytes(from.value(), static_cast<std::int64_t>(entry.offset), bytes,
-                                 shard.file, shard.end);
+      Status copied = copy_bytes(files_, from.value(), static_cast<std::int64_t>(entry.offset),
+                                 bytes, shard.file, shard.end);
       if (!copied.ok()) return copied;
       shard.index.entries[slot] = {static_cast<std::uint64_t>(shard.end), entry.bytes};
       shard.end += bytes;
     }
   }
   const auto index = shard_index_bytes(form, shard.index.entries);
-  Status written = write_at(shard.file, index, shards.index_at_end ? shard.end : 0);
+  Status written = write_at(files_, shard.file, index, shards.index_at_end ? shard.end : 0);
   if (!written.ok()) return written;
   // A shard that was there may hold committed steps.
   Status replaced = finish_replacement(shard.file, path, durable_ || before.file_bytes > 0);

@@ -12,12 +12,6 @@ constexpr std::int64_t bytes_until_next_try = 64 << 20;
 constexpr std::int64_t short_read_bytes = 16 << 10;
 constexpr std::int64_t short_reads_per_try = 16;
 
-std::int64_t bytes_of(std::span<const Slice> slices) {
-  std::int64_t bytes = 0;
-  for (const Slice& slice : slices) bytes += slice.bytes;
-  return bytes;
-}
-
 }  // namespace
 
 Status ColdReading::read(const File& file, std::span<const Slice> slices, std::int64_t offset,

@@ -1,6 +1,7 @@
 #include "storage/engines/faulty_engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -10,6 +11,16 @@ namespace weir::storage {
 namespace {
 
 using Operation = Fault::Operation;
+
+std::vector<Slice> first_bytes(std::span<const Slice> slices, std::int64_t bytes) {
+  std::vector<Slice> first;
+  for (const Slice& slice : slices) {
+    if (bytes == 0) break;
+    first.push_back({slice.data, std::min(slice.bytes, bytes)});
+    bytes -= first.back().bytes;
+  }
+  return first;
+}
 
 class FaultyEngine final : public Engine {
  public:
@@ -79,13 +90,7 @@ class FaultyEngine final : public Engine {
   template <typename Move>
   Status fail(const FileRange& range, const char* operation, const Move& move) const {
     if (fault_.is_dropped) return {};
-    std::vector<Slice> slices;
-    std::int64_t left = std::min(fault_.moved, range.bytes());
-    for (const Slice& slice : range.slices) {
-      if (left == 0) break;
-      slices.push_back({slice.data, std::min(slice.bytes, left)});
-      left -= slices.back().bytes;
-    }
+    const std::vector<Slice> slices = first_bytes(range.slices, fault_.moved);
     const FileRange part{range.file, range.offset, slices};
     if (!slices.empty()) {
       if (Status moved = move(part); !moved.ok()) return moved;
@@ -99,10 +104,52 @@ class FaultyEngine final : public Engine {
   std::int64_t counted_ = 0;
 };
 
+class FaultyMover final : public SliceMover {
+ public:
+  explicit FaultyMover(const Fault& fault) : fault_(fault) {}
+
+  Status write(const File& file, std::span<const Slice> slices, std::int64_t offset,
+               std::int64_t& bytes) const override {
+    const bool is_spoilt = spoils(Operation::write);
+    Status written = SliceMover::write(
+        file, is_spoilt ? first_bytes(slices, fault_.moved) : all(slices), offset, bytes);
+    return written.ok() && is_spoilt ? outcome("write", file, offset + bytes) : written;
+  }
+
+  Status read(const File& file, std::span<const Slice> slices, std::int64_t offset,
+              std::int64_t& bytes) const override {
+    const bool is_spoilt = spoils(Operation::read);
+    Status read = SliceMover::read(
+        file, is_spoilt ? first_bytes(slices, fault_.moved) : all(slices), offset, bytes);
+    return read.ok() && is_spoilt ? outcome("read", file, offset + bytes) : read;
+  }
+
+ private:
+  static std::vector<Slice> all(std::span<const Slice> slices) {
+    return {slices.begin(), slices.end()};
+  }
+  bool spoils(Operation operation) const {
+    if (operation != fault_.operation) return false;
+    const std::int64_t number = ++counted_;
+    return fault_.is_once ? number == fault_.number : number >= fault_.number;
+  }
+  Status outcome(const char* operation, const File& file, std::int64_t offset) const {
+    if (fault_.is_dropped) return {};
+    return system_failure(operation, file.path(), offset, fault_.system_error);
+  }
+
+  Fault fault_;
+  mutable std::atomic<std::int64_t> counted_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Engine> make_faulty_engine(std::unique_ptr<Engine> base, const Fault& fault) {
   return std::make_unique<FaultyEngine>(std::move(base), fault);
+}
+
+std::shared_ptr<const SliceMover> make_faulty_mover(const Fault& fault) {
+  return std::make_shared<FaultyMover>(fault);
 }
 
 }  // namespace weir::storage

@@ -1,4 +1,4 @@
-// An engine that spoils what another one does, as failing storage would: for tests.
+// Engines and movers that spoil what others do, as failing storage would: for tests.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,8 @@ struct Fault {
 
 [[nodiscard]] std::unique_ptr<Engine> make_faulty_engine(std::unique_ptr<Engine> base,
                                                          const Fault& fault);
+// Of serial transfers and encoded chunks (SliceMover): only of Operation::write and read. A dropped
+// transfer moves its first `fault.moved` bytes.
+[[nodiscard]] std::shared_ptr<const SliceMover> make_faulty_mover(const Fault& fault);
 
 }  // namespace weir::storage

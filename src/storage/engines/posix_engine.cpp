@@ -30,11 +30,13 @@ class PosixEngine final : public Engine {
     for (const FileRange& range : ranges) {
       const File& file = static_cast<SystemFile*>(range.file)->file();
       Status status = in_parts(range, [&](std::span<const Slice> slices, std::int64_t offset) {
-        return write_slices(file, slices, offset, traffic.calls);
+        std::int64_t bytes = 0;
+        Status written = write_slices(file, slices, offset, bytes, traffic.calls);
+        traffic.written += bytes;
+        traffic.moved += bytes;
+        return written;
       });
       if (!status.ok()) return status;
-      traffic.written += range.bytes();
-      traffic.moved += range.bytes();
     }
     return {};
   }
@@ -92,11 +94,7 @@ class PosixEngine final : public Engine {
 
 }  // namespace
 
-std::int64_t FileRange::bytes() const {
-  std::int64_t bytes = 0;
-  for (const Slice& slice : slices) bytes += slice.bytes;
-  return bytes;
-}
+std::int64_t FileRange::bytes() const { return bytes_of(slices); }
 
 std::unique_ptr<Engine> make_posix_engine() { return std::make_unique<PosixEngine>(); }
 

@@ -65,8 +65,21 @@ Error failed(Direction direction, const File& file, std::int64_t offset, int rea
 
 }  // namespace
 
+std::int64_t bytes_of(std::span<const Slice> slices) {
+  std::int64_t bytes = 0;
+  for (const Slice& slice : slices) bytes += slice.bytes;
+  return bytes;
+}
+
 Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                     std::int64_t& calls) {
+  std::int64_t bytes = 0;
+  return write_slices(file, slices, offset, bytes, calls);
+}
+
+Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
+                    std::int64_t& bytes, std::int64_t& calls) {
+  bytes = 0;
   for (Batches batches(slices); batches.fill();) {
     // One slice by the simpler call, which tools that watch or spoil I/O know best.
     const ssize_t now =
@@ -83,6 +96,7 @@ Status write_slices(const File& file, std::span<const Slice> slices, std::int64_
     if (now == 0) return failed(Direction::write, file, offset, EIO);
     batches.pass(now);
     offset += now;
+    bytes += now;
   }
   return {};
 }
@@ -108,6 +122,18 @@ Status read_slices(const File& file, std::span<const Slice> slices, std::int64_t
     bytes += now;
   }
   return {};
+}
+
+Status SliceMover::write(const File& file, std::span<const Slice> slices, std::int64_t offset,
+                         std::int64_t& bytes) const {
+  std::int64_t calls = 0;
+  return write_slices(file, slices, offset, bytes, calls);
+}
+
+Status SliceMover::read(const File& file, std::span<const Slice> slices, std::int64_t offset,
+                        std::int64_t& bytes) const {
+  std::int64_t calls = 0;
+  return read_slices(file, slices, offset, bytes, calls);
 }
 
 }  // namespace weir::storage

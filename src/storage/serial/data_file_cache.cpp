@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/moved_all.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -17,6 +19,21 @@ Result<File> open_file(const std::string& path, DataFileCache::Use use, std::int
 }
 
 }  // namespace
+
+DataFileCache::DataFileCache(Use use, std::shared_ptr<const SliceMover> mover)
+    : use_(use), mover_(mover != nullptr ? std::move(mover) : std::make_shared<SliceMover>()) {}
+
+Status DataFileCache::write(const File& file, std::span<const Slice> slices,
+                            std::int64_t offset) const {
+  std::int64_t bytes = 0;
+  Status written = mover_->write(file, slices, offset, bytes);
+  return written.ok() ? moved_all(bytes_of(slices), bytes, file.path(), offset) : written;
+}
+
+Status DataFileCache::read(const File& file, std::span<const Slice> slices, std::int64_t offset,
+                           std::int64_t& bytes) const {
+  return mover_->read(file, slices, offset, bytes);
+}
 
 std::shared_ptr<const File> DataFileCache::find(const std::string& path) {
   const auto found = by_path_.find(path);

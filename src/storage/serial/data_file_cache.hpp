@@ -6,11 +6,13 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 
 #include "common/status.hpp"
 #include "storage/engines/file.hpp"
+#include "storage/engines/slices.hpp"
 
 namespace weir::storage {
 
@@ -18,11 +20,19 @@ class DataFileCache {
  public:
   enum class Use : std::uint8_t { reading, writing };
 
-  explicit DataFileCache(Use use) : use_(use) {}
+  // `mover`: what moves the bytes; null: the system.
+  explicit DataFileCache(Use use, std::shared_ptr<const SliceMover> mover = nullptr);
 
   // The file, open as long as the result lives. Writing, a file that is missing is made
   // `bytes_when_made` long when that is not 0; reading, a missing file is an error with ENOENT.
   Result<std::shared_ptr<const File>> get(const std::string& path, std::int64_t bytes_when_made);
+  // Bytes of a section are written through these two, to files that get() gave and to others that
+  // hold parts of the array. A write that took fewer bytes than the slices have is an error;
+  // `bytes` becomes what was read, less than asked for only where the file ends.
+  Status write(const File& file, std::span<const Slice> slices, std::int64_t offset) const;
+  Status read(const File& file, std::span<const Slice> slices, std::int64_t offset,
+              std::int64_t& bytes) const;
+  [[nodiscard]] const std::shared_ptr<const SliceMover>& mover() const { return mover_; }
   // What was written to this file by other means is to be made durable too. Its descriptor is not
   // kept: chunk files are thousands.
   void written(const std::string& path);
@@ -39,6 +49,7 @@ class DataFileCache {
   std::shared_ptr<const File> find(const std::string& path);
 
   Use use_;
+  std::shared_ptr<const SliceMover> mover_;
   std::mutex mutex_;
   std::list<Entry> entries_;  // the one used last first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_path_;

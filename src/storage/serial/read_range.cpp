@@ -15,8 +15,7 @@ Result<bool> read_range(const ExtentMap& map, DataFileCache& files, std::int64_t
     return opened.error();
   }
   std::int64_t moved = 0;
-  std::int64_t calls = 0;
-  Status status = read_slices(*opened.value(), {&slice, 1}, offset, moved, calls);
+  Status status = files.read(*opened.value(), {&slice, 1}, offset, moved);
   if (!status.ok()) return status.error();
   if (moved == slice.bytes) return true;
   Error error;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "array/layout.hpp"
+#include "storage/engines/faulty_engine.hpp"
 #include "storage/formats/raw_files.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/serial/open_any.hpp"
@@ -180,6 +181,64 @@ TEST_P(Sections, AreWrittenIntoEveryLayoutFromAnyMemory) {
     }
     ASSERT_TRUE(files.sync().ok());
     EXPECT_EQ(wrong_elements(stored.map, 3), 0) << stored.description.name;
+  }
+}
+
+// What moves the bytes loses some and says that all went well.
+TEST_P(Sections, BytesThatWentNowhereAreAnError) {
+  const TestFolder folder;
+  const auto laid_out =
+      make_file(*GetParam(), arrays_for(GetParam()->abilities()), folder.path("file"));
+  ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+  for (const StoredArray& stored : laid_out.value().arrays) {
+    write_array(stored.map, 17);
+    const Section whole = Section::of(stored.map.shape.box());
+    SectionMemory memory(whole, stored.map.type, 1);  // so that there are several transfers
+    // All transfers are lost, the second one alone is, or all of it but a byte.
+    const std::vector<Fault> faults = {
+        {.number = 1}, {.number = 2, .is_once = true}, {.number = 2, .is_once = true, .moved = 1}};
+    for (Fault fault : faults) {
+      fault.is_dropped = true;
+      DataFileCache written(DataFileCache::Use::writing, make_faulty_mover(fault));
+      const Status write =
+          write_section(stored, whole, memory.bytes.data(), memory.layout, written, 24);
+      ASSERT_FALSE(write.ok()) << stored.description.name;
+      EXPECT_EQ(write.error().code, ErrorCode::short_transfer);
+      fault.operation = Fault::Operation::read;
+      DataFileCache read(DataFileCache::Use::reading, make_faulty_mover(fault));
+      const Status reading =
+          read_section(stored, whole, memory.bytes.data(), memory.layout, read, 24);
+      ASSERT_FALSE(reading.ok()) << stored.description.name;
+      EXPECT_EQ(reading.error().code, ErrorCode::short_transfer);
+    }
+  }
+}
+
+// A piece that goes nowhere before any file is asked: the array's shape has elements that its
+// chunks have not.
+TEST_P(Sections, ElementsWithoutAChunkAreAnError) {
+  const TestFolder folder;
+  const auto laid_out =
+      make_file(*GetParam(), arrays_for(GetParam()->abilities()), folder.path("file"));
+  ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+  for (const StoredArray& stored : laid_out.value().arrays) {
+    if (stored.map.chunks() == nullptr) continue;
+    StoredArray longer = stored;
+    Indices extents = stored.map.shape.extents();
+    extents[0] += 5;
+    longer.map.shape = Shape::create(extents).value();
+    const Section whole = Section::of(longer.map.shape.box());
+    SectionMemory memory(whole, stored.map.type, 0);
+    DataFileCache writing(DataFileCache::Use::writing);
+    DataFileCache reading(DataFileCache::Use::reading);
+    const std::vector<Status> moved = {
+        write_section(longer, whole, memory.bytes.data(), memory.layout, writing),
+        read_section(longer, whole, memory.bytes.data(), memory.layout, reading)};
+    for (const Status& one : moved) {
+      ASSERT_FALSE(one.ok()) << stored.description.name;
+      EXPECT_EQ(one.error().code, ErrorCode::short_transfer);
+      EXPECT_NE(one.error().text().find("went astray"), std::string::npos) << one.error().text();
+    }
   }
 }
 

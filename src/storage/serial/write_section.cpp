@@ -48,10 +48,10 @@ class SpanWriter {
     // A slice that is written is not changed.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const Slice slice{const_cast<std::byte*>(from), span.bytes()};
-    written_ += span.bytes();
     if (sums_ != nullptr) sums_->add(span.file, span.begin, span.bytes(), {&slice, 1});
-    std::int64_t calls = 0;
-    return write_slices(*file.value(), {&slice, 1}, span.begin, calls);
+    Status written = files_.write(*file.value(), {&slice, 1}, span.begin);
+    if (written.ok()) written_ += span.bytes();
+    return written;
   }
 
   const ExtentMap& map_;
