@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "aggregation/byte_account.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
@@ -16,7 +17,7 @@ constexpr int naps_per_progress = 16;
 }  // namespace
 
 void Agreement::start(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-                      const CallFingerprint& fingerprint, bool asks) {
+                      const CallFingerprint& fingerprint, bool asks, std::int64_t unstored) {
   channel_ = &channel;
   communicator_ = communicator;
   broadcasting_ = false;
@@ -25,6 +26,7 @@ void Agreement::start(ranks::Channel& channel, MPI_Comm communicator, const Stat
   int rank = 0;
   MPI_Comm_rank(communicator, &rank);
   round_ = ranks::Channel::Round(mine.ok() ? ranks::Channel::nobody : rank, asks);
+  round_.add(unstored);
   for (std::size_t kind = 0; kind < argument_kinds; ++kind) {
     round_.compare(kind, fingerprint.of(kind));
   }
@@ -49,6 +51,7 @@ bool Agreement::test() {
           invalid_argument(fmt::format("the ranks do not agree on {}: pass the same on all of them",
                                        name_of(static_cast<Argument>(kind))));
     }
+    if (outcome_.ok()) outcome_ = check_all_stored(round_.sum());
     return true;
   }
   failed_ = static_cast<int>(round_.lowest_failed());
@@ -96,9 +99,9 @@ Status see_through(std::unique_ptr<Agreement>& agreement, ranks::Channel& channe
 }  // namespace
 
 Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-             const CallFingerprint& fingerprint, double deadline_seconds) {
+             const CallFingerprint& fingerprint, double deadline_seconds, std::int64_t unstored) {
   auto agreement = std::make_unique<Agreement>();
-  agreement->start(channel, communicator, mine, fingerprint);
+  agreement->start(channel, communicator, mine, fingerprint, false, unstored);
   return see_through(agreement, channel, deadline_seconds);
 }
 

@@ -1,7 +1,7 @@
 // The ranks tell each other whether a call may begin, or how it ended.
 //
-// 1. One round of the channel finds the lowest rank that failed, and whether the fingerprints of
-//    all ranks agree.
+// 1. One round of the channel finds the lowest rank that failed, whether the fingerprints of all
+//    ranks agree, and whether as many bytes were stored as all ranks together were asked to write.
 // 2. Only when a rank failed: it broadcasts its error, and all ranks return that.
 // Neither waits by itself, so that a request can be tested and a missing rank is noticed.
 #pragma once
@@ -22,9 +22,11 @@ class Agreement {
  public:
   // One at a time per channel. Ends before the channel and the communicator do, which is of the
   // same ranks.
-  // `asks`: rank 0 is asked (channel.hpp).
+  // `asks`: rank 0 is asked (channel.hpp). `unstored`: the bytes that this rank was asked to write
+  // less those that it stored for any rank. Where the sum over all ranks is not 0, bytes went
+  // astray, and the outcome is an error.
   void start(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-             const CallFingerprint& fingerprint, bool asks = false);
+             const CallFingerprint& fingerprint, bool asks = false, std::int64_t unstored = 0);
   // True when the ranks have agreed; outcome() is then the same on every rank. It stays false when
   // the session is revoked, which who waits has to look at (Channel::revocation).
   [[nodiscard]] bool test();
@@ -51,7 +53,8 @@ class Agreement {
 
 // start() and test() until the deadline.
 [[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-                           const CallFingerprint& fingerprint, double deadline_seconds);
+                           const CallFingerprint& fingerprint, double deadline_seconds,
+                           std::int64_t unstored = 0);
 // The same, asking rank 0; `round` becomes the one that it has to answer.
 [[nodiscard]] Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator,
                                   const Status& mine, const CallFingerprint& fingerprint,

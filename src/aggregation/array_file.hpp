@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregation/byte_account.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
 #include "aggregation/step_image.hpp"
@@ -36,6 +37,8 @@ struct ArrayOrigin {
   std::vector<std::byte> fill = {};    // one element; none: zeros
   std::uint64_t file_number = 0;       // of the open file that it is in, or its own: no other's
   storage::DescriptorSource* descriptors = nullptr;  // of the node; null: the system
+  // What this rank wrote into the file in a step; null: the array is in no file with steps.
+  std::shared_ptr<StepAccount> account = {};
 };
 // NOLINTEND(readability-redundant-member-init)
 

@@ -15,4 +15,15 @@ Status ByteAccount::check() const {
   return error;
 }
 
+Status check_all_stored(std::int64_t unstored) {
+  if (unstored == 0) return {};
+  Error error;
+  error.code = ErrorCode::short_transfer;
+  error.message = fmt::format(
+      "bytes went astray inside the library: all ranks together stored {} bytes {} than they were "
+      "asked to write. Nothing of it is committed; please report this line",
+      unstored > 0 ? unstored : -unstored, unstored > 0 ? "fewer" : "more");
+  return error;
+}
+
 }  // namespace weir::aggregation

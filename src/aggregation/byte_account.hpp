@@ -4,9 +4,9 @@
 //     memory ──handed──► buffers and messages ──due──► storage        moved + filled
 //
 // Reading goes from right to left. A rank that aggregates nothing has no bytes due; under
-// Strategy::direct what a rank hands over is due at once. Ranks add up their own bytes only: that
-// each buffer waits for exactly the bytes that are handed into it makes the sums of all ranks
-// agree.
+// Strategy::direct what a rank hands over is due at once. Each rank adds up its own bytes; when a
+// request that writes ends, and when a step does, the ranks add up what is left over
+// (agreement.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,26 @@ struct ByteAccount {
   // After the last piece of a request that no rank has seen fail: an error where the account does
   // not balance.
   [[nodiscard]] Status check() const;
+  // Of a request that writes: what this rank was asked for less what it stored for any rank. Ranks
+  // write disjoint elements, so the sum over all ranks is 0.
+  [[nodiscard]] std::int64_t unstored() const { return asked - moved; }
+};
+
+// An error unless `unstored`, a sum over all ranks, is 0.
+[[nodiscard]] Status check_all_stored(std::int64_t unstored);
+
+// What a rank's requests were asked to write into a file since the file's step began, and what they
+// stored, for any rank. The step may be committed when the sums over all ranks are equal.
+class StepAccount {
+ public:
+  void begin_step() { *this = {}; }
+  void ask(std::int64_t bytes) { asked_ += bytes; }
+  void store(std::int64_t bytes) { stored_ += bytes; }
+  [[nodiscard]] std::int64_t unstored() const { return asked_ - stored_; }
+
+ private:
+  std::int64_t asked_ = 0;
+  std::int64_t stored_ = 0;
 };
 
 }  // namespace weir::aggregation

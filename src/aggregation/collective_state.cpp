@@ -62,10 +62,11 @@ void note_broken(CollectiveState& state, const Error& error) {
   if (ranks::ends_communication(error)) state.broken = true;
 }
 
-Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprint& fingerprint) {
+Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprint& fingerprint,
+                std::int64_t unstored) {
   if (state.broken) return broken_collective();
   Status agreed = agree(state.group->agreements(), state.communicator, mine, fingerprint,
-                        state.settings.deadline_seconds);
+                        state.settings.deadline_seconds, unstored);
   if (!agreed.ok()) note_broken(state, agreed.error());
   return agreed;
 }

@@ -49,8 +49,9 @@ void note_broken(CollectiveState& state, const Error& error);
 // Collective; each of these marks the state as broken when its deadline passes or MPI fails.
 
 // `mine` is how a step went on this rank. Every rank gets the error of the lowest that failed.
+// `unstored`: as Agreement::start() takes it.
 [[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,
-                              const CallFingerprint& fingerprint);
+                              const CallFingerprint& fingerprint, std::int64_t unstored = 0);
 // Rank 0's text to all. `what` is for the error of a missed deadline.
 [[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
 // What rank 0 alone finds, as the answer of all ranks: a text, or an error. All ranks agree first

@@ -161,10 +161,17 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
   if (!layout) return layout.error();
   Status moved;
   if (writing) {
+    StepAccount* const account = file.origin().account.get();
+    const std::int64_t bytes = region.elements() * file.type().bytes();
+    if (account != nullptr) account->ask(bytes);
     moved = storage::write_section(file.stored(), section.value(), memory.data, layout.value(),
                                    file.files_alone(direction));
     if (moved.ok() && file.origin().sync_each) moved = file.sync();
-    if (!moved.ok()) file.set_failed();
+    if (!moved.ok()) {
+      file.set_failed();
+    } else if (account != nullptr) {
+      account->store(bytes);
+    }
     return moved;
   }
   storage::DataFileCache& files = file.files_alone(direction);

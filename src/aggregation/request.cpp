@@ -222,6 +222,20 @@ Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
   return planned;
 }
 
+// Each is told of the whole request, also where it writes several files: what a step compares is
+// how much is asked for and not stored.
+template <typename Tell>
+void CollectiveRequest::for_each_account(const Tell& tell) {
+  std::vector<StepAccount*> told;
+  for (const RequestedPart& one : checked_) {
+    StepAccount* const account = one.file->origin().account.get();
+    if (account == nullptr || (!told.empty() && told.back() == account)) continue;
+    if (std::ranges::find(told, account) != told.end()) continue;
+    told.push_back(account);
+    tell(*account);
+  }
+}
+
 void CollectiveRequest::start_moving() {
   // Counted only now: a call that the ranks did not agree on may be none on some of them.
   number_ = ++state_.requests;
@@ -236,6 +250,8 @@ void CollectiveRequest::start_moving() {
     end(plan.error());
     return;
   }
+  if (writing())
+    for_each_account([&](StepAccount& account) { account.ask(figures_.account.asked); });
   for (const RequestedPart& one : checked_) {
     one.file->use_engine(figures_.engine, direction_);
     if (writing()) one.file->begin_writing();
@@ -319,7 +335,7 @@ bool CollectiveRequest::advance() {
       figures_.wait_ns = std::max<std::int64_t>(
           0, spent - figures_.plan_ns - figures_.gather_ns - figures_.storage_ns);
       agreement_->start(state_.group->agreements(), state_.communicator, moved_durably(),
-                        fingerprint_);
+                        fingerprint_, false, writing() ? figures_.account.unstored() : 0);
       step_ = Step::ending;
       return true;
     }
@@ -338,6 +354,9 @@ void CollectiveRequest::end(const Status& outcome) {
   if (!outcome.ok() && writing() && step_ != Step::agreeing) {
     learn_losses(state_, outcome);
     for (const RequestedPart& one : checked_) one.file->set_failed();
+  }
+  if (outcome.ok() && writing()) {
+    for_each_account([&](StepAccount& account) { account.store(figures_.account.moved); });
   }
   step_ = Step::ended;
   if (state_.current == this) state_.current = nullptr;

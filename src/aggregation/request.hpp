@@ -40,6 +40,9 @@ class CollectiveRequest final : public Request {
   [[nodiscard]] Status moved_durably();
   Result<std::shared_ptr<const plan::Planned>> planned();
   [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
+  // Calls tell(account) for the account of each file whose arrays are written.
+  template <typename Tell>
+  void for_each_account(const Tell& tell);
   void end(const Status& outcome);
   // When the ranks can no longer end the request together, for this reason.
   void give_up(const Error& error);

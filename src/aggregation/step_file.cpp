@@ -132,7 +132,8 @@ void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& 
                     .name = one.description.name,
                     .fill = one.description.fill,
                     .file_number = number_,
-                    .descriptors = state.group->descriptors()},
+                    .descriptors = state.group->descriptors(),
+                    .account = account_},
         one.map, state.engines));
   }
 }
@@ -159,6 +160,7 @@ void StepFile::refuse_writing_between_steps() {
 
 void StepFile::enter_step(std::int64_t step) {
   in_step_ = true;
+  account_->begin_step();
   collect_sums(true);
   for (const auto& one : arrays_) {
     one->forget_failure();
@@ -343,7 +345,7 @@ Status StepFile::end_step(CollectiveState& state) {
   WrittenChunks chunks;
   if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);
   const CallFingerprint call = fingerprint("end a step");
-  Status agreed = agree_on(state, possible, call);
+  Status agreed = agree_on(state, possible, call, account_->unstored());
   learn_losses(state, agreed);
   SummedArrays sums;
   if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);

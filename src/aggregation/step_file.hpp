@@ -126,6 +126,7 @@ class StepFile final : public File {
   bool published_ = true;         // it has its name
   bool has_lost_header_ = false;  // what was laid out for its first step may be lost
   std::int64_t steps_ = 0;        // committed
+  const std::shared_ptr<StepAccount> account_ = std::make_shared<StepAccount>();
   bool in_step_ = false;
   bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
   bool has_sums_ = false;          // steps from now on get checksums

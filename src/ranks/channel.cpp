@@ -60,10 +60,10 @@ struct Channel::Slot {
   alignas(cache_line_bytes)
       std::atomic<std::uint32_t> gathered;  // the turn whose `node` the first has to see
   std::atomic<std::uint32_t> first_sleeps;
-  alignas(cache_line_bytes) std::atomic<std::uint32_t> ended;  // the turn whose `least` is known
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> ended;  // the turn whose `all` is known
   std::atomic<std::uint32_t> sleepers;
-  alignas(cache_line_bytes) Numbers node{};   // the least of the node's ranks
-  alignas(cache_line_bytes) Numbers least{};  // of all
+  alignas(cache_line_bytes) Numbers node{};  // what the ranks of the node gave, combined
+  alignas(cache_line_bytes) Numbers all{};   // what all ranks gave, combined
 };
 
 // The part is left as it is: a page of it costs memory once it is written to.
@@ -85,8 +85,18 @@ struct Channel::Memory {
 };
 
 struct Channel::Between {
+  Between() = default;
+  Between(const Between&) = delete;
+  Between& operator=(const Between&) = delete;
+  ~Between();
+
+  // Makes `type` and `operation`, the first time.
+  [[nodiscard]] Status prepare();
+
   Numbers mine{};
-  Numbers least{};
+  Numbers all{};
+  MPI_Datatype type = MPI_DATATYPE_NULL;  // of all numbers of a rank together
+  MPI_Op operation = MPI_OP_NULL;         // combine()
   // Of a text: its length and its beginning, which is all of most, go together.
   struct Beginning {
     std::int64_t bytes = 0;
@@ -95,6 +105,36 @@ struct Channel::Between {
   std::string rest;
   Pending pending;
 };
+
+Status Channel::Between::prepare() {
+  if (operation != MPI_OP_NULL) return {};
+  Status made = status_of(MPI_Type_contiguous(static_cast<int>(numbers), MPI_INT64_T, &type),
+                          "MPI_Type_contiguous");
+  if (made.ok()) made = status_of(MPI_Type_commit(&type), "MPI_Type_commit");
+  if (!made.ok()) return made;
+  // NOLINTNEXTLINE(readability-non-const-parameter): as MPI_User_function has it
+  const auto combine_all = [](void* more, void* both, int* count, MPI_Datatype* /*type*/) {
+    for (int i = 0; i < *count; ++i) {
+      combine(static_cast<const Numbers*>(more)[i], static_cast<Numbers*>(both)[i]);
+    }
+  };
+  return status_of(MPI_Op_create(combine_all, 1, &operation), "MPI_Op_create");
+}
+
+Channel::Between::~Between() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) return;
+  if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
+  if (operation != MPI_OP_NULL) MPI_Op_free(&operation);
+}
+
+void Channel::combine(const Numbers& more, Numbers& both) {
+  for (std::size_t at = 0; at < sum_at; ++at) both.at(at) = std::min(both.at(at), more.at(at));
+  // Without a sign, in which an overflow is defined.
+  both[sum_at] = static_cast<std::int64_t>(static_cast<std::uint64_t>(both[sum_at]) +
+                                           static_cast<std::uint64_t>(more[sum_at]));
+}
 
 std::int64_t Channel::memory_bytes(std::int64_t places) {
   static_assert(sizeof(Memory) % cache_line_bytes == 0 && sizeof(Numbers) % cache_line_bytes == 0);
@@ -147,14 +187,16 @@ void Channel::Round::compare(std::size_t which, std::int64_t number) {
   mine_.at(2 + 2 * which) = ~number;
 }
 
+void Channel::Round::add(std::int64_t number) { mine_[sum_at] = number; }
+
 bool Channel::Round::is_alike(std::size_t which) const {
-  return least_.at(1 + 2 * which) == ~least_.at(2 + 2 * which);
+  return voted_.at(1 + 2 * which) == ~voted_.at(2 + 2 * which);
 }
 
-bool Channel::Round::unanimous(const Numbers& least) {
-  bool alike = least[0] == nobody;
+bool Channel::Round::unanimous(const Numbers& voted) {
+  bool alike = voted[0] == nobody;
   for (std::size_t at = 1; at <= 2 * most_compared; at += 2) {
-    alike = alike && least.at(at) == ~least.at(at + 1);
+    alike = alike && voted.at(at) == ~voted.at(at + 1);
   }
   return alike;
 }
@@ -187,10 +229,7 @@ void Channel::arrive(Round& round) {
                              static_cast<std::uint64_t>(place_.count);
   if (slot.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != last) return;
   slot.node = given[0];
-  for (std::int64_t place = 1; place < place_.count; ++place) {
-    std::transform(slot.node.begin(), slot.node.end(), given[place].begin(), slot.node.begin(),
-                   [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
-  }
+  for (std::int64_t place = 1; place < place_.count; ++place) combine(given[place], slot.node);
   if (place_.has_other_nodes || round.asks_) {
     set_and_wake(slot.gathered, slot.first_sleeps, turn_of(round.number_));
   } else {
@@ -198,9 +237,9 @@ void Channel::arrive(Round& round) {
   }
 }
 
-void Channel::publish(const Round& round, const Numbers& least) {
+void Channel::publish(const Round& round, const Numbers& voted) {
   Slot& slot = slot_of(round);
-  slot.least = least;
+  slot.all = voted;
   set_and_wake(slot.ended, slot.sleepers, turn_of(round.number_));
 }
 
@@ -208,9 +247,11 @@ bool Channel::reduce_between_nodes(Round& round) {
   if (revocation_->is_revoked()) return false;
   if (!round.between_nodes_) {
     between_->mine = slot_of(round).node;
-    const Status begun =
-        reduce_to_all(between_->pending, between_->mine.data(), between_->least.data(),
-                      static_cast<int>(numbers), MPI_INT64_T, MPI_MIN, leaders_);
+    Status begun = between_->prepare();
+    if (begun.ok()) {
+      begun = reduce_to_all(between_->pending, between_->mine.data(), between_->all.data(), 1,
+                            between_->type, between_->operation, leaders_);
+    }
     if (!begun.ok()) {
       revocation_->revoke(begun.error());
       return false;
@@ -220,7 +261,7 @@ bool Channel::reduce_between_nodes(Round& round) {
   const Result<bool> done = ranks::test(between_->pending);
   if (!done) revocation_->revoke(done.error());
   if (!done || !done.value()) return false;
-  round.least_ = between_->least;
+  round.voted_ = between_->all;
   return true;
 }
 
@@ -228,17 +269,17 @@ bool Channel::test_of_first(Round& round) {
   const Slot& slot = slot_of(round);
   if (slot.gathered.load(std::memory_order_acquire) == turn_of(round.number_)) {
     if (!place_.has_other_nodes) {
-      round.least_ = slot.node;
+      round.voted_ = slot.node;
     } else if (!reduce_between_nodes(round)) {
       return false;
     }
-    if (!round.is_asked()) publish(round, round.least_);  // else with the answer
+    if (!round.is_asked()) publish(round, round.voted_);  // else with the answer
     return true;
   }
   // There is nothing to gather for, and somebody has published the result. (Where ranks differ in
   // whether they ask, this one may sleep on the word that nobody sets, until its nap ends.)
   if (slot.ended.load(std::memory_order_acquire) != turn_of(round.number_)) return false;
-  round.least_ = slot.least;
+  round.voted_ = slot.all;
   return true;
 }
 
@@ -248,7 +289,7 @@ bool Channel::test(Round& round) {
     if (!test_of_first(round)) return false;
   } else {
     if (slot.ended.load(std::memory_order_acquire) != turn_of(round.number_)) return false;
-    round.least_ = slot.least;
+    round.voted_ = slot.all;
   }
   ++ended_;
   if (!without_slot_.empty()) {
@@ -331,7 +372,7 @@ Status Channel::share(std::string& text, const Round* asked, double deadline_sec
                               : take_part(text, at, deadline_seconds, what);
     if (!moved.ok()) return moved;
     // Whoever sees the round ended finds the first part there.
-    if (at == 0 && asked != nullptr && is_first()) publish(*asked, asked->least_);
+    if (at == 0 && asked != nullptr && is_first()) publish(*asked, asked->voted_);
   }
   return {};
 }

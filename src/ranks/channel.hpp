@@ -6,7 +6,7 @@
 // first rank of each node, its leader, speaks to other nodes, by MPI.
 //
 //   every rank   writes its numbers to its place of a slot; counts itself as arrived
-//   the last     finds the least of the node: the result, when there is one node only
+//   the last     combines those of the node: the result, when there is one node only
 //   leader       else: reduces the node's with those of the other leaders
 //   either       writes the result, then the number of the round, and wakes who sleeps
 //
@@ -45,8 +45,9 @@
 namespace weir::ranks {
 
 class Channel {
-  // The lowest failed rank, then numbers and their complements.
+  // The lowest failed rank, then numbers and their complements, then the number that is added up.
   static constexpr std::size_t numbers = 16;
+  static constexpr std::size_t sum_at = numbers - 1;
   using Numbers = std::array<std::int64_t, numbers>;
 
  public:
@@ -62,23 +63,28 @@ class Channel {
     explicit Round(std::int64_t failed = nobody, bool asks = false);
     // A number that is to be the same on all ranks; `which` is below most_compared.
     void compare(std::size_t which, std::int64_t number);
+    // This rank's part of sum(): 0 unless it is given.
+    void add(std::int64_t number);
 
     [[nodiscard]] bool asks() const { return asks_; }
 
     // When ended.
-    [[nodiscard]] std::int64_t lowest_failed() const { return least_[0]; }
+    [[nodiscard]] std::int64_t lowest_failed() const { return voted_[0]; }
     [[nodiscard]] bool is_alike(std::size_t which) const;
+    // What all ranks gave to add(), modulo 2^64.
+    [[nodiscard]] std::int64_t sum() const { return voted_[sum_at]; }
     // Nobody failed, and all numbers are alike.
-    [[nodiscard]] bool is_unanimous() const { return unanimous(least_); }
+    [[nodiscard]] bool is_unanimous() const { return unanimous(voted_); }
     // Then every rank calls answer() next.
     [[nodiscard]] bool is_asked() const { return asks_ && is_unanimous(); }
 
    private:
     friend class Channel;
-    [[nodiscard]] static bool unanimous(const Numbers& least);
+    [[nodiscard]] static bool unanimous(const Numbers& voted);
     Numbers mine_{};
-    Numbers least_{};  // of each over all ranks: of a number and its complement, one from the other
-                       // when all gave the same
+    // What all ranks gave, combined. The least of a number is the complement of the least of its
+    // complement when all gave the same number.
+    Numbers voted_{};
     bool asks_ = false;
     std::int64_t number_ = -1;
     bool between_nodes_ = false;  // the leaders reduce
@@ -139,6 +145,9 @@ class Channel {
   struct Text;
   struct Memory;
   struct Between;  // what a leader sends and receives
+  // `both`, which some ranks gave, becomes what these and other ranks gave, which is `more`: the
+  // sum of the number that is added up, the least of each other one.
+  static void combine(const Numbers& more, Numbers& both);
   [[nodiscard]] bool is_first() const { return place_.own == 0; }
   [[nodiscard]] Slot& slot_of(const Round& round) const;
   // Of the numbers that each place gave, in the round's slot.
@@ -147,7 +156,7 @@ class Channel {
   // By the first place; each is true when the round has ended.
   bool test_of_first(Round& round);
   bool reduce_between_nodes(Round& round);
-  void publish(const Round& round, const Numbers& least);
+  void publish(const Round& round, const Numbers& voted);
   // Sleeps for a moment, unless the word has changed from `value`.
   void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
                    std::atomic<std::uint32_t>& sleepers) const;

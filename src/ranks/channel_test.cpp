@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -76,6 +78,35 @@ TEST_P(ChannelPlaces, SeeWhoFailedAndWhatDiffers) {
       ASSERT_EQ(round.is_alike(6), turn % 3 != 2);
       ASSERT_EQ(round.is_unanimous(), turn % 3 == 0);
       ASSERT_FALSE(round.is_asked());
+    }
+  });
+}
+
+TEST_P(ChannelPlaces, AddUpWhatTheyGive) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  Places(5, GetParam()).each([](Channel& channel, std::int64_t place) {
+    for (std::int64_t turn = 0; turn < 100; ++turn) {
+      Channel::Round balanced;
+      Channel::Round given_by_one(turn % 2 == 0 ? Channel::nobody : place);
+      Channel::Round beyond_63_bits;
+      Channel::Round given_by_none;
+      balanced.add(place == 4 ? -(turn * 6) : turn * place);
+      if (place == turn % 5) given_by_one.add(-turn);
+      beyond_63_bits.add(place == 0 ? most : place == 3 ? turn : 0);
+      for (Channel::Round* const round :
+           {&balanced, &given_by_one, &beyond_63_bits, &given_by_none}) {
+        channel.start(*round);
+        ASSERT_TRUE(channel.wait(*round, patience_seconds, what).ok());
+        ASSERT_TRUE(round->is_alike(6));
+      }
+      ASSERT_EQ(balanced.sum(), 0);
+      ASSERT_TRUE(balanced.is_unanimous());
+      ASSERT_EQ(given_by_one.sum(), -turn);
+      ASSERT_EQ(given_by_one.lowest_failed(), turn % 2 == 0 ? Channel::nobody : 0);
+      // Modulo 2^64.
+      ASSERT_EQ(static_cast<std::uint64_t>(beyond_63_bits.sum()),
+                static_cast<std::uint64_t>(most) + static_cast<std::uint64_t>(turn));
+      ASSERT_EQ(given_by_none.sum(), 0);
     }
   });
 }
