@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -16,9 +17,6 @@
 
 namespace weir::aggregation {
 namespace {
-
-// Of one message: its length is an int.
-constexpr std::size_t most_at_once = std::size_t{1} << 30U;
 
 constexpr std::string_view found_mark = "found";
 constexpr std::string_view error_mark = "error";
@@ -114,25 +112,71 @@ Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::str
   return found_in(message);
 }
 
+namespace {
+
+// How many numbers each rank gives in a round, at most, so that all together give at most
+// `most_together`; at least 1. `left`: how many each rank still has to give.
+std::int64_t numbers_of_each(const std::vector<std::int64_t>& left, std::int64_t most_together) {
+  const auto given_of = [&](std::int64_t each) {
+    std::int64_t given = 0;
+    for (const std::int64_t one : left) given += std::min(one, each);
+    return given;
+  };
+  std::int64_t each = *std::ranges::max_element(left);
+  if (given_of(each) <= most_together) return each;
+  std::int64_t least = 1;
+  while (each - least > 1) {
+    const std::int64_t middle = least + (each - least) / 2;
+    (given_of(middle) <= most_together ? least : each) = middle;
+  }
+  return least;
+}
+
+// By rank 0: numbers_of_each() of every round until nothing is left.
+std::vector<std::int64_t> rounds_for(std::vector<std::int64_t> left, std::int64_t most_together) {
+  std::vector<std::int64_t> rounds;
+  while (std::ranges::any_of(left, [](std::int64_t one) { return one > 0; })) {
+    rounds.push_back(numbers_of_each(left, most_together));
+    for (std::int64_t& one : left) one -= std::min(one, rounds.back());
+  }
+  return rounds;
+}
+
+// The counts of a round and where they go, as MPI takes them.
+struct GatheredRound {
+  std::vector<int> counts;
+  std::vector<int> places;
+  std::int64_t numbers = 0;
+};
+
+GatheredRound gathered_round(const std::vector<std::int64_t>& left, std::int64_t each) {
+  GatheredRound round;
+  for (const std::int64_t one : left) {
+    round.counts.push_back(static_cast<int>(std::min(one, each)));
+    round.places.push_back(static_cast<int>(round.numbers));
+    round.numbers += round.counts.back();
+  }
+  return round;
+}
+
+}  // namespace
+
 Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
                                                    const std::vector<std::int64_t>& mine,
-                                                   const char* what) {
+                                                   const char* what, std::int64_t most_together) {
   struct Gathering {
     std::vector<std::int64_t> mine;
-    int count = 0;
+    std::int64_t count = 0;
+    std::vector<std::int64_t> left;   // on rank 0, of each rank
+    std::vector<std::int64_t> round;  // on rank 0, what came in a round
     std::vector<int> counts;
     std::vector<int> places;
-    std::vector<std::int64_t> all;
   };
   ranks::KeptUntilDone<Gathering> kept;
   kept->mine = mine;
+  kept->count = std::ssize(mine);
   const bool receives = state.rank == 0;
-  Status possible;
-  if (mine.size() > most_at_once / sizeof(std::int64_t)) {
-    possible = invalid_argument(fmt::format("{}: too much for one message", what));
-  }
-  kept->count = possible.ok() ? static_cast<int>(mine.size()) : 0;
-  if (receives) kept->counts.resize(static_cast<std::size_t>(state.ranks));
+  if (receives) kept->left.resize(static_cast<std::size_t>(state.ranks));
   ranks::Revocation& revocation = state.group->revocation();
   ranks::Pending pending;
   const auto wait = [&](Status done) {
@@ -147,30 +191,55 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
     }
     return done;
   };
-  if (Status done = wait(ranks::gather_at_first(pending, &kept->count, 1, kept->counts.data(),
-                                                MPI_INT, state.communicator));
+  if (Status done = wait(ranks::gather_at_first(pending, &kept->count, 1, kept->left.data(),
+                                                MPI_INT64_T, state.communicator));
       !done.ok()) {
     return done.error();
   }
-  std::int64_t sum = 0;
-  for (const int count : kept->counts) {
-    kept->places.push_back(static_cast<int>(sum));
-    sum += count;
+  // All ranks have to know how many rounds there are, and whether rank 0 has memory for them.
+  std::vector<std::int64_t> all;
+  std::vector<std::int64_t> next_of_rank;  // in `all`
+  const auto prepared = [&]() -> Result<std::string> {
+    return found_by([&]() -> Result<std::string> {
+      std::int64_t sum = 0;
+      for (const std::int64_t one : kept->left) {
+        next_of_rank.push_back(sum);
+        sum += one;
+      }
+      all.resize(static_cast<std::size_t>(sum));
+      const auto rounds = rounds_for(kept->left, most_together);
+      return std::string(reinterpret_cast<const char*>(rounds.data()),
+                         rounds.size() * sizeof(std::int64_t));
+    });
+  };
+  const auto told = told_by_rank_0(state, receives ? prepared() : std::string(), what);
+  if (!told) return told.error();
+  std::vector<std::int64_t> rounds(told.value().size() / sizeof(std::int64_t));
+  std::memcpy(rounds.data(), told.value().data(), rounds.size() * sizeof(std::int64_t));
+  std::int64_t given = 0;
+  for (const std::int64_t each : rounds) {
+    const std::int64_t count = std::min(each, kept->count - given);
+    if (receives) {
+      GatheredRound round = gathered_round(kept->left, each);
+      kept->counts = std::move(round.counts);
+      kept->places = std::move(round.places);
+      kept->round.resize(static_cast<std::size_t>(round.numbers));
+    }
+    if (Status done = wait(ranks::gather_at_first(
+            pending, kept->mine.data() + given, static_cast<int>(count), kept->round.data(),
+            kept->counts, kept->places, MPI_INT64_T, state.communicator));
+        !done.ok()) {
+      return done.error();
+    }
+    given += count;
+    for (std::size_t rank = 0; rank < kept->counts.size(); ++rank) {
+      std::copy_n(kept->round.begin() + kept->places[rank], kept->counts[rank],
+                  all.begin() + next_of_rank[rank]);
+      next_of_rank[rank] += kept->counts[rank];
+      kept->left[rank] -= kept->counts[rank];
+    }
   }
-  if (sum > INT32_MAX) {
-    possible = invalid_argument(fmt::format("{}: too many for rank 0", what));
-  }
-  CallFingerprint call;
-  call.add(Argument::call, what);
-  if (Status agreed = agree_on(state, possible, call); !agreed.ok()) return agreed.error();
-  kept->all.resize(static_cast<std::size_t>(sum));
-  if (Status done =
-          wait(ranks::gather_at_first(pending, kept->mine.data(), kept->count, kept->all.data(),
-                                      kept->counts, kept->places, MPI_INT64_T, state.communicator));
-      !done.ok()) {
-    return done.error();
-  }
-  return std::move(kept->all);
+  return all;
 }
 
 bool tells_of_loss(const Error& error) {

@@ -66,9 +66,13 @@ void note_broken(CollectiveState& state, const Error& error);
 [[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
                                                  const Result<std::string>& found,
                                                  const char* what);
-// All ranks' numbers at rank 0, one after the other; nothing on the others.
+// All ranks' numbers at rank 0, one rank's after the other's; nothing on the others. However many
+// there are: they go in rounds of at most `most_together` of all ranks, or of one of each rank
+// where there are more ranks. Where rank 0 has no memory for them, all ranks get its error.
+inline constexpr std::int64_t most_gathered_together = std::int64_t{1} << 27;
 [[nodiscard]] Result<std::vector<std::int64_t>> gather_at_rank_0(
-    CollectiveState& state, const std::vector<std::int64_t>& mine, const char* what);
+    CollectiveState& state, const std::vector<std::int64_t>& mine, const char* what,
+    std::int64_t most_together = most_gathered_together);
 // Which of the ranks that share an open file makes it durable: for those that call this together,
 // in one order, when all that was to be written is.
 [[nodiscard]] storage::SyncedHere begin_sync(CollectiveState& state);

@@ -32,6 +32,7 @@
 
 #include "aggregation/agreement.hpp"
 #include "aggregation/array_file.hpp"
+#include "aggregation/collective_state.hpp"
 #include "aggregation/node_group.hpp"
 #include "array/linear_range.hpp"
 #include "array/test_random.hpp"
@@ -733,6 +734,50 @@ void sums_over_all_ranks() {
   }
 }
 
+// What all ranks tell rank 0, in one round and in many: as many as fit, one more, and so many that
+// each rank tells one number in a round.
+void gathers_in_rounds() {
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &all);
+  {
+    weir::ranks::Revocation opening(weir::ranks::Revocation::Local{}, all);
+    weir::aggregation::CollectiveState state;
+    state.communicator = all;
+    state.rank = rank;
+    state.ranks = ranks;
+    state.settings.deadline_seconds = 60;
+    state.group = std::make_unique<weir::aggregation::NodeGroup>();
+    expect(state.group->create(all, 2, 1, 2, 4096, 60, opening).ok(), "gathering: group");
+    // Rank 1 has more than all others together, and rank 2 has none.
+    const auto numbers_of = [](int of) {
+      std::vector<std::int64_t> numbers(of == 1   ? 500
+                                        : of == 2 ? 0
+                                                  : 7 * static_cast<std::size_t>(of) + 3);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = 1000 * of + static_cast<std::int64_t>(i);
+      }
+      return numbers;
+    };
+    std::vector<std::int64_t> wanted;
+    for (int of = 0; of < ranks; ++of) {
+      const auto numbers = numbers_of(of);
+      wanted.insert(wanted.end(), numbers.begin(), numbers.end());
+    }
+    const auto total = static_cast<std::int64_t>(wanted.size());
+    if (rank != 0) wanted.clear();
+    for (const std::int64_t together : {weir::aggregation::most_gathered_together, total, total - 1,
+                                        total / 2, std::int64_t{20}, std::int64_t{1}}) {
+      const auto gathered = weir::aggregation::gather_at_rank_0(
+          state, numbers_of(rank), "the test", std::max<std::int64_t>(1, together));
+      expect(gathered.ok() && gathered.value() == wanted,
+             fmt::format("gathering {} numbers by {}", total, together));
+      const auto nothing = weir::aggregation::gather_at_rank_0(state, {}, "the test", together);
+      expect(nothing.ok() && nothing.value().empty(), "gathering nothing");
+    }
+  }
+  MPI_Comm_free(&all);
+}
+
 // A file with steps, into which one rank loses bytes: the step ends with one error on all ranks,
 // and when it is begun again it holds all.
 struct LosingStep {
@@ -936,6 +981,7 @@ int main(int argc, char** argv) {
     all_cases(directory);
     bytes_that_go_nowhere(directory);
     sums_over_all_ranks();
+    gathers_in_rounds();
     steps_that_lose_bytes(directory);
     caches_that_are_not_coherent(directory);
   }
