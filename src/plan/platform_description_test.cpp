@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 namespace weir::plan {
@@ -184,6 +185,32 @@ TEST(PlatformDescription, RefusesAnythingElseWithOneLine) {
                                                 "topology = 'unknown'\nlatencies_seconds = []",
                                          "p.toml")
                   .ok());
+}
+
+TEST(PlatformDescription, IsTakenAtEachLimitAndRefusedBeyond) {
+  const std::string head = "format = 'weir-platform'\nformat_version = 1\n";
+  const std::string whole = head + std::string(most_description_bytes - head.size(), '\n');
+  EXPECT_EQ(refusal(whole), "taken");
+  EXPECT_THAT(refusal(whole + '\n'), HasSubstr("is too long"));
+  const auto copying_at = [&](const std::string& rate) {
+    return head + "[[stages]]\nname = 'memory copy'\nkind = 'node'\nroutes = ['memory']\n" +
+           "rate_bytes_per_second = " + rate;
+  };
+  EXPECT_EQ(parsed(copying_at("1e18")).rates.node_copy_bytes_per_second, 1e18);
+  EXPECT_THAT(refusal(copying_at("1000000000000000128.0")), HasSubstr("give 1 to 1e+18"));
+  const auto striped = [&](const std::string& figure) {
+    return head + "[[targets]]\n[targets.layout]\nreach = 'network'\n[targets.layout.layout]\n" +
+           figure;
+  };
+  EXPECT_EQ(parsed(striped("stripe_bytes = 1099511627776")).targets.stripe_bytes,
+            std::int64_t{1} << 40);
+  EXPECT_THAT(refusal(striped("stripe_bytes = 1099511627777")), HasSubstr("stripe_bytes"));
+  EXPECT_EQ(parsed(striped("stripe_count = 1048576")).targets.count, 1 << 20);
+  EXPECT_THAT(refusal(striped("stripe_count = 1048577")), HasSubstr("stripe_count"));
+  const std::string locked = head + "[[targets]]\n[targets.layout]\nreach = 'network'\n";
+  EXPECT_EQ(parsed(locked + "block_bytes = 1099511627776").targets.lock_bytes,
+            std::int64_t{1} << 40);
+  EXPECT_THAT(refusal(locked + "block_bytes = 1099511627777"), HasSubstr("block_bytes"));
 }
 
 }  // namespace

@@ -80,7 +80,10 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
   if (tables->stretches.size() > 1) index_nodes(*tables, topology.nodes_);
   topology.tables_ = tables;
   topology.fewest_on_a_node_ = topology.ranks_;
-  for (std::int64_t node = 0; node < topology.nodes_; ++node) {
+  // Of a single stretch of all nodes the last one has the fewest ranks.
+  const bool is_regular =
+      tables->stretches.size() == 1 && tables->stretches.front().first_node == 0;
+  for (std::int64_t node = is_regular ? topology.nodes_ - 1 : 0; node < topology.nodes_; ++node) {
     topology.fewest_on_a_node_ = std::min(topology.fewest_on_a_node_, topology.ranks_on(node));
     if (topology.fewest_on_a_node_ == 0) {
       return invalid_argument(

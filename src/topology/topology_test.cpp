@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace weir::topology {
@@ -110,6 +112,30 @@ TEST(Topology, CopiesShareWhatGrowsWithTheRanks) {
   EXPECT_EQ(Topology::of_nodes(shuffled).value(), irregular);
   shuffled[3] = shuffled[4];
   EXPECT_NE(Topology::of_nodes(shuffled).value(), irregular);
+}
+
+TEST(Topology, HasAtMostTheRanksThatMpiCanNumber) {
+  constexpr std::int64_t most = INT32_MAX;
+  const auto filled = Topology::filled(most, 128);
+  ASSERT_TRUE(filled.ok()) << filled.error().text();
+  EXPECT_EQ(filled.value().ranks(), most);
+  EXPECT_EQ(filled.value().node_of(most - 1), (most - 1) / 128);
+  EXPECT_EQ(filled.value().rank_on((most - 1) / 128, (most - 1) % 128), most - 1);
+  const auto dealt = Topology::dealt(most, most);
+  ASSERT_TRUE(dealt.ok()) << dealt.error().text();
+  EXPECT_EQ(dealt.value().nodes(), most);
+  EXPECT_EQ(Topology::single_node(most).value().ranks_on(0), most);
+  const std::vector<Stretch> together = {{most - 5, 0, 1, most - 5}, {5, 1, 1, 5}};
+  EXPECT_EQ(Topology::of_stretches(together).value().ranks(), most);
+
+  const std::vector<Stretch> beyond = {{most - 5, 0, 1, most - 5}, {6, 1, 1, 6}};
+  for (const auto& refused : {Topology::filled(most + 1, 128), Topology::dealt(most + 1, 4),
+                              Topology::dealt(most + 1, most + 1), Topology::single_node(most + 1),
+                              Topology::of_stretches(beyond)}) {
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().text().find("at most 2147483647 ranks"), std::string::npos)
+        << refused.error().text();
+  }
 }
 
 TEST(Topology, OfAMillionRanksIsOneStretch) {

@@ -234,3 +234,85 @@ def test_a_program_without_libc_of_its_own_is_told(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "left no record: is it linked statically?" in shown.stderr
     assert shown.returncode == 1
+
+
+AT_LIMITS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Looks at so many files that are not there; then writes one byte by each of these descriptors. */
+int main(int count, char** words) {
+  char name[32];
+  struct stat information;
+  for (int i = 0; i < atoi(words[1]); ++i) {
+    snprintf(name, sizeof name, "no%d", i);
+    stat(name, &information);
+  }
+  for (int i = 2; i < count; ++i) {
+    const struct rlimit files = {65537, 65537};
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0) return 77;
+    const int file = open("written", O_WRONLY | O_CREAT, 0600);
+    if (dup2(file, atoi(words[i])) < 0 || write(atoi(words[i]), "x", 1) != 1) return 1;
+    close(atoi(words[i]));
+    close(file);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def at_limits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("limits")
+    (folder / "at_limits.c").write_text(AT_LIMITS)
+    built = subprocess.run(
+        ["cc", "-o", "at_limits", "at_limits.c"], cwd=folder, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    if built.returncode != 0:
+        pytest.skip("there is no C compiler")
+    return folder / "at_limits"
+
+
+def lines_at(program: Path, folder: Path, *words: int) -> list[list[str]]:
+    """The lines of the program's record that tell of files."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "weir.cli", "run", "--advise", "--records", "records", "--",
+         str(program), *map(str, words)],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if shown.returncode == 77:
+        pytest.skip("so many descriptors are not allowed here")
+    assert shown.returncode == 0, shown.stderr
+    (record_of_it,) = (folder / "records").iterdir()
+    lines = [line.split("\t") for line in record_of_it.read_text().splitlines()]
+    return [line for line in lines if line[0] in {"file", "left-out"}]
+
+
+@pytest.mark.parametrize(
+    ("files", "left_out"),
+    [
+        (4096, []),  # as many as a record has lines for
+        (4097, ["left-out", "1", "1"]),
+        (49152, ["left-out", "45056", "45056"]),  # as many as are counted
+        (49153, ["left-out", "45057", "45056"]),
+    ],
+)
+def test_files_are_counted_up_to_the_limits(
+    at_limits: Path, tmp_path: Path, files: int, left_out: list[str]
+) -> None:
+    lines = lines_at(at_limits, tmp_path, files)
+    assert sum(line[0] == "file" for line in lines) == 4096
+    assert [line for line in lines if line[0] == "left-out"] == ([left_out] if left_out else [])
+
+
+def test_descriptors_are_followed_up_to_the_limit(at_limits: Path, tmp_path: Path) -> None:
+    (line,) = lines_at(at_limits, tmp_path, 0, 65535, 65536)
+    counts = dict(one.split("=") for one in line[-2].split(","))
+    assert line[-1].endswith("/written")
+    # Of the two bytes that were written by two descriptors.
+    assert (counts["open"], counts["write"]) == ("2", "1")

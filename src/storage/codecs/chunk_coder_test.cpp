@@ -243,6 +243,30 @@ TEST_P(Zfp, KeepsToItsToleranceOrStoresWithoutLoss) {
   }
 }
 
+// Dimensions of one element do not count.
+TEST_P(Zfp, TakesFourDimensionsAndNoMore) {
+  const ZfpCodec codec{.tolerance = 1e-4, .header = GetParam()};
+  for (const ChunkForm& of : {ChunkForm{ElementKind::float64, {5, 4, 3, 2}},
+                              ChunkForm{ElementKind::float64, {5, 1, 4, 3, 1, 2}}}) {
+    auto coder = ChunkCoder::create({codec}, of);
+    ASSERT_TRUE(coder.ok()) << coder.error().text();
+    const auto numbers = smooth_numbers(120);
+    const auto chunk = bytes_of_doubles(numbers);
+    const auto encoded = coder.value().encode(chunk);
+    ASSERT_TRUE(encoded.ok()) << encoded.error().text();
+    const auto stored = copy_of(encoded.value().bytes);
+    std::vector<std::byte> decoded(chunk.size());
+    ASSERT_TRUE(coder.value().decode({stored, encoded.value().skipped}, decoded).ok());
+    const auto read = doubles_of(decoded);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_LE(std::abs(read[i] - numbers[i]), 1e-4);
+    }
+  }
+  const auto refused = ChunkCoder::create({codec}, {ElementKind::float64, {5, 4, 3, 2, 2}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("zfp"), std::string::npos) << refused.error().text();
+}
+
 INSTANTIATE_TEST_SUITE_P(Header, Zfp, testing::Bool(), [](const auto& one) {
   return std::string(one.param ? "inTheStream" : "inTheFormat");
 });

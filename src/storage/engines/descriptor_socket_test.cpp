@@ -48,6 +48,20 @@ TEST_F(DescriptorSocketTest, TheSameOpenFileArrives) {
   EXPECT_FALSE(to_.receive(secret_));
 }
 
+// The path goes along as a name, whatever the system would open by it.
+TEST_F(DescriptorSocketTest, PathsUpToTheLimitArrive) {
+  const File file = open_file("a");
+  PassedName name = name_of(file);
+  name.path = std::string(DescriptorSocket::longest_path, 'p');
+  ASSERT_EQ(from_.send(to_.address(), secret_, name, file), Sent::yes);
+  const auto come = to_.receive(secret_);
+  ASSERT_TRUE(come);
+  EXPECT_EQ(come->name, name);
+  name.path += 'p';
+  EXPECT_EQ(from_.send(to_.address(), secret_, name, file), Sent::nobody_there);
+  EXPECT_FALSE(to_.receive(secret_));
+}
+
 TEST_F(DescriptorSocketTest, OfWhoDoesNotKnowTheSecretNothingIsTaken) {
   const File foreign = open_file("foreign");
   DescriptorSocket::Secret guessed = secret_;

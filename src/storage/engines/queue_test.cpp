@@ -86,5 +86,17 @@ TEST(TransferQueue, WaitingForNothingIsAnError) {
   EXPECT_FALSE(make_uring_queue(file.value(), 0));
 }
 
+TEST(TransferQueue, IsAtMostSoDeep) {
+  const TestFolder folder;
+  const auto file = File::open(folder.path("file"), {.write = true, .create = true});
+  ASSERT_TRUE(file);
+  if (queue_on(file.value()) == nullptr) GTEST_SKIP() << "no io_uring here";
+  const auto deepest = make_uring_queue(file.value(), 4096);
+  EXPECT_TRUE(deepest.ok()) << deepest.error().text();
+  const auto deeper = make_uring_queue(file.value(), 4097);
+  ASSERT_FALSE(deeper.ok());
+  EXPECT_NE(deeper.error().text().find("between 1 and 4096"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weir::storage

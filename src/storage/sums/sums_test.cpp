@@ -190,6 +190,32 @@ TEST(SumsFile, WhateverItHoldsIsReadOrDamaged) {
   EXPECT_EQ(parse_sums("", 1).damage, "");
 }
 
+TEST(SumsFile, IsReadAtItsLimitsAndRefusedBeyond) {
+  constexpr std::int64_t most_block = std::int64_t{1} << 30;
+  const std::vector<NamedRun> runs = {{"", 100, most_block, {1, 2}}};
+  const std::string frame = sums_frame(1, runs);
+  const ParsedSums longest = parse_sums(sums_header(most_block) + frame, 1);
+  EXPECT_EQ(longest.damage, "");
+  EXPECT_EQ(longest.book.runs(), runs);
+  const ParsedSums longer = parse_sums(sums_header(most_block + 1) + frame, 1);
+  EXPECT_NE(longer.damage, "");
+  EXPECT_TRUE(longer.book.runs().empty());
+
+  // A hole behind the frame makes the file as long as one may be.
+  const TestFolder folder;
+  const std::string path = folder.path("file.sums");
+  std::ofstream(path, std::ios::binary) << sums_header(most_block) + frame;
+  std::filesystem::resize_file(path, longest_sums_file);
+  const auto read = read_sums(path);
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  EXPECT_EQ(std::ssize(read.value()), longest_sums_file);
+  EXPECT_EQ(parse_sums(read.value(), 1).book.runs(), runs);
+  std::filesystem::resize_file(path, longest_sums_file + 1);
+  const auto refused = read_sums(path);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("too long"), std::string::npos) << refused.error().text();
+}
+
 TEST(SumsFile, IsAddedToAndCut) {
   const TestFolder folder;
   const std::string path = folder.path("file.sums");
