@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
 from report_reader import Element, read_report
 from synthetic import make_events, make_run, write_run_folder
-from weir.report import write_report
+from weir.commands.report import write_reports
+from weir.report import MOST_WITHIN_A_PAGE, write_report
 from weir.results.errors import ResultError
 from weir.results.schema import Run
 
@@ -265,6 +268,38 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     write_run_folder(tmp_path / "second" / "a", make_run(sealed=True), make_events(), sealed=True)
     pages = [write_report(path).read_bytes() for path in (first, first, tmp_path / "second")]
     assert pages[0] == pages[1] == pages[2]
+
+
+def test_a_page_over_many_runs_leads_to_their_own_pages(tmp_path: Path) -> None:
+    """At most so many runs are within the page; one more, and all have a line and a link."""
+    run, events = make_run(sealed=True), make_events()
+    for number in range(MOST_WITHIN_A_PAGE):
+        write_run_folder(tmp_path / f"job{number % 2}" / f"{number:02}", run, events, sealed=True)
+    page = read_report(write_reports(tmp_path))
+    assert len(page.find("details", class_="run")) == MOST_WITHIN_A_PAGE
+    own = tmp_path / "job0" / "00" / "report.html"
+    own.write_text("as it is")
+    write_run_folder(tmp_path / "job 2" / "last", run, events, sealed=True)
+    page = read_report(write_reports(tmp_path))
+    assert page.find("details", class_="run") == []
+    assert (tmp_path / "report.html").stat().st_size < 30_000 * MOST_WITHIN_A_PAGE
+    links = [row.one("a").attributes["href"] for row in page.find("tr") if row.find("a")]
+    assert len(links) == MOST_WITHIN_A_PAGE + 1
+    assert all((tmp_path / unquote(link)).is_file() for link in links)
+    assert "job%202/last/report.html" in links
+    assert own.read_text() == "as it is", "a page that is newer than its run was written again"
+    os.utime(own, ns=(0, 0))
+    write_reports(tmp_path)
+    assert own.read_text() != "as it is"
+
+
+def test_a_run_without_a_page_of_its_own_has_no_link(tmp_path: Path) -> None:
+    run, events = make_run(sealed=True), make_events()
+    for number in range(MOST_WITHIN_A_PAGE + 1):
+        write_run_folder(tmp_path / f"{number:02}", run, events, sealed=True)
+    page = read_report(write_report(tmp_path))
+    assert not [row for row in page.find("tr") if row.find("a")]
+    assert "weir report FOLDER" in page.text
 
 
 def test_a_large_run_stays_light(tmp_path: Path) -> None:

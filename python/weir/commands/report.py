@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +14,11 @@ import typer
 from weir.commands.terminal import output_console
 from weir.model.verdict import verdict
 from weir.results.campaign import campaign_of, finished_runs, run_output
-from weir.results.folder import find_run_folders
+from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
 from weir.results.seal import mark_unfinished_as_failed, seal
+
+PAGES_OF_A_PROCESS = 12
+"""Fewer are written before another process has loaded what it needs."""
 
 
 def report_command(
@@ -48,10 +55,11 @@ def seal_all(path: Path) -> None:
 def write_reports(path: Path) -> Path:
     """Write ``report.html`` for every run below ``path``, then one over all; returns the last.
 
-    For a campaign's folder: for the folder of each finished run, then the campaign's.
+    For a campaign's folder: for the folder of each finished run, then the campaign's. Where there
+    are more runs than a page holds, the pages of runs that have not changed since are left.
     """
     # Imported here: no other command has to wait for the report's modules.
-    from weir.report import write_report  # noqa: PLC0415
+    from weir.report import MOST_WITHIN_A_PAGE, write_report  # noqa: PLC0415
 
     campaign = campaign_of(path)
     if campaign is not None:
@@ -59,6 +67,28 @@ def write_reports(path: Path) -> Path:
             write_report(run_output(path, number))
         return write_report(path)
     folders = [folder for folder in find_run_folders(path) if folder != path]
-    for folder in folders:
-        write_report(folder)
+    if len(folders) > MOST_WITHIN_A_PAGE:
+        folders = [folder for folder in folders if not _has_its_report(folder)]
+    _in_processes(write_report, folders)
     return write_report(path)
+
+
+def _has_its_report(folder: Path) -> bool:
+    """Whether the run's own page is there and not older than its results."""
+    try:
+        return (folder / REPORT_FILE).stat().st_mtime_ns >= (folder / RUN_FILE).stat().st_mtime_ns
+    except OSError:
+        return False
+
+
+def _in_processes(write: Callable[[Path], Path], folders: Sequence[Path]) -> None:
+    """Write the pages of many runs by as many processes as may run at a time."""
+    number = min(len(os.sched_getaffinity(0)), len(folders) // PAGES_OF_A_PROCESS)
+    if number < 2:
+        for folder in folders:
+            write(folder)
+        return
+    # A fork would copy the locks of threads that run; a fresh process has none.
+    with ProcessPoolExecutor(number, multiprocessing.get_context("spawn")) as pool:
+        for _ in pool.map(write, folders, chunksize=4):
+            pass

@@ -12,13 +12,11 @@ from pathlib import Path
 
 from weir.report.campaign import render_campaign
 from weir.report.page import render_page
-from weir.report.sources import read_sources
+from weir.report.sources import MOST_WITHIN_A_PAGE, read_sources
 from weir.results.campaign import is_campaign, load_campaign
-from weir.results.folder import write_atomically
+from weir.results.folder import REPORT_FILE, write_atomically
 
-REPORT_FILE = "report.html"
-
-__all__ = ["REPORT_FILE", "write_report"]
+__all__ = ["MOST_WITHIN_A_PAGE", "REPORT_FILE", "write_report"]
 
 
 def write_report(path: Path) -> Path:

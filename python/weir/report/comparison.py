@@ -21,6 +21,10 @@ from weir.results.schema import Direction, Metric
 from weir.results.served_by import served_by
 
 BULLET_WIDTH = 190.0
+ONE_BY_ONE = (
+    "The name of a run leads to its own page, with traces and latencies; weir report FOLDER writes "
+    "the page of one that has none."
+)
 ORDER = (
     "as expected",
     "not decided",
@@ -42,6 +46,9 @@ def render(sources: list[Source]) -> Markup:
         return element("div", element("p", f"{plural(len(sources), 'run')}."), class_="lead")
     return join(
         _summary(sources),
+        None
+        if all(source.is_within for source in sources)
+        else element("p", ONE_BY_ONE, class_="note"),
         *(_group(metric, members, len(groups) > 1) for metric, members in groups),
         bullet_legend() if any(source.run.rates for source in sources) else None,
     )
@@ -168,10 +175,13 @@ def _group(metric: Metric | None, members: list[Source], titled: bool) -> Markup
 
 def _row(source: Source, shown: list[Direction], ends: dict[Direction, float]) -> Markup:
     run = source.run
-    link = element("a", element("bdi", run.label), href=f"#{source.anchor}")
+    name = element("bdi", run.label)
+    target = f"#{source.anchor}" if source.is_within else source.page
+    link = name if target is None else element("a", name, href=target)
+    where = None if source.is_within else element("span", source.place, class_="note place")
     return element(
         "tr",
-        element("th", link, scope="row"),
+        element("th", link, where, scope="row"),
         *(_cell(source, direction, ends[direction]) for direction in shown),
         element("td", badge(overall_word(run)), data_label="Verdict"),
         data_run=source.anchor,

@@ -50,7 +50,8 @@ def render_page(sources: list[Source]) -> str:
     """The whole file; sources are one run, or several to be compared."""
     title = _title(sources)
     machine = environment.shared_machine(sources) if len(sources) > 1 else None
-    sections = {source.anchor: _sections(source, machine is None) for source in sources}
+    shown = [source for source in sources if source.is_within]
+    sections = {source.anchor: _sections(source, machine is None) for source in shown}
     return document(
         title,
         _navigation(sources, sections, machine is not None),
@@ -179,7 +180,7 @@ def _main(
             _run_content(source, sections[source.anchor], "h2"),
         )
         return element("main", content, id="result", tabindex="-1", data_run=source.anchor)
-    ordered = [s for _, group in comparison.grouped_by_metric(sources) for s in group]
+    ordered = _ordered_within(sources)
     runs = [_folded_run(source, sections[source.anchor]) for source in ordered]
     return element(
         "main",
@@ -192,12 +193,18 @@ def _main(
             aria_label="Comparison",
             id="comparison",
         ),
-        element("h2", "The runs, one by one", class_="screen-only"),
+        element("h2", "The runs, one by one", class_="screen-only") if runs else None,
         runs,
         _machine_section(machine) if machine is not None else None,
         id="result",
         tabindex="-1",
     )
+
+
+def _ordered_within(sources: list[Source]) -> list[Source]:
+    """The runs that the page holds, in the order of the tables that compare them."""
+    groups = comparison.grouped_by_metric(sources)
+    return [source for _, group in groups for source in group if source.is_within]
 
 
 def _machine_section(machine: Markup) -> Markup:
@@ -236,8 +243,7 @@ def _navigation(
     else:
         label = "Runs in this report"
         links = [("comparison", "Comparison", None)]
-        ordered = [s for _, group in comparison.grouped_by_metric(sources) for s in group]
-        links += [(s.anchor, s.run.label, overall_word(s.run)) for s in ordered]
+        links += [(s.anchor, s.run.label, overall_word(s.run)) for s in _ordered_within(sources)]
         links += [("machine", "Machine", None)] if has_machine else []
     items = [
         element(

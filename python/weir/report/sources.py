@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from weir.report.event_store import EventStore
 from weir.results.errors import ResultError
-from weir.results.folder import RUN_FILE, load_run
+from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders, load_run
 from weir.results.schema import Direction, Rate, Repetition, Run
 
 IO_MODES = ("SYNC", "ASYNC", "NONE")
 NOT_OF_THE_IO = ("expectation", "output", "plan", "progress")
 """Parameters that say where results go and how they are shown."""
+MOST_WITHIN_A_PAGE = 24
+"""A page over more runs has a line for each, which leads to the run's own page."""
 
 
 @dataclass(frozen=True)
@@ -25,37 +29,58 @@ class Source:
     anchor: str
     synchronous_sibling: Run | None = None
     """The run that differs from this one only in being synchronous, when it is in reach."""
+    place: str = ""
+    """The run's folder, from the page's."""
+    is_within: bool = True
+    """Whether the page holds all of the run's own page."""
+
+    page: str | None = None
+    """The link to the run's own page, where the run is not within this one and has one."""
 
 
 def read_sources(path: Path) -> list[Source]:
-    """The run in ``path``, or the runs in its folders in the order of their names."""
-    if (path / RUN_FILE).is_file():
-        folders = [path]
-        neighbours = sorted(file.parent for file in path.absolute().parent.glob(f"*/{RUN_FILE}"))
-    else:
-        folders = neighbours = sorted(file.parent for file in path.glob(f"*/{RUN_FILE}"))
+    """The run in ``path``, or the runs below it in the order of their folders' names.
+
+    Of more than ``MOST_WITHIN_A_PAGE`` the events are left out.
+    """
+    folders = find_run_folders(path)
     if not folders:
         raise ResultError(
             f"{path}: no {RUN_FILE} here nor in the folders in it; "
             "give a run folder or a folder of run folders"
         )
+    within = len(folders) <= MOST_WITHIN_A_PAGE
     runs = {folder: load_run(folder) for folder in folders}
-    siblings = [run for run in (_sibling_candidate(f, runs) for f in neighbours) if run]
+    siblings = runs
+    if folders == [path] and is_asynchronous(runs[path]):
+        siblings = _neighbours_of(path)
     taken: set[str] = set()
     return [
-        Source(run, EventStore.open(folder), _anchor(run, taken), _synchronous_of(run, siblings))
+        Source(
+            run,
+            EventStore.open(folder) if within else None,
+            _anchor(run, taken),
+            _synchronous_of(run, list(siblings.values())),
+            folder.relative_to(path).as_posix(),
+            within,
+            None if within else _page_of(folder, path),
+        )
         for folder, run in runs.items()
     ]
 
 
-def _sibling_candidate(folder: Path, runs: dict[Path, Run]) -> Run | None:
-    """A neighbour serves comparison only, so one that cannot be read is left out."""
-    if folder in runs:
-        return runs[folder]
-    try:
-        return load_run(folder)
-    except ResultError:
-        return None
+def _page_of(folder: Path, path: Path) -> str | None:
+    page = folder / REPORT_FILE
+    return quote(page.relative_to(path).as_posix()) if page.is_file() else None
+
+
+def _neighbours_of(path: Path) -> dict[Path, Run]:
+    """The runs beside one, to compare it with; those that cannot be read are left out."""
+    found = {}
+    for file in sorted(path.absolute().parent.glob(f"*/{RUN_FILE}")):
+        with contextlib.suppress(ResultError):
+            found[file.parent] = load_run(file.parent)
+    return found
 
 
 def _anchor(run: Run, taken: set[str]) -> str:

@@ -20,6 +20,7 @@ from weir.results.schema import Run
 
 RUN_FILE = "run.json"
 CALIBRATION_FILE = "calibration.json"
+REPORT_FILE = "report.html"
 
 Model = TypeVar("Model", bound=BaseModel)
 

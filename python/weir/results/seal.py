@@ -62,6 +62,7 @@ def seal(path: Path, judge: Judge) -> list[SealedRun]:
 
 
 def _seal_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
+    before = run
     has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
     if run.status == "complete" or has_events:
         try:
@@ -74,7 +75,8 @@ def _seal_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) 
         run = _with_warning(run, "the job ended before it wrote events")
     verdict = judge(run, siblings) if run.status == "complete" else None
     sealed = run.model_copy(update={"verdict": verdict})
-    write_run(folder, sealed)
+    if sealed != before:
+        write_run(folder, sealed)
     return sealed
 
 
