@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from weir._core.array_handle import Array
     from weir._core.errors import (
         ArgumentError,
+        ArgumentTypeError,
         BrokenError,
         DeadlineError,
         Error,
+        ExistingFileError,
+        ForbiddenError,
         MismatchError,
+        MissingFileError,
         NotEnoughMemoryError,
         StorageError,
         UnsupportedError,
@@ -28,14 +32,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "ArgumentTypeError",
     "Array",
     "BrokenError",
     "DeadlineError",
     "Distribution",
     "Error",
+    "ExistingFileError",
     "File",
     "FileArray",
+    "ForbiddenError",
     "MismatchError",
+    "MissingFileError",
     "NotEnoughMemoryError",
     "Request",
     "Session",

@@ -244,7 +244,7 @@ def wrong_data(folder: Path) -> None:
         good = np.full(dealt.shape, 1.0 + COMM.rank)
         masked = np.ma.masked_array(good, mask=True)
         wrong = [
-            (None, "data is null"),
+            (None, "data is None"),
             ([[1.0] * 4] * 2, "a list of list, no NumPy array"),
             ("text", "a str, no NumPy array"),
             (7, "a int, no NumPy array"),
@@ -259,7 +259,11 @@ def wrong_data(folder: Path) -> None:
             (good.astype(object), "object"),
         ]
         for data, text in wrong:
-            refused(weir.ArgumentError, text, array.write, dealt, data if odd else good)
+            kind: type[weir.Error] = weir.ArgumentError
+            if text.startswith(("a ", "On")):
+                kind = weir.ArgumentTypeError
+                assert issubclass(kind, TypeError)
+            refused(kind, text, array.write, dealt, data if odd else good)
             if data is not None:
                 refused(weir.ArgumentError, text, array.read, dealt, data if odd else good)
         fixed = good.copy()
@@ -271,7 +275,7 @@ def wrong_data(folder: Path) -> None:
         transfer = (array, dealt, good)
         for transfers in [[(array, dealt)], [7], [(None, dealt, good)], [(array, None, good)]]:
             given = transfers if odd else [transfer]
-            refused(weir.ArgumentError, "null", session.write_many, given)
+            refused(weir.ArgumentError, "None", session.write_many, given)
         array.write(dealt, InHost(good))
         target = np.zeros(dealt.shape)
         array.read(dealt, InHost(target))
@@ -357,8 +361,8 @@ def wrong_regions(folder: Path) -> None:
             ((at, OnCuda()), "in the memory of a GPU"),
             ((at, [[1.0]]), "a list, no NumPy array"),
             ((at, None), "a NoneType, no NumPy array"),
-            (((0,), good), "region.dimensions is -1"),
-            ((at, good, (1,)), "region.dimensions is -1"),
+            (((0,), good), "lower or stride has another number of dimensions"),
+            ((at, good, (1,)), "lower or stride has another number of dimensions"),
             (("ab", good), "no region that can be used"),
             (((2 * COMM.size - 1, 0), good), "reaches outside"),
         ]
@@ -407,7 +411,7 @@ def refusals(folder: Path) -> None:
         fixed.flags.writeable = False
         wrong = [
             (good.astype("int32"), "int32"),
-            (np.ones((dealt.shape[0], 7)), "data_shape[1] is 7"),
+            (np.ones((dealt.shape[0], 7)), "data.shape[1] is 7"),
             (np.ones(5), "dimensions is 1"),
             (good.astype(">f8"), "byte order"),
         ]
@@ -418,9 +422,10 @@ def refusals(folder: Path) -> None:
         refused(weir.ArgumentError, "stride -1", array.write, dealt, good, backwards)
         cut = (slice(1 if odd else 0, 2), slice(None))
         refused(weir.MismatchError, "section", array.write, dealt, good, cut)
-        refused(weir.StorageError, "nowhere", session.open, str(folder / "nowhere"))
+        refused(weir.MissingFileError, "nowhere", session.open, str(folder / "nowhere"))
+        assert issubclass(weir.MissingFileError, FileNotFoundError)
         array.write(dealt, good)
-    refused(weir.ArgumentError, "array is null", array.sync)
+    refused(weir.ArgumentError, "sync: the array is None, or was closed", array.sync)
 
 
 def files(folder: Path) -> None:

@@ -7,13 +7,15 @@ all ranks alike. A rank that raised by itself would leave the others waiting.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from ctypes import c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from weir._core import library as c
+from weir._core.failures import WRONG_DATA, WRONG_TYPE
 
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
@@ -42,11 +44,41 @@ def numbers(values: Sequence[int] | None) -> Any:
 
 def type_name(dtype: np.dtype[Any]) -> str:
     """The element type of NumPy's `dtype`; one that there is not for others."""
+    if dtype.kind in "USmM":
+        return dtype.str
     if not dtype.isnative:
         return f"{dtype.str} (of another byte order than this machine)"
     if dtype.kind == "V":
         return f"record[{dtype.itemsize}]"
     return dtype.name
+
+
+def problem_name(problems: Sequence[str], *, is_wrong_type: bool) -> bytes:
+    """What is wrong with data, as an element type that the library refuses on all ranks."""
+    kind = WRONG_TYPE if is_wrong_type else WRONG_DATA
+    return (kind + ", ".join(problems)).encode(errors="replace")
+
+
+def extents(name: str, values: Any) -> tuple[int, ...]:
+    """The argument `name` as whole numbers; one number is taken for one dimension."""
+    try:
+        return tuple(operator.index(one) for one in np.atleast_1d(np.asarray(values, object)))
+    except TypeError:
+        message = f"{name} is {values!r}: give a whole number for each dimension"
+        raise TypeError(message) from None
+
+
+def choice(name: str, value: Any, numbers_of: Mapping[str, int]) -> int:
+    """The number of the word that the argument `name` has."""
+    if value not in numbers_of:
+        message = f"{name} is {value!r}: give {' or '.join(map(repr, numbers_of))}"
+        raise ValueError(message)
+    return numbers_of[value]
+
+
+def whole_section(section: Any) -> Sequence[slice]:
+    """A section as a sequence; one slice is that of the first dimension."""
+    return (section,) if isinstance(section, slice) else section
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
@@ -150,6 +182,7 @@ class RegionArguments:
             return
         self.struct = c.Region()
         problems = []
+        is_wrong_type = False
         try:
             if not is_one_array(data):
                 message = f"a {type(data).__name__}, no NumPy array"
@@ -166,11 +199,13 @@ class RegionArguments:
             if counts != {self.data.ndim}:
                 self.struct.dimensions = -1  # is refused on all ranks together
         except UnusableMemoryError as error:
+            is_wrong_type = True
             problems.append(str(error))
         except Exception as error:
+            is_wrong_type = isinstance(error, TypeError)
             problems.append(f"no region that can be used ({type(error).__name__}: {error})")
         if problems:
-            self.struct.data_type = ", ".join(problems).encode(errors="replace")
+            self.struct.data_type = problem_name(problems, is_wrong_type=is_wrong_type)
             # Looked at before the type: some that cannot be wrong.
             self.struct.dimensions = 0
             zeros = numbers([0] * MAX_DIMENSIONS)
@@ -202,6 +237,7 @@ class TransferArguments:
         self.struct = c.Transfer()
         self.data: Any = None
         self.problems: list[str] = []
+        self.is_wrong_type = False
         try:
             if array is None or distribution is None:
                 return  # the library refuses it
@@ -209,13 +245,16 @@ class TransferArguments:
             self.struct.distribution = distribution.handle
             self.describe(distribution, data, is_read_into=is_read_into)
             if section is not None:
-                self.describe_section(section, array.shape)
+                self.describe_section(whole_section(section), array.shape)
         except UnusableMemoryError as error:
+            self.is_wrong_type = True
             self.problems.append(str(error))
         except Exception as error:
+            self.is_wrong_type = isinstance(error, TypeError)
             self.problems.append(f"no array that can be used ({type(error).__name__}: {error})")
         if self.problems:
-            self.struct.data_type = ", ".join(self.problems).encode(errors="replace")
+            name = problem_name(self.problems, is_wrong_type=self.is_wrong_type)
+            self.struct.data_type = name
 
     def describe(
         self, distribution: Distribution, data: Data | None, *, is_read_into: bool
@@ -227,6 +266,7 @@ class TransferArguments:
         elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
             not_arrays = {type(piece).__name__ for piece in data if not is_one_array(piece)}
             if not_arrays:
+                self.is_wrong_type = True
                 self.problems.append(
                     f"a {type(data).__name__} of {', '.join(sorted(not_arrays))}, no NumPy array "
                     "(numpy.asarray makes one)"
@@ -234,6 +274,7 @@ class TransferArguments:
                 return
             arrays = [memory_of(piece) for piece in data]
         else:
+            self.is_wrong_type = True
             self.problems.append(f"a {type(data).__name__}, no NumPy array")
             return
         self.data = arrays

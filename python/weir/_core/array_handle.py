@@ -10,7 +10,7 @@ import numpy as np
 
 from weir._core import library as c
 from weir._core.arguments import Data, RegionArguments, SectionLike, dtype_of
-from weir._core.errors import checked
+from weir._core.failures import checked
 
 if TYPE_CHECKING:
     from weir._core.session import Distribution, Request, Session

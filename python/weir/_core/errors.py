@@ -1,8 +1,6 @@
-"""What calls of Weir's library raise, on every rank alike."""
+"""What calls of Weir's libraries raise, on every rank alike."""
 
 from __future__ import annotations
-
-from weir._core.library import library
 
 
 class Error(Exception):
@@ -13,12 +11,28 @@ class ArgumentError(Error, ValueError):
     """An argument cannot be; nothing was started."""
 
 
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a type that cannot be, on one rank at least; raised on all."""
+
+
 class MismatchError(Error, ValueError):
     """Ranks made different calls, or passed different things."""
 
 
 class StorageError(Error, OSError):
     """The system refused to open, read or write; or a file is not what it should be."""
+
+
+class MissingFileError(StorageError, FileNotFoundError):
+    """There is no such file, or no such folder."""
+
+
+class ExistingFileError(StorageError, FileExistsError):
+    """There is such a file already."""
+
+
+class ForbiddenError(StorageError, PermissionError):
+    """The system does not allow it."""
 
 
 class NotEnoughMemoryError(Error, MemoryError):
@@ -50,10 +64,3 @@ CLASSES = {
     -7: DeadlineError,
     -8: BrokenError,
 }
-
-
-def checked(code: int) -> int:
-    """`code`, when it is none of a failure; otherwise raises the failure."""
-    if code >= 0:
-        return code
-    raise CLASSES.get(code, Error)(library().weir_last_error().decode(errors="replace"))

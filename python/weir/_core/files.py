@@ -8,7 +8,8 @@ from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_vo
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from weir._core.errors import CLASSES, Error, StorageError
+from weir._core.errors import StorageError
+from weir._core.failures import failure
 from weir._core.shared_library import load
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def checked(code: int) -> int:
     if code >= 0:
         return code
     text = library().weir_files_last_error().decode(errors="replace")
-    raise CLASSES.get(code, Error)(text)
+    raise failure(code, text)
 
 
 def formats() -> list[str]:

@@ -6,7 +6,7 @@ from ctypes import byref, c_int32, c_void_p
 from typing import Any
 
 from weir._core import library as c
-from weir._core.errors import checked
+from weir._core.failures import checked
 
 
 class UnderWay:

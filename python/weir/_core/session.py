@@ -23,12 +23,14 @@ from weir._core.arguments import (
     Data,
     SectionLike,
     TransferArguments,
+    choice,
+    extents,
     numbers,
     transfer_structs,
     type_name,
 )
 from weir._core.array_handle import Array
-from weir._core.errors import checked
+from weir._core.failures import checked
 from weir._core.requests import Requests, UnderWay
 
 if TYPE_CHECKING:
@@ -224,13 +226,17 @@ class Session:
     def distribution(
         self,
         shape: Sequence[int],
-        formats: str,
+        formats: str | Sequence[str],
         *,
         grid: Sequence[int] | None = None,
         grid_order: Order = "C",
     ) -> Distribution:
-        """Deals an array by formats: ``"BLOCK, *"``."""
-        options = c.DistributionOptions(grid=numbers(grid), grid_order=ORDERS[grid_order])
+        """Deals an array by formats: ``"BLOCK, *"``, or one text for each dimension."""
+        shape = extents("shape", shape)
+        formats = formats if isinstance(formats, str) else texts("formats", formats)
+        options = c.DistributionOptions(
+            grid=numbers(grid), grid_order=choice("grid_order", grid_order, ORDERS)
+        )
         # A grid of another number of dimensions is refused by all ranks alike.
         dimensions = len(shape) if grid is None or len(grid) == len(shape) else 0
         handle = c_void_p()
@@ -291,10 +297,11 @@ class Session:
         the target of index `first_target` on, of a `pool`; what is left out is as the folder has
         it.
         """
+        shape = extents("shape", shape)
         names = [str(directory).encode() for directory in directories]
         options = c.ArrayOptions(
-            order=ORDERS[order],
-            files=FILES[files],
+            order=choice("order", order, ORDERS),
+            files=choice("files", files, FILES),
             chunks=numbers(chunks),
             typical_request=numbers(typical_request),
             chunk_buffer_bytes=chunk_buffer_bytes,
@@ -440,11 +447,12 @@ class Session:
 
         The same on every rank. Moves nothing, and is local.
         """
+        number = choice("direction", direction, DIRECTIONS)
         given = transfer_arguments(transfers, is_read_into=direction == "read")
         text = ctypes.c_char_p()
         checked(
             c.library().weir_session_explain(
-                self.handle, DIRECTIONS[direction], len(given), transfer_structs(given), byref(text)
+                self.handle, number, len(given), transfer_structs(given), byref(text)
             )
         )
         return (text.value or b"").decode()
@@ -458,6 +466,15 @@ class Session:
         found["strategy"] = STRATEGIES.get(figures.strategy, "automatic")
         found["engine"] = ENGINES.get(figures.engine, "automatic")
         return found
+
+
+def texts(name: str, values: Any) -> str:
+    """The argument `name`, a text for each dimension, as the library takes it."""
+    try:
+        return ", ".join(values)
+    except TypeError:
+        message = f"{name} is {values!r}: give a text, or a text for each dimension"
+        raise TypeError(message) from None
 
 
 def transfer_arguments(

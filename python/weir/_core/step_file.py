@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from weir._core import library as c
-from weir._core.arguments import numbers, type_name
+from weir._core.arguments import choice, extents, numbers, type_name
 from weir._core.array_handle import Array
-from weir._core.errors import checked
+from weir._core.failures import checked
 
 if TYPE_CHECKING:
     from weir._core.session import Distribution, Order, Session
@@ -108,11 +108,12 @@ class File:
         readers see where nothing was written. `codec` is what is done to the bytes of chunks, as
         ``"zstd:3"`` or ``"shuffle,zstd:1,crc32c"`` (hdf5 and zarr).
         """
+        shape = extents("shape", shape)
         wanted = element_type if isinstance(element_type, str) else None
         dtype = None if wanted is not None else np.dtype(element_type)
         named = wanted if wanted is not None else type_name(dtype)  # type: ignore[arg-type]
         options = c.DefineOptions(
-            order=ORDERS[order],
+            order=choice("order", order, ORDERS),
             steps=int(steps),
             chunks=numbers(chunks),
             typical_request=numbers(typical_request),
@@ -121,8 +122,7 @@ class File:
         if natural_chunks is not None:
             options.natural_chunks = natural_chunks.handle
         if dimension_names is not None:
-            texts = [one.encode() for one in dimension_names]
-            texts += [None] * (len(shape) - len(texts))  # type: ignore[list-item]
+            texts = dimension_texts(dimension_names, len(shape))
             options.dimension_names = (c_char_p * max(1, len(texts)))(*texts)
         if codec is not None:
             options.codec = codec.encode()
@@ -244,6 +244,17 @@ class File:
         place = c_void_p(self.handle.value if self.handle else None)
         self._handle = c_void_p()
         checked(c.library().weir_file_close(byref(place)))
+
+
+def dimension_texts(names: Any, dimensions: int) -> list[bytes]:
+    """The argument `dimension_names` of an array of so many dimensions, as the library takes it."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        message = f"dimension_names is {names!r}: give a text for each dimension"
+        raise TypeError(message)
+    if len(names) != dimensions:
+        message = f"dimension_names has {len(names)} names, the array {dimensions} dimensions"
+        raise ValueError(message)
+    return [name.encode() for name in names]
 
 
 def create(

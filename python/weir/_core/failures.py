@@ -1,0 +1,128 @@
+"""From the library's lines to exceptions in Python's words.
+
+The library says on all ranks alike what is wrong, by the names of ``weir.h``. Here these become the
+names that a Python program uses, and the line's kind becomes the exception's class.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+from weir._core.errors import (
+    CLASSES,
+    ArgumentError,
+    ArgumentTypeError,
+    Error,
+    ExistingFileError,
+    ForbiddenError,
+    MissingFileError,
+    StorageError,
+)
+from weir._core.library import library
+
+WRONG_TYPE = "wrong type: "
+"""Before what `weir._core.arguments` finds wrong with the type of data; it comes back quoted."""
+WRONG_DATA = "wrong data: "
+"""The same of data whose type is right."""
+
+CALLS = {
+    "session_open": "Session",
+    "session_close": "Session.close",
+    "session_explain": "explain",
+    "session_figures": "figures",
+    "distribution_create": "distribution",
+    "distribution_from_boxes": "distribution_from_boxes",
+    "distribution_piece_shape": "Distribution.shape",
+    "distribution_global_index": "global_index",
+    "array_create": "create",
+    "array_dimensions": "Array.shape",
+    "array_shape": "Array.shape",
+    "array_element_type": "Array.element_type",
+    "array_element_bytes": "Array.element_bytes",
+    "array_open": "open",
+    "array_sync": "sync",
+    "array_close": "Array.close",
+    "file_create": "create_file",
+    "file_open": "open_file",
+    "file_define": "define",
+    "file_step_begin": "begin_step",
+    "file_step_end": "end_step",
+    "file_select_step": "select_step",
+    "file_close": "File.close",
+    "file_attribute_text": "set_attribute",
+    "file_attribute_integers": "set_attribute",
+    "file_attribute_reals": "set_attribute",
+    "write_many": "write",
+    "read_many": "read",
+    "write_region_independent": "write_region",
+    "read_region_independent": "read_region",
+    "wait": "Request.wait",
+    "test": "Request.test",
+}
+"""Python's name of each call of weir.h that is not the same without ``weir_``."""
+
+SAID_OF_DATA = re.compile(
+    r"(?:region\.)?data_type is '(?:wrong type|wrong data): (?P<problem>.*)': "
+    r"(?P<array>the elements of .* are .*)",
+    re.DOTALL,
+)
+WORDS = (
+    (re.compile(r"\b(session|array|file|distribution) is null"), r"the \1 is None, or was closed"),
+    (re.compile(r"\b([\w.]+(?:\[\d+\])?) is null"), r"\1 is None"),
+    (re.compile(r"\boptions\.(?=\w)"), ""),
+    (re.compile(r"\b(?:region\.)?data_shape\b"), "data.shape"),
+    (re.compile(r"\b(?:region\.)?data_type\b"), "data.dtype"),
+    (
+        re.compile(r"\bregion\.dimensions is -1: "),
+        "lower or stride has another number of dimensions than data: ",
+    ),
+    (
+        re.compile(r"\bdimensions is -1\b"),
+        "the section or an extent has another number of dimensions",
+    ),
+    (re.compile(r"\bregion\.(lower|extent|stride)\b"), r"\1"),
+)
+SYSTEM_FAILURE = re.compile(r"failed: (?P<reason>[^:(]+?)(?: \(file |$|, )")
+CLASS_OF_ERRNO = {
+    errno.ENOENT: MissingFileError,
+    errno.EEXIST: ExistingFileError,
+    errno.EACCES: ForbiddenError,
+    errno.EPERM: ForbiddenError,
+    errno.EROFS: ForbiddenError,
+}
+ERRNO_OF_REASON = {os.strerror(number): number for number in errno.errorcode}
+
+
+def checked(code: int) -> int:
+    """What a call of libweir.so gave, when that is no failure; otherwise raises the failure."""
+    if code >= 0:
+        return code
+    raise failure(code, library().weir_last_error().decode(errors="replace"))
+
+
+def failure(code: int, line: str) -> Error:
+    """The exception for a call of the library that gave this code and this line."""
+    text = in_python_words(line)
+    kind = CLASSES.get(code, Error)
+    if kind is ArgumentError and WRONG_TYPE in line:
+        return ArgumentTypeError(text)
+    found = SYSTEM_FAILURE.search(line)
+    number = ERRNO_OF_REASON.get(found["reason"]) if found else None
+    if kind is not StorageError or number is None:
+        return kind(text)
+    told = CLASS_OF_ERRNO.get(number, StorageError)(text)
+    told.errno = number
+    return told
+
+
+def in_python_words(line: str) -> str:
+    """A line of the library's with the names of this package."""
+    said = SAID_OF_DATA.search(line)
+    if said:
+        line = f"{line[: said.start()]}data is {said['problem']}: {said['array']}"
+    line = re.sub(r"\bweir_(\w+)", lambda name: CALLS.get(name[1], name[1]), line)
+    for pattern, words in WORDS:
+        line = pattern.sub(words, line)
+    return line
