@@ -118,6 +118,11 @@ std::optional<std::string> text_of(const toml::node& node) {
 
 }  // namespace
 
+std::string negation_of(std::string_view flag) {
+  constexpr std::string_view no = "no-";
+  return flag.starts_with(no) ? std::string(flag.substr(no.size())) : fmt::format("{}{}", no, flag);
+}
+
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
   std::size_t digits = 0;
   while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) {
@@ -287,7 +292,8 @@ Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_
     if (!setting.default_value.empty()) help += fmt::format(" [{}]", setting.default_value);
     if (setting.kind == SettingKind::flag) {
       options[setting.name] =
-          app.add_flag(fmt::format("{0}--{1},!--no-{1}", short_name(setting), setting.name),
+          app.add_flag(fmt::format("{}--{},!--{}", short_name(setting), setting.name,
+                                   negation_of(setting.name)),
                        flags[setting.name], help);
       continue;
     }

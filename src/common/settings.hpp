@@ -92,6 +92,9 @@ struct ResolvedSettings {
                                                         std::span<const std::string> arguments,
                                                         const EnvironmentLookup& environment);
 
+// What switches a flag off: no-verify for verify, fill-values for no-fill-values.
+[[nodiscard]] std::string negation_of(std::string_view flag);
+
 // "64m" → 67108864. Nothing when it is no size or exceeds 63 bits.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
 

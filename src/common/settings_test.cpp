@@ -24,6 +24,7 @@ std::vector<Setting> declarations() {
        .choices = {"A", "B"},
        .alias = "METHOD"},
       {.name = "verify", .kind = Kind::flag, .default_value = "true"},
+      {.name = "no-fill", .kind = Kind::flag, .default_value = "true"},
       {.name = "limit", .kind = Kind::real},
       {.name = "pixels", .kind = Kind::integer, .position = "NO_PIX"},
   };
@@ -134,6 +135,12 @@ TEST(SettingsTest, FlagsHaveANegation) {
   EXPECT_FALSE(resolve({"--no-verify"}).value().settings.flag("verify"));
   EXPECT_TRUE(resolve({"--verify"}, {{"WEIR_VERIFY", "no"}}).value().settings.flag("verify"));
   EXPECT_FALSE(resolve({}, {{"WEIR_VERIFY", "no"}}).value().settings.flag("verify"));
+}
+
+TEST(SettingsTest, AFlagThatSaysNoIsSwitchedOffWithoutIt) {
+  EXPECT_FALSE(resolve({"--fill"}).value().settings.flag("no-fill"));
+  EXPECT_TRUE(resolve({"--no-fill"}, {{"WEIR_NO_FILL", "no"}}).value().settings.flag("no-fill"));
+  EXPECT_EQ(resolve({"--help"}).value().help->find("no-no-"), std::string::npos);
 }
 
 TEST(SettingsTest, HelpListsEverySetting) {
