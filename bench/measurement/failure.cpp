@@ -190,6 +190,24 @@ Status FailureGuard::remove_test_files() {
   return first;
 }
 
+void FailureGuard::keep(const std::string& slug,
+                        const std::function<const nlohmann::ordered_json&()>& run) {
+  constexpr std::int64_t most_of_the_time = 20;
+  const std::lock_guard lock(keeping_mutex_);
+  const std::int64_t began = monotonic_ns();
+  if (keeping_since_ns_ == 0) keeping_since_ns_ = began;
+  if (ending() || cannot_keep_ || keeping_ns_ * most_of_the_time > began - keeping_since_ns_) {
+    return;
+  }
+  const std::string path = fmt::format("{}/{}/run.json", root_, slug);
+  if (Status written = write_file_atomically(path, run().dump(1) + "\n", false); !written) {
+    fmt::print(stderr, "weir-bench: finished repetitions are not kept: {}\n",
+               written.error().text());
+    cannot_keep_ = true;
+  }
+  keeping_ns_ += monotonic_ns() - began;
+}
+
 void FailureGuard::entering(const char* operation, const std::string* file, std::int64_t offset) {
   operation_ = operation;
   file_ = file;
@@ -269,8 +287,8 @@ Error FailureGuard::describe_signal(int signal) const {
   }
   error.code = ErrorCode::interrupted;
   error.message = fmt::format(
-      "stopped by SIG{}: by the user, a time limit, or the launcher because a rank on another node "
-      "was lost",
+      "SIG{} ended this process: the user (Ctrl-C), a time limit, or the launcher, which sends it "
+      "for these and when a rank on another node is lost",
       sigabbrev_np(signal));
   return error;
 }
@@ -294,7 +312,11 @@ void FailureGuard::start_removal() {
 }
 
 void FailureGuard::end_process(const std::string& status, const Error& error, int exit_status) {
-  ending_ = true;
+  {
+    // A file system that hangs must not keep this process from ending.
+    std::unique_lock lock(keeping_mutex_, std::chrono::seconds(1));
+    ending_ = true;
+  }
   record(status, error, host_);
   start_removal();
   if (Status removed = remove_test_files(); !removed) {

@@ -63,6 +63,12 @@ class FailureGuard {
   // Removes the files and the directory; missing ones are no error. Returns the first other error.
   Status remove_test_files();
 
+  // Replaces the run.json of a run under way by what is measured so far, so that a job which a
+  // signal ends keeps its finished repetitions. Does nothing once the process is about to end, or
+  // where `run` and writing have taken more than a twentieth of the time since the first call. Call
+  // on rank 0.
+  void keep(const std::string& slug, const std::function<const nlohmann::ordered_json&()>& run);
+
   // Between entering() and left(), the thread ends the process when the deadline passes.
   // `operation` must be a string literal, `file` must live until left().
   void entering(const char* operation, const std::string* file, std::int64_t offset);
@@ -96,6 +102,12 @@ class FailureGuard {
   std::vector<std::int64_t> node_processes_;
   std::vector<int> node_world_ranks_;
   double deadline_seconds_;
+
+  // Held while keep() writes: after the process began to end, "running" must not be written again.
+  std::timed_mutex keeping_mutex_;
+  std::int64_t keeping_since_ns_ = 0;
+  std::int64_t keeping_ns_ = 0;  // spent in keep()
+  bool cannot_keep_ = false;
 
   std::mutex files_mutex_;
   TestFiles files_;

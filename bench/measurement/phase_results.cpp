@@ -86,7 +86,7 @@ void PhaseResults::add(const JobFacts& facts, const RepetitionRecord& record,
   ordered_json entry;
   entry["index"] = place.index;
   entry["warmup"] = !place.counted;
-  entry["outlier"] = false;  // known at the end
+  entry["outlier"] = false;  // put_rates() says which are
   entry["started_seconds"] = seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns);
   entry["seconds"] = seconds;
   entry["order"] = place.order;
@@ -94,6 +94,21 @@ void PhaseResults::add(const JobFacts& facts, const RepetitionRecord& record,
   entry["functions"] = ordered_json::array();
   if (place.counted) seconds_.push_back(seconds);
   run_["repetitions"].push_back(std::move(entry));
+}
+
+void PhaseResults::put_rates(const RepetitionPolicy& policy) {
+  const std::vector<bool> outlying = outliers(seconds_);
+  std::size_t number = 0;
+  for (ordered_json& repetition : run_["repetitions"]) {
+    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[number++]};
+  }
+  run_["rates"] = ordered_json::array();
+  for (const PhaseHistory& phase : phases_) {
+    if (phase.rates.empty()) continue;
+    for (ordered_json& rate : rates_json(phase.direction, phase.rates, "span", policy)) {
+      run_["rates"].push_back(std::move(rate));
+    }
+  }
 }
 
 void PhaseResults::add_phase(const JobFacts& facts, const PhaseRecord& record,
@@ -250,18 +265,7 @@ void PhaseResults::finish(const JobFacts& facts, const ordered_json& environment
   MPI_Reduce(&trace_step_, &trace_step, 1, MPI_INT64_T, MPI_MAX, 0, job.world);
   if (job.rank != 0) return;
 
-  const std::vector<bool> outlying = outliers(seconds_);
-  std::size_t number = 0;
-  for (ordered_json& repetition : run_["repetitions"]) {
-    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[number++]};
-  }
-  for (const PhaseHistory& phase : phases_) {
-    if (phase.rates.empty()) continue;
-    for (ordered_json& rate :
-         rates_json(phase.direction, phase.rates, "span", facts.core.repetitions)) {
-      run_["rates"].push_back(std::move(rate));
-    }
-  }
+  put_rates(facts.core.repetitions);
   run_["histograms"] = std::move(histograms);
   run_["nodes"] = nodes_json(nodes);
   run_["targets"] = targets_json(job.size);

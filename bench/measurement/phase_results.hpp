@@ -52,6 +52,9 @@ class PhaseResults {
   [[nodiscard]] std::span<const Event> events() const { return events_; }  // this rank's
   [[nodiscard]] int repetitions() const { return repetitions_; }           // warm-ups included
 
+  // Puts the rates of the counted repetitions so far into run(), and which of these are outliers.
+  // On rank 0.
+  void put_rates(const RepetitionPolicy& policy);
   // On rank 0.
   [[nodiscard]] nlohmann::ordered_json& run() { return run_; }
   [[nodiscard]] int counted() const { return static_cast<int>(seconds_.size()); }

@@ -32,6 +32,7 @@ class PhasedRun : public SweptRun {
   [[nodiscard]] std::span<const Event> events() const override { return results_.events(); }
   [[nodiscard]] int repetitions() const override { return results_.repetitions(); }
   nlohmann::ordered_json& run() override { return results_.run(); }
+  void put_rates(const RepetitionPolicy& policy) override { results_.put_rates(policy); }
   [[nodiscard]] int counted() const override { return results_.counted(); }
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const override {
     return results_.settled(policy) || results_.counted() >= policy.maximum;

@@ -50,6 +50,9 @@ Status Sweep::run() {
        ++round) {
     if (Status status = run_round(round); !status) return status;
   }
+  if (tells_progress()) {
+    report_end(in_.core.repetitions, progress(), runs_.back()->label());
+  }
   in_.guard.entering("collecting the results", nullptr, -1);
   const auto quiet_record = quiet.finish(job);
   if (!quiet_record) return quiet_record.error();
@@ -75,7 +78,9 @@ Status Sweep::run_round(int round) {
 Status Sweep::run_once(std::size_t index, int round) {
   SweptRun& run = *runs_[index];
   const bool warmup = round < in_.core.repetitions.warmups;
-  report_progress(run, round, warmup);
+  if (tells_progress()) {
+    report_progress(in_.core.repetitions, progress(), {.label = run.label(), .round = round});
+  }
   RepetitionPlace place{.index = round, .counted = !warmup, .order = executed_};
   place.started_ns = monotonic_ns();
   Status status = run.repeat(round);
@@ -89,6 +94,12 @@ Status Sweep::run_once(std::size_t index, int round) {
   run.add(facts_, place);
   in_.guard.left();
   ++executed_;
+  if (in_.job.rank == 0) {
+    in_.guard.keep(run.slug(), [&]() -> const ordered_json& {
+      run.put_rates(in_.core.repetitions);
+      return run.run();
+    });
+  }
   return {};
 }
 
@@ -157,30 +168,16 @@ Status Sweep::save_unfinished(const ordered_json& payload_errors) {
   for (const auto& run : runs_) {
     if (run.get() == failed_) run->run()["verification"]["errors"] = payload_errors;
     if (run->run()["status"] != "running") continue;
+    run->put_rates(in_.core.repetitions);
     if (Status status = write_run(*run); !status) return status;
   }
   return {};
 }
 
-void Sweep::report_progress(const SweptRun& run, int round, bool warmup) const {
-  if (in_.job.rank != 0 || !in_.core.progress_json) return;
-  const RepetitionPolicy& policy = in_.core.repetitions;
-  int planned = 0;
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    const int done = runs_[i]->repetitions();
-    planned += finished_[i] ? done : std::max(policy.warmups + policy.minimum, done + 1);
-  }
-  const ordered_json line = {
-      {"progress",
-       {{"label", run.label()},
-        {"repetition", round},
-        {"warmup", warmup},
-        {"repetitions_done", executed_},
-        {"repetitions_planned", planned},
-        {"text", fmt::format("{}: {} {}", run.label(), warmup ? "warm-up" : "repetition",
-                             warmup ? round + 1 : round + 1 - policy.warmups)}}}};
-  fmt::print(stderr, "{}\n", line.dump());
-  std::fflush(stderr);
+std::vector<RunProgress> Sweep::progress() const {
+  std::vector<RunProgress> all;
+  for (const auto& run : runs_) all.push_back({run->repetitions(), finished_[all.size()]});
+  return all;
 }
 
 }  // namespace weir::bench

@@ -15,6 +15,7 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "measurement/progress.hpp"
 #include "measurement/run_folder.hpp"
 #include "measurement/swept_run.hpp"
 
@@ -53,7 +54,11 @@ class Sweep {
   [[nodiscard]] Status write_run(SweptRun& run) const;
   [[nodiscard]] nlohmann::ordered_json clocks_json(const SweptRun& run,
                                                    const ClockOffset& end) const;
-  void report_progress(const SweptRun& run, int round, bool warmup) const;
+  // Rank 0's, where `weir` asked for it.
+  [[nodiscard]] bool tells_progress() const {
+    return in_.job.rank == 0 && in_.core.progress_json;
+  }
+  [[nodiscard]] std::vector<RunProgress> progress() const;
   [[nodiscard]] double elapsed_seconds() const;
 
   SweepInputs in_;

@@ -60,7 +60,10 @@ class SweptRun {
   [[nodiscard]] virtual int repetitions() const = 0;                // warm-ups included
 
   // On rank 0.
-  virtual nlohmann::ordered_json& run() = 0;      // run.json so far
+  virtual nlohmann::ordered_json& run() = 0;  // run.json so far
+  // Puts the rates of the counted repetitions so far into run(), for a job that does not come to
+  // its end. What is only known from all ranks together stays out.
+  virtual void put_rates(const RepetitionPolicy& /*policy*/) {}
   [[nodiscard]] virtual int counted() const = 0;  // repetitions
   [[nodiscard]] virtual bool settled(const RepetitionPolicy& policy) const = 0;
   // The shortest time that clocks are compared over; infinite where nothing was moved.

@@ -216,8 +216,14 @@ def ranks_of(child: subprocess.Popen[str], count: int) -> list[int]:
     raise AssertionError("the ranks did not start")
 
 
+def finished_repetitions(folder: Path) -> int:
+    """How many repetitions, warm-ups included, the run under way has kept so far."""
+    files = list(folder.glob("results/**/run.json"))
+    return len(load_run(files[0]).repetitions) if files else 0
+
+
 @pytest.mark.parametrize("ending", ["a rank is killed", "Ctrl-C"])
-def test_a_run_that_breaks_off_says_so_and_leaves_no_test_files(
+def test_a_run_that_breaks_off_keeps_what_was_finished_and_leaves_no_test_files(
     tmp_path: Path, ending: str
 ) -> None:
     endless = ("--max-repetitions", "100000", "--repetitions", "100000")
@@ -225,8 +231,8 @@ def test_a_run_that_breaks_off_says_so_and_leaves_no_test_files(
     with started(tmp_path, *words) as child:
         ranks = ranks_of(child, 4)
         deadline = time.monotonic() + DEADLINE_SECONDS
-        while not list(tmp_path.glob("weir-*/*")):
-            assert time.monotonic() < deadline, "no test file was made"
+        while finished_repetitions(tmp_path) < 2:
+            assert time.monotonic() < deadline, "no finished repetition was kept"
             time.sleep(0.05)
         if ending == "Ctrl-C":
             child.send_signal(signal.SIGINT)
@@ -240,5 +246,14 @@ def test_a_run_that_breaks_off_says_so_and_leaves_no_test_files(
     if ending == "a rank is killed":
         assert run.failure.rank == 2
         assert "rank 2" in err
+    else:
+        assert run.failure.message == "stopped by SIGINT"
+    counted = sum(not one.warmup for one in run.repetitions)
+    assert counted > 0
+    assert {len(rate.values_bytes_per_second) for rate in run.rates} == {counted}
+    assert f"not judged: of {counted} finished repetition" in out
+    report = next((tmp_path / "results").rglob("report.html")).read_text()
+    assert "Figures below are from the repetitions that were complete" in report
+    assert "no rate was measured" not in report
     assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
     assert "Traceback" not in err

@@ -124,3 +124,14 @@ def test_a_pipe_wraps_text_as_people_read_it_and_no_table(
 def test_the_package_names_what_it_has() -> None:
     assert {"Session", "open", "__version__"} <= set(dir(weir))
     assert f'version = "{weir.__version__}"' in (CLONE / "pyproject.toml").read_text()
+
+
+def test_rates_of_finished_repetitions_are_shown_and_not_judged(root: Path) -> None:
+    run = load_run(root / "old/posix")
+    stopped = run.model_copy(update={"status": "interrupted", "verdict": None})
+    stream = io.StringIO()
+    show_verdicts(Console(file=stream, width=200), [stopped])
+    number = len(run.rates[0].values_bytes_per_second)
+    shown = [line for line in stream.getvalue().splitlines() if "not judged" in line]
+    assert len(shown) == 2
+    assert all(f"of {number} finished repetitions" in line and "iB/s" in line for line in shown)

@@ -147,9 +147,11 @@ def test_a_running_run_is_left_alone_until_its_job_is_known_to_be_over(tmp_path:
 def test_a_run_that_was_asked_to_end_is_interrupted_whatever_its_ranks_saw(tmp_path: Path) -> None:
     lost = {"message": "rank 2: was lost", "cause": "lost_rank", "operation": "job"}
     full = {"message": "rank 2: disk full", "cause": "ENOSPC", "operation": "write"}
+    sent = {"message": "SIGTERM ended this process", "cause": "interrupted", "operation": ""}
     states: dict[str, tuple[str, dict[str, Any] | None]] = {
         "running": ("running", None),
         "lost": ("failed", lost),
+        "sent": ("interrupted", sent),
         "full": ("failed", full),
         "complete": ("complete", None),
     }
@@ -157,10 +159,12 @@ def test_a_run_that_was_asked_to_end_is_interrupted_whatever_its_ranks_saw(tmp_p
         written(tmp_path / name)
         rewrite(tmp_path / name, status=status, failure=failure)
     changed = mark_as_interrupted(tmp_path, "it was stopped by SIGINT")
-    assert sorted(folder.name for folder in changed) == ["lost", "running"]
+    assert sorted(folder.name for folder in changed) == ["lost", "running", "sent"]
     now = {name: load_run(tmp_path / name) for name in states}
     assert [now[name].status for name in states] == [
-        "interrupted", "interrupted", "failed", "complete"]  # fmt: skip
+        "interrupted", "interrupted", "interrupted", "failed", "complete"]  # fmt: skip
+    assert now["sent"].failure is not None
+    assert now["sent"].failure.message == "it was stopped by SIGINT"
     assert now["lost"].failure is not None
     assert now["lost"].failure.message == "it was stopped by SIGINT; then: rank 2: was lost"
     assert now["full"].failure is not None

@@ -79,7 +79,7 @@ void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
   ordered_json entry;
   entry["index"] = place.index;
   entry["warmup"] = !place.counted;
-  entry["outlier"] = false;  // known at the end
+  entry["outlier"] = false;  // put_rates() says which are
   entry["started_seconds"] = seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns);
   entry["seconds"] = seconds;
   entry["order"] = place.order;
@@ -87,6 +87,23 @@ void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
   entry["functions"] = std::move(functions);
   if (place.counted) seconds_.push_back(seconds);
   run_["repetitions"].push_back(std::move(entry));
+}
+
+void RunResults::put_rates(const RepetitionPolicy& policy) {
+  const std::vector<bool> outlying = outliers(seconds_);
+  std::size_t counted = 0;
+  for (ordered_json& repetition : run_["repetitions"]) {
+    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[counted++]};
+  }
+  run_["rates"] = ordered_json::array();
+  const char* headline = asynchronous() ? "foreground" : "span";
+  for (const auto& [direction, rates] : {std::pair{storage::Direction::write, &write_rates_},
+                                         std::pair{storage::Direction::read, &read_rates_}}) {
+    if (rates->empty()) continue;
+    for (ordered_json& rate : rates_json(direction, *rates, headline, policy)) {
+      run_["rates"].push_back(std::move(rate));
+    }
+  }
 }
 
 ordered_json RunResults::add_phases(const JobFacts& facts, const RepetitionRecord& record,
@@ -245,19 +262,7 @@ void RunResults::finish(const JobFacts& facts, const ordered_json& environment,
   const std::vector<double> verified_sum = sum_over_ranks(job, verified);
   if (job.rank != 0) return;
 
-  const std::vector<bool> outlying = outliers(seconds_);
-  std::size_t counted = 0;
-  for (ordered_json& repetition : run_["repetitions"]) {
-    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[counted++]};
-  }
-  const char* headline = asynchronous() ? "foreground" : "span";
-  for (const auto& [direction, rates] : {std::pair{storage::Direction::write, &write_rates_},
-                                         std::pair{storage::Direction::read, &read_rates_}}) {
-    if (rates->empty()) continue;
-    for (ordered_json& rate : rates_json(direction, *rates, headline, facts.core.repetitions)) {
-      run_["rates"].push_back(std::move(rate));
-    }
-  }
+  put_rates(facts.core.repetitions);
   run_["effective"] = effective_json(facts.size.no_bin, sibling);
   run_["histograms"] = std::move(histograms);
   run_["nodes"] = nodes_json(nodes);

@@ -63,6 +63,9 @@ Status Sweep::run() {
        ++round) {
     if (Status status = run_round(round); !status) return status;
   }
+  if (tells_progress()) {
+    report_end(in_.core.repetitions, progress(), results_.back().configuration().label);
+  }
   in_.guard.entering("collecting the results", nullptr, -1);
   const auto quiet_record = quiet.finish(job);
   if (!quiet_record) return quiet_record.error();
@@ -88,7 +91,9 @@ Status Sweep::run_round(int round) {
 
 Status Sweep::run_once(RunResults& results, int round) {
   const bool warmup = round < in_.core.repetitions.warmups;
-  report_progress(results, round, warmup);
+  if (tells_progress()) {
+    report_progress(in_.core.repetitions, progress(), {.label = results.configuration().label, .round = round});
+  }
   RepetitionPlace place{.index = round, .counted = !warmup, .order = executed_};
   place.started_ns = monotonic_ns();
   const auto record = executor_.run(results.configuration(), round);
@@ -112,6 +117,12 @@ Status Sweep::run_once(RunResults& results, int round) {
   }
   in_.guard.left();
   ++executed_;
+  if (in_.job.rank == 0) {
+    in_.guard.keep(results.configuration().slug, [&]() -> const ordered_json& {
+      results.put_rates(in_.core.repetitions);
+      return results.run();
+    });
+  }
   return {};
 }
 
@@ -198,31 +209,16 @@ Status Sweep::save_unfinished(const ordered_json& payload_errors) {
   for (RunResults& results : results_) {
     if (&results == failed_) results.run()["verification"]["errors"] = payload_errors;
     if (results.run()["status"] != "running") continue;
+    results.put_rates(in_.core.repetitions);
     if (Status status = write_run(results); !status) return status;
   }
   return {};
 }
 
-void Sweep::report_progress(const RunResults& results, int round, bool warmup) const {
-  if (in_.job.rank != 0 || !in_.core.progress_json) return;
-  const RepetitionPolicy& policy = in_.core.repetitions;
-  int planned = 0;
-  for (std::size_t i = 0; i < results_.size(); ++i) {
-    const int done = results_[i].repetitions();
-    planned += finished_[i] ? done : std::max(policy.warmups + policy.minimum, done + 1);
-  }
-  const std::string& label = results.configuration().label;
-  const ordered_json line = {
-      {"progress",
-       {{"label", label},
-        {"repetition", round},
-        {"warmup", warmup},
-        {"repetitions_done", executed_},
-        {"repetitions_planned", planned},
-        {"text", fmt::format("{}: {} {}", label, warmup ? "warm-up" : "repetition",
-                             warmup ? round + 1 : round + 1 - policy.warmups)}}}};
-  fmt::print(stderr, "{}\n", line.dump());
-  std::fflush(stderr);
+std::vector<RunProgress> Sweep::progress() const {
+  std::vector<RunProgress> all;
+  for (const RunResults& run : results_) all.push_back({run.repetitions(), finished_[all.size()]});
+  return all;
 }
 
 void Sweep::print_tables() {

@@ -15,6 +15,7 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "measurement/progress.hpp"
 #include "measurement/run_folder.hpp"
 #include "workloads/madbench/execute.hpp"
 #include "workloads/madbench/run_results.hpp"
@@ -60,7 +61,11 @@ class Sweep {
   [[nodiscard]] nlohmann::ordered_json clocks_json(const RunResults& results,
                                                    const ClockOffset& end) const;
   [[nodiscard]] const RunResults* synchronous_sibling(const Variant& variant) const;
-  void report_progress(const RunResults& results, int round, bool warmup) const;
+  // Rank 0's, where `weir` asked for it.
+  [[nodiscard]] bool tells_progress() const {
+    return in_.job.rank == 0 && in_.core.progress_json;
+  }
+  [[nodiscard]] std::vector<RunProgress> progress() const;
   void print_tables();
   [[nodiscard]] double elapsed_seconds() const;
 

@@ -171,9 +171,28 @@ def _describe_place(step: Progress) -> str:
 
 
 def _describe(step: Progress) -> str:
-    return (
-        f"{step.repetitions_done} of {step.repetitions_planned} done, now {_describe_place(step)}"
-    )
+    """How far the job is; before its end the number of repetitions may only be known in bounds."""
+    if step.ended:
+        return f"{step.repetitions_done} of {step.repetitions_done} done"
+    number = f"{step.repetitions_planned}"
+    if step.repetitions_most > step.repetitions_planned:
+        number += f" to {step.repetitions_most}"
+    return f"{step.repetitions_done} of {number} done, now {_describe_place(step)}"
+
+
+def _add_unfinished_rows(table: Table, run: Run) -> None:
+    """The rates of the repetitions that were finished; they are shown and not judged."""
+    for rate in run.rates:
+        if rate.headline:
+            number = len(rate.values_bytes_per_second)
+            table.add_row(
+                escape(run.label),
+                rate.direction,
+                rate_text(rate.median_bytes_per_second),
+                *["", ""],
+                served_by(run, rate.direction) or "unknown",
+                f"not judged: of {number} finished repetition{'' if number == 1 else 's'}",
+            )
 
 
 def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
@@ -197,6 +216,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
         elif run.opening or run.flag is not None:
             pass  # they have a table of their own
+            _add_unfinished_rows(table, run)
         elif run.metadata:
             software[run.label] = add_verdict_rows(table, run, COLOURS, none_served)
         elif not run.rates:

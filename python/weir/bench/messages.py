@@ -26,6 +26,11 @@ class Progress(Record):
     warmup: bool
     repetitions_done: int
     repetitions_planned: int
+    """At least so many; more where the median is not known then."""
+    repetitions_most: int = 0
+    """At most so many; 0 where that is not told."""
+    ended: bool = False
+    """After the last repetition."""
     text: str
 
 

@@ -22,6 +22,8 @@ from weir.results.schema import Failure, Run, Verdict
 
 LOST_RANK = "lost_rank"
 """The cause that ``weir-bench`` gives where a process of the job is gone."""
+INTERRUPTED = "interrupted"
+"""The cause that it gives where a signal ended the job."""
 
 Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 """Judges a complete run, given its siblings: the runs of the same job."""
@@ -109,19 +111,21 @@ def mark_unfinished_as_failed(path: Path, cause: str) -> list[Path]:
 def mark_as_interrupted(path: Path, cause: str) -> list[Path]:
     """Mark the runs below ``path`` that the user ended: of a job that was asked to end and is over.
 
-    They are those that say ``running``, and those that lost a rank: a launcher that is asked to
-    end kills the ranks that are slow to end, and what is left of them sees these as lost. Returns
-    the folders that were changed.
+    They are those that say ``running``, those that a signal ended, and those that lost a rank. A
+    launcher passes SIGTERM on to its ranks whatever it was sent itself, so ``cause`` replaces what
+    the ranks say of their signal. It also kills the ranks that are slow to end, and what is left of
+    the job sees these as lost. Returns the folders that were changed.
     """
     changed = []
     for folder in find_run_folders(path):
         run = load_run(folder)
         message = cause
-        if run.failure is not None and run.failure.cause == LOST_RANK:
+        said = None if run.failure is None else run.failure.cause
+        if run.failure is not None and said == LOST_RANK:
             message = f"{cause}; then: {run.failure.message}"
-        elif run.status != "running":
+        elif said != INTERRUPTED and run.status != "running":
             continue
-        failure = Failure(message=message, cause="interrupted", operation="job")
+        failure = Failure(message=message, cause=INTERRUPTED, operation="job")
         write_run(folder, run.model_copy(update={"status": "interrupted", "failure": failure}))
         changed.append(folder)
     return changed
