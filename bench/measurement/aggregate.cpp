@@ -133,6 +133,19 @@ PhaseFigures phase_figures(const Job& job, const PhaseKey& key, std::span<const 
   return figures;
 }
 
+double span_over_ranks(const Job& job, const ActivePeriod* mine, const ClockOffset& offset) {
+  // The largest of all three: the last end, and the first start and the shortest pause negated.
+  std::array<std::int64_t, 3> own;
+  own.fill(std::numeric_limits<std::int64_t>::min());
+  if (mine != nullptr) {
+    own = {mine->end_ns + offset.offset_ns, -(mine->start_ns + offset.offset_ns), -mine->paused_ns};
+  }
+  std::array<std::int64_t, 3> largest{};
+  MPI_Reduce(own.data(), largest.data(), 3, MPI_INT64_T, MPI_MAX, 0, job.world);
+  if (job.rank != 0 || largest[0] == std::numeric_limits<std::int64_t>::min()) return 0;
+  return seconds_of(largest[0] + largest[1] + largest[2]);
+}
+
 void record_latencies(const PhaseKey& key, std::span<const Event> events,
                       LatencyHistogram& histogram) {
   for (const OneOperation& operation : operations_of(key, events)) {

@@ -58,6 +58,19 @@ struct PhaseFigures {
 [[nodiscard]] PhaseFigures phase_figures(const Job& job, const PhaseKey& key,
                                          std::span<const Event> events, const ClockOffset& offset);
 
+// When a rank acted in one phase, on its own clock.
+struct ActivePeriod {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t paused_ns = 0;  // of the time between them, not measured
+};
+// Seconds from the first rank's start to the last rank's end, on rank 0's clock, less the shortest
+// pause of a rank: ranks pause at different times, so only that long may all have paused at once.
+// It is never shorter than a rank's own measured time, so no rate over it is higher than the
+// latencies allow. `mine` is null on a rank that did nothing. On rank 0; 0 where no rank acted.
+[[nodiscard]] double span_over_ranks(const Job& job, const ActivePeriod* mine,
+                                     const ClockOffset& offset);
+
 // This rank's latencies of a phase: one sample per operation, from its start to its end.
 void record_latencies(const PhaseKey& key, std::span<const Event> events,
                       LatencyHistogram& histogram);

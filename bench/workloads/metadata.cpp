@@ -141,8 +141,8 @@ std::vector<TableRow> rows_of(const MetadataRun& run) {
       row.operations = one.operations;
       row.barrier_rates.push_back(one.barrier);
       row.barrier_seconds.push_back(one.barrier_seconds);
-      row.slowest_rank_rates.push_back(one.slowest_rank);
-      row.slowest_rank_seconds.push_back(one.slowest_seconds);
+      row.span_rates.push_back(one.span);
+      row.span_seconds.push_back(one.span_seconds);
       row.summed_rates.push_back(one.sum_of_ranks);
     }
     rows.push_back(std::move(row));

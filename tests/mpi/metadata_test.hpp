@@ -104,7 +104,7 @@ class Test {
     std::vector<std::int64_t> mine;
     for (const ActionRecord& phase : record.phases) {
       mine.push_back(phase.operations);
-      expect(phase.elapsed_ns >= 0 && phase.busy_ns >= 0, what + ": times");
+      expect(phase.elapsed_ns() >= 0 && phase.busy_ns >= 0, what + ": times");
       if (facts_of(phase.measured.action).subject != Subject::listing) {
         expect(phase.latencies.count() == static_cast<std::uint64_t>(phase.operations),
                what + ": latencies");

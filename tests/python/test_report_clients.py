@@ -42,7 +42,7 @@ def run_at(ranks: int) -> Run:
     own: dict[str, Any] = {"median_per_second": LAW.rate(ranks)}
     own |= {"low_per_second": 0.9 * LAW.rate(ranks), "high_per_second": 1.1 * LAW.rate(ranks)}
     rates = [
-        rate.model_copy(update=own) if rate.metric == "slowest_rank" else rate
+        rate.model_copy(update=own) if rate.metric == "span" else rate
         for rate in run.metadata[0].rates
     ]
     return run.model_copy(

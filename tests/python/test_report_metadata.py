@@ -12,7 +12,7 @@ from weir.report import metadata, write_report
 from weir.report.sources import read_sources
 from weir.results.schema import Run
 
-RATES = {"barrier": 1200.5, "slowest_rank": 3456.7, "sum_of_ranks": 5432.1}
+RATES = {"barrier": 1200.5, "span": 3456.7, "sum_of_ranks": 5432.1}
 
 
 def spread(mean: float, most: float) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def metadata_run(slowest_over_mean: float) -> Run:
             "rates": [
                 {
                     "metric": name,
-                    "headline": name == "slowest_rank",
+                    "headline": name == "span",
                     "values_per_second": [rate],
                     "median_per_second": rate,
                     "low_per_second": rate * 0.9,
@@ -74,7 +74,7 @@ def test_each_action_has_its_line(tmp_path: Path) -> None:
     page = read_report(write_report(tmp_path))
     part = page.one("div", aria_label="Rates and latencies of each action")
     shown = {float(cell.attributes["value"]) for cell in part.find("data")}
-    assert shown >= {4000.0, RATES["barrier"], RATES["slowest_rank"], 123456.0}
+    assert shown >= {4000.0, RATES["barrier"], RATES["span"], 123456.0}
     assert RATES["sum_of_ranks"] not in shown
     assert "50 % over the mean, rank 1 on <node>" in part.text
     assert any(

@@ -123,7 +123,7 @@ Result<RankRecord> Executor::run(const Variant& variant) {
       sleep(options_.seconds);
       break;
   }
-  record.elapsed_ns = monotonic_ns() - start;
+  record.active = {.start_ns = start, .end_ns = monotonic_ns()};
   // Also after a failure: the pollers wait for it.
   if (job_.rank == 0) {
     record.flag_ns = monotonic_ns();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "measurement/aggregate.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/histogram.hpp"
@@ -20,7 +21,7 @@ enum class Part { other, poller, idle };
 struct RankRecord {
   Part part = Part::idle;
   std::int64_t operations = 0;  // stat calls on own files, or polls
-  std::int64_t elapsed_ns = 0;
+  ActivePeriod active;
   std::int64_t busy_ns = 0;  // in the calls
   std::int64_t wait_ns = 0;  // for the other ranks, at the end
   std::int64_t flag_ns = 0;  // rank 0: when it began to set the flag; a poller: when it saw it set

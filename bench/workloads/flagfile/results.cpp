@@ -25,7 +25,7 @@ ordered_json rate_json(const char* metric, const std::vector<double>& values,
                        const RepetitionPolicy& policy) {
   const MedianInterval interval = median_interval(values, policy.confidence);
   return {{"metric", metric},
-          {"headline", std::string_view(metric) == "slowest_rank"},
+          {"headline", std::string_view(metric) == "span"},
           {"values_per_second", values},
           {"median_per_second", interval.median},
           {"low_per_second", interval.low},
@@ -92,7 +92,7 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
   const auto which = static_cast<std::size_t>(part);
   const bool mine = record_.part == part;
   // Over the ranks of the part alone: those that had no part have no time either.
-  const double elapsed = mine ? seconds_of(record_.elapsed_ns) : 0;
+  const double elapsed = mine ? seconds_of(record_.active.end_ns - record_.active.start_ns) : 0;
   const double busy = mine ? seconds_of(record_.busy_ns) : 0;
   const std::array<double, 3> times{elapsed, busy, mine ? seconds_of(record_.wait_ns) : 0};
   std::vector<Spread> spreads = spread_over_ranks(job, times);
@@ -110,6 +110,7 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
   const std::array<double, 2> figures{static_cast<double>(operations),
                                       rate(static_cast<double>(operations), elapsed)};
   const std::vector<double> sums = sum_over_ranks(job, figures);
+  const double span = span_over_ranks(job, mine ? &record_.active : nullptr, facts.offset);
   std::int64_t node_operations = 0;
   double node_busy = 0;
   MPI_Reduce(&operations, &node_operations, 1, MPI_INT64_T, MPI_SUM, 0, job.node);
@@ -125,16 +126,16 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
   }
   if (job.rank != 0) return nullptr;
   const double with_barrier = rate(sums[0], spreads[0].max + spreads[2].min);
-  const double slowest = rate(sums[0], spreads[0].max);
+  const double span_rate = rate(sums[0], span);
   if (counts) {
     rates_[which].barrier.push_back(with_barrier);
-    rates_[which].slowest_rank.push_back(slowest);
+    rates_[which].span.push_back(span_rate);
     rates_[which].sum_of_ranks.push_back(sums[1]);
   }
   return {{"action", action_names[which]},
           {"operations", static_cast<std::int64_t>(sums[0])},
           {"barrier_per_second", with_barrier},
-          {"slowest_rank_per_second", slowest},
+          {"span_per_second", span_rate},
           {"sum_of_ranks_per_second", sums[1]},
           {"elapsed_seconds", spread_json(spreads[0], facts.hosts)},
           {"busy_seconds", spread_json(spreads[1], facts.hosts)},
@@ -143,7 +144,7 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
 
 bool FlagRun::settled(const RepetitionPolicy& policy) const {
   if (counted() >= policy.maximum) return true;
-  return counted() >= policy.minimum && converged(policy, others().slowest_rank);
+  return counted() >= policy.minimum && converged(policy, others().span);
 }
 
 void FlagRun::finish(const JobFacts& facts, const ordered_json& environment,
@@ -180,7 +181,7 @@ void FlagRun::finish(const JobFacts& facts, const ordered_json& environment,
                                 {"item", "file"},
                                 {"rates",
                                  {rate_json("barrier", rates_[i].barrier, policy),
-                                  rate_json("slowest_rank", rates_[i].slowest_rank, policy),
+                                  rate_json("span", rates_[i].span, policy),
                                   rate_json("sum_of_ranks", rates_[i].sum_of_ranks, policy)}},
                                 {"latencies", latencies_json(merged[i])},
                                 {"nodes", std::move(by_node)}});

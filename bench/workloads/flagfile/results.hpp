@@ -17,8 +17,8 @@ namespace weir::bench::flagfile {
 
 // One part's rates over the counted repetitions, operations per second. On rank 0.
 struct PartRates {
-  std::vector<double> barrier;       // over the longest time with the closing barrier
-  std::vector<double> slowest_rank;  // without it
+  std::vector<double> barrier;  // over the longest time with the closing barrier
+  std::vector<double> span;     // over the time from the first rank's start to the last one's end
   std::vector<double> sum_of_ranks;
 };
 

@@ -158,7 +158,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   Status status = perform(phase);
   if (status.ok() && options_.sync_phases && record != nullptr) status = sync_phase();
   guard_.left();
-  own.elapsed_ns = monotonic_ns() - start - phase.paused_ns;
+  own.active = {.start_ns = start, .end_ns = monotonic_ns(), .paused_ns = phase.paused_ns};
   if (status = meet(std::move(status), &own.wait_ns); !status) return status;
   if (status = count_server_calls(calls_before, own); !status) return status;
   state_ = after(action, state_);

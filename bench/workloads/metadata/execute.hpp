@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "measurement/aggregate.hpp"
 #include "measurement/client_calls.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
@@ -25,13 +26,16 @@ namespace weir::bench::metadata {
 struct ActionRecord {
   Measured measured;
   std::int64_t operations = 0;
-  std::int64_t elapsed_ns = 0;  // from leaving the first barrier to reaching the last, less pauses
-  std::int64_t wait_ns = 0;     // at the last
+  ActivePeriod active;       // from leaving the first barrier to reaching the last
+  std::int64_t wait_ns = 0;  // at the last
   std::int64_t busy_ns = 0;     // in the operations
   LatencyHistogram latencies;
   // Of a node's first rank, where the file system's client counts its calls.
   std::optional<CallCounts> server_calls;
 
+  [[nodiscard]] std::int64_t elapsed_ns() const {
+    return active.end_ns - active.start_ns - active.paused_ns;
+  }
   void note(std::int64_t ns) {
     latencies.record(ns);
     busy_ns += ns;

@@ -90,11 +90,11 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
   Status status = mix_operations(sequence, phase, record);
   if (status.ok() && options_.sync_phases) status = sync_phase();
   guard_.left();
-  whole.elapsed_ns = monotonic_ns() - start - phase.paused_ns;
+  whole.active = {.start_ns = start, .end_ns = monotonic_ns(), .paused_ns = phase.paused_ns};
   if (status = meet(std::move(status), &whole.wait_ns); !status) return status;
   if (status = count_server_calls(calls_before, whole); !status) return status;
   for (ActionRecord& part : record.phases) {
-    part.elapsed_ns = whole.elapsed_ns;
+    part.active = whole.active;
     part.wait_ns = whole.wait_ns;
   }
   if (!core_.verify) return {};

@@ -115,7 +115,7 @@ TEST(MdtestTable, HasItsLinesAndFigures) {
                                     .operations = 10,
                                     .barrier_rates = {100, 300},
                                     .barrier_seconds = {0.1, 0.05},
-                                    .slowest_rank_rates = {110, 310}}};
+                                    .span_rates = {110, 310}}};
   const std::string text = mdtest_table(
       {.ranks = 2, .items = 10, .files = true, .directories = false}, rows, true, true);
   EXPECT_NE(text.find("SUMMARY rate: (of 2 iterations)\n"

@@ -34,8 +34,8 @@ TEST(MetaratesOptions, RefusesWhatIsNotTaken) {
 TEST(MetaratesTable, HasALineForEachKindOfCall) {
   const TableRow create{.measured = {.action = Action::create},
                         .operations = 200,
-                        .slowest_rank_rates = {1000.5},
-                        .slowest_rank_seconds = {0.25},
+                        .span_rates = {1000.5},
+                        .span_seconds = {0.25},
                         .summed_rates = {1234.5}};
   const std::string text =
       metarates_table({.path = "/p", .ranks = 2, .files_per_rank = 100}, {create});

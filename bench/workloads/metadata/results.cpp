@@ -36,9 +36,9 @@ struct Metric {
   double PhaseRates::*rate;
 };
 constexpr Metric metrics[] = {{"barrier", &PhaseRates::barrier},
-                              {"slowest_rank", &PhaseRates::slowest_rank},
+                              {"span", &PhaseRates::span},
                               {"sum_of_ranks", &PhaseRates::sum_of_ranks}};
-constexpr const char* headline = "slowest_rank";
+constexpr const char* headline = "span";
 
 std::vector<double> values_of(const ActionHistory& history, double PhaseRates::*metric) {
   std::vector<double> values;
@@ -115,9 +115,9 @@ void MetadataRun::add(const JobFacts& facts, const RepetitionPlace& place) {
 void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, bool counts,
                             ActionHistory& history, ordered_json& phases) {
   const Job& job = facts.job;
-  const double elapsed = seconds_of(record.elapsed_ns);
+  const double elapsed = seconds_of(record.elapsed_ns());
   const double busy = seconds_of(record.busy_ns);
-  const std::array<double, 4> times{elapsed, seconds_of(record.elapsed_ns + record.wait_ns), busy,
+  const std::array<double, 4> times{elapsed, seconds_of(record.elapsed_ns() + record.wait_ns), busy,
                                     seconds_of(record.wait_ns)};
   const std::vector<Spread> spreads = spread_over_ranks(job, times);
   const std::array<double, 2> mine{static_cast<double>(record.operations),
@@ -127,8 +127,12 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
   double node_busy = 0;
   MPI_Reduce(&record.operations, &node_operations, 1, MPI_INT64_T, MPI_SUM, 0, job.node);
   MPI_Reduce(&busy, &node_busy, 1, MPI_DOUBLE, MPI_MAX, 0, job.node);
+  // The parts of a mix are done in the time of the whole.
+  const bool acted = record.operations > 0 || record.measured.of_mix;
+  const double span = span_over_ranks(job, acted ? &record.active : nullptr, facts.offset);
   if (counts) {
-    history.latencies.merge(record.latencies);
+    // All ranks' after every repetition, so that a job which a signal ends has them.
+    history.latencies.merge(merge_over_ranks(job, record.latencies));
     if (job.node_rank == 0) {
       history.node_operations = node_operations;
       history.node_busy_seconds_max = std::max(history.node_busy_seconds_max, node_busy);
@@ -141,20 +145,22 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
   PhaseRates rates;
   rates.operations = static_cast<std::int64_t>(sums[0]);
   rates.barrier_seconds = spreads[1].max;
-  rates.slowest_seconds = spreads[0].max;
+  rates.span_seconds = span;
   rates.barrier = rate(rates.operations, rates.barrier_seconds);
-  rates.slowest_rank = rate(rates.operations, rates.slowest_seconds);
+  rates.span = rate(rates.operations, rates.span_seconds);
   rates.sum_of_ranks = sums[1];
   phases.push_back({{"action", record.measured.name()},
                     {"operations", rates.operations},
                     {"barrier_per_second", rates.barrier},
-                    {"slowest_rank_per_second", rates.slowest_rank},
+                    {"span_per_second", rates.span},
                     {"sum_of_ranks_per_second", rates.sum_of_ranks},
                     {"elapsed_seconds", spread_json(spreads[0], facts.hosts)},
                     {"busy_seconds", spread_json(spreads[2], facts.hosts)},
                     {"barrier_wait_seconds", spread_json(spreads[3], facts.hosts)},
                     {"server_calls", calls ? ordered_json(*calls) : ordered_json()}});
-  if (counts) history.repetitions.push_back(rates);
+  if (!counts) return;
+  history.repetitions.push_back(rates);
+  if (span > 0) shortest_span_seconds_ = std::min(shortest_span_seconds_, span);
 }
 
 bool MetadataRun::settled(const RepetitionPolicy& policy) const {
@@ -163,25 +169,12 @@ bool MetadataRun::settled(const RepetitionPolicy& policy) const {
   // The few directories of a tree say nothing of when to stop, the parts of a mix nothing new.
   return std::all_of(history_.begin(), history_.end(), [&](const ActionHistory& history) {
     return facts_of(history.measured.action).subject == Subject::tree || history.measured.of_mix ||
-           converged(policy, values_of(history, &PhaseRates::slowest_rank));
+           converged(policy, values_of(history, &PhaseRates::span));
   });
 }
 
-void MetadataRun::finish(const JobFacts& facts, const ordered_json& environment,
-                         const ordered_json& clocks) {
-  const Job& job = facts.job;
-  std::vector<LatencyHistogram> merged;
-  std::vector<double> figures;
-  for (const ActionHistory& history : history_) {
-    merged.push_back(merge_over_ranks(job, history.latencies));
-    figures.push_back(static_cast<double>(history.node_operations));
-    figures.push_back(history.node_busy_seconds_max);
-    figures.push_back(history.node_rates.empty() ? 0 : median_interval(history.node_rates).median);
-  }
-  const std::vector<NodeReport> nodes = gather_nodes(job, figures);
-  const std::array<double, 1> verified{static_cast<double>(items_verified_)};
-  const std::vector<double> all_verified = sum_over_ranks(job, verified);
-  if (job.rank != 0) return;
+void MetadataRun::put_rates(const RepetitionPolicy& policy) {
+  if (seconds_.empty()) return;
   const std::vector<bool> outlying = outliers(seconds_);
   std::size_t number = 0;
   for (ordered_json& repetition : run_["repetitions"]) {
@@ -190,7 +183,7 @@ void MetadataRun::finish(const JobFacts& facts, const ordered_json& environment,
   ordered_json actions = ordered_json::array();
   for (std::size_t i = 0; i < history_.size(); ++i) {
     ordered_json by_node = ordered_json::array();
-    for (const NodeReport& node : nodes) {
+    for (const NodeReport& node : nodes_) {
       by_node.push_back({{"host", node.host},
                          {"operations", static_cast<std::int64_t>(node.figures[3 * i])},
                          {"busy_seconds_max", node.figures[3 * i + 1]},
@@ -198,12 +191,28 @@ void MetadataRun::finish(const JobFacts& facts, const ordered_json& environment,
     }
     actions.push_back({{"action", history_[i].measured.name()},
                        {"item", item_of(history_[i].measured.action)},
-                       {"rates", rates_of(history_[i], facts.core.repetitions)},
-                       {"latencies", latencies_json(merged[i])},
+                       {"rates", rates_of(history_[i], policy)},
+                       {"latencies", latencies_json(history_[i].latencies)},
                        {"nodes", std::move(by_node)}});
   }
   run_["metadata"] = std::move(actions);
-  for (const NodeReport& node : nodes) {
+}
+
+void MetadataRun::finish(const JobFacts& facts, const ordered_json& environment,
+                         const ordered_json& clocks) {
+  const Job& job = facts.job;
+  std::vector<double> figures;
+  for (const ActionHistory& history : history_) {
+    figures.push_back(static_cast<double>(history.node_operations));
+    figures.push_back(history.node_busy_seconds_max);
+    figures.push_back(history.node_rates.empty() ? 0 : median_interval(history.node_rates).median);
+  }
+  nodes_ = gather_nodes(job, figures);
+  const std::array<double, 1> verified{static_cast<double>(items_verified_)};
+  const std::vector<double> all_verified = sum_over_ranks(job, verified);
+  if (job.rank != 0) return;
+  put_rates(facts.core.repetitions);
+  for (const NodeReport& node : nodes_) {
     run_["nodes"].push_back(
         {{"host", node.host}, {"ranks", node.ranks}, {"phases", ordered_json::array()}});
   }

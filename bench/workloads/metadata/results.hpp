@@ -17,17 +17,17 @@ namespace weir::bench::metadata {
 // One phase over all ranks, on rank 0. Rates are operations per second.
 struct PhaseRates {
   std::int64_t operations = 0;
-  double barrier = 0;       // over the longest time from the first barrier to the end of the last
-  double slowest_rank = 0;  // the same without the last barrier
+  double barrier = 0;  // over the longest time from the first barrier to the end of the last
+  double span = 0;     // over the time from the first rank's start to the last rank's end
   double sum_of_ranks = 0;
   double barrier_seconds = 0;
-  double slowest_seconds = 0;
+  double span_seconds = 0;
 };
 
 // An action's counted repetitions.
 struct ActionHistory {
   Measured measured;
-  LatencyHistogram latencies;           // this rank's
+  LatencyHistogram latencies;           // rank 0: of all ranks
   std::vector<PhaseRates> repetitions;  // rank 0
   std::int64_t node_operations = 0;     // node leaders: of the last repetition
   double node_busy_seconds_max = 0;     // node leaders: of a rank, over the repetitions
@@ -50,12 +50,10 @@ class MetadataRun final : public SweptRun {
   [[nodiscard]] std::span<const Event> events() const override { return {}; }
   [[nodiscard]] int repetitions() const override { return repetitions_; }
   nlohmann::ordered_json& run() override { return run_; }
+  void put_rates(const RepetitionPolicy& policy) override;
   [[nodiscard]] int counted() const override { return static_cast<int>(seconds_.size()); }
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const override;
-  // No rate compares clocks of different ranks.
-  [[nodiscard]] double shortest_seconds() const override {
-    return std::numeric_limits<double>::infinity();
-  }
+  [[nodiscard]] double shortest_seconds() const override { return shortest_span_seconds_; }
 
   [[nodiscard]] const Variant& variant() const { return variant_; }
   [[nodiscard]] const std::vector<ActionHistory>& history() const { return history_; }
@@ -68,11 +66,13 @@ class MetadataRun final : public SweptRun {
   Executor& executor_;
   RepetitionRecord record_;  // of the repetition that repeat() carried out
   std::vector<ActionHistory> history_;
+  std::vector<NodeReport> nodes_;  // on rank 0, known at the end
   std::int64_t items_verified_ = 0;
   int repetitions_ = 0;
   // On rank 0.
   nlohmann::ordered_json run_;
   std::vector<double> seconds_;
+  double shortest_span_seconds_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace weir::bench::metadata

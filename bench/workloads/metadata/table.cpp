@@ -72,8 +72,8 @@ std::string weir_table(const std::string& label, const std::vector<TableRow>& ro
   std::string text = fmt::format("{}\n{:<20}{:>12}{:>14}{:>26}{:>16}\n", label, "action",
                                  "operations", "per second", "95 % of the median", "with barrier");
   for (const TableRow& row : rows) {
-    if (row.slowest_rank_rates.empty()) continue;
-    const MedianInterval own = median_interval(row.slowest_rank_rates);
+    if (row.span_rates.empty()) continue;
+    const MedianInterval own = median_interval(row.span_rates);
     const MedianInterval barrier = median_interval(row.barrier_rates);
     text +=
         fmt::format("{:<20}{:>12}{:>14.1f}{:>26}{:>16.1f}\n", row.measured.name(), row.operations,
@@ -111,10 +111,10 @@ std::string metarates_table(const MetaratesHead& head, const std::vector<TableRo
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) {
       return one.measured.action == name.action;
     });
-    if (row == rows.end() || row->slowest_rank_rates.empty()) continue;
+    if (row == rows.end() || row->span_rates.empty()) continue;
     text += fmt::format("{:<14}{:>12}{:>14.6f}{:>20.1f}{:>20.1f}\n", name.name, row->operations,
-                        median_interval(row->slowest_rank_seconds).median,
-                        median_interval(row->slowest_rank_rates).median,
+                        median_interval(row->span_seconds).median,
+                        median_interval(row->span_rates).median,
                         median_interval(row->summed_rates).median);
   }
   return text;

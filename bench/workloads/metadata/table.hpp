@@ -15,8 +15,8 @@ struct TableRow {
   std::int64_t operations = 0;             // of one repetition
   std::vector<double> barrier_rates = {};  // operations per second, by repetition
   std::vector<double> barrier_seconds = {};
-  std::vector<double> slowest_rank_rates = {};
-  std::vector<double> slowest_rank_seconds = {};
+  std::vector<double> span_rates = {};
+  std::vector<double> span_seconds = {};
   std::vector<double> summed_rates = {};  // of the ranks' own rates
 };
 

@@ -8,12 +8,14 @@ from pydantic import Field
 
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 
-OperationMetric = Literal["barrier", "slowest_rank", "sum_of_ranks"]
+OperationMetric = Literal["barrier", "span", "slowest_rank", "sum_of_ranks"]
 """How a rate of operations over many ranks is formed.
 
 ``barrier``: operations over the longest time of a rank from the first barrier to the end of the
-last, as mdtest has it. ``slowest_rank``: the same without the last barrier. ``sum_of_ranks``: the
-sum of each rank's own rate.
+last, as mdtest has it. ``span``: operations over the time from the first rank's start to the last
+rank's end. ``sum_of_ranks``: the sum of each rank's own rate. ``slowest_rank``: operations over the
+longest time of a rank, in results of earlier versions; where ranks run one after the other, it is a
+rate that nothing reached.
 """
 
 
@@ -30,7 +32,12 @@ class ActionPhase(Record):
     action: str
     operations: Count
     barrier_per_second: NonNegative
-    slowest_rank_per_second: NonNegative
+    span_per_second: NonNegative | None = Field(
+        default=None, description="null in results of earlier versions"
+    )
+    slowest_rank_per_second: NonNegative | None = Field(
+        default=None, description="in results of earlier versions alone"
+    )
     sum_of_ranks_per_second: NonNegative
     elapsed_seconds: Spread = Field(
         description="from the first barrier to before the last, less what is not measured"
