@@ -21,7 +21,7 @@ int print_plan(const Settings& settings, const MakeWorkload& make) {
   const SweptWorkload& workload = *made.value();
   if (Status there = workload.check_places(ranks.value()); !there) return complain(there.error());
   return print_planned(workload.configurations(ranks.value()), workload.core(),
-                       workload.transfer_bytes(ranks.value()));
+                       workload.transfer_bytes(ranks.value()), workload.notes());
 }
 
 // run.json of every configuration before the first repetition. On rank 0.
@@ -93,10 +93,17 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
     if (job.rank == 0) complain(error);
     return exit_usage;
   };
+  // With --progress, `weir` has told them from the plan.
+  if (job.rank == 0 && !workload.core().progress_json) {
+    for (const std::string& note : workload.notes()) fmt::print(stderr, "weir-bench: {}\n", note);
+  }
   int failed_rank = none_failed;
   Status status =
       agree_on(job, job.rank == 0 ? workload.check_places(job.size) : Status(), &failed_rank);
   if (status.ok()) status = workload.check_nodes(job);
+  if (status.ok()) {
+    status = agree_on(job, job.rank == 0 ? workload.make_places() : Status(), &failed_rank);
+  }
   if (!status) return refuse(status.error());
   // For rank 0 alone, which writes them into the results.
   auto expectations = job.rank == 0 ? read_expectations(workload.core().expectation)

@@ -58,6 +58,8 @@ class SweptWorkload {
   [[nodiscard]] virtual Status check_places(std::int64_t /*ranks*/) const {
     return check_directory(core().directory, core().striping);
   }
+  // Makes directories that the user asked to be made. On rank 0, after check_places().
+  virtual Status make_places() { return {}; }
   // Whether the nodes have what it takes. Collective; the same answer on every rank.
   virtual Status check_nodes(const Job& /*job*/) { return {}; }
 
@@ -80,6 +82,8 @@ class SweptWorkload {
       int* failed_rank) = 0;
   virtual Status finish(const JobUnderWay& /*under_way*/, int* /*failed_rank*/) { return {}; }
 
+  // What a user is told before the run of how the command line was taken.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // What the results are to warn of. On rank 0, after prepare().
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
   // Whose file system the results describe. After make_runs().

@@ -49,7 +49,7 @@ Result<std::int64_t> ranks_to_plan_for(const Settings& settings) {
 }
 
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
-                  std::int64_t transfer_bytes) {
+                  std::int64_t transfer_bytes, const std::vector<std::string>& notes) {
   ordered_json plan;
   plan["configurations"] = ordered_json::array();
   for (const PlannedConfiguration& one : configurations) {
@@ -62,6 +62,7 @@ int print_planned(const std::vector<PlannedConfiguration>& configurations, const
   plan["directory"] = std::filesystem::absolute(core.directory).lexically_normal().string();
   plan["striping"] = striping_arguments(core.striping);
   plan["transfer_bytes"] = transfer_bytes;
+  plan["notes"] = notes;
   fmt::print("{}\n", plan.dump(2));
   return 0;
 }

@@ -38,9 +38,10 @@ struct PlannedConfiguration {
   nlohmann::ordered_json plan;
 };
 
-// Prints what --plan prints, as JSON: `transfer_bytes` is the largest transfer's. Returns 0.
+// Prints what --plan prints, as JSON: `transfer_bytes` is the largest transfer's; `notes` say how
+// the command line was taken. Returns 0.
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
-                  std::int64_t transfer_bytes);
+                  std::int64_t transfer_bytes, const std::vector<std::string>& notes);
 
 // run.json of every configuration before the first repetition. Call on rank 0.
 [[nodiscard]] Result<std::vector<nlohmann::ordered_json>> write_new_runs(

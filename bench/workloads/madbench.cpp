@@ -76,7 +76,7 @@ int print_plan(const Program& program, const Settings& settings) {
     configurations.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
                               own_parameters(r.settings, variant), one.value()});
   }
-  return print_planned(configurations, r.core, transfer_bytes);
+  return print_planned(configurations, r.core, transfer_bytes, {});
 }
 
 // The test files that this rank removes when the run breaks off (failure.hpp).

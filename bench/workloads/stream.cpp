@@ -168,6 +168,16 @@ class StreamWorkload final : public SweptWorkload {
     return runs;
   }
 
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    const SettingValue& most = request_.settings.values().find("max-repetitions")->second;
+    if (most.origin != SettingOrigin::default_value || request_.core.repetitions.maximum > 1) {
+      return {};
+    }
+    return {
+        "a line of IOR's without -i: every configuration runs once, as with IOR; -i N runs it N "
+        "times, --repetitions 3 until the median is known"};
+  }
+
   [[nodiscard]] std::string measured_directory(const JobFolders& /*folders*/) const override {
     return printed_.front()->configuration().files.directories().front();
   }
@@ -195,9 +205,18 @@ class StreamWorkload final : public SweptWorkload {
 };
 
 Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
-  const std::vector<Setting> all = declarations();
+  std::vector<Setting> all = declarations();
   auto translated = translate_ior(all, arguments);
   if (!translated) return translated.error();
+  if (runs_once_in_ior(all, arguments)) {
+    // As defaults, so that environment and settings files still have their say.
+    for (Setting& setting : all) {
+      if (setting.name == "warmups") setting.default_value = "0";
+      if (setting.name == "repetitions" || setting.name == "max-repetitions") {
+        setting.default_value = "1";
+      }
+    }
+  }
   return resolve_settings(program, description, all, translated.value(), process_environment);
 }
 

@@ -93,6 +93,10 @@ std::optional<bool> truth(std::string_view text) {
   return std::nullopt;
 }
 
+// Names of Weir's own that a line of IOR's may have beside it: most of them `weir` adds.
+constexpr std::string_view beside_ior[] = {"directory", "output", "expectation", "progress",
+                                           "plan",      "ranks",  "seed"};
+
 class Translation {
  public:
   Translation(std::span<const Setting> declarations, std::span<const std::string> arguments)
@@ -116,6 +120,9 @@ class Translation {
   }
 
   std::vector<std::string> translated;
+  bool has_iors_words = false;
+  bool has_own_words = false;
+  bool says_how_often = false;
 
  private:
   static bool is_flag(const Setting& setting) { return setting.kind == SettingKind::flag; }
@@ -136,6 +143,8 @@ class Translation {
     if (name == "help" || name == "settings") return pass_on(argument, name, has_value);
     for (const Setting& setting : declarations_) {
       if (setting.name == name) {
+        const auto* const beside = std::find(std::begin(beside_ior), std::end(beside_ior), name);
+        has_own_words = has_own_words || beside == std::end(beside_ior);
         if (!has_value && !is_flag(setting)) {
           const auto value = value_of("--" + name, "");
           if (!value) return value.error();
@@ -145,7 +154,8 @@ class Translation {
         translated.push_back(argument);
         return {};
       }
-      if (is_flag(setting) && name == fmt::format("no-{}", setting.name)) {
+      if (is_flag(setting) && name == negation_of(setting.name)) {
+        has_own_words = true;
         translated.push_back(argument);
         return {};
       }
@@ -154,6 +164,7 @@ class Translation {
   }
 
   Status pass_on(const std::string& argument, const std::string& name, bool has_value) {
+    has_own_words = true;
     translated.push_back(argument);
     if (name == "settings" && !has_value && at_ < arguments_.size()) {
       translated.push_back(arguments_[at_++]);
@@ -162,6 +173,7 @@ class Translation {
   }
 
   Status take_letters(const std::string& argument) {
+    has_iors_words = true;
     for (std::size_t i = 1; i < argument.size(); ++i) {
       const std::string_view letter(argument.data() + i, 1);
       const std::string_view rest = std::string_view(argument).substr(i + 1);
@@ -226,7 +238,15 @@ class Translation {
 
   Status take_directive(const std::string& name, std::optional<std::string> value,
                         const std::string& option) {
+    has_iors_words = true;
     const auto valued = [&] { return value ? Result<std::string>(*value) : value_of(option, ""); };
+    // Before settings of the same name: `repetitions` means another number in IOR.
+    for (const Special& special : specials) {
+      if (!same_word(special.directive, name)) continue;
+      if (!special.takes_value) return mean(special, value.value_or("1"), option);
+      const auto given = valued();
+      return given ? mean(special, given.value(), option) : Status(given.error());
+    }
     for (const Setting& setting : declarations_) {
       const bool meant =
           std::any_of(setting.foreign.begin(), setting.foreign.end(),
@@ -235,12 +255,6 @@ class Translation {
       if (is_flag(setting)) return give(setting, value.value_or("true"), option);
       const auto given = valued();
       return given ? give(setting, given.value(), option) : Status(given.error());
-    }
-    for (const Special& special : specials) {
-      if (!same_word(special.directive, name)) continue;
-      if (!special.takes_value) return mean(special, value.value_or("1"), option);
-      const auto given = valued();
-      return given ? mean(special, given.value(), option) : Status(given.error());
     }
     for (const Refused& one : refused) {
       if (same_word(one.directive, name)) return refuse(option, one);
@@ -265,7 +279,8 @@ class Translation {
       if (!on) {
         return invalid_argument(fmt::format("stream: {}: '{}' is neither 0 nor 1", option, value));
       }
-      translated.push_back(fmt::format("--{}{}", *on ? "" : "no-", setting.name));
+      translated.push_back(
+          fmt::format("--{}", *on ? std::string(setting.name) : negation_of(setting.name)));
       return {};
     }
     std::string canonical = value;
@@ -300,6 +315,7 @@ class Translation {
             fmt::format("stream: {}: '{}' is not a whole number", option, value));
       }
       if (special.meaning == Meaning::repetitions) {
+        says_how_often = true;
         for (const char* name : {"repetitions", "max-repetitions"}) {
           add(fmt::format("--{}={}", name, *number));
         }
@@ -358,6 +374,12 @@ Result<std::vector<std::string>> translate_ior(std::span<const Setting> declarat
   Translation translation(declarations, arguments);
   if (Status status = translation.run(); !status) return status.error();
   return std::move(translation.translated);
+}
+
+bool runs_once_in_ior(std::span<const Setting> declarations,
+                      std::span<const std::string> arguments) {
+  Translation line(declarations, arguments);
+  return line.run().ok() && line.has_iors_words && !line.has_own_words && !line.says_how_often;
 }
 
 }  // namespace weir::bench::stream

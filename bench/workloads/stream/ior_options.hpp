@@ -19,4 +19,10 @@ namespace weir::bench::stream {
 [[nodiscard]] Result<std::vector<std::string>> translate_ior(
     std::span<const Setting> declarations, std::span<const std::string> arguments);
 
+// Whether the arguments, which translate_ior() takes, are a line of IOR's that says nothing of
+// repetitions, and so runs once: letters, directives and IOR's long names alone. Names of Weir's
+// own make it Weir's line, but for those that say where files and results go, and the seed.
+[[nodiscard]] bool runs_once_in_ior(std::span<const Setting> declarations,
+                                    std::span<const std::string> arguments);
+
 }  // namespace weir::bench::stream

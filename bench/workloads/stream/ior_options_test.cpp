@@ -54,11 +54,32 @@ TEST(IorOptions, TakesDirectivesInAnyCase) {
 TEST(IorOptions, TranslatesWhatMeansSeveralSettings) {
   EXPECT_THAT(translated({"-i", "5"}),
               ElementsAre("--repetitions=5", "--max-repetitions=5", "--warmups=0"));
+  EXPECT_THAT(translated({"-O", "repetitions=5"}), translated({"-i", "5"}));
   EXPECT_THAT(translated({"-T", "2"}), ElementsAre("--time-limit=120"));
   EXPECT_THAT(translated({"-e"}), ElementsAre("--sync=fsync"));
   EXPECT_THAT(translated({"-z"}), ElementsAre("--pattern=random"));
   EXPECT_THAT(translated({"-C", "-Q", "2"}), ElementsAre("--reorder=constant", "--task-offset=2"));
   EXPECT_THAT(translated({"-G", "42", "-M", "75%"}), ElementsAre("--seed=42", "--memory-hog=75%"));
+}
+
+bool runs_once(const std::vector<std::string>& arguments) {
+  return runs_once_in_ior(declarations(), arguments);
+}
+
+TEST(IorOptions, ALineOfIorsRunsOnceUnlessItSaysHowOften) {
+  EXPECT_TRUE(runs_once({"-w", "-r", "-t", "1m", "-b16m", "-o", "/tmp/f"}));
+  EXPECT_TRUE(runs_once({"--blockSize=4m", "-O", "collective=1"}));
+  EXPECT_TRUE(runs_once({"-wr", "--output", "here", "--expectation=e.json", "--progress", "json",
+                         "--directory=d", "--seed=4", "--plan", "--ranks", "2"}));
+  EXPECT_FALSE(runs_once({"-w", "-i", "5"}));
+  EXPECT_FALSE(runs_once({"-w", "-O", "repetitions=5"}));
+  EXPECT_FALSE(runs_once({"-w", "--repetitions", "5"}));
+  EXPECT_FALSE(runs_once({"-w", "--drop-cache"}));
+  EXPECT_FALSE(runs_once({"-w", "--no-verify"}));
+  EXPECT_FALSE(runs_once({"-w", "--settings", "file"}));
+  EXPECT_FALSE(runs_once({"--write", "--block=4m"}));
+  EXPECT_FALSE(runs_once({"--directory", "d"}));
+  EXPECT_FALSE(runs_once({}));
 }
 
 TEST(IorOptions, TakesReadableNamesUnchanged) {

@@ -51,6 +51,8 @@ def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> 
         f"{size_text(plan.memory_bytes_total)} of memory",
         highlight=False,
     )
+    for note in planned.notes:
+        console.print(f"Note: {escape(note)}", highlight=False)
     # One line, so that it can be copied.
     start = f"Start: {escape(' '.join(command))}"
     console.print(start, style="dim", highlight=False, soft_wrap=True)
@@ -214,9 +216,9 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             table.add_row(escape(run.label), *[""] * 4, *none_served, f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
+            _add_unfinished_rows(table, run)
         elif run.opening or run.flag is not None:
             pass  # they have a table of their own
-            _add_unfinished_rows(table, run)
         elif run.metadata:
             software[run.label] = add_verdict_rows(table, run, COLOURS, none_served)
         elif not run.rates:

@@ -9,7 +9,7 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 import weir
 from weir.bench.errors import FAILED, USAGE, BenchError
@@ -40,6 +40,8 @@ class PlannedJob(Record):
     striping: list[str]
     """Options that say how the test files are striped; empty: as the directory has it."""
     transfer_bytes: int
+    notes: list[str] = Field(default_factory=list)
+    """How the command line was taken, where that may not be what its user expects."""
 
 
 def find_program(environment: Mapping[str, str]) -> Path:
