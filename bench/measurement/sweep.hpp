@@ -55,9 +55,7 @@ class Sweep {
   [[nodiscard]] nlohmann::ordered_json clocks_json(const SweptRun& run,
                                                    const ClockOffset& end) const;
   // Rank 0's, where `weir` asked for it.
-  [[nodiscard]] bool tells_progress() const {
-    return in_.job.rank == 0 && in_.core.progress_json;
-  }
+  [[nodiscard]] bool tells_progress() const { return in_.job.rank == 0 && in_.core.progress_json; }
   [[nodiscard]] std::vector<RunProgress> progress() const;
   [[nodiscard]] double elapsed_seconds() const;
 

@@ -10,7 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -66,15 +68,28 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
   return parameters;
 }
 
+// The directory, or what of its path is there where it may have to be made.
+std::string existing_directory(const Request& request) {
+  std::filesystem::path path = std::filesystem::absolute(request.core.directory).lexically_normal();
+  std::error_code unknown;
+  while (request.options.make_directory && !std::filesystem::exists(path, unknown) &&
+         path.has_relative_path()) {
+    path = path.parent_path();
+  }
+  return request.options.make_directory ? path.string() : request.core.directory;
+}
+
 Status check_room(const Request& request) {
-  if (Status status = check_directory(request.core.directory, request.core.striping); !status)
-    return status;
-  if (request.options.existing) return {};
+  CoreSettings core = request.core;
+  core.directory = existing_directory(request);
+  if (Status status = check_directory(core.directory, core.striping); !status) return status;
+  // How many items a stonewall leaves is not known.
+  if (request.options.existing || request.options.stonewall_seconds > 0) return {};
   std::int64_t bytes = 0;
   for (const Variant& variant : request.variants) {
     bytes = std::max(bytes, disk_bytes(variant, request.options));
   }
-  return check_disk(request.core, bytes);
+  return check_disk(core, bytes);
 }
 
 // Whether io_uring has what it is asked for, on this rank's node.
@@ -130,6 +145,16 @@ bool leave_out_attributes(const Job& job, const std::string& root, Options* opti
     if (asked(action)) std::erase(options->actions, action);
   }
   return true;
+}
+
+// The number in a file of --stonewall-file; nothing where there is no such file, as no stonewall
+// was reached then.
+Result<std::optional<std::int64_t>> read_items(const std::string& file) {
+  if (!std::filesystem::exists(file)) return std::optional<std::int64_t>();
+  std::ifstream stream(file);
+  std::int64_t items = -1;
+  if (stream >> items && items >= 1) return std::optional(items);
+  return invalid_argument(fmt::format("--stonewall-file {}: holds no number of items", file));
 }
 
 std::vector<TableRow> rows_of(const MetadataRun& run) {
@@ -214,6 +239,13 @@ class MetadataWorkload final : public SweptWorkload {
     return check_room(request_);
   }
 
+  Status make_places() override {
+    if (!request_.options.make_directory) return {};
+    std::error_code error;
+    std::filesystem::create_directories(request_.core.directory, error);
+    return error ? system_failure("mkdir", request_.core.directory, -1, error.value()) : Status();
+  }
+
   Status check_nodes(const Job& job) override {
     int failed_rank = none_failed;
     Status status = agree_on(job, check_ring(request_), &failed_rank);
@@ -227,6 +259,7 @@ class MetadataWorkload final : public SweptWorkload {
 
   Status prepare(const JobUnderWay& under_way, int* failed_rank) override {
     const Job& job = under_way.job;
+    if (Status status = take_stonewalled_items(job, failed_rank); !status) return status;
     root_ = root_of(request_, under_way.folders);
     Status status =
         agree_on(job, job.rank == 0 ? make_root(request_, root_) : Status(), failed_rank);
@@ -279,6 +312,25 @@ class MetadataWorkload final : public SweptWorkload {
   }
 
  private:
+  // What is there of each rank, where the run that kept it had a stonewall.
+  Status take_stonewalled_items(const Job& job, int* failed_rank) {
+    const std::string& file = request_.options.stonewall_file;
+    if (!request_.options.existing || file.empty()) return {};
+    std::int64_t items = -1;
+    Status status;
+    if (job.rank == 0) {
+      auto found = read_items(file);
+      status = found ? Status() : Status(found.error());
+      items = found ? found.value().value_or(-1) : -1;
+    }
+    if (status = agree_on(job, std::move(status), failed_rank); !status) return status;
+    MPI_Bcast(&items, 1, MPI_INT64_T, 0, job.world);
+    for (Variant& variant : request_.variants) {
+      if (items >= 0) variant.shape.items_per_rank = items;
+    }
+    return {};
+  }
+
   Request request_;
   std::string root_;  // where the trees lie
   bool without_attributes_ = false;
@@ -291,6 +343,7 @@ Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
   if (!renamed) return renamed.error();
   auto translated = translate_metarates(renamed.value());
   if (!translated) return translated.error();
+  if (Status status = refuse_letters(translated.value()); !status) return status.error();
   return resolve_settings(program, description, declarations(), translated.value(),
                           process_environment);
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "measurement/aggregate.hpp"
 #include "workloads/metadata/item_ring.hpp"
 
 namespace weir::bench::metadata {
@@ -221,6 +223,66 @@ void test_shift_of_what_was_kept(Test& test) {
               "what was kept is not looked up by the next rank");
 }
 
+// Ranks that run one after the other, as they do where they share few processors.
+void test_span(Test& test) {
+  constexpr std::int64_t second = 1'000'000'000;
+  const Job& job = test.job();
+  // Each has a clock of its own, acts for 5 s, and begins 10 s after the one before it.
+  const ClockOffset offset{.offset_ns = -job.rank * 100 * second};
+  const std::int64_t start = (job.rank * 10 + 1000) * second - offset.offset_ns;
+  const ActivePeriod acted{.start_ns = start, .end_ns = start + 5 * second};
+  const auto expect = [&](double found, double right, const char* what) {
+    test.expect(job.rank != 0 || std::abs(found - right) < 1e-9,
+                fmt::format("{}: {} s", what, found));
+  };
+  const auto last = static_cast<double>(job.size - 1);
+  expect(span_over_ranks(job, &acted, offset), 10 * last + 5, "from first start to last end");
+  const ActivePeriod pausing{start, start + 5 * second, (job.rank + 1) * second};
+  expect(span_over_ranks(job, &pausing, offset), 10 * last + 4, "less the shortest pause");
+  const bool is_last = job.rank == job.size - 1;
+  expect(span_over_ranks(job, is_last ? &acted : nullptr, offset), 5, "of one rank");
+  expect(span_over_ranks(job, nullptr, offset), 0, "of no rank");
+}
+
+// Each rank begins one item and is past the stonewall then: one item of each is left for all that
+// follows, and the next run finds how many.
+void test_stonewall(Test& test) {
+  const Job& job = test.job();
+  const std::string file = test.root() + ".stonewall";
+  Options options = test.options();
+  options.actions = {Action::create, Action::stat};
+  options.stonewall_seconds = 1e-9;
+  options.stonewall_file = file;
+  options.keep = true;
+  for (const Api api : {Api::posix, Api::relative, Api::mpi}) {
+    if (api == Api::mpi) options.actions = {Action::create};
+    const auto record = test.run(test.variant({.depth = 2}, api), options);
+    test.expect(record.ok(), "stonewall: " + (record ? "" : record.error().text()));
+    if (!record) continue;
+    for (const ActionRecord& phase : record.value().phases) {
+      test.expect(phase.operations == 1, fmt::format("{} operations of {} behind a stonewall",
+                                                     phase.operations, phase.measured.name()));
+    }
+    if (job.rank == 0) {
+      std::int64_t items = 0;
+      std::ifstream(file) >> items;
+      test.expect(items == 1, fmt::format("the stonewall's file holds {}", items));
+      std::int64_t files = 0;
+      for (const auto& entry : fs::recursive_directory_iterator(test.root())) {
+        files += entry.is_regular_file() ? 1 : 0;
+      }
+      test.expect(files == job.size, fmt::format("find sees {} files", files));
+      fs::remove(file);
+    }
+    test.clear();
+  }
+  options.actions = {Action::create, Action::stat, Action::unlink};
+  options.stonewall_seconds = 3600;
+  options.keep = false;
+  options.stonewall_file.clear();
+  test.expect_right(test.variant({.depth = 1}), options, "before the stonewall");
+}
+
 // Counters of a network file system's client that stand still: every phase says so, on one rank of
 // a node, and where there are none nobody says anything.
 void test_server_calls(Test& test) {
@@ -278,6 +340,8 @@ int test_in(const std::string& parent) {
     test_kept(test);
     test_shift_of_what_was_kept(test);
     test_server_calls(test);
+    test_span(test);
+    test_stonewall(test);
     test_failures(test);
     mine = test.failures();
   }

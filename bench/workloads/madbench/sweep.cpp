@@ -92,7 +92,8 @@ Status Sweep::run_round(int round) {
 Status Sweep::run_once(RunResults& results, int round) {
   const bool warmup = round < in_.core.repetitions.warmups;
   if (tells_progress()) {
-    report_progress(in_.core.repetitions, progress(), {.label = results.configuration().label, .round = round});
+    report_progress(in_.core.repetitions, progress(),
+                    {.label = results.configuration().label, .round = round});
   }
   RepetitionPlace place{.index = round, .counted = !warmup, .order = executed_};
   place.started_ns = monotonic_ns();

@@ -62,9 +62,7 @@ class Sweep {
                                                    const ClockOffset& end) const;
   [[nodiscard]] const RunResults* synchronous_sibling(const Variant& variant) const;
   // Rank 0's, where `weir` asked for it.
-  [[nodiscard]] bool tells_progress() const {
-    return in_.job.rank == 0 && in_.core.progress_json;
-  }
+  [[nodiscard]] bool tells_progress() const { return in_.job.rank == 0 && in_.core.progress_json; }
   [[nodiscard]] std::vector<RunProgress> progress() const;
   void print_tables();
   [[nodiscard]] double elapsed_seconds() const;

@@ -155,7 +155,16 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   if (Status status = meet({}); !status) return status;
   const std::int64_t start = monotonic_ns();
   phase.watched_ns = start;
+  const bool has_stonewall = options_.stonewall_seconds > 0 && record != nullptr &&
+                             (action == Action::create || action == Action::mkdir);
+  if (has_stonewall) {
+    phase.stop_ns = start + static_cast<std::int64_t>(options_.stonewall_seconds * 1e9);
+  }
   Status status = perform(phase);
+  if (has_stonewall) {
+    if (status = meet(std::move(status)); !status) return status;
+    status = go_on_to_the_furthest(phase);
+  }
   if (status.ok() && options_.sync_phases && record != nullptr) status = sync_phase();
   guard_.left();
   own.active = {.start_ns = start, .end_ns = monotonic_ns(), .paused_ns = phase.paused_ns};
@@ -175,6 +184,21 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   if (status = meet(std::move(status)); !status) return status;
   status = check.totals(action, state_);
   return meet(std::move(status));
+}
+
+Status Executor::go_on_to_the_furthest(Phase& phase) {
+  std::int64_t furthest = phase.reached;
+  MPI_Allreduce(MPI_IN_PLACE, &furthest, 1, MPI_INT64_T, MPI_MAX, job_.world);
+  shortened_ = *variant_;
+  shortened_.shape.items_per_rank = furthest;
+  variant_ = &shortened_;
+  phase.first_item = phase.reached;
+  phase.stop_ns = 0;
+  Status status = perform(phase);
+  if (status.ok() && job_.rank == 0 && !options_.stonewall_file.empty()) {
+    status = write_file_atomically(options_.stonewall_file, fmt::format("{}\n", furthest));
+  }
+  return status;
 }
 
 std::optional<CallCounts> Executor::server_calls() const {

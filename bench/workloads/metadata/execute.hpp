@@ -28,7 +28,7 @@ struct ActionRecord {
   std::int64_t operations = 0;
   ActivePeriod active;       // from leaving the first barrier to reaching the last
   std::int64_t wait_ns = 0;  // at the last
-  std::int64_t busy_ns = 0;     // in the operations
+  std::int64_t busy_ns = 0;  // in the operations
   LatencyHistogram latencies;
   // Of a node's first rank, where the file system's client counts its calls.
   std::optional<CallCounts> server_calls;
@@ -101,6 +101,9 @@ class Executor {
   // Measured or not: makes and checks the change of state.
   Status carry_out(Action action, ActionRecord* record);
   Status perform(Phase& phase);
+  // After a stonewall, when all ranks have come: every rank makes as many items as the furthest has
+  // made, and has no more of them until the repetition ends.
+  Status go_on_to_the_furthest(Phase& phase);
   Status on_tree(Phase& phase);
   Status on_items(Phase& phase);
   Status on_batches(Phase& phase);
@@ -156,6 +159,7 @@ class Executor {
 
   // Of the repetition that runs.
   const Variant* variant_ = nullptr;
+  Variant shortened_;  // what a stonewall has left of it
   std::unique_ptr<PathWriter> path_;
   std::unique_ptr<PathWriter> second_path_;  // where an item goes to
   TreeState state_;

@@ -73,7 +73,7 @@ Status Executor::each_item(Phase& phase, Call&& call) {
       if (!status) return status;
       continue;
     }
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = phase.first_item; i < count; ++i) {
       if (guard_.ending()) wait_for_the_end();
       const std::int64_t item = random ? order(i) : i;
       path_->item(kind, owner, item, renamed, across);
@@ -83,6 +83,8 @@ Status Executor::each_item(Phase& phase, Call&& call) {
       now = end;
       if (error != 0) return failure_of(phase.action, path_->text(), error);
       keep_watch(operation, path_->text(), now, phase.watched_ns);
+      phase.reached = i + 1;
+      if (phase.stop_ns != 0 && now >= phase.stop_ns) break;
     }
   }
   return {};

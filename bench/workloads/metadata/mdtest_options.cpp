@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string_view>
 
@@ -42,7 +43,7 @@ constexpr Letter letters[] = {
     {'f', true, Use::refused, "use `weir bench metadata --sweep ranks=…`"},
     {'F', false, Use::special, ""},
     {'g', false, Use::refused, "use `lfs setstripe -d` on the directory"},
-    {'G', true, Use::refused, "the content of files is drawn from --seed"},
+    {'G', true, Use::special, ""},
     {'i', true, Use::special, ""},
     {'I', true, Use::setting, "items-per-directory"},
     {'k', false, Use::refused, "files are made by open; mknod is not done"},
@@ -63,8 +64,8 @@ constexpr Letter letters[] = {
     {'v', false, Use::nothing, ""},
     {'V', true, Use::nothing, ""},
     {'w', true, Use::setting, "bytes"},
-    {'W', true, Use::refused, "give fewer --items: phases are not cut short"},
-    {'x', true, Use::refused, "give fewer --items: phases are not cut short"},
+    {'W', true, Use::setting, "stonewall"},
+    {'x', true, Use::setting, "stonewall-file"},
     {'X', false, Use::nothing, ""},
     {'y', false, Use::special, ""},
     {'Y', false, Use::flag, "sync-phases"},
@@ -184,6 +185,7 @@ class Translation {
               "metadata: mdtest's -d with several directories is not done: run once for each");
         }
         give("directory", value);
+        makes_directory_ = true;
         break;
       case 'D':
         directories_only_ = true;
@@ -200,9 +202,12 @@ class Translation {
       case 'Z':
         times_ = true;
         break;
+      case 'G':
+        if (seed_.empty()) seed_ = value;
+        break;
       case 'R':
         give("order", "random");
-        if (!value.empty()) give("seed", value);
+        if (!value.empty()) seed_ = value;
         break;
       case 'S':
         files_only_ = true;
@@ -241,6 +246,9 @@ class Translation {
     give("kind", of_files && of_directories ? "both" : of_files ? "files" : "directories");
     if (!remove) translated_.emplace_back("--keep");
     if (!create) translated_.emplace_back("--existing");
+    if (makes_directory_ && create) translated_.emplace_back("--make-directory");
+    // Of the order and of the files' content; mdtest's -G has no effect on the order.
+    if (!seed_.empty()) give("seed", seed_);
     give("warmups", "0");
     give("repetitions", iterations_);
     give("max-repetitions", iterations_);
@@ -268,10 +276,26 @@ class Translation {
   bool times_ = false;
   bool sized_ = false;
   bool reads_ = false;
+  bool makes_directory_ = false;
+  std::string seed_;
   std::string iterations_ = "1";
 };
 
 }  // namespace
+
+Status refuse_letters(std::span<const std::string> arguments) {
+  for (const std::string& word : arguments) {
+    if (word.size() < 2 || word[0] != '-' || word == "-h" ||
+        std::isalpha(static_cast<unsigned char>(word[1])) == 0) {
+      continue;
+    }
+    return invalid_argument(fmt::format(
+        "metadata: there is no option {}; mdtest's are understood behind {}, metarates' "
+        "behind --metarates-compat, and Weir's own have long names (--help)",
+        word.substr(0, 2), compatible));
+  }
+  return {};
+}
 
 Result<std::vector<std::string>> translate_mdtest(std::span<const std::string> arguments) {
   if (std::find(arguments.begin(), arguments.end(), compatible) == arguments.end()) {

@@ -17,4 +17,8 @@ namespace weir::bench::metadata {
 [[nodiscard]] Result<std::vector<std::string>> translate_mdtest(
     std::span<const std::string> arguments);
 
+// Refuses options of one letter, which Weir itself has none of here; for the arguments of
+// translations such as the above.
+[[nodiscard]] Status refuse_letters(std::span<const std::string> arguments);
+
 }  // namespace weir::bench::metadata

@@ -101,8 +101,66 @@ TEST(MdtestOptions, ATotalStandsForItems) {
   EXPECT_TRUE(has(translated({"-F"}), "--items=0"));
 }
 
+TEST(MdtestOptions, LinesOfIo500AreServed) {
+  const Words easy{"-n=1000000",  "-u",
+                   "-L",          "-F",
+                   "-P",          "-G=1186275200",
+                   "-N",          "1",
+                   "-d=out/easy", "-x=out/easy.stonewall",
+                   "-C",          "-Y",
+                   "-W",          "300",
+                   "-a=POSIX"};
+  const Words words = translated(easy);
+  for (const char* word : {"--items=1000000", "--stonewall=300", "--seed=1186275200",
+                           "--stonewall-file=out/easy.stonewall", "--make-directory", "--keep"}) {
+    EXPECT_TRUE(has(words, word)) << word;
+  }
+  const auto resolved = resolve_settings("", "", declarations(), words,
+                                         [](const std::string&) { return std::nullopt; });
+  ASSERT_TRUE(resolved) << resolved.error().message;
+  const auto options = options_of(resolved.value().settings);
+  const auto variants = variants_of(resolved.value().settings, 2);
+  ASSERT_TRUE(options && variants);
+  const auto core = core_settings_of(resolved.value().settings);
+  ASSERT_TRUE(core);
+  EXPECT_TRUE(check_combination(options.value(), core.value(), variants.value()));
+  EXPECT_EQ(options.value().stonewall_seconds, 300);
+  const Words hard =
+      translated({"-n=100", "-t", "-w", "3901", "-e", "3901", "-P", "-G=7", "-N", "1", "-F", "-d",
+                  "out/hard", "-x", "s", "-X", "-E", "-a", "POSIX"});
+  EXPECT_TRUE(has(hard, "--existing") && !has(hard, "--make-directory"));
+  EXPECT_TRUE(has(translated({"-n", "1", "-R9", "-G", "7"}), "--seed=9"));
+}
+
+TEST(MdtestOptions, AStonewallIsOfOneKindOfItems) {
+  const auto told = [](Words words) {
+    const auto resolved = resolve_settings("", "", declarations(), translated(std::move(words)),
+                                           [](const std::string&) { return std::nullopt; });
+    const auto& settings = resolved.value().settings;
+    return check_combination(options_of(settings).value(), core_settings_of(settings).value(),
+                             variants_of(settings, 2).value());
+  };
+  EXPECT_TRUE(told({"-n", "5", "-W", "3", "-F"}));
+  EXPECT_TRUE(told({"-n", "5", "-W", "3", "-D"}));
+  EXPECT_FALSE(told({"-n", "5", "-W", "3"}));
+  EXPECT_FALSE(told({"-n", "5", "-W", "3", "-F", "-T"}));
+  EXPECT_FALSE(told({"-n", "5", "-W", "3", "-F", "-c"}));
+  EXPECT_FALSE(told({"-n", "5", "-W", "3", "-F", "--api", "io_uring"}));
+  EXPECT_FALSE(told({"-F", "-W", "3", "--total", "7"}));
+}
+
+TEST(MdtestOptions, WithoutTheFlagItsLettersAreRefusedByName) {
+  const Words line{"--directory", "/tmp", "-z", "2"};
+  const Status refused = refuse_letters(line);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("no option -z"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("--mdtest-compat"), std::string::npos);
+  EXPECT_TRUE(refuse_letters(Words{"-h"}));
+  EXPECT_TRUE(refuse_letters(Words{"--items", "3", "--depth=2"}));
+}
+
 TEST(MdtestOptions, WhatIsNotDoneIsRefusedByName) {
-  EXPECT_NE(refusal({"-W", "300"}).find("-W is not done"), std::string::npos);
+  EXPECT_NE(refusal({"-k"}).find("-k is not done"), std::string::npos);
   EXPECT_NE(refusal({"-a", "HDFS"}).find("-a HDFS"), std::string::npos);
   EXPECT_NE(refusal({"-d", "/a@/b"}).find("-d"), std::string::npos);
   EXPECT_NE(refusal({"-j"}).find("no option -j"), std::string::npos);

@@ -182,6 +182,36 @@ Status check_mix(const Options& options, const std::vector<Variant>& variants) {
   return {};
 }
 
+// A stonewall leaves every rank as many items as the furthest has made of them.
+Status check_stonewall(const Options& options, const std::vector<Variant>& variants) {
+  const auto makes = [&](Action action) {
+    return std::count(options.actions.begin(), options.actions.end(), action) > 0;
+  };
+  if (options.existing || !options.mix.empty()) {
+    return refuse_setting("--stonewall is of mkdir and create: leave --existing and --mix out");
+  }
+  if (makes(Action::mkdir) == makes(Action::create)) {
+    return refuse_setting(
+        "--stonewall is of directories or of files alone: give --kind files (mdtest's -F) or "
+        "--kind "
+        "directories (-D)");
+  }
+  if (options.one_creator) {
+    return refuse_setting(
+        "--stonewall is of ranks that make their own items: leave --one-creator "
+        "out");
+  }
+  for (const Variant& variant : variants) {
+    if (variant.api == Api::ring || variant.shape.sharing == Sharing::one_file ||
+        variant.shape.total > 0) {
+      return refuse_setting(
+          "--stonewall wants the same --items of every rank, in files of their own, and not --api "
+          "io_uring");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const char* name_of(Api api) {
@@ -259,6 +289,9 @@ Result<Options> options_of(const Settings& settings) {
   const auto depth = bounded(settings, "queue-depth", 1, most_queue_depth);
   if (!depth) return depth.error();
   options.queue_depth = static_cast<int>(depth.value());
+  options.stonewall_seconds = settings.real("stonewall");
+  if (settings.has("stonewall-file")) options.stonewall_file = settings.text("stonewall-file");
+  options.make_directory = settings.flag("make-directory");
   options.keep = settings.flag("keep");
   options.existing = settings.flag("existing");
   options.files = settings.text("kind") != "directories";
@@ -357,6 +390,9 @@ Status check_combination(const Options& options, const CoreSettings& core,
   }
   if (!options.mix.empty()) {
     if (Status status = check_mix(options, variants); !status) return status;
+  }
+  if (options.stonewall_seconds > 0) {
+    if (Status status = check_stonewall(options, variants); !status) return status;
   }
   for (const Variant& variant : variants) {
     const TreeShape& shape = variant.shape;

@@ -53,7 +53,10 @@ struct Options {
   std::int64_t truncate_to = 0;
   double delay_seconds = 0;
   bool sync_phases = false;
-  int queue_depth = 1;  // of io_uring
+  int queue_depth = 1;           // of io_uring
+  double stonewall_seconds = 0;  // 0: phases end with their items
+  std::string stonewall_file;    // empty: none
+  bool make_directory = false;
   bool keep = false;
   bool existing = false;
   bool files = true;  // with `existing`: what an earlier run kept

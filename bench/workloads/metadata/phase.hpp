@@ -19,6 +19,9 @@ struct Executor::Phase {
   std::int64_t paused_ns = 0;
   OpenDirectory base = {};  // Api::relative: what paths are relative to
   std::int64_t watched_ns = 0;
+  std::int64_t first_item = 0;  // of each rank
+  std::int64_t stop_ns = 0;     // no item is begun after this time; 0: until all are done
+  std::int64_t reached = 0;     // items of this rank that are done, with those before first_item
 
   void note(std::int64_t ns) { record.note(ns); }
 };
