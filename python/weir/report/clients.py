@@ -12,9 +12,18 @@ from statistics import median
 import numpy as np
 
 from weir.report.chart import figure, table
-from weir.report.line_chart import MARKERS, Point, Rule, Series, legend, level_text, line_chart
+from weir.report.line_chart import (
+    MOST_SERIES,
+    Point,
+    Rule,
+    Series,
+    colours,
+    legend,
+    level_text,
+    line_chart,
+)
 from weir.report.markup import Child, Markup, element, join
-from weir.report.metadata import rate_of
+from weir.report.metadata import headline_of
 from weir.report.quantities import NO_VALUE, Unit, count, percent_text, significant
 from weir.results.campaign import Campaign
 from weir.results.saturation import Saturation, fit_saturation
@@ -49,7 +58,7 @@ def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
         others = [f"{name} {level_text(name, v)}" for name, v in values.items() if name != "ranks"]
         for folder, run in runs:
             for result in run.metadata:
-                rate = rate_of(result, "slowest_rank")
+                rate = headline_of(result)
                 if rate is None or rate.median_per_second <= 0:
                     continue
                 ranks = run.plan.ranks
@@ -133,27 +142,38 @@ def render(campaign: Campaign, finished: Runs) -> Markup | None:
     curves = curves_of(campaign, finished)
     if not curves:
         return None
-    figures = [
-        _figure(action, [curve for curve in curves if curve.action == action])
-        for action in dict.fromkeys(curve.action for curve in curves)
-    ]
+    figures = []
+    for action in dict.fromkeys(curve.action for curve in curves):
+        mine = [curve for curve in curves if curve.action == action]
+        figures += [
+            _figure(action, mine[first : first + MOST_SERIES], first)
+            for first in range(0, len(mine), MOST_SERIES)
+        ]
     note = (
-        "Operations per second of all ranks over the time of the slowest. Curves: one rank's rate, "
-        "what ranks wait for each other (contention), and what each pair costs (exchange), fitted "
-        "to three or more numbers of ranks; they describe these runs and expect nothing. Bands: "
+        "Operations per second from the first rank's start to the last one's end. Curves: one "
+        "rank's rate, what ranks wait for each other (contention), and what each pair costs "
+        "(exchange), fitted to three or more numbers of ranks; they describe these runs and expect "
+        "nothing. Bands: "
         "what was expected beforehand of a platform that was probed."
     )
     return join(element("p", note, class_="note"), *figures)
 
 
-def _figure(action: str, curves: Sequence[Curve]) -> Markup:
+def _figure(action: str, curves: Sequence[Curve], first: int) -> Markup:
+    """The figure of an action, or of its curves from the ``first`` on, where they are many."""
+    colour_of = colours(len(curves))
     series = [
-        Series(curve.configuration, COLOUR, place % len(MARKERS), curve.points, curve.expected)
+        Series(curve.configuration, COLOUR, place, curve.points, curve.expected, colour_of[place])
         for place, curve in enumerate(curves)
     ]
     rules = [
-        Rule(f"{curve.configuration}, fitted", COLOUR, _drawn(curve.fit, curve.points), "solid")
-        for curve in curves
+        Rule(
+            f"{curve.configuration}, fitted",
+            colour_of[place] or COLOUR,
+            _drawn(curve.fit, curve.points),
+            "solid",
+        )
+        for place, curve in enumerate(curves)
         if curve.fit is not None and curve.fit.holds
     ]
     said = "; ".join(
@@ -174,9 +194,10 @@ def _figure(action: str, curves: Sequence[Curve]) -> Markup:
         for curve in curves
         if curve.fit is not None
     ]
-    caption = join(element("strong", f"{action} over ranks"), " \u2013", *sentences)
+    more = ", continued" if first else ""
+    caption = join(element("strong", f"{action} over ranks{more}"), " \u2013", *sentences)
     return figure(
-        f"clients-{action.replace('/', '-')}",
+        f"clients-{action.replace('/', '-')}" + (f"-{first}" if first else ""),
         caption,
         image,
         legend=legend(series, rules),

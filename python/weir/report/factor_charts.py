@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from weir.report.chart import FULL_WIDTH, figure, table
-from weir.report.line_chart import MARKERS, Point, Rule, Series, legend, level_text, line_chart
+from weir.report.line_chart import (
+    MOST_SERIES,
+    Frame,
+    Point,
+    Rule,
+    Series,
+    colours,
+    largest,
+    legend,
+    level_text,
+    line_chart,
+)
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, rate, rate_range_text
 from weir.report.wording import METRIC_NAME, sentence_case
@@ -13,6 +25,7 @@ from weir.results.campaign import Campaign, CampaignFactor, Curve, Value
 from weir.results.campaign_summary import Cell
 from weir.results.schema import Direction, Metric
 
+SMALL_WIDTH, SMALL_HEIGHT = FULL_WIDTH / 2 - 10, 210.0
 TOO_UNLIKE = 4.0
 """Directions whose rates differ by more than this factor stand in a drawing each."""
 
@@ -37,9 +50,15 @@ def render_factor(
                 and curve.factor == factor.names[0]
                 and curve.direction in directions
             ]
-            for first in range(0, len(series), 2 * len(MARKERS)):
-                part = series[first : first + 2 * len(MARKERS)]
-                figures.append(_figure(factor, metric, directions, part, first, fitted))
+            if len(series) > MOST_SERIES and len(directions) > 1:
+                # A colour for each series: the directions' are not free for that.
+                parts = [[direction] for direction in directions]
+            else:
+                parts = [directions]
+            for part in parts:
+                mine_alone = [one for one in series if one.direction in part]
+                fits = [curve for curve in fitted if curve.direction in part]
+                figures.append(_figure(factor, metric, part, mine_alone, fits))
     return join(*figures)
 
 
@@ -60,7 +79,7 @@ def _series(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -
     for cell in cells:
         labels.setdefault(cell.combination, set()).add(cell.label)
     groups: dict[tuple[str, Direction], list[Cell]] = {}
-    for cell in cells:
+    for cell in sorted(cells, key=lambda cell: _place(campaign, factor, cell)):
         groups.setdefault(
             (others_text(campaign, factor, cell, labels[cell.combination]), cell.direction), []
         ).append(cell)
@@ -80,7 +99,17 @@ def _series(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -
         ]
         shown = f"{direction}, {others}" if others else direction
         found.append(Series(shown, direction, kinds.index(others), points, expected))
-    return sorted(found, key=lambda one: (one.marker // len(MARKERS), one.name))
+    return found
+
+
+def _place(campaign: Campaign, factor: CampaignFactor, cell: Cell) -> list[int]:
+    """The cell's levels of the other factors by their order in the design."""
+    combination = campaign.combinations[cell.combination]
+    return [
+        other.levels.index([combination[name] for name in other.names])
+        for other in campaign.factors
+        if other != factor
+    ]
 
 
 def others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: set[str]) -> str:
@@ -112,7 +141,6 @@ def _figure(
     metric: Metric,
     directions: list[Direction],
     series: list[Series],
-    first: int,
     curves: Sequence[Curve],
 ) -> Markup:
     title = factor_title(factor)
@@ -125,11 +153,23 @@ def _figure(
         for one in series
     )
     rules = [Rule(f"{c.name}, {c.direction}", c.direction, c.points, "solid") for c in curves]
-    image = line_chart(name, title, series, rules=rules, description=f"Rate over {title}. {said}")
+    labelled = len(series) > 1
+    if len(series) > MOST_SERIES:
+        image = _small_multiples(name, title, series)
+        rules = []
+    else:
+        if len(directions) == 1:
+            colour_of = colours(len(series))
+            series = [
+                replace(one, marker=place, own_colour=colour)
+                for place, (one, colour) in enumerate(zip(series, colour_of, strict=True))
+            ]
+        frame = Frame(has_labels=labelled)
+        words = f"Rate over {title}. {said}"
+        image = line_chart(name, title, series, rules=rules, description=words, frame=frame)
     which = f", {directions[0]}" if len(directions) == 1 else ""
-    more = ", continued" if first else ""
     caption = join(
-        element("strong", f"{sentence_case(METRIC_NAME[metric])} over {title}{which}{more}"),
+        element("strong", f"{sentence_case(METRIC_NAME[metric])} over {title}{which}"),
         " \u2013 medians with their intervals; dashed, what was expected beforehand.",
         *(f" Fitted to {curve.direction}, {curve.text}." for curve in curves),
     )
@@ -137,10 +177,26 @@ def _figure(
         f"factor-{'-'.join(factor.names)}-{metric}-{'-'.join(directions)}",
         caption,
         image,
-        legend=legend(series, rules),
+        legend=legend(series, rules, names_series=not labelled),
         table=_table(name, series),
         width=FULL_WIDTH,
     )
+
+
+def _small_multiples(name: str, title: str, series: Sequence[Series]) -> Markup:
+    """A small drawing for each series, all to one scale: so many lines cannot be told apart."""
+    top = largest(series, [])
+    drawings = [
+        line_chart(
+            name,
+            title,
+            [replace(one, marker=0)],
+            description=f"Rate over {title}, {one.name}",
+            frame=Frame(SMALL_WIDTH, SMALL_HEIGHT, top, heading=one.name),
+        )
+        for one in series
+    ]
+    return element("div", *drawings, class_="small-multiples")
 
 
 def _table(name: str, series: Sequence[Series]) -> Markup:

@@ -16,6 +16,13 @@ HEIGHT = 330.0
 MOST_LABELS = 14
 LOG_FROM_RATIO = 8.0
 MARKERS = ("disc", "square", "triangle", "diamond")
+OTHER_COLOURS = ("remap", "sync", "blocked")
+"""Of the style sheet, beside a direction's own: told apart in grey and by the colour-blind."""
+MOST_SERIES = 1 + len(OTHER_COLOURS)
+"""In one drawing; more stand in drawings of their own."""
+LABEL_WIDTH = 150.0
+"""Beside the last points, for the names of the series."""
+LABEL_HEIGHT = 14.0
 SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
 
 
@@ -35,10 +42,16 @@ class Series:
 
     name: str
     direction: str
-    """read or write: the colour."""
+    """read or write."""
     marker: int
     points: list[Point]
     expected: list[Point] = field(default_factory=list)
+    own_colour: str | None = None
+    """Of the style sheet, where the direction's is not its own; see `colours`."""
+
+    @property
+    def colour(self) -> str:
+        return self.own_colour or self.direction
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,35 @@ class Mark:
     label: str
 
 
+@dataclass(frozen=True)
+class Frame:
+    """The size of a drawing, and what it shares with others beside it."""
+
+    width: float = FULL_WIDTH
+    height: float = HEIGHT
+    top: float | None = None
+    """The largest value of the vertical axis; None: of what is drawn."""
+    has_labels: bool = False
+    """Whether the name of each series stands at its last point."""
+    heading: str | None = None
+
+    @property
+    def right(self) -> float:
+        return self.width - (LABEL_WIDTH if self.has_labels else RIGHT)
+
+    @property
+    def base(self) -> float:
+        return self.height - BOTTOM
+
+
+def colours(count: int) -> list[str | None]:
+    """A colour for each of so many series of one direction; None is the direction's own."""
+    return [None, *OTHER_COLOURS][:count]
+
+
+WHOLE = Frame()
+
+
 def level_text(name: str, level: Value) -> str:
     """A level as people read it; sizes with their unit."""
     if isinstance(level, int) and not isinstance(level, bool) and is_size(name):
@@ -79,9 +121,10 @@ class Axis:
     """Places levels: numbers by value or logarithm, anything else side by side."""
 
     def __init__(self, name: str, levels: Sequence[Value], width: float) -> None:
+        """``width``: up to the right end of the axis."""
         self.name = name
         self.levels = list(levels)
-        start, end = LEFT + 14, width - RIGHT - 14
+        start, end = LEFT + 14, width - 14
         numbers = [level for level in levels if _is_number(level)]
         self.numeric = len(numbers) == len(self.levels) and len(self.levels) > 1
         self.logarithmic = False
@@ -130,37 +173,59 @@ def line_chart(
     marks: Sequence[Mark] = (),
     description: str,
     units: Sequence[Unit] = RATE_UNITS,
+    frame: Frame = WHOLE,
 ) -> Markup:
     """The drawing; ``title`` stands at the horizontal axis, the fitting unit at the other."""
     levels = _levels(series)
-    axis = Axis(factor, levels, FULL_WIDTH)
-    top = _largest(series, rules)
+    axis = Axis(factor, levels, frame.right)
+    top = frame.top or largest(series, rules)
     unit = fitting_unit(units, top)
-    scale = LinearScale(0, top * 1.06, HEIGHT - BOTTOM, TOP)
+    base = frame.base
+    scale = LinearScale(0, top * 1.06, base, TOP)
     parts: list[Markup] = []
-    for value, label in scale.ticks_in(unit, 6):
+    for value, label in scale.ticks_in(unit, 6 if frame.height == HEIGHT else 4):
         y = scale(value)
-        parts.append(line(LEFT, y, FULL_WIDTH - RIGHT, y, "grid"))
+        parts.append(line(LEFT, y, frame.right, y, "grid"))
         parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
     parts.append(text(LEFT - 8, 11, unit.name, class_="tick", anchor="end"))
-    base = HEIGHT - BOTTOM
+    if frame.heading is not None:
+        parts.append(text(LEFT, 12, frame.heading, class_="label strong"))
     for x, label in axis.labels():
         parts.append(line(x, base, x, base + 4, "axis"))
         parts.append(text(x, base + 17, label, class_="tick", anchor="middle"))
-    parts.append(line(LEFT, base, FULL_WIDTH - RIGHT, base, "axis"))
+    parts.append(line(LEFT, base, frame.right, base, "axis"))
     how = ", logarithmic" if axis.logarithmic else ""
-    parts.append(text(FULL_WIDTH - RIGHT, base + 36, title + how, class_="tick", anchor="end"))
+    parts.append(text(frame.right, base + 36, title + how, class_="tick", anchor="end"))
     parts += [_mark(mark, axis, base, place) for place, mark in enumerate(marks)]
     # Series that were expected alike share one band.
     parts += dict.fromkeys(_band(one, axis, scale) for one in series)
-    shifts = _shifts(axis, len(series))
+    shifts = _shifts(axis, len(series), frame.right)
     parts += [_expected(one, axis, scale, dx) for one, dx in zip(series, shifts, strict=True)]
     parts += [_rule(rule, axis, scale) for rule in rules]
     parts += [
         _measured(one, axis, scale, dx, factor, units)
         for one, dx in zip(series, shifts, strict=True)
     ]
-    return drawing(FULL_WIDTH, HEIGHT, description, parts)
+    if frame.has_labels:
+        parts += _labels(series, axis, scale, frame)
+    return drawing(frame.width, frame.height, description, parts)
+
+
+def _labels(series: Sequence[Series], axis: Axis, scale: LinearScale, frame: Frame) -> list[Markup]:
+    """The name of each series beside its last point, moved apart where they would overlap."""
+    ends = sorted((scale(_ordered(one.points, axis)[-1].value), one.name, one) for one in series)
+    places: list[float] = []
+    for wanted, _, _ in ends:
+        places.append(max(wanted, places[-1] + LABEL_HEIGHT) if places else max(wanted, TOP))
+    excess = places[-1] - frame.base if places else 0.0
+    if excess > 0:
+        places = [place - excess for place in places]
+    x = frame.right + 6
+    parts = []
+    for place, (wanted, name, one) in zip(places, ends, strict=True):
+        parts.append(line(frame.right - 8, wanted, x - 1, place, f"leader {one.colour}-line"))
+        parts.append(text(x, place + 4, name, class_="label"))
+    return parts
 
 
 def _levels(series: Sequence[Series]) -> list[Value]:
@@ -173,7 +238,7 @@ def _levels(series: Sequence[Series]) -> list[Value]:
     return found
 
 
-def _largest(series: Sequence[Series], rules: Sequence[Rule]) -> float:
+def largest(series: Sequence[Series], rules: Sequence[Rule]) -> float:
     """Of what must be seen; an expectation's upper end may leave the drawing."""
     seen = [point.high for one in series for point in one.points]
     seen += [point.value for one in series for point in one.expected]
@@ -200,14 +265,14 @@ def _band(one: Series, axis: Axis, scale: LinearScale) -> Markup:
 
     upper = [(axis(point.level), y(point.high)) for point in points]
     lower = [(axis(point.level), y(point.low)) for point in reversed(points)]
-    return element("path", d=_path([*upper, *lower]) + "Z", class_=f"{one.direction} expectation")
+    return element("path", d=_path([*upper, *lower]) + "Z", class_=f"{one.colour} expectation")
 
 
-def _shifts(axis: Axis, count: int) -> list[float]:
+def _shifts(axis: Axis, count: int, right: float) -> list[float]:
     """How far each series stands beside its level: side by side where levels are no numbers."""
     if axis.numeric:
         return [0.0] * count
-    step = min(36.0, (FULL_WIDTH - LEFT - RIGHT) / (len(axis.levels) * (count + 1)))
+    step = min(36.0, (right - LEFT) / (len(axis.levels) * (count + 1)))
     return [(place - (count - 1) / 2) * step for place in range(count)]
 
 
@@ -215,7 +280,7 @@ def _expected(one: Series, axis: Axis, scale: LinearScale, dx: float) -> Markup:
     points = _ordered(one.expected, axis)
     places = [(axis(point.level) + dx, scale(point.value)) for point in points]
     if axis.numeric and len(places) > 1:
-        return element("path", d=_path(places), class_=f"expected-line {one.direction}-line")
+        return element("path", d=_path(places), class_=f"expected-line {one.colour}-line")
     return join(*(line(x - 12, y, x + 12, y, "target") for x, y in places))
 
 
@@ -265,14 +330,14 @@ def _measured(
     places = [(axis(point.level) + dx, scale(point.value)) for point in points]
     parts: list[Markup] = []
     if axis.numeric and len(places) > 1:
-        parts.append(element("path", d=_path(places), class_=f"measured {one.direction}-line"))
+        parts.append(element("path", d=_path(places), class_=f"measured {one.colour}-line"))
     for point, (x, y) in zip(points, places, strict=True):
         parts.append(line(x, scale(point.low), x, scale(point.high), "whisker"))
         ends = (scale(point.low), scale(point.high))
         parts += [line(x - 3, end, x + 3, end, "whisker") for end in ends]
         shown = fitting_unit(units, point.value).text(point.value)
         tip = f"{one.name}, {level_text(factor, point.level)}: {shown}"
-        parts.append(marker(x, y, one.marker, one.direction, tip=tip, value=point.value))
+        parts.append(marker(x, y, one.marker, one.colour, tip=tip, value=point.value))
     return join(*parts)
 
 
@@ -296,17 +361,18 @@ def marker(
     )
 
 
-def legend(series: Sequence[Series], rules: Sequence[Rule]) -> Markup:
+def legend(series: Sequence[Series], rules: Sequence[Rule], *, names_series: bool = True) -> Markup:
     """Each series with its line and marker, then what the other marks mean."""
     entries = [
         (
             join(
-                line(1, 6, 29, 6, f"measured {one.direction}-line"),
-                marker(15, 6, one.marker, one.direction),
+                line(1, 6, 29, 6, f"measured {one.colour}-line"),
+                marker(15, 6, one.marker, one.colour),
             ),
             one.name,
         )
         for one in series
+        if names_series
     ]
     several = len({one.direction for one in series}) > 1
     for direction in dict.fromkeys(one.direction for one in series if one.expected):
