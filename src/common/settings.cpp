@@ -291,10 +291,9 @@ Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_
     }
     if (!setting.default_value.empty()) help += fmt::format(" [{}]", setting.default_value);
     if (setting.kind == SettingKind::flag) {
-      options[setting.name] =
-          app.add_flag(fmt::format("{}--{},!--{}", short_name(setting), setting.name,
-                                   negation_of(setting.name)),
-                       flags[setting.name], help);
+      options[setting.name] = app.add_flag(
+          fmt::format("{}--{},!--{}", short_name(setting), setting.name, negation_of(setting.name)),
+          flags[setting.name], help);
       continue;
     }
     std::string names = fmt::format("{}--{}", short_name(setting), setting.name);
