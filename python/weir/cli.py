@@ -14,8 +14,10 @@ from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.bench import PASSING, bench_command, predict_command
 from weir.commands.campaign import campaign_command
 from weir.commands.check import check_command
+from weir.commands.completion import PassingCommand
 from weir.commands.convert import convert_command
 from weir.commands.list_arrays import list_command
+from weir.commands.manual import manual_command
 from weir.commands.platform import platform_app
 from weir.commands.platform_fit import fit_command
 from weir.commands.report import report_command
@@ -30,18 +32,19 @@ _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     invoke_without_command=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("bench", context_settings=PASSING)(bench_command)
-app.command("predict", context_settings=PASSING)(predict_command)
+app.command("bench", cls=PassingCommand, context_settings=PASSING)(bench_command)
+app.command("predict", cls=PassingCommand, context_settings=PASSING)(predict_command)
 app.command("campaign")(campaign_command)
 app.command("report")(report_command)
 app.command("check")(check_command)
 app.command("ls")(list_command)
 app.command("convert")(convert_command)
 app.command("run", epilog=THRESHOLDS_TEXT)(run_command)
+app.command("manual")(manual_command)
 app.add_typer(results_app, name="results")
 platform_app.command("fit")(fit_command)
 app.add_typer(platform_app, name="platform")

@@ -297,11 +297,15 @@ def _find_launcher(ranks: int | None, launcher: str | None) -> Launcher:
     return found_launcher(ranks, os.environ)
 
 
-def explain(command: str, arguments: list[str]) -> None:
-    """Print weir's options, then what weir-bench says about its own."""
-    told = HELP.format(
+def help_of(command: str) -> str:
+    """What the help of bench or predict says of weir's own options."""
+    return HELP.format(
         command=command, about=ABOUT[command], output=OUTPUT[command], more=MORE[command]
     )
-    typer.echo(told)
+
+
+def explain(command: str, arguments: list[str]) -> None:
+    """Print weir's options, then what weir-bench says about its own."""
+    typer.echo(help_of(command))
     workload = [word for word in arguments[:1] if not word.startswith("-")]
     typer.echo(help_text(find_program(os.environ), workload).rstrip())

@@ -1,0 +1,66 @@
+"""What a shell proposes behind ``weir bench`` and ``weir predict``: workloads, then their options.
+
+Options of weir's own come from Typer's declarations, those of weir-bench from its ``--help``, which
+comes from the declarations of its settings. ``weir --install-completion`` installs completion.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from typer.core import TyperCommand
+
+from weir.bench.errors import BenchError
+from weir.bench.program import find_program, help_text
+
+WORKLOAD = re.compile(r"^  (\w+)  +(\S.*)$", re.MULTILINE)
+OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?:,(--[\w-]+)\{\w+\})?(?: [A-Z|%]+)?(?: +(\S.*))?$")
+
+
+def workloads(text: str) -> dict[str, str]:
+    """Name and description of each workload in the help of weir-bench."""
+    return dict(WORKLOAD.findall(text))
+
+
+def options(text: str) -> dict[str, str]:
+    """Each long option in the help of a workload, with what is said beside it or below."""
+    found: dict[str, str] = {}
+    lines = text.splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        match = OPTION.match(line)
+        if match is None:
+            continue
+        name, negation, said = match.groups()
+        below = following.strip() if following.startswith(" " * 20) else ""
+        found[name] = said or below
+        if negation:
+            found[negation] = f"not {name}"
+    return found
+
+
+class PassingCommand(TyperCommand):
+    """A command that passes what it does not know to weir-bench, whose words it proposes too."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        own = super().shell_complete(ctx, incomplete)
+        kinds = {type(item) for item in super().shell_complete(ctx, "--")}
+        named = [word for word in ctx.args if not word.startswith("-")]
+        try:
+            program = find_program(os.environ)
+            if not named:
+                more = workloads(help_text(program, []))
+            elif incomplete.startswith("-"):
+                more = options(help_text(program, named[:1]))
+            else:
+                more = {}
+        except BenchError:
+            more = {}
+        given = {item.value for item in own}
+        return own + [
+            kind(name, help=said)
+            for kind in kinds
+            for name, said in more.items()
+            if name.startswith(incomplete) and name not in given
+        ]
