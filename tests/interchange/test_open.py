@@ -77,7 +77,7 @@ def test_indices_select_as_numpys_do(
 
 
 NO_KEYS = [
-    [1, 2], np.array([True] * 7), None, 1.5, True, "x", (0, 0, 0), 7, -8, (..., ...), (0, 10),
+    [1, 7], np.array([True] * 6), 1.5, True, "x", (0, 0, 0), 7, -8, (..., ...), (0, 10),
 ]  # fmt: skip
 
 

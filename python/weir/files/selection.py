@@ -35,7 +35,7 @@ def select(key: Any, shape: tuple[int, ...]) -> Selection:
 
     Whole numbers, slices with any step and one ellipsis are understood, as by NumPy's basic
     indexing. Raises IndexError on a number out of range, too many indices, and every other kind of
-    index (lists, masks, new axes): read a slice and index the result.
+    index; gathered_selection.py reads what lists, masks and new axes select.
     """
     along = [_along(part, extent, d) for d, (part, extent) in enumerate(_expanded(key, shape))]
     start, count, stride, flipped, dropped = zip(*along, strict=True)
@@ -75,7 +75,7 @@ def _along(part: Any, extent: int, dimension: int) -> tuple[int, int, int, bool,
     except TypeError:
         message = (
             f"index {part!r} along dimension {dimension}: only whole numbers, slices and an "
-            "ellipsis select from a file; read a slice and index the result"
+            "ellipsis say where elements go; read the others by indexing the array"
         )
         raise IndexError(message) from None
     if not -extent <= index < extent:

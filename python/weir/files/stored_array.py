@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from weir._core.arguments import dtype_of
+from weir.files.gathered_selection import is_basic, read_gathered
 from weir.files.selection import Key, select
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ def _value(one: dict[str, Any]) -> AttributeValue:
 class StoredArray:
     """An array in a file. Indexing it reads, and gives NumPy arrays; nothing is read before.
 
-    Indices are NumPy's basic ones: whole numbers, slices with steps of any sign, an ellipsis. Reads
-    may be made by several threads at once. An array is a source for ``dask.array.from_array``,
-    which takes its chunks.
+    Indices are NumPy's: whole numbers, slices with steps of any sign, an ellipsis, new axes, lists
+    of indices and masks, of which only the elements that are wanted are read, and what lies between
+    near ones. Reads may be made by several threads at once. An array is a source for
+    ``dask.array.from_array``, which takes its chunks.
     """
 
     def __init__(self, file: StoredFile, number: int, described: dict[str, Any]) -> None:
@@ -90,12 +92,17 @@ class StoredArray:
         shape = " x ".join(map(str, self.shape))
         return f"<weir.StoredArray {self.name!r}: {shape} {self.dtype} in {self.file.path}>"
 
-    def __getitem__(self, key: Key) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         """Reads what `key` selects: an array, or a number where every dimension has an index.
 
         Raises IndexError for what cannot be selected, StorageError when the file cannot be read,
         ValueError after the file was closed.
         """
+        if not is_basic(key):
+            return read_gathered(key, self.shape, self.dtype, self._read_section)
+        return self._read_section(key)
+
+    def _read_section(self, key: Key) -> Any:
         chosen = select(key, self.shape)
         out = np.empty(chosen.count, self.dtype, order="F" if self.order == "F" else "C")
         if out.size:
