@@ -93,10 +93,6 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
     if (job.rank == 0) complain(error);
     return exit_usage;
   };
-  // With --progress, `weir` has told them from the plan.
-  if (job.rank == 0 && !workload.core().progress_json) {
-    for (const std::string& note : workload.notes()) fmt::print(stderr, "weir-bench: {}\n", note);
-  }
   int failed_rank = none_failed;
   Status status =
       agree_on(job, job.rank == 0 ? workload.check_places(job.size) : Status(), &failed_rank);
@@ -116,6 +112,10 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
   }
   const auto folders = create_job_folders(job, workload.core(), name, slugs);
   if (!folders) return refuse(folders.error());
+  // With --progress, `weir` has told them from the plan.
+  if (job.rank == 0 && !workload.core().progress_json) {
+    for (const std::string& note : workload.notes()) fmt::print(stderr, "weir-bench: {}\n", note);
+  }
 
   FailureGuard guard(job, folders.value().root, slugs);
   guard.set_test_files(workload.test_files(folders.value()));
