@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measurement/build_info.hpp"
+#include "measurement/environment.hpp"
 #include "measurement/failure.hpp"
 #include "workloads/array.hpp"
 #include "workloads/calibrate.hpp"
@@ -70,7 +71,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (arguments[0] == "--version") {
+    const std::string mpi = weir::bench::mpi_library();
     fmt::print("weir-bench {}\n", weir::bench::build_info::version);
+    fmt::print("MPI: {}\n", mpi.substr(0, mpi.find('\n')));
     return 0;
   }
   for (const Workload& workload : workloads) {

@@ -22,6 +22,8 @@ namespace weir::bench {
 [[nodiscard]] nlohmann::json describe_hardware(const std::string& directory);
 // Kernel, distribution, MPI, compiler, libraries, and the kernel's settings that govern write-back.
 [[nodiscard]] nlohmann::json describe_system_software();
+// What the MPI library says of itself, in one or more lines. Needs no MPI_Init.
+[[nodiscard]] std::string mpi_library();
 // Type, mount, layout and space of the file system that holds `directory`.
 [[nodiscard]] nlohmann::json describe_file_system(const std::string& directory);
 // Weir's version, revision and build.

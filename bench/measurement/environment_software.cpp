@@ -28,13 +28,6 @@ nlohmann::json describe_distribution() {
   return name ? nlohmann::json(without_quotes(*name)) : nlohmann::json("unknown");
 }
 
-std::string mpi_library() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  return std::string(trimmed({text.data(), static_cast<std::size_t>(length)}));
-}
-
 // A text variable of MPI's tool interface (MPI 4.0, section 15.3); nothing when there is none.
 // The interface is opened and closed here, inside MPI_Init and MPI_Finalize: Open MPI 4.1 crashes
 // when it is closed after them.
@@ -80,6 +73,13 @@ std::string hwloc_version() {
 }
 
 }  // namespace
+
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  return std::string(trimmed({text.data(), static_cast<std::size_t>(length)}));
+}
 
 nlohmann::json describe_system_software() {
   const std::string library = mpi_library();

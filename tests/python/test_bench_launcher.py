@@ -11,7 +11,7 @@ from weir.bench import launcher as launcher_module
 from weir.bench import program as program_module
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.launcher import found_launcher, given_launcher
-from weir.bench.program import find_program
+from weir.bench.program import find_program, mpi_of
 
 
 def program(path: Path, text: str = "exit 0") -> Path:
@@ -49,6 +49,39 @@ def test_an_allocation_decides_placement_itself(tmp_path: Path) -> None:
 def test_another_mpi_gets_no_options_of_open_mpi(tmp_path: Path) -> None:
     program(tmp_path / "mpiexec", MPICH)
     assert words(tmp_path) == ["mpiexec", "-n", "4"]
+
+
+def test_a_launcher_of_another_mpi_is_passed_over(tmp_path: Path) -> None:
+    program(tmp_path / "mpirun", OPEN_MPI)
+    program(tmp_path / "mpirun.mpich", MPICH)
+    environment = {"PATH": str(tmp_path)}
+    found = found_launcher(4, environment, "MPICH Version:\t4.0.2")
+    assert found.command == (str(tmp_path / "mpirun.mpich"), "-n", "4")
+    found = found_launcher(4, environment, "Open MPI v4.1.4, package: Debian OpenMPI")
+    assert found.command[0] == str(tmp_path / "mpirun")
+    # Of a program that says nothing, and of an MPI of no known family, nothing is known.
+    assert found_launcher(4, environment, "").command[0] == str(tmp_path / "mpirun")
+    assert found_launcher(4, environment, "HPE MPT 2.28").command[0] == str(tmp_path / "mpirun")
+
+
+def test_only_a_launcher_of_another_mpi_is_told(tmp_path: Path) -> None:
+    wrong = program(tmp_path / "mpirun", OPEN_MPI)
+    told = "mpirun starts ranks of Open MPI, and weir-bench is linked with MPICH Version: 4.0.2"
+    with pytest.raises(BenchError, match=told) as caught:
+        found_launcher(4, {"PATH": str(tmp_path)}, "MPICH Version: 4.0.2")
+    assert caught.value.exit_status == USAGE
+    with pytest.raises(BenchError, match=told):
+        given_launcher(f"{wrong} -n 4", None, "MPICH Version: 4.0.2")
+    assert given_launcher(f"{wrong} -n 4", None, "Open MPI v5.0.7").ranks == 4
+    other = program(tmp_path / "start", OPEN_MPI)  # whatever else starts ranks is not asked
+    assert given_launcher(f"{other} -n 4", None, "MPICH Version: 4.0.2").ranks == 4
+
+
+def test_weir_bench_says_which_mpi_it_is_linked_with(tmp_path: Path) -> None:
+    says = program(tmp_path / "says", "echo weir-bench 1; echo 'MPI: MPICH Version: 4.0.2'")
+    assert mpi_of(says) == "MPICH Version: 4.0.2"
+    assert mpi_of(program(tmp_path / "silent", "echo weir-bench 1")) == ""
+    assert mpi_of(program(tmp_path / "refuses", "echo no >&2; exit 2")) == ""
 
 
 def test_slurm_comes_first_inside_its_allocation_only(tmp_path: Path) -> None:

@@ -15,6 +15,13 @@ from weir.bench.errors import USAGE, BenchError
 
 VERSION_SECONDS = 30.0
 ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
+OPEN_MPI, MPICH = "Open MPI", "MPICH"
+_WORDS_OF_FAMILIES = {
+    OPEN_MPI: ("Open MPI", "OpenRTE", "PRRTE", "prterun"),
+    MPICH: ("MPICH", "HYDRA", "MVAPICH", "Intel(R) MPI"),
+}
+_NAMES_BESIDE = {OPEN_MPI: "openmpi", MPICH: "mpich"}
+"""How Debian's launchers end where several are installed: mpirun.mpich."""
 _COUNT_OPTIONS = ("-n", "-np", "--n", "--np", "--ntasks")
 
 
@@ -27,10 +34,11 @@ class Launcher:
     environment: dict[str, str]
 
 
-def given_launcher(text: str, ranks: int | None) -> Launcher:
+def given_launcher(text: str, ranks: int | None, mpi: str = "") -> Launcher:
     """A launcher in the person's own words, such as ``srun -n 4096``; it is used as it stands.
 
     The number of ranks is read from it. Where it has none, ``ranks`` is added as ``-n RANKS``.
+    ``mpi`` is what weir-bench says of its MPI: an mpirun or mpiexec of another one is refused.
     """
     try:
         words = shlex.split(text)
@@ -42,6 +50,10 @@ def given_launcher(text: str, ranks: int | None) -> Launcher:
         raise BenchError("--launcher is empty; give one such as 'srun -n 4096'", USAGE)
     if shutil.which(words[0]) is None:
         raise BenchError(f"--launcher: {words[0]} is not found on PATH", USAGE)
+    if re.match("mpirun|mpiexec|orterun|prterun", Path(words[0]).name):
+        its = _family_of_launcher(words[0])
+        if its not in (None, mpi_family(mpi) or its):
+            raise _wrong_launcher(words[0], its, mpi)
     stated = _stated_ranks(words)
     if stated is None and ranks is None:
         raise BenchError(f"--launcher {text!r} names no number of ranks; add -n RANKS", USAGE)
@@ -52,30 +64,56 @@ def given_launcher(text: str, ranks: int | None) -> Launcher:
     return Launcher(tuple(words), stated or ranks or 0, _environment_for_root())
 
 
-def found_launcher(ranks: int, environment: Mapping[str, str]) -> Launcher:
+def found_launcher(ranks: int, environment: Mapping[str, str], mpi: str = "") -> Launcher:
     """The launcher of this machine for that many ranks.
 
-    Inside a Slurm allocation srun comes first, elsewhere mpirun and mpiexec. Open MPI on a machine
-    without an allocation may start more ranks than cores: it is told so, to yield while it waits
-    (otherwise a barrier takes the scheduler's time slice) and not to bind ranks to cores, where
-    threads that move data in the background would have to share the rank's core.
+    Inside a Slurm allocation srun comes first, elsewhere mpirun and mpiexec. ``mpi`` is what
+    weir-bench says of its MPI: launchers of another one are passed over, because each rank that
+    they start would take itself for rank 0 of 1.
+
+    Open MPI on a machine without an allocation may start more ranks than cores: it is told so, to
+    yield while it waits (otherwise a barrier takes the scheduler's time slice) and not to bind
+    ranks to cores, where threads that move data in the background would have to share the rank's
+    core.
     """
-    names = ["mpirun", "mpiexec", "srun"]
-    if "SLURM_JOB_ID" in environment:
-        names = ["srun", "mpirun", "mpiexec"]
+    family = mpi_family(mpi)
+    names = ["mpirun", "mpiexec"]
+    if family:
+        names += [f"{name}.{_NAMES_BESIDE[family]}" for name in names]
+    names = ["srun", *names] if "SLURM_JOB_ID" in environment else [*names, "srun"]
+    passed_over = None
     path = environment.get("PATH")
-    found = next((where for name in names if (where := shutil.which(name, path=path))), None)
-    if found is None:
-        raise BenchError(
-            "no mpirun, mpiexec or srun on PATH; load an MPI module, or name it: --launcher", USAGE
-        )
-    command = [found, "-n", str(ranks)]
-    in_allocation = any(name in environment for name in ALLOCATIONS)
-    if Path(found).name != "srun" and _is_open_mpi(found) and not in_allocation:
-        command += ["--oversubscribe", "--bind-to", "none"]
-        if ranks > len(os.sched_getaffinity(0)):
-            command += ["--mca", "mpi_yield_when_idle", "1"]
-    return Launcher(tuple(command), ranks, _environment_for_root())
+    for found in filter(None, (shutil.which(name, path=path) for name in names)):
+        its = None if Path(found).name == "srun" else _family_of_launcher(found)
+        if its and family and its != family:
+            passed_over = passed_over or _wrong_launcher(found, its, mpi)
+            continue
+        command = [found, "-n", str(ranks)]
+        in_allocation = any(name in environment for name in ALLOCATIONS)
+        if its == OPEN_MPI and not in_allocation:
+            command += ["--oversubscribe", "--bind-to", "none"]
+            if ranks > len(os.sched_getaffinity(0)):
+                command += ["--mca", "mpi_yield_when_idle", "1"]
+        return Launcher(tuple(command), ranks, _environment_for_root())
+    raise passed_over or BenchError(
+        "no mpirun, mpiexec or srun on PATH; load an MPI module, or name it: --launcher", USAGE
+    )
+
+
+def mpi_family(text: str) -> str | None:
+    """The family of MPI libraries that a version's text names; ranks of one family start alike."""
+    for family, words in _WORDS_OF_FAMILIES.items():
+        if any(word in text for word in words):
+            return family
+    return None
+
+
+def _wrong_launcher(launcher: str, family: str, mpi: str) -> BenchError:
+    return BenchError(
+        f"{launcher} starts ranks of {family}, and weir-bench is linked with {mpi}: put that MPI's "
+        "launcher first on PATH, or name it: --launcher",
+        USAGE,
+    )
 
 
 def _stated_ranks(words: list[str]) -> int | None:
@@ -88,7 +126,7 @@ def _stated_ranks(words: list[str]) -> int | None:
     return None
 
 
-def _is_open_mpi(launcher: str) -> bool:
+def _family_of_launcher(launcher: str) -> str | None:
     try:
         answer = subprocess.run(
             [launcher, "--version"],
@@ -103,7 +141,7 @@ def _is_open_mpi(launcher: str) -> bool:
         raise BenchError(
             f"{launcher} --version failed ({error}); name another: --launcher"
         ) from None
-    return "Open MPI" in answer.stdout or "OpenRTE" in answer.stdout
+    return mpi_family(answer.stdout)
 
 
 def _environment_for_root() -> dict[str, str]:

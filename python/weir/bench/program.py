@@ -89,6 +89,13 @@ def help_text(program: Path, arguments: Sequence[str]) -> str:
     return answer.stdout
 
 
+def mpi_of(program: Path) -> str:
+    """What weir-bench says of the MPI library that it is linked with; "" where it says nothing."""
+    answer = _ask(program, ["--version"])
+    told = (line.partition("MPI: ") for line in answer.stdout.splitlines())
+    return next((text for before, found, text in told if found and not before), "")
+
+
 def _ask(program: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     command = [str(program), *arguments]
     try:

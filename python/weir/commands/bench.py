@@ -31,7 +31,7 @@ from weir.bench.job import (
 )
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
-from weir.bench.program import PlannedJob, find_program, help_text, plan_job
+from weir.bench.program import PlannedJob, find_program, help_text, mpi_of, plan_job
 from weir.campaign.lock import holder_of_machine
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
@@ -283,18 +283,18 @@ def prepare(
 def find_job(ranks: int | None, launcher: str | None) -> Job:
     """weir-bench and the launcher for it."""
     program = find_program(os.environ)
-    return Job(program, _find_launcher(ranks, launcher))
+    return Job(program, _find_launcher(ranks, launcher, mpi_of(program)))
 
 
-def _find_launcher(ranks: int | None, launcher: str | None) -> Launcher:
+def _find_launcher(ranks: int | None, launcher: str | None, mpi: str) -> Launcher:
     if launcher is not None:
-        return given_launcher(launcher, ranks)
+        return given_launcher(launcher, ranks, mpi)
     allocated = os.environ.get("SLURM_NTASKS", "")
     if ranks is None and allocated.isdigit():
         ranks = int(allocated)
     if ranks is None:
         raise BenchError("say on how many ranks to run, for example -n 4", USAGE)
-    return found_launcher(ranks, os.environ)
+    return found_launcher(ranks, os.environ, mpi)
 
 
 def help_of(command: str) -> str:

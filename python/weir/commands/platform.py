@@ -19,7 +19,7 @@ from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import Job
 from weir.bench.launcher import found_launcher, given_launcher
 from weir.bench.messages import Progress
-from weir.bench.program import find_program
+from weir.bench.program import find_program, mpi_of
 from weir.commands.terminal import message_console, output_console, warn
 from weir.platform.files import (
     check_output,
@@ -165,11 +165,12 @@ def show_command(
 def _find_job(ranks: int | None, launcher: str | None) -> Job:
     program = find_program(os.environ)
     if launcher is not None:
-        return Job(program, given_launcher(launcher, ranks))
+        return Job(program, given_launcher(launcher, ranks, mpi_of(program)))
     allocated = os.environ.get("SLURM_NTASKS", "")
     if ranks is None and allocated.isdigit():
         ranks = int(allocated)
-    return Job(program, found_launcher(ranks or len(os.sched_getaffinity(0)), os.environ))
+    ranks = ranks or len(os.sched_getaffinity(0))
+    return Job(program, found_launcher(ranks, os.environ, mpi_of(program)))
 
 
 @contextmanager

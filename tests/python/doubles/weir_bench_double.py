@@ -77,6 +77,8 @@ def work() -> None:
 def main() -> None:
     if "--help" in sys.argv:
         say("usage: the double's own help")
+    elif "--version" in sys.argv:
+        say("weir-bench 0.1.0")
     elif "--plan" in sys.argv:
         if os.environ.get("DOUBLE_ENDING") == "usage":
             say("weir-bench: madbench: RANKS is no square; given: 5", sys.stderr)
