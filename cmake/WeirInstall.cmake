@@ -2,14 +2,14 @@
 #
 #   find_package(weir): weir::weir, which is libweir.so, for C and C++; with MPI. weir::files, which
 #       is libweir_files.so, for C and C++; without MPI. For Fortran weir::fortran, the module weir,
-#       where it was built. For C++ also the
-#       static libraries inside: weir::common, weir::array, weir::topology, weir::plan, weir::storage
-#       and, with MPI, weir::aggregation, weir::capi
+#       where it was built. With COMPONENTS parts, for C++, also the static libraries inside:
+#       weir::common, weir::array, weir::topology, weir::plan, weir::storage and, with MPI,
+#       weir::aggregation, weir::capi
 #   pkg-config weir: libweir.so; weir-files: libweir_files.so; weir-fortran: the module weir;
 #       weir-parts: the static libraries (those with MPI are linked by
 #       MPI's compiler)
 #
-# The static ones name exactly the libraries that the installed ones are linked with. Include after
+# The static ones are installed by `cmake --install BUILD --component parts` alone, and name exactly the libraries that the installed ones are linked with. Include after
 # the folders.
 include(CMakePackageConfigHelpers)
 
@@ -75,7 +75,7 @@ install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake"
               "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
         DESTINATION "${weir_package_folder}" COMPONENT development)
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
-        COMPONENT development)
+        COMPONENT parts EXCLUDE_FROM_ALL)
 if(TARGET weir AND NOT DEFINED SKBUILD_PLATLIB_DIR)
   install(EXPORT weirLibraryTargets NAMESPACE weir:: DESTINATION "${weir_package_folder}"
           COMPONENT development)
@@ -95,7 +95,9 @@ file(RELATIVE_PATH weir_prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" weir_prefix_from_pc "${weir_prefix_from_pc}")
 configure_file(cmake/weir-parts.pc.in weir-parts.pc @ONLY)
 configure_file(cmake/weir-files.pc.in weir-files.pc @ONLY)
-set(weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-parts.pc" "${PROJECT_BINARY_DIR}/weir-files.pc")
+set(weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir-files.pc")
+install(FILES "${PROJECT_BINARY_DIR}/weir-parts.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT parts EXCLUDE_FROM_ALL)
 if(TARGET weir)
   configure_file(cmake/weir.pc.in weir.pc @ONLY)
   list(APPEND weir_pkg_config_files "${PROJECT_BINARY_DIR}/weir.pc")

@@ -7,7 +7,7 @@ include_guard(GLOBAL)
 # NAME is `weir_X`. LINKS are public.
 #
 # Below src/, headers are included from src/ ("common/status.hpp"), and the library, its folder's
-# headers (those of tests apart) and its `weir::X` target become part of the installed package.
+# headers (those of tests apart) and its `weir::X` target are installed as component `parts`.
 # Below bench/, headers are included from bench/ ("measurement/job.hpp"); nothing is installed.
 function(weir_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
@@ -28,9 +28,9 @@ function(weir_add_library name)
     target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/src"
                                   FILES ${headers})
     install(TARGETS ${name} EXPORT weirTargets
-            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT parts EXCLUDE_FROM_ALL
             FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/weir"
-                             COMPONENT development)
+                             COMPONENT parts EXCLUDE_FROM_ALL)
   else()
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/bench")
   endif()

@@ -13,6 +13,10 @@
 #ifndef WEIR_WEIR_HPP
 #define WEIR_WEIR_HPP
 
+#if __cplusplus < 202002L
+#error "weir/weir.hpp is C++20: compile with -std=c++20, or link CMake's target weir::weir"
+#endif
+
 #include <weir/weir.h>
 
 #include <complex>

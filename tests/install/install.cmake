@@ -29,65 +29,84 @@ if(SANITIZE)
   set(sanitizer -fsanitize=${SANITIZE})
 endif()
 
-set(fortran "")
-if(HAS_FORTRAN)
-  set(fortran -D FORTRAN_EXAMPLE=${FORTRAN_EXAMPLE} -D CMAKE_Fortran_FLAGS=${sanitizer})
+# A user of libweir.so gets two shared libraries and their headers, and no part of Weir's inside.
+file(GLOB archives "${prefix}/${LIBDIR}/*.a")
+file(GLOB folders LIST_DIRECTORIES true "${prefix}/include/weir/storage")
+if(archives OR folders)
+  message(FATAL_ERROR "static libraries were installed without being asked for: ${archives} ${folders}")
 endif()
 
-message("-- with CMake")
-run(${CMAKE_COMMAND} -S ${CONSUMER}/consumer -B ${FOLDER}/consumer -G Ninja
-    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX}
-    -D CMAKE_CXX_FLAGS=${sanitizer} -D CMAKE_C_FLAGS=${sanitizer} -D EXAMPLE=${EXAMPLE}
-    -D FILES_EXAMPLE=${FILES_EXAMPLE} ${fortran})
-run(${CMAKE_COMMAND} --build ${FOLDER}/consumer)
-run(${FOLDER}/consumer/consumer ${FOLDER}/consumer)
-expect_output("7 of 7 bytes through posix")
-
-message("-- with pkg-config")
+# The example as a CMake project of that language alone and by pkg-config, each run on one rank:
+# `expected` must be in what it says, or be the size of the file that it makes.
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH}")
+file(MAKE_DIRECTORY ${FOLDER}/arrays)
+function(run_example program expected)
+  file(REMOVE ${FOLDER}/arrays/temperature)
+  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${program})
+  file(SIZE ${FOLDER}/arrays/temperature bytes)
+  string(APPEND output "\n${bytes} bytes")
+  expect_output("${expected}")
+endfunction()
+function(in_language language target example module compiler expected)
+  set(folder ${FOLDER}/consumer/${language})
+  message("-- ${target} in ${language} alone, with CMake")
+  run(${CMAKE_COMMAND} -S ${CONSUMER}/user -B ${folder} -G Ninja -D LANGUAGE=${language}
+      -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX}
+      -D CMAKE_${language}_FLAGS=${sanitizer} -D ARRAYS_TARGET=${target}
+      -D EXAMPLE=${EXAMPLES}/${example})
+  run(${CMAKE_COMMAND} --build ${folder})
+  run_example(${folder}/arrays "${expected}")
+  message("-- ${target} in ${language}, with pkg-config")
+  run(${PKG_CONFIG} --cflags --libs ${module})
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  separate_arguments(compiler)
+  run(${compiler} ${sanitizer} ${EXAMPLES}/${example} -o ${folder}/by_pkg_config ${flags})
+  run_example(${folder}/by_pkg_config "${expected}")
+endfunction()
+
+if(HAS_ARRAYS)
+  set(shown "written by rows, read by columns")
+  in_language(C weir::weir 01_write_and_read.c weir "${MPICC}" "${shown}")
+  in_language(CXX weir::weir 02_write_and_read.cpp weir "${MPICXX} -std=c++20" "960000 bytes")
+  message("-- weir.hpp before C++20")
+  file(WRITE ${FOLDER}/consumer/old.cpp "#include <weir/weir.hpp>\n")
+  execute_process(COMMAND ${CXX} -std=c++17 -fsyntax-only -I${prefix}/include
+                          ${FOLDER}/consumer/old.cpp
+                  ERROR_VARIABLE output TIMEOUT 60)
+  expect_output("weir.hpp is C..20: compile with")
+endif()
+if(HAS_FORTRAN)
+  in_language(Fortran weir::fortran 04_write_and_read.f90 weir-fortran "${MPIFORT}" "960000 bytes")
+endif()
+
+message("-- libweir_files.so, with CMake and with pkg-config")
+set(files_example ${EXAMPLES}/06_read_without_mpi.c)
+set(folder ${FOLDER}/consumer/files)
+run(${CMAKE_COMMAND} -S ${CONSUMER}/user -B ${folder} -G Ninja -D LANGUAGE=C
+    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_C_COMPILER=${CC} -D CMAKE_C_FLAGS=${sanitizer}
+    -D FILES_EXAMPLE=${files_example})
+run(${CMAKE_COMMAND} --build ${folder})
+file(WRITE ${folder}/text "no array")
+run(${PKG_CONFIG} --cflags --libs weir-files)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${CC} ${sanitizer} ${files_example} -o ${folder}/by_pkg_config ${flags})
+foreach(program IN ITEMS files by_pkg_config)
+  execute_process(COMMAND ${folder}/${program} ${folder}/text
+                  ERROR_VARIABLE output OUTPUT_QUIET TIMEOUT 60)
+  expect_output("is neither HDF5 nor NetCDF")
+endforeach()
+
+message("-- the static libraries inside, with CMake and with pkg-config")
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component parts)
+run(${CMAKE_COMMAND} -S ${CONSUMER}/consumer -B ${FOLDER}/consumer/parts -G Ninja
+    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_C_COMPILER=${CC}
+    -D CMAKE_CXX_FLAGS=${sanitizer} -D CMAKE_C_FLAGS=${sanitizer})
+run(${CMAKE_COMMAND} --build ${FOLDER}/consumer/parts)
+run(${FOLDER}/consumer/parts/consumer ${FOLDER}/consumer)
+expect_output("7 of 7 bytes through posix")
 run(${PKG_CONFIG} --cflags --libs weir-parts)
 separate_arguments(flags UNIX_COMMAND "${output}")
 run(${CXX} -std=c++20 ${sanitizer} ${CONSUMER}/consumer/main.cpp
     -o ${FOLDER}/consumer/by_pkg_config ${flags})
 run(${FOLDER}/consumer/by_pkg_config ${FOLDER}/consumer)
 expect_output("7 of 7 bytes through posix")
-
-message("-- libweir_files.so, with CMake and with pkg-config")
-file(WRITE ${FOLDER}/consumer/text "no array")
-run(${PKG_CONFIG} --cflags --libs weir-files)
-separate_arguments(flags UNIX_COMMAND "${output}")
-run(${CC} ${sanitizer} ${FILES_EXAMPLE} -o ${FOLDER}/consumer/files_by_pkg_config ${flags}
-    -Wl,-rpath,${prefix}/${LIBDIR})
-foreach(program IN ITEMS files files_by_pkg_config)
-  execute_process(COMMAND ${FOLDER}/consumer/${program} ${FOLDER}/consumer/text
-                  ERROR_VARIABLE output OUTPUT_QUIET TIMEOUT 60)
-  expect_output("is neither HDF5 nor NetCDF")
-endforeach()
-
-if(HAS_ARRAYS)
-  message("-- libweir.so, with CMake and with pkg-config, on one rank")
-  set(shown "written by rows, read by columns")
-  file(MAKE_DIRECTORY ${FOLDER}/arrays)
-  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${FOLDER}/consumer/arrays)
-  expect_output("${shown}")
-  run(${PKG_CONFIG} --cflags --libs weir)
-  separate_arguments(flags UNIX_COMMAND "${output}")
-  run(${MPICC} ${sanitizer} ${EXAMPLE} -o ${FOLDER}/consumer/arrays_by_pkg_config ${flags}
-      -Wl,-rpath,${prefix}/${LIBDIR})
-  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${FOLDER}/consumer/arrays_by_pkg_config)
-  expect_output("${shown}")
-endif()
-
-if(HAS_FORTRAN)
-  message("-- the module weir, with CMake and with pkg-config, on one rank")
-  file(REMOVE ${FOLDER}/arrays/temperature)
-  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${FOLDER}/consumer/fortran_arrays)
-  file(SIZE ${FOLDER}/arrays/temperature bytes)
-  set(output "${bytes} bytes")
-  expect_output("960000 bytes")
-  run(${PKG_CONFIG} --cflags --libs weir-fortran)
-  separate_arguments(flags UNIX_COMMAND "${output}")
-  run(${MPIFORT} ${sanitizer} ${FORTRAN_EXAMPLE} -o ${FOLDER}/consumer/fortran_by_pkg_config
-      ${flags} -Wl,-rpath,${prefix}/${LIBDIR})
-  run(${CMAKE_COMMAND} -E chdir ${FOLDER}/arrays ${FOLDER}/consumer/fortran_by_pkg_config)
-endif()
