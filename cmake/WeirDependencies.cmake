@@ -52,6 +52,12 @@ if(WEIR_WITH_FORTRAN AND WEIR_BUILD_BENCH AND NOT DEFINED SKBUILD_PLATLIB_DIR)
     find_package(MPI QUIET COMPONENTS Fortran)
     if(TARGET MPI::MPI_Fortran)
       set(WEIR_FORTRAN TRUE)
+      # Some of them (MPICH's -fallow-argument-mismatch) are errors to a C compiler.
+      get_target_property(weir_options MPI::MPI_Fortran INTERFACE_COMPILE_OPTIONS)
+      if(weir_options AND NOT weir_options MATCHES "COMPILE_LANGUAGE")
+        set_target_properties(MPI::MPI_Fortran PROPERTIES
+          INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:Fortran>:${weir_options}>")
+      endif()
     endif()
   endif()
   if(NOT WEIR_FORTRAN)
