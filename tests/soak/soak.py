@@ -8,6 +8,7 @@ known by its seed: `--seed SEED --cases 1` makes it again. Whatever is found sta
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import random
 import shutil
@@ -36,6 +37,10 @@ LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
 CASES_OF_A_RUN = 12
 CASE_SECONDS = 3 * SESSION_DEADLINE_SECONDS
 READER_SECONDS = 60
+SMALL_SHM = [
+    "unshare", "--mount", "sh", "-c",
+    'mount -t tmpfs -o size=256k none /dev/shm && exec "$@"', "sh",
+]  # fmt: skip
 MOST_FINDINGS = 20
 
 
@@ -52,7 +57,8 @@ class Run:
     """A job of the launcher that makes some cases from a phase on."""
 
     def __init__(
-        self, folder: Path, first_phase: int, seeds: Sequence[int], ranks: int,
+        self, folder: Path, first_phase: int, seeds: Sequence[int], ranks: int, *,
+        small_shm: bool = False,
     ) -> None:  # fmt: skip
         self.folder, self.seeds = folder, seeds
         for stale in ("under-way", "log"):
@@ -67,6 +73,9 @@ class Run:
             str(folder), *map(str, seeds),
         ]  # fmt: skip
         own = {"PYTHONPATH": PYTHON_PATH, "WEIR_LIBRARY": str(LIBRARY)}
+        if small_shm and may_make_shm_small():
+            command = [*SMALL_SHM, *command]
+            own["OMPI_MCA_btl_vader_backing_directory"] = str(folder)  # MPI's own memory
         with (folder / "log").open("w") as log:
             self.job = subprocess.Popen(
                 command, env=environment(own), stdout=log, stderr=log, start_new_session=True,
@@ -123,6 +132,12 @@ class Run:
         if self.job.poll() is None:
             os.killpg(self.job.pid, signal.SIGKILL)
         self.job.wait()
+
+
+@functools.cache
+def may_make_shm_small() -> bool:
+    tried = subprocess.run([*SMALL_SHM, "true"], capture_output=True, timeout=60, check=False)
+    return tried.returncode == 0
 
 
 def kill_rank(process: int) -> None:
@@ -192,7 +207,9 @@ class Soak:
         for case in cases:
             if case.launch == "killed":
                 self.kill(case)
-        self.make([case.seed for case in cases if case.launch == "plain"])
+        plain = [case for case in cases if case.launch == "plain"]
+        self.make([case.seed for case in plain if not case.small_shm])
+        self.make([case.seed for case in plain if case.small_shm], small_shm=True)
         self.collect()
 
     def go_on(self) -> None:
@@ -201,9 +218,9 @@ class Soak:
         self.make(begun, first_phase=1)
         self.collect()
 
-    def make(self, seeds: list[int], first_phase: int = 0) -> None:
+    def make(self, seeds: list[int], first_phase: int = 0, *, small_shm: bool = False) -> None:
         while seeds and not self.is_over():
-            run = Run(self.folder, first_phase, seeds, MOST_RANKS)
+            run = Run(self.folder, first_phase, seeds, MOST_RANKS, small_shm=small_shm)
             try:
                 ended = run.ended()
             finally:

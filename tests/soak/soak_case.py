@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ CODECS = {
 }
 STRATEGIES = ["automatic", "direct", "node", "two-phase", "server-directed"]
 ENGINES = ["automatic", "posix", "io_uring", "direct-io", "mpi-io"]
-SHORT_OF_MEMORY = "call=fallocate,nth=1,error=ENOSPC,tree=/memfd:"
+SHORT_OF_MEMORY = "call=fallocate,nth={nth},error=ENOSPC,tree=/memfd:"
 OPENING_THE_FILE, OPENING_THE_SESSION = -1, -2
 MOST_RANKS = 6
 SESSION_DEADLINE_SECONDS = 30
@@ -51,6 +52,24 @@ class ArrayDrawn:
     def memory_shape(self) -> tuple[int, ...]:
         """An array of one number per step is one element in memory."""
         return self.shape or (1,)
+
+    @property
+    def has_many_chunks(self) -> bool:
+        return math.prod(self.shape) > 1000 and self.options.get("chunks") == (1, 1)
+
+    @property
+    def is_shared_by_ranks(self) -> bool:
+        """Whether no rank may write a region by itself: its chunks are compressed."""
+        return "codec" in self.options
+
+    @property
+    def unwritten(self) -> list[Any]:
+        """What an element may be that nobody wrote; [] where that is not looked at."""
+        if self.kind == "bool":
+            return []
+        fill = np.array(self.options.get("fill", 0)).astype(self.kind)
+        # Of a chunk without codecs that was written in part, the rest is zeros.
+        return [fill] if "codec" in self.options else [fill, np.zeros((), self.kind)]
 
     def values(self, seed: int, generation: int, step: int, turn: int) -> np.ndarray[Any, Any]:
         rng = np.random.default_rng([seed, generation, step, turn, len(self.name)])
@@ -76,6 +95,8 @@ class Phase:
     mpi_fault: str = ""
     """For faulty_mpi.so, armed as `fault` is."""
     after_fault: str = "retry"
+    attempts: int = 1
+    """So many attempts of the step meet the fault; the one after them meets none."""
     killed: bool = False
 
 
@@ -93,6 +114,8 @@ class Case:
     kill_after: float
     """Seconds after the first phase began; when it has an effect `kill` the fault comes first."""
     kill_rank: int | None
+    small_shm: bool = False
+    """It runs where /dev/shm has room for 256 KiB, as in a container."""
 
     @property
     def file_name(self) -> str:
@@ -108,7 +131,8 @@ class Case:
         return values.T if column_major and self.file_format in {"hdf5", "cdf5"} else values
 
     def __str__(self) -> str:
-        lines = [f"{self.file_format}, {self.launch}, file {self.options}"]
+        shm = ", small /dev/shm" if self.small_shm else ""
+        lines = [f"{self.file_format}, {self.launch}{shm}, file {self.options}"]
         lines += [f"  {array}" for array in self.arrays]
         lines += [f"  {phase}" for phase in self.phases]
         return "\n".join(lines)
@@ -148,9 +172,10 @@ def drawn_array(draw: random.Random, file_format: str, number: int) -> ArrayDraw
 
 def array_of_many_chunks(draw: random.Random, file_format: str) -> ArrayDrawn:
     """Over 8192 chunks in one step or in all of them together, most of them never written."""
-    # HDF5 arrays of which more than 8192 chunks are absent are refused: steps stay below.
-    side = draw.choice([40, 60, 92]) if file_format != "hdf5" else 23
-    options = {"chunks": (1, 1), "codec": draw.choice(CODECS[file_format])}
+    side = draw.choice([40, 60, 92, 110])
+    options: dict[str, Any] = {"chunks": (1, 1), "fill": draw.choice([0, 7])}
+    if file_format in CODECS and draw.random() < 0.8:
+        options["codec"] = draw.choice(CODECS[file_format])
     return ArrayDrawn("array0", (side, side), "int16", True, options)
 
 
@@ -199,7 +224,7 @@ def drawn_case(seed: int) -> Case:
         "checksum": draw.choice([None, None, "crc32c"]),
         "alignment_bytes": draw.choice([0, 0, 1, 512]),
     }
-    many_chunks = file_format in CODECS and draw.random() < 0.06
+    many_chunks = file_format != "cdf5" and draw.random() < 0.06
     if many_chunks:
         arrays = [array_of_many_chunks(draw, file_format)]
     else:
@@ -224,16 +249,20 @@ def drawn_case(seed: int) -> Case:
         if draw.random() < 0.2:
             phase.fault = drawn_fault(draw, ranks)
             phase.fault_step = draw.randint(OPENING_THE_FILE, max(0, phase.steps - 1))
-            if draw.random() < 0.1:
-                # The first rank of a node that reserves memory to share is told that there is none.
-                phase.fault, phase.fault_step = SHORT_OF_MEMORY, OPENING_THE_SESSION
+            if draw.random() < 0.2:
+                # The first rank of a node that reserves memory to share is told that there is none:
+                # once, or each time until it asks again.
+                phase.fault = SHORT_OF_MEMORY.format(nth=draw.choice([0, 1]))
+                phase.fault_step = draw.choice([OPENING_THE_SESSION, phase.fault_step])
             phase.after_fault = draw.choice(["retry", "reopen"])
+            phase.attempts = draw.choice([1, 1, 2, 3])
         elif ranks > 1 and draw.random() < 0.1:
             phase.mpi_fault = drawn_mpi_fault(draw, ranks)
             phase.fault_step = draw.randint(OPENING_THE_FILE, max(0, phase.steps - 1))
             phase.after_fault = "reopen"  # a session whose messages failed is broken
         phases.append(phase)
     case = Case(seed, launch, file_format, options, arrays, phases, 0, None)
+    case.small_shm = launch == "plain" and draw.random() < 0.03
     if launch == "killed":
         first = phases[0]
         first.killed, first.steps, first.ending = True, 60 if grows else 1, "close"
@@ -294,6 +323,11 @@ class Model:
                 generation, steps = max((generation, steps), told)
         return generation, steps
 
+    def is_disturbed(self) -> bool:
+        """Whether something unfinished may lie there: a step that was begun and did not end."""
+        unfinished = any(one.killed or one.ending == "unfinished" for one in self.case.phases)
+        return unfinished or any(line[0] in {"failed", "again"} for line in self.told())
+
     def begun(self) -> tuple[int, int]:
         """The last step that was begun, as `acknowledged` would have it."""
         steps = [(int(line[1]), int(line[2])) for line in self.told() if line[0] == "begun"]
@@ -301,16 +335,26 @@ class Model:
 
 
 def wrong_elements(
-    found: np.ndarray[Any, Any], values: np.ndarray[Any, Any], known: np.ndarray[Any, Any]
+    found: np.ndarray[Any, Any],
+    values: np.ndarray[Any, Any],
+    known: np.ndarray[Any, Any],
+    unwritten: Sequence[Any] = (),
 ) -> str:
-    """A line about the elements that were written and are not what they should be; "": none."""
+    """A line about the elements that are not what they should be; "": none.
+
+    `known`: those that were written, `unwritten`: what each other one may be; nothing: anything.
+    """
     if found.size != values.size or (values.ndim == found.ndim and found.shape != values.shape):
         return f"has shape {found.shape}, not {values.shape}"
-    differ = (found.reshape(values.shape) != values) & known
+    found = found.reshape(values.shape)
+    differ = (found != values) & known
+    if not differ.any() and len(unwritten) > 0:
+        differ = ~known & np.all([found != fill for fill in unwritten], axis=0)
     if not differ.any():
         return ""
     first = tuple(int(i) for i in np.argwhere(differ)[0])
+    wanted = f"{values[first]}" if known[first] else "nothing"
     return (
         f"has {int(differ.sum())} wrong elements of {math.prod(values.shape)}, the first at "
-        f"{first}: {found.reshape(values.shape)[first]} where {values[first]} was written"
+        f"{first}: {found[first]} where {wanted} was written"
     )

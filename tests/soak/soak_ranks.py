@@ -8,12 +8,15 @@ was made before.
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import os
 import random
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,8 @@ from array_properties import (
     holders,
     parts,
 )
+from weir._core.errors import checked
+from weir._core.library import library
 
 WORLD = MPI.COMM_WORLD
 
@@ -49,6 +54,18 @@ class WrongError(Exception):
 
 class FailedError(Exception):
     """A collective call failed on all ranks alike, as it may where a fault was injected."""
+
+
+@dataclass
+class Write:
+    """What is written of one array: by a distribution, or a region of each rank's own."""
+
+    one: ArrayDrawn
+    whole: np.ndarray[Any, Any]
+    held: Held | None = None
+    section: Any = None
+    region: tuple[slice, ...] | None = None
+    """This rank's, where `held` is None; None: it takes no part."""
 
 
 class PhaseOnRanks:
@@ -63,8 +80,13 @@ class PhaseOnRanks:
         self.turn = 0
         self.is_opened = False
         """Not made in this phase."""
+        self.is_again = False
+        """The step was begun before, and did not end well."""
+        self.is_leaving = False
+        """A request of the step that is being written is not waited for."""
         told = self.model.acknowledged() if ranks.rank == 0 else None
         self.generation, self.steps = ranks.bcast(told)
+        self.looks_at_fills = not ranks.bcast(self.model.is_disturbed())
 
     # -- calls ----------------------------------------------------------------------------------
 
@@ -81,10 +103,25 @@ class PhaseOnRanks:
         if len(alike) != 1:
             raise WrongError(f"{what}: ranks got different outcomes: {lines}")
         if line:
+            self.looks_at_fills = False
             if not (may_fail or self.faulty):
                 raise WrongError(f"{what} failed: {line}")
             raise FailedError(f"{what}: {line}")
         return given
+
+    def each_alone(self, what: str, call: Callable[[], Any]) -> None:
+        """What each rank does by itself, and may fail in by itself."""
+        line = ""
+        try:
+            call()
+        except weir.Error as error:
+            line = f"{type(error).__name__}: {error}"
+        lines = self.ranks.allgather(line)
+        if any(lines):
+            self.looks_at_fills = False
+            if not self.faulty:
+                raise WrongError(f"{what} failed: {lines}")
+            raise FailedError(f"{what}: {lines}")
 
     @property
     def faulty(self) -> bool:
@@ -94,8 +131,9 @@ class PhaseOnRanks:
     def has_fault(self) -> bool:
         return bool(self.phase.fault or self.phase.mpi_fault)
 
-    def begin_fault(self) -> None:
-        os.environ["WEIR_FAULT"] = self.phase.fault.format(tree=self.case.file_name)
+    def begin_fault(self, attempt: int = 0) -> None:
+        fault = self.phase.fault.format(tree=self.case.file_name)
+        os.environ["WEIR_FAULT"] = f"{fault},try={attempt}" if fault else ""
         if os.environ.get("SOAK_MPI_FAULTS"):
             os.environ["WEIR_MPI_FAULT"] = self.phase.mpi_fault
 
@@ -202,15 +240,19 @@ class PhaseOnRanks:
 
     def add_steps(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         for number in range(self.phase.steps):
-            if self.faulty_step(number):
-                self.begin_fault()
-            try:
-                self.one_step(session, file, arrays)
-            except FailedError as failed:
-                if not self.faulty_step(number) or self.phase.after_fault == "reopen":
-                    raise
-                if self.ranks.rank == 0:
-                    self.model.tell(f"again after {failed}")
+            attempts = self.phase.attempts if self.faulty_step(number) else 0
+            for attempt in range(attempts):
+                self.begin_fault(attempt)
+                try:
+                    self.one_step(session, file, arrays)
+                    break
+                except FailedError as failed:
+                    if self.phase.after_fault == "reopen":
+                        raise
+                    self.is_again = True
+                    if self.ranks.rank == 0:
+                        self.model.tell(f"again after {failed}")
+            else:
                 self.end_fault()
                 self.one_step(session, file, arrays)
             if not self.phase.killed:
@@ -234,6 +276,7 @@ class PhaseOnRanks:
             raise WrongError("a step ended although a write of it had failed") from None
         self.together("ending a step", file.end_step)
         self.steps += 1
+        self.is_again = False
         self.acknowledge()
         if self.draw.random() < 0.1 and not self.phase.killed:
             self.read(session, file, arrays)
@@ -247,36 +290,123 @@ class PhaseOnRanks:
         keep: bool,
     ) -> None:
         """Some requests; what they write is kept before the first of them begins."""
-        requests: list[list[tuple[ArrayDrawn, Held, Any, np.ndarray[Any, Any]]]] = []
+        requests: list[list[Write]] = []
         values = {one.name: np.zeros(one.memory_shape, one.kind) for one in writing}
         known = {one.name: np.zeros(one.memory_shape, bool) for one in writing}
+        self.is_leaving = False
         for again in range(self.draw.choice([1, 1, 1, 2, 3])):
             chosen = [one for one in writing if again == 0 or self.draw.random() < 0.5]
-            request = [self.drawn_write(session, one, values, known, again) for one in chosen]
-            requests += [request] if self.draw.random() < 0.5 else [[one] for one in request]
+            drawn = [self.drawn_write(session, one, values, known, again) for one in chosen]
+            together = [write for write in drawn if write.held is not None]
+            if self.draw.random() < 0.5:
+                requests.append(together)
+            else:
+                requests += [[write] for write in together]
+            requests += [[write] for write in drawn if write.held is None]
         if keep and self.ranks.rank == 0:
             growing = [one.name for one in writing if one.grows]
             fixed = [one.name for one in writing if not one.grows]
             if fixed:
                 self.keep("fixed", fixed, values, known)
             self.keep(self.steps + 1, growing, values, known)
-        for request in requests:
+        for request in filter(None, requests):
+            if request[0].held is None:
+                self.write_region(arrays[request[0].one.name], request[0])
+                continue
             transfers = []
-            for one, held, section, whole in request:
-                memory = drawn_memory(self.own, parts(whole, held))
+            for write in request:
+                assert write.held is not None
+                memory = drawn_memory(self.own, parts(write.whole, write.held))
                 transfers.append(
-                    (arrays[one.name], held.distribution, memory[0] if len(memory) == 1 else memory,
-                     section)
+                    (arrays[write.one.name], write.held.distribution,
+                     memory[0] if len(memory) == 1 else memory, write.section)
                 )  # fmt: skip
-            self.together("writing", lambda transfers=transfers: self.write(session, transfers))
+            way = self.drawn_way()
+            if way in {"dropped", "left"}:
+                # Who waits for it needs the others in calls of Weir: nothing is compared here.
+                self.write(session, transfers, way)
+            else:
+                self.together("writing", lambda: self.write(session, transfers, way))  # noqa: B023
 
-    def write(self, session: weir.Session, transfers: list[Any]) -> None:
-        if not transfers:
-            return
-        if self.turn % 3:
+    def drawn_way(self) -> str:
+        """How a request is waited for: where a call may fail, at once, as failures are compared."""
+        may_leave = not self.has_fault and not self.phase.killed
+        way = self.draw.choice(["blocking", "blocking", "begun", "begun", "dropped", "left"])
+        if way in {"dropped", "left"} and not may_leave:
+            return "begun"
+        self.is_leaving = self.is_leaving or way in {"dropped", "left"}
+        return way
+
+    def write(self, session: weir.Session, transfers: list[Any], way: str) -> None:
+        if way == "blocking":
             session.write_many(transfers)
+            return
+        request = session.write_begin(transfers)
+        if way == "begun":
+            request.wait()
+        elif way == "left":
+            self.leave(session, request, [one for transfer in transfers for one in transfer[2:3]])
+
+    def leave(self, session: weir.Session, request: weir.Request, memory: list[Any]) -> None:
+        """Some ranks wait for it, and others take their memory back at once and use it."""
+        if self.own.random() < 0.4:
+            request.wait()
+            return
+        under_way = request._under_way  # Python's programs have no call for this
+        checked(library().weir_request_detach(ctypes.byref(under_way.handle)))
+        session.requests.remove(under_way)
+        for one in memory:
+            for part in one if isinstance(one, list) else [one]:
+                part[...] = 77
+
+    def write_region(self, array: Any, write: Write) -> None:
+        """By a request of all ranks, or by each rank for itself."""
+        lower = extent = stride = data = None
+        if write.region is not None:
+            lower = [along.start for along in write.region]
+            stride = [along.step for along in write.region]
+            piece = write.whole[write.region]
+            extent, (data,) = piece.shape, drawn_memory(self.own, [piece])
+        if extent is None or max(stride) == 1:
+            stride = None
+        if self.draw_alone(write.one):
+            self.each_alone(
+                "writing a region",
+                lambda: lower is None or array.write_region(lower, data, stride, independent=True),
+            )
+        elif self.draw.random() < 0.5:
+            self.together("writing regions", lambda: array.write_region(lower, data, stride))
         else:
-            session.write_begin(transfers).wait()
+            self.together(
+                "beginning to write regions",
+                lambda: array.write_region_begin(lower, data, stride).wait(),
+            )
+
+    def draw_alone(self, one: ArrayDrawn) -> bool:
+        """Whether each rank writes its region without the others.
+
+        Not when it has left requests, as what it writes alone would come before these. Nor when the
+        step is written again: each rank that wrote before has to take part.
+        """
+        drawn = self.draw.random() < 0.4
+        return drawn and self.may_be_alone(one) and not (self.is_leaving or self.is_again)
+
+    def may_be_alone(self, one: ArrayDrawn) -> bool:
+        return not one.is_shared_by_ranks and not self.case.options["checksum"]
+
+    def drawn_regions(self, one: ArrayDrawn) -> list[tuple[slice, ...] | None]:
+        """One for each rank, without elements in common; None: it takes no part."""
+        cuts = [
+            sorted({0, extent, *self.draw.sample(range(extent), min(2, extent))})
+            for extent in one.memory_shape
+        ]
+        steps = [1, 1, 2, 3] if self.may_be_alone(one) and self.draw.random() < 0.5 else [1]
+        boxes: list[tuple[slice, ...] | None] = [
+            tuple(slice(begin, end, self.draw.choice(steps)) for begin, end in box)
+            for box in itertools.product(*(itertools.pairwise(ends) for ends in cuts))
+        ]
+        boxes += [None] * self.ranks.size
+        return self.draw.sample(boxes, self.ranks.size)
 
     def keep(self, step: int | str, names: list[str], values: Any, known: Any) -> None:
         self.model.keep(
@@ -285,25 +415,46 @@ class PhaseOnRanks:
 
     def drawn_write(
         self, session: weir.Session, one: ArrayDrawn, values: Any, known: Any, again: int
-    ) -> tuple[ArrayDrawn, Held, Any, np.ndarray[Any, Any]]:
+    ) -> Write:
         shape = one.memory_shape
-        held = drawn_distribution(self.draw, session, shape, self.ranks)
         self.turn += 1
         whole = one.values(self.case.seed, self.generation, self.steps, self.turn)
-        sparse = np.prod(shape) > 1000 and one.options.get("chunks") == (1, 1)
-        if sparse:
-            place = tuple(self.draw.randrange(extent) for extent in shape)
-            section: Any = tuple(slice(at, at + 4) for at in place)
-        elif again or self.draw.random() < 0.3:
-            section = drawn_section(self.draw, shape)
+        changed = np.zeros(shape, bool)
+        sparse = one.has_many_chunks
+        if not sparse and self.draw.random() < 0.2:
+            regions = self.drawn_regions(one)
+            for region in regions:
+                if region is not None:
+                    changed[region] = True
+            write = Write(one, whole, region=regions[self.ranks.rank])
         else:
-            section = None
-        asked = np.zeros(shape, bool)
-        asked[section if section is not None else ...] = True
-        changed = asked & holders(held, shape, self.ranks)
+            held = self.distribution(session, shape)
+            if sparse and (self.phase.settings["buffer_bytes"] > 0 or self.draw.random() < 0.9):
+                place = tuple(self.draw.randrange(extent) for extent in shape)
+                section: Any = tuple(slice(at, at + 4) for at in place)
+            elif again or self.draw.random() < 0.3:
+                section = drawn_section(self.draw, shape)
+            else:
+                section = None
+            changed[section if section is not None else ...] = True
+            changed &= holders(held, shape, self.ranks)
+            write = Write(one, whole, held, section)
         values[one.name][changed] = whole[changed]
         known[one.name] |= changed
-        return one, held, section, whole
+        return write
+
+    def distribution(self, session: weir.Session, shape: tuple[int, ...]) -> Held:
+        """Which needs memory that a node's ranks share, and without it fails on all alike."""
+
+        def drawn() -> Held:
+            return drawn_distribution(self.draw, session, shape, self.ranks)
+
+        try:
+            given: Held = self.together("distributing", drawn)
+        except FailedError:
+            self.end_fault()
+            given = self.together("distributing again", drawn)
+        return given
 
     def leave_unfinished(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         """A step that is begun and written and does not end is not in the file."""
@@ -334,9 +485,16 @@ class PhaseOnRanks:
         if self.is_opened:
             values, known = self.case.stored(one, values), self.case.stored(one, known)
         shape = values.shape
-        held = drawn_distribution(self.draw, session, shape, self.ranks)
-        section = drawn_section(self.draw, shape) if self.draw.random() < 0.4 else None
         before = np.full(shape, 101).astype(one.kind)
+        unwritten = one.unwritten if self.looks_at_fills else ()
+        if self.draw.random() < 0.2:
+            self.read_region(array, one, step, values, known, unwritten)
+            return
+        held = self.distribution(session, shape)
+        section = drawn_section(self.draw, shape) if self.draw.random() < 0.4 else None
+        if one.has_many_chunks:
+            places = [self.draw.randrange(extent) for extent in shape]
+            section = tuple(slice(at, at + 20) for at in places)
         memory = drawn_memory(self.own, parts(before, held))
         self.together(
             f"reading step {step} of {one.name}",
@@ -351,12 +509,48 @@ class PhaseOnRanks:
         for got, wanted, sure in zip(
             memory, parts(expected, held), parts(right, held), strict=True
         ):
-            line = wrong_elements(got, wanted, sure)
+            line = wrong_elements(got, wanted, sure, unwritten)
             if line:
                 raise WrongError(
                     f"step {step} of {one.name}, read by {self.phase.settings}, "
                     f"section {section}: this rank's part {line}"
                 )
+
+    def read_region(
+        self,
+        array: Any,
+        one: ArrayDrawn,
+        step: int,
+        values: np.ndarray[Any, Any],
+        known: np.ndarray[Any, Any],
+        unwritten: Sequence[Any],
+    ) -> None:
+        """Regions of ranks that may have elements in common."""
+        region: Any = drawn_section(self.own, values.shape)
+        if self.own.random() < 0.2:
+            region = None
+        wanted = values[region] if region is not None else np.zeros(0)
+        if wanted.size == 0:
+            region = None
+        got = np.full(wanted.shape, 101).astype(one.kind)
+        alone = self.draw.random() < 0.4
+
+        def read() -> None:
+            if region is None and alone:
+                return
+            lower = None if region is None else [along.start for along in region]
+            stride = None if region is None else [along.step for along in region]
+            into = None if region is None else got
+            array.read_region(lower, None, stride, out=into, independent=alone)
+
+        if alone:
+            self.each_alone(f"reading a region of step {step} of {one.name}", read)
+        else:
+            self.together(f"reading regions of step {step} of {one.name}", read)
+        line = "" if region is None else wrong_elements(got, wanted, known[region], unwritten)
+        if line:
+            way = "alone" if alone else "together"
+            raise WrongError(f"step {step} of {one.name}, region {region} read {way}: it {line}")
 
 
 def wait_for_all(communicator: MPI.Comm) -> None:

@@ -115,10 +115,11 @@ def looked_at(folder: Path, *, killed: bool) -> str:
         return gone if wanted.steps else "right 0"
     if wanted.steps == 0 and wanted.begun is None:
         return "wrong a file without a step was published"
+    looks_at_fills = not (killed or model.is_disturbed())
     with by_its_library(case, path) as arrays:
-        line = compared(case, model, arrays, wanted)
+        line = compared(case, model, arrays, wanted, looks_at_fills=looks_at_fills)
     if not line:
-        line = compared(case, model, by_weir(path), wanted)
+        line = compared(case, model, by_weir(path), wanted, looks_at_fills=looks_at_fills)
         line = line and f"{line} (by weir.open)"
     if not line:
         line = checked(path, model, killed=killed)
@@ -127,18 +128,14 @@ def looked_at(folder: Path, *, killed: bool) -> str:
 
 def checked(path: Path, model: Model, *, killed: bool) -> str:
     report = check(path, workers=1)
-    if report.not_checked or (report.findings and not disturbed(model, killed=killed)):
+    if report.not_checked or (report.findings and not (killed or model.is_disturbed())):
         return f"wrong weir check: {report.findings or report.not_checked}"
     return ""
 
 
-def disturbed(model: Model, *, killed: bool) -> bool:
-    """Whether something unfinished may lie there: a step that was begun and did not end."""
-    unfinished = any(one.killed or one.ending == "unfinished" for one in model.case.phases)
-    return killed or unfinished or any(line[0] in {"failed", "again"} for line in model.told())
-
-
-def compared(case: Case, model: Model, arrays: Arrays, wanted: Expected) -> str:
+def compared(
+    case: Case, model: Model, arrays: Arrays, wanted: Expected, *, looks_at_fills: bool
+) -> str:
     """Whether steps are lost or numbers wrong: a line about it, or ""."""
     generation, steps = wanted.generation, wanted.steps
     found = min((len(arrays[one.name]) for one in case.growing), default=steps or 1)
@@ -153,8 +150,9 @@ def compared(case: Case, model: Model, arrays: Arrays, wanted: Expected) -> str:
             values, known = model.step(generation, place, one.name)
             there = arrays[one.name][step] if isinstance(step, int) else arrays[one.name]
             line = wrong_elements(
-                np.asarray(there), case.stored(one, values), case.stored(one, known)
-            )
+                np.asarray(there), case.stored(one, values), case.stored(one, known),
+                one.unwritten if looks_at_fills else (),
+            )  # fmt: skip
             if line:
                 return f"wrong step {step} of {one.name} {line}"
     return ""
