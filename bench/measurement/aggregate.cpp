@@ -135,7 +135,7 @@ PhaseFigures phase_figures(const Job& job, const PhaseKey& key, std::span<const 
 
 double span_over_ranks(const Job& job, const ActivePeriod* mine, const ClockOffset& offset) {
   // The largest of all three: the last end, and the first start and the shortest pause negated.
-  std::array<std::int64_t, 3> own;
+  std::array<std::int64_t, 3> own{};
   own.fill(std::numeric_limits<std::int64_t>::min());
   if (mine != nullptr) {
     own = {mine->end_ns + offset.offset_ns, -(mine->start_ns + offset.offset_ns), -mine->paused_ns};

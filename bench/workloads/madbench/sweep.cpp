@@ -218,6 +218,7 @@ Status Sweep::save_unfinished(const ordered_json& payload_errors) {
 
 std::vector<RunProgress> Sweep::progress() const {
   std::vector<RunProgress> all;
+  all.reserve(finished_.size());
   for (const RunResults& run : results_) all.push_back({run.repetitions(), finished_[all.size()]});
   return all;
 }
