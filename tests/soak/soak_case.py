@@ -34,6 +34,8 @@ STRATEGIES = ["automatic", "direct", "node", "two-phase", "server-directed"]
 ENGINES = ["automatic", "posix", "io_uring", "direct-io", "mpi-io"]
 SHORT_OF_MEMORY = "call=fallocate,nth={nth},error=ENOSPC,tree=/memfd:"
 OPENING_THE_FILE, OPENING_THE_SESSION = -1, -2
+HALF_WAY = "its first commit failed half-way"
+"""In the error of a first step whose file got its name before something else failed."""
 MOST_RANKS = 6
 SESSION_DEADLINE_SECONDS = 30
 
@@ -332,6 +334,10 @@ class Model:
         """The last step that was begun, as `acknowledged` would have it."""
         steps = [(int(line[1]), int(line[2])) for line in self.told() if line[0] == "begun"]
         return max(steps, default=(-1, 0))
+
+    def failed_half_way(self) -> bool:
+        """Whether the library said of a failed first step that readers may see it."""
+        return any(HALF_WAY in " ".join(line) for line in self.told())
 
 
 def wrong_elements(

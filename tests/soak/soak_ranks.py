@@ -215,8 +215,9 @@ class PhaseOnRanks:
         arrays = {array.name: file[array.name] for array in case.arrays}
         begun = self.ranks.bcast(self.model.begun() if self.ranks.rank == 0 else None)
         found = file.steps
-        was_killed = self.phase.number > 0 and self.case.phases[self.phase.number - 1].killed
-        if was_killed and begun == (self.generation, self.steps + 1) == (self.generation, found):
+        may_show = self.ranks.bcast(self.model.failed_half_way() if self.ranks.rank == 0 else None)
+        may_show |= self.phase.number > 0 and self.case.phases[self.phase.number - 1].killed
+        if may_show and begun == (self.generation, self.steps + 1) == (self.generation, found):
             self.steps = found
             self.acknowledge()
         if found != self.steps and case.growing:

@@ -91,7 +91,11 @@ def by_weir(path: Path) -> Arrays:
 
 @dataclass
 class Expected:
-    """What may be in a file that was published; after a kill perhaps the step that was begun."""
+    """What may be in a file that was published.
+
+    After a kill, and where the library said that readers may see it, perhaps the step that was
+    begun.
+    """
 
     generation: int
     steps: int
@@ -101,7 +105,7 @@ class Expected:
 def expected(model: Model, *, killed: bool) -> Expected:
     generation, steps = model.acknowledged()
     begun = model.begun()
-    may_be_there = killed and begun > (generation, steps)
+    may_be_there = (killed or model.failed_half_way()) and begun > (generation, steps)
     return Expected(generation, steps, begun if may_be_there else None)
 
 
