@@ -302,6 +302,11 @@ int weir_array_close(weir_array** array);
  *   weir_file_step_end       the step is durable, as asked for, and readers see it, whole
  *   weir_file_close
  *
+ * One run at a time writes to a file: from the first weir_file_step_begin (with `rewrite`: from
+ * weir_file_open) until weir_file_close another one that makes the file or begins a step in it is
+ * refused (WEIR_E_ARGUMENT, with the host and process of the first one). A step does not begin or
+ * end where another program has replaced or changed the file meanwhile.
+ *
  * A run that is killed at any point leaves the steps that had ended, in a file that all tools of
  * its format open (docs/formats.md). A new file has the name PATH.incomplete until its first step
  * ends, and replaces a file that is there only then.

@@ -17,6 +17,7 @@
 #include "storage/encoded/decoded_engine.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/writer_lock.hpp"
 #include "storage/serial/data_file_cache.hpp"
 #include "storage/stored_files.hpp"
 #include "storage/sums/array_sums.hpp"
@@ -260,6 +261,9 @@ class OpenArray final : public ArrayFile {
     if (!is_committed && origin_.grows) abandon_files();
   }
 
+  // Of an array that this run made, on rank 0: no other run makes it anew before it is closed.
+  void set_lock(storage::WriterLock lock) { lock_ = std::move(lock); }
+
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
@@ -376,6 +380,7 @@ class OpenArray final : public ArrayFile {
   std::unique_ptr<storage::DataFileCache> read_alone_;  // null: nothing was
   std::unique_ptr<storage::DataFileCache> written_alone_;
   std::function<Status()> sync_names_;  // null: nothing is left to do
+  storage::WriterLock lock_;
   Status lost_alone_;  // why what was written by `written_alone_` could not be made durable
   mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not asked for yet
   storage::ArraySums sums_;

@@ -22,6 +22,8 @@
 #include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
 #include "storage/formats/raw_files.hpp"
+#include "storage/formats/writer_lock.hpp"
+#include "storage/serial/open_any.hpp"
 
 namespace weir::aggregation {
 
@@ -115,6 +117,14 @@ storage::FileMap map_of(const storage::RawArray& array, const std::string& path)
   return map;
 }
 
+// By rank 0, of an array that it made or opened.
+ToldLayout told_of(const storage::RawArray& array, const std::string& path) {
+  storage::FileMap map = map_of(array, path);
+  const topology::FileTargets targets = targets_of(map, path);
+  const auto known = storage::known_file_of(map, path);
+  return {.map = std::move(map), .targets = targets, .known = known};
+}
+
 class Implementation final : public Collective {
  public:
   explicit Implementation(CollectiveState state) : state_(std::move(state)) {}
@@ -204,7 +214,7 @@ class Implementation final : public Collective {
   }
   std::unique_ptr<ArrayFile> made(storage::ExtentMap map, const std::string& path, bool writable,
                                   const topology::FileTargets& targets,
-                                  std::function<Status()> sync_names);
+                                  std::function<Status()> sync_names, storage::WriterLock lock);
 
   CollectiveState state_;
 };
@@ -232,16 +242,20 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
     fingerprint.add(Argument::files, storage::raw_array_json(settled));
     fingerprint.add(Argument::files, settled.striping.text());
   }
+  storage::WriterLock
+      lock;  // on rank 0, until the array is closed: of makers, not of whoever opens
   const auto create = [&]() -> Result<ToldLayout> {
+    auto taken = storage::WriterLock::take(path);
+    if (!taken) return taken.error();
+    lock = std::move(taken).value();
     if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
-    storage::FileMap map = map_of(settled, path);
-    const topology::FileTargets targets = targets_of(map, path);
-    return ToldLayout{.map = std::move(map), .targets = targets};
+    return told_of(settled, path);
   };
   auto told = ask_for_layout(state_, asked, possible, fingerprint, create, path);
   if (!told) return told.error();
-  return made(std::move(told.value().map.arrays.front().map), path, true, told.value().targets,
-              [settled, path] { return storage::sync_raw_names(settled, path); });
+  return made(
+      std::move(told.value().map.arrays.front().map), path, true, told.value().targets,
+      [settled, path] { return storage::sync_raw_names(settled, path); }, std::move(lock));
 }
 
 Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
@@ -255,19 +269,18 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
     const auto array = storage::open_raw_files(path);
     if (!array) return array.error();
     sync_names = [found = array.value(), path] { return storage::sync_raw_names(found, path); };
-    storage::FileMap map = map_of(array.value(), path);
-    const topology::FileTargets targets = targets_of(map, path);
-    return ToldLayout{.map = std::move(map), .targets = targets};
+    return told_of(array.value(), path);
   };
   auto told = ask_for_layout(state_, asked, {}, fingerprint, open, path);
   if (!told) return told.error();
   return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets,
-              std::move(sync_names));
+              std::move(sync_names), {});
 }
 
 std::unique_ptr<ArrayFile> Implementation::made(storage::ExtentMap map, const std::string& path,
                                                 bool writable, const topology::FileTargets& targets,
-                                                std::function<Status()> sync_names) {
+                                                std::function<Status()> sync_names,
+                                                storage::WriterLock lock) {
   const std::uint64_t number = ++state_.arrays;
   auto array = std::make_unique<OpenArray>(ArrayOrigin{.number = number,
                                                        .writable = writable,
@@ -277,6 +290,7 @@ std::unique_ptr<ArrayFile> Implementation::made(storage::ExtentMap map, const st
                                                        .descriptors = state_.group->descriptors()},
                                            std::move(map), state_.engines);
   if (state_.rank == 0 && writable) array->set_names(std::move(sync_names));
+  array->set_lock(std::move(lock));
   return array;
 }
 
@@ -315,7 +329,9 @@ Status Implementation::close(ArrayFile& file) {
   open.set_closed();
   Status closed = open.close_files();
   forget_descriptors(state_, open.number());
-  return agree_on(state_, closed, fingerprint);
+  Status agreed = agree_on(state_, closed, fingerprint);
+  open.set_lock({});  // when no rank writes to it any more
+  return agreed;
 }
 
 }  // namespace

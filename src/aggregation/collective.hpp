@@ -221,7 +221,7 @@ class Collective {
   // Those that take `asked`: null is for callers that have not agreed.
 
   // Collective. Makes the files of `array` and its document anew, in an existing folder; files of
-  // this name are emptied. array.files 0 stands for as many as there are aggregators (or ranks).
+  // this name are replaced. array.files 0 stands for as many as there are aggregators (or ranks).
   virtual Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
                                                           const storage::RawArray& array,
                                                           const Asked* asked = nullptr) = 0;

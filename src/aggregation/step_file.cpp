@@ -66,16 +66,21 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   if (!format) possible = named(format.error(), path);
   if (asked == nullptr) call.add(description);
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
+  file->published_ = false;
   const auto lay_out = [&]() -> Result<ToldLayout> {
+    if (Status alone = file->begin_writing(); !alone.ok()) return alone.error();
     auto room = format.value()->lay_out(description, path);
     if (!room) return room.error();
     file->room_ = std::move(room).value();
-    return ToldLayout{.map = file->room_.map, .targets = targets_of(file->room_.map, path)};
+    file->note_version();
+    return ToldLayout{
+        .map = file->room_.map,
+        .targets = targets_of(file->room_.map, path),
+        .known = storage::known_file_of(file->room_.map, storage::incomplete_path(path))};
   };
   auto told = ask_for_layout(state, asked, possible, call, lay_out, path);
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
-  file->published_ = false;
   file->open_arrays(state, told.value().targets);
   if (Status given = file->give_places(state); !given.ok()) return given.error();
   file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
@@ -91,20 +96,35 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   call.add(Argument::call, writable ? "open a file for writing" : "open a file");
   call.add(Argument::files, path);
   add_settings(call, settings);
+  storage::WriterLock lock;
+  storage::FileVersion version;
   const auto open = [&]() -> Result<ToldLayout> {
+    if (writable && settings.rewrite) {
+      auto taken = storage::WriterLock::take(path);
+      if (!taken) return taken.error();
+      lock = std::move(taken).value();
+    }
     auto opened = storage::open_any(path);
     if (!opened) return opened.error();
     storage::OpenedFile& one = opened.value();
+    version = std::move(one.version);
+    const auto known = storage::known_file_of(one.map, one.path);
     const topology::FileTargets targets = targets_of(one.map, one.path);
     // What cannot be read is not known: the file itself may be all right. weir check names it.
     auto sums = storage::read_sums(storage::sums_path(one.path));
-    return ToldLayout{std::move(one.map), std::string(one.format), std::move(one.path), targets,
-                      sums ? std::move(sums).value() : std::string()};
+    return ToldLayout{std::move(one.map),
+                      std::string(one.format),
+                      std::move(one.path),
+                      targets,
+                      sums ? std::move(sums).value() : std::string(),
+                      known};
   };
   auto told = ask_for_layout(state, asked, {}, call, open, path);
   if (!told) return told.error();
   std::unique_ptr<StepFile> file(new StepFile(std::move(told.value().path),
                                               std::move(told.value().format), settings, writable));
+  file->lock_ = std::move(lock);
+  file->version_ = std::move(version);
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
   const auto steps = file->map_.steps();
@@ -262,14 +282,45 @@ Status StepFile::can_be_tried_again() const {
                  "look at what is there before you open or create it again");
 }
 
+// By rank 0, whenever a step begins: from then on no other run may write to the file.
+Status StepFile::begin_writing() {
+  if (lock_.is_held()) return {};
+  auto taken = storage::WriterLock::take(path_);
+  if (!taken) return taken.error();
+  lock_ = std::move(taken).value();
+  return {};
+}
+
+// By rank 0. Notices what the lock did not keep away: another program, or a file system without
+// locks.
+Status StepFile::check_is_unchanged() const {
+  if (published_) {
+    if (storage::version_of(path_) == version_) return {};
+    return refusal(path_,
+                   "another run or program has replaced or changed the file since this run opened "
+                   "it or ended a step: open it again");
+  }
+  if (storage::version_of(storage::incomplete_path(path_)).file == version_.file) return {};
+  return refusal(storage::incomplete_path(path_),
+                 "another run has removed or replaced this file, which is being made: create it "
+                 "again when that run has ended");
+}
+
+void StepFile::note_version() {
+  version_ = storage::version_of(published_ ? path_ : storage::incomplete_path(path_));
+}
+
 // By rank 0: what changes by one step more.
 Result<StepPlaces> StepFile::room_for_step() {
+  if (Status alone = begin_writing(); !alone.ok()) return alone.error();
+  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   if (!published_) {
     if (Status again = can_be_tried_again(); !again.ok()) return again.error();
     return StepPlaces(FirstStepPlaces{});
   }
   auto room =
       storage::find_format(format_).value()->make_room_behind(path_, steps_ + 1, map_, steps_);
+  note_version();  // making room may have finished what a killed run left
   if (!room) return room.error();
   auto changes = changes_to(room.value().map);
   if (!changes) return changes.error();
@@ -391,7 +442,9 @@ Status StepFile::close(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
-  return agree_on(state, first, fingerprint("close a file"));
+  Status agreed = agree_on(state, first, fingerprint("close a file"));
+  lock_.release();  // when no rank writes to it any more
+  return agreed;
 }
 
 // The first error; all are closed.

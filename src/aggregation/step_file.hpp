@@ -22,7 +22,9 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/told_layout.hpp"
+#include "storage/formats/file_version.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/writer_lock.hpp"
 #include "storage/sums/block_sums.hpp"
 #include "storage/sums/file_state.hpp"
 #include "storage/sums/sum_book.hpp"
@@ -82,6 +84,9 @@ class StepFile final : public File {
   // are committed.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
+  [[nodiscard]] Status begin_writing();
+  [[nodiscard]] Status check_is_unchanged() const;
+  void note_version();
   Result<StepPlaces> room_for_step();
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
@@ -135,6 +140,9 @@ class StepFile final : public File {
   std::optional<storage::FileState> sums_as_;
   std::int64_t most_loose_ = 0;  // parts of blocks that this rank keeps
   storage::Room room_;           // on rank 0: what commits the step
+  // On rank 0: held from the first step that this run begins until the file is closed.
+  storage::WriterLock lock_;
+  storage::FileVersion version_;  // on rank 0: as this run opened, laid out or last changed it
 };
 
 }  // namespace weir::aggregation

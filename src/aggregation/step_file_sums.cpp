@@ -191,6 +191,7 @@ Status StepFile::cut_sums() {
 
 // By rank 0.
 Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums) {
+  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
   const std::string committed = storage::sums_path(path_);
   const std::string incomplete = storage::incomplete_sums_path(path_);
   const std::string frame = storage::sums_frame(steps_ + 1, sums);
@@ -203,7 +204,9 @@ Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArray
     entered = storage::append_sums(committed, frame, settings_.durability);
   }
   if (!entered.ok()) return entered;
-  if (Status done = commit(chunks); !done.ok()) return done;
+  Status done = commit(chunks);
+  version_ = storage::version_of(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
+  if (!done.ok()) return done;
   // The step is committed whatever becomes of this: then its sums are not known.
   if (!published_ && has_sums_) {
     (void)storage::rename_sums(incomplete, committed, settings_.durability);

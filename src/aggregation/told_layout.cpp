@@ -10,26 +10,33 @@
 
 #include "storage/file_targets.hpp"
 #include "storage/formats/file_map_message.hpp"
+#include "storage/serial/open_any.hpp"
 
 namespace weir::aggregation {
 namespace {
 
-constexpr std::size_t numbers = 7;
+constexpr std::size_t numbers = 11;
 using Numbers = std::array<std::int64_t, numbers>;
 
 // Numbers, then the texts that the last of them give the lengths of, then the map. Between ranks of
 // one job, which lay numbers out alike.
 std::string text_of(const ToldLayout& told) {
+  // Without an identity the file's path is empty.
+  const storage::KnownFile known = told.known.value_or(storage::KnownFile());
   const Numbers head = {told.targets.count,
                         told.targets.stripe_bytes,
                         told.targets.lock_bytes,
                         std::ssize(told.format),
                         std::ssize(told.path),
                         std::ssize(told.sums),
-                        told.targets.coherent_caches ? 1 : 0};
+                        told.targets.coherent_caches ? 1 : 0,
+                        std::ssize(known.path),
+                        static_cast<std::int64_t>(known.identity.inode),
+                        known.identity.birth_seconds,
+                        known.identity.birth_nanoseconds};
   std::string text(sizeof head, '\0');
   std::memcpy(text.data(), head.data(), sizeof head);
-  return text + told.format + told.path + told.sums + storage::message_of(told.map);
+  return text + told.format + told.path + told.sums + known.path + storage::message_of(told.map);
 }
 
 Result<ToldLayout> layout_of(std::string_view text) {
@@ -49,9 +56,14 @@ Result<ToldLayout> layout_of(std::string_view text) {
   told.format = take(head[3]);
   told.path = take(head[4]);
   told.sums = take(head[5]);
+  std::string known = take(head[7]);
+  if (!known.empty()) {
+    told.known = {std::move(known), {static_cast<std::uint64_t>(head[8]), head[9], head[10]}};
+  }
   auto map = storage::parse_file_map(text);
   if (!map) return map.error();
   told.map = std::move(map).value();
+  storage::set_known_file(told.map, told.known);
   return told;
 }
 

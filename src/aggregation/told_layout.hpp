@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "common/status.hpp"
 #include "storage/formats/array_change.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/known_file.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -21,6 +23,8 @@ struct ToldLayout {
   std::string path = {};    // NOLINT(readability-redundant-member-init): the file's own
   topology::FileTargets targets = {};
   std::string sums = {};  // NOLINT(readability-redundant-member-init): of its checksums' file
+  // The file or folder that data files belong to, by which ranks notice that it was replaced.
+  std::optional<storage::KnownFile> known = std::nullopt;
 };
 
 // What happens to the places of a file's arrays when a step begins. Each case is said by name: an

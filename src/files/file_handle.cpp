@@ -21,6 +21,8 @@ weir_files::weir_files(std::string opened_path, std::string_view format_name,
 
 weir_files::~weir_files() {
   if (!unpublished) return;
+  // Another run may have put its own file there, where the file system has no locks.
+  if (weir::storage::identity_of(weir::storage::incomplete_path(path)) != made) return;
   weir::storage::remove_incomplete(path);
   if (sums) {
     (void)weir::storage::remove_sums(weir::storage::incomplete_sums_path(path),

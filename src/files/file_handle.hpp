@@ -16,6 +16,8 @@
 #include "common/status.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/header_update.hpp"
+#include "storage/formats/writer_lock.hpp"
+#include "storage/known_file.hpp"
 #include "storage/serial/data_file_cache.hpp"
 #include "storage/serial/section_verifier.hpp"
 #include "storage/sums/known_sums.hpp"
@@ -49,6 +51,8 @@ struct weir_files {
   // ---- Of one that is being made, until it is committed ----
 
   std::optional<weir::storage::HeaderUpdate> unpublished;
+  weir::storage::WriterLock lock;
+  std::optional<weir::storage::FileIdentity> made;  // what lies under the temporary name
   std::mutex mutex;
   // Where encoded chunks go whose places are a table, and those that are there.
   std::int64_t free_from = -1;

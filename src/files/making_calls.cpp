@@ -102,12 +102,19 @@ int weir_files_create(const char* path, const char* format, const char* descript
     if (!found) return found.error();
     const auto parsed = weir::files::parse_description(description);
     if (!parsed) return parsed.error();
+    auto lock = weir::storage::WriterLock::take(path);
+    if (!lock) return lock.error();
     auto room = found.value()->lay_out(parsed.value().description, path);
     if (!room) return room.error();
+    const std::string place = weir::storage::incomplete_path(path);
+    weir::storage::set_known_file(room.value().map,
+                                  weir::storage::known_file_of(room.value().map, place));
     auto made = std::make_unique<weir_files>(
         path, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
     made->unpublished = std::move(room.value().update);
     made->free_from = room.value().free_from;
+    made->lock = std::move(lock).value();
+    made->made = weir::storage::identity_of(place);
     if (parsed.value().checksum != weir::storage::Checksum::none) {
       made->sums.emplace(made->map.arrays.size());
     }
@@ -144,6 +151,13 @@ int weir_files_commit(weir_files* file) {
   if (file == nullptr) return report(no_handle());
   return reported([&]() -> Status {
     if (Status making = check_being_made(*file); !making.ok()) return making;
+    if (weir::storage::identity_of(weir::storage::incomplete_path(file->path)) != file->made) {
+      weir::Error error = weir::invalid_argument(
+          "another run has removed or replaced this file, which is being made: make it again when "
+          "that run has ended");
+      error.file = weir::storage::incomplete_path(file->path);
+      return error;
+    }
     if (Status durable = file->data_files.sync(); !durable.ok()) return durable;
     if (!file->written.empty()) {
       const auto format = weir::storage::find_format(file->format);
@@ -164,6 +178,7 @@ int weir_files_commit(weir_files* file) {
       (void)weir::storage::rename_sums(weir::storage::incomplete_sums_path(file->path),
                                        weir::storage::sums_path(file->path), StepDurability::step);
     }
+    if (!file->unpublished) file->lock.release();
     return committed;
   });
 }

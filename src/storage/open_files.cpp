@@ -12,9 +12,16 @@ namespace weir::storage {
 OpenFiles::OpenFiles(std::shared_ptr<Engine> engine, std::size_t most_open)
     : engine_(std::move(engine)), most_open_(std::max<std::size_t>(1, most_open)) {}
 
+bool OpenFiles::serves(const Open& open, const Opening& opening) {
+  if (opening.known != nullptr && open.known && *open.known != opening.known->identity) {
+    return false;  // the path leads to another file now, or did when this one was opened
+  }
+  return open.writable || !opening.write;
+}
+
 Result<EngineFile*> OpenFiles::get(const std::string& path, const Opening& opening) {
   const auto found = files_.find(path);
-  if (found != files_.end() && (found->second.writable || !opening.write)) {
+  if (found != files_.end() && serves(found->second, opening)) {
     uses_.splice(uses_.begin(), uses_, found->second.use);
     return found->second.file.get();
   }
@@ -30,14 +37,14 @@ Result<EngineFile*> OpenFiles::get(const std::string& path, const Opening& openi
   if (!changed.empty()) written(path);
   uses_.push_front(path);
   Open& open = files_[path];
-  open = {std::move(file).value(), opening.write, uses_.begin()};
+  open = {std::move(file).value(), opening.write, std::nullopt, uses_.begin()};
+  if (opening.known != nullptr) open.known = opening.known->identity;
   return open.file.get();
 }
 
 bool OpenFiles::closes_another(const std::string& path, const Opening& opening) const {
   const auto found = files_.find(path);
-  return found == files_.end() ? files_.size() >= most_open_
-                               : opening.write && !found->second.writable;
+  return found == files_.end() ? files_.size() >= most_open_ : !serves(found->second, opening);
 }
 
 const EngineFile* OpenFiles::find(const std::string& path) const {

@@ -13,6 +13,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,7 +36,8 @@ class OpenFiles {
   [[nodiscard]] Engine& engine() const { return *engine_; }
 
   // The open file, until the next call of this or of close(). A file that was opened for reading
-  // alone is opened again for writing.
+  // alone is opened again for writing, and so is one that was opened as a data file of another
+  // known file.
   Result<EngineFile*> get(const std::string& path, const Opening& opening);
   // Changes whenever a file is closed: until then what get() gave stays.
   [[nodiscard]] std::uint64_t closings() const { return closings_; }
@@ -70,9 +72,11 @@ class OpenFiles {
   struct Open {
     std::unique_ptr<EngineFile> file;
     bool writable = false;
+    std::optional<FileIdentity> known;  // of the opening
     std::list<std::string>::iterator use;
   };
   Status close_oldest();
+  [[nodiscard]] static bool serves(const Open& open, const Opening& opening);
 
   std::shared_ptr<Engine> engine_;
   std::size_t most_open_;

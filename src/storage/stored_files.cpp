@@ -105,7 +105,7 @@ Result<bool> StoredFiles::is_there(std::int64_t file) {
   if (files_.bytes_when_made() == 0) return true;
   if (file == last_.number && open_->closings() == last_.closings) return true;
   // Opened as reading does, so that asking makes nothing.
-  const auto open = open_->get(files_.path(file), {.write = false});
+  const auto open = open_->get(files_.path(file), {.write = false, .known = files_.known()});
   if (open) {
     used_.insert(file);
     return true;

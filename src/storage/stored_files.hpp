@@ -74,7 +74,9 @@ class StoredFiles {
     std::uint64_t closings = 0;
   };
   [[nodiscard]] Opening opening() const {
-    Opening opening{writable_, writable_ ? files_.bytes_when_made() : 0};
+    Opening opening{.write = writable_,
+                    .bytes_when_made = writable_ ? files_.bytes_when_made() : 0,
+                    .known = files_.known()};
     if (files_.files() == 1 && files_.bytes_when_made() == 0) opening.shared = shared_;
     return opening;
   }

@@ -417,6 +417,112 @@ INSTANTIATE_TEST_SUITE_P(Ways, Faults,
                          });
 
 // On a file system that holds one array, and not a second: PROGRAM is given a folder on such a one.
+// Runs that a lock does not keep from each other, as the file system has none: what one of them
+// commits the other one notices, and neither writes into what the other one has published.
+class LockFaults : public OnRanks {
+ protected:
+  // Of the next call that would take a lock.
+  [[nodiscard]] static Fault no_lock() {
+    return Fault("rank=0,call=flock,nth=1,error=EIO,tree=.weir_lock");
+  }
+  template <typename Call>
+  static std::string error_of(const Call& call) {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  }
+  const Extents shape = {12};
+  [[nodiscard]] static std::vector<double> all(const Distribution& dealt, double value) {
+    return std::vector<double>(static_cast<std::size_t>(dealt.elements()), value);
+  }
+  static weir_define_options with_steps() {
+    weir_define_options options{};
+    options.steps = 1;
+    return options;
+  }
+};
+
+TEST_F(LockFaults, TwoMakersOfAFileAreNoticed) {
+  Session session(MPI_COMM_WORLD);
+  const auto blocks = session.distribution(shape, "BLOCK");
+  for (const std::string name : {"a.h5", "a.nc", "a.raw", "a.zarr"}) {
+    SCOPED_TRACE(name);
+    File first = session.create_file(path(name));
+    Array mine = first.define<double>("x", shape);
+    {
+      const Fault fault = no_lock();
+      first.begin_step();
+    }
+    File second = session.create_file(path(name));
+    Array theirs = second.define<double>("x", shape);
+    {
+      const Fault fault = no_lock();
+      second.begin_step();
+    }
+    theirs.write(blocks, all(blocks, 2));
+    const std::string written = error_of([&] { mine.write(blocks, all(blocks, 1)); });
+    if (name != "a.zarr") {
+      EXPECT_NE(written.find("another file has taken its place"), std::string::npos) << written;
+    }
+    EXPECT_NE(error_of([&] { first.end_step(); }), "");
+    second.end_step();
+    EXPECT_NE(error_of([&] { first.begin_step(); }), "");
+    second.close();
+    static_cast<void>(error_of([&] { first.close(); }));
+    if (name == "a.zarr") continue;  // both wrote under the temporary name
+    File file = session.open_file(path(name));
+    std::vector<double> part(static_cast<std::size_t>(blocks.elements()));
+    file.array("x").read(blocks, part);
+    EXPECT_EQ(part, all(blocks, 2));
+    file.close();
+  }
+}
+
+TEST_F(LockFaults, TwoThatAddStepsAreNoticed) {
+  Session session(MPI_COMM_WORLD);
+  const auto blocks = session.distribution(shape, "BLOCK");
+  for (const std::string name : {"a.h5", "a.nc", "a.raw", "a.zarr"}) {
+    SCOPED_TRACE(name);
+    {
+      File file = session.create_file(path(name));
+      Array made = file.define<double>("x", shape, with_steps());
+      file.begin_step();
+      made.write(blocks, all(blocks, 0));
+      file.end_step();
+      file.close();
+    }
+    File first = session.open_file(path(name));
+    File second = session.open_file(path(name));
+    for (File* const file : {&first, &second}) {
+      const Fault fault = no_lock();
+      file->begin_step();
+    }
+    second.array("x").write(blocks, all(blocks, 100));
+    first.array("x").write(blocks, all(blocks, 1));
+    first.end_step();
+    first.begin_step();
+    first.array("x").write(blocks, all(blocks, 2));
+    first.end_step();
+    const std::string told = error_of([&] { second.end_step(); });
+    EXPECT_NE(told.find("open it again"), std::string::npos) << told;
+    EXPECT_EQ(first.steps(), 3);
+    first.close();
+    second.close();
+    File file = session.open_file(path(name));
+    EXPECT_EQ(file.steps(), 3);
+    for (int step = 0; step < 3; ++step) {
+      file.select_step(step);
+      std::vector<double> part(static_cast<std::size_t>(blocks.elements()));
+      file.array("x").read(blocks, part);
+      EXPECT_EQ(part, all(blocks, step)) << "step " << step;
+    }
+    file.close();
+  }
+}
+
 TEST_F(OnRanks, AFullFileSystem) {
   struct statvfs space = {};
   ASSERT_EQ(statvfs(path("").c_str(), &space), 0);

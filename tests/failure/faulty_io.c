@@ -4,9 +4,8 @@
 //   WEIR_FAULT="rank=0,call=pread,nth=1,effect=flip"     the call has this effect instead
 //
 //   rank    of the job; without it every rank is affected
-//   call    open | close | pwrite | pread | fsync | fdatasync | ftruncate | fallocate; pwritev
-//   counts
-//           as pwrite, preadv and preadv2 as pread; a close that fails has closed
+//   call    open | close | pwrite | pread | fsync | fdatasync | ftruncate | fallocate | flock;
+//           pwritev counts as pwrite, preadv and preadv2 as pread; a close that fails has closed
 //   nth     the how-manieth such call of the process on a test file; 1 when not given; 0: the first
 //           one, the third and so on: each call that is made again when it failed fails once
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
@@ -435,6 +434,11 @@ int close(int descriptor) {
 int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {
   REAL(int, "fallocate", int, int, off_t, off_t);
   return fails("fallocate", descriptor) ? -1 : real(descriptor, mode, offset, bytes);
+}
+
+int flock(int descriptor, int operation) {
+  REAL(int, "flock", int, int);
+  return fails("flock", descriptor) ? -1 : real(descriptor, operation);
 }
 
 int fallocate64(int descriptor, int mode, off_t offset, off_t bytes) {

@@ -69,7 +69,7 @@ void EncodedArray::fill(std::span<std::byte> elements) const {
 // `there` is false when a chunk's file is not there.
 Status EncodedArray::load(const EncodedPlace& place, std::span<std::byte>& bytes, bool& there) {
   there = false;
-  const auto file = files_->get(array_->map.files.path(place.file), 0);
+  const auto file = files_->get(array_->map.files.path(place.file), 0, array_->map.files.known());
   if (!file) {
     const bool may_be_missing = place.bytes < 0;
     if (may_be_missing && file.error().system_error == ENOENT) return {};
@@ -116,7 +116,7 @@ Result<std::optional<EncodedPlace>> EncodedArray::place_of(std::int64_t chunk) {
   if (shards == nullptr) return chunks_->place_of(chunk);
   const SlotInShard slot = slot_in_shard(*shards, chunks_->grid.coordinates(chunk));
   const std::string path = array_->map.files.path(slot.shard);
-  const auto file = files_->get(path, 0);
+  const auto file = files_->get(path, 0, array_->map.files.known());
   if (!file && file.error().system_error == ENOENT) return std::optional<EncodedPlace>();
   if (!file) return file.error();
   if (file.value() != shard_) {

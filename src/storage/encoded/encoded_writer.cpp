@@ -85,7 +85,7 @@ Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
   const auto bytes = static_cast<std::int64_t>(encoded.bytes.size());
   const auto offset = source_(bytes);
   if (!offset) return offset.error();
-  const auto file = files_.get(map_.files.path(0), 0);
+  const auto file = files_.get(map_.files.path(0), 0, map_.files.known());
   if (!file) return file.error();
   Status written = write_at(files_, *file.value(), encoded.bytes, offset.value());
   if (!written.ok()) return written;

@@ -26,6 +26,7 @@
 #include "common/status.hpp"
 #include "storage/engines/descriptor_source.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/known_file.hpp"
 
 namespace weir::storage {
 
@@ -56,6 +57,9 @@ struct Opening {
   bool direct = false;
   // Of a file that is not made here. Engines that open files by descriptors ask there.
   SharedOpening shared = {};  // NOLINT(readability-redundant-member-init): may be left out
+  // Opening fails where this one has been replaced. Null: nothing is compared. Engines that open no
+  // files of the system ignore it.
+  const KnownFile* known = nullptr;
 };
 
 // An open file of one engine, which it does not outlive. Its end closes it; close() tells of

@@ -99,7 +99,11 @@ void grow(const ArrayGrown& grown, ExtentMap& map) {
 
 void apply(const ArrayChange& change, ExtentMap& map) {
   if (const auto* const grown = std::get_if<ArrayGrown>(&change)) grow(*grown, map);
-  if (const auto* const moved = std::get_if<ArrayMoved>(&change)) map = moved->map;
+  if (const auto* const moved = std::get_if<ArrayMoved>(&change)) {
+    ExtentMap there = moved->map;
+    there.files.set_known_of(map.files);
+    map = std::move(there);
+  }
 }
 
 }  // namespace weir::storage

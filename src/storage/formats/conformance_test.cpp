@@ -1,9 +1,11 @@
 // What every format of this build does alike, each by its declared abilities.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "storage/formats/file_version.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
@@ -83,6 +85,27 @@ TEST_P(EveryFormat, KeepsEarlierStepsWhenThereIsRoomForMore) {
     }
   }
   EXPECT_FALSE(format().make_room(path(), 3).ok());
+}
+
+TEST_P(EveryFormat, HasAnotherVersionAfterEachCommitAndOnlyThen) {
+  if (!format().abilities().growing) GTEST_SKIP() << "nothing grows in this format";
+  ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
+  for (std::int64_t steps = 3; steps <= 4; ++steps) {
+    const FileVersion before = version_of(path());
+    EXPECT_FALSE(before.state.empty());
+    const auto room = format().make_room(path(), steps);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    write_array(room.value().map.find("first")->map, 1);
+    EXPECT_EQ(version_of(path()), before);
+    ASSERT_TRUE(commit(path(), room.value().update, StepDurability::step).ok());
+    const FileVersion after = version_of(path());
+    EXPECT_NE(after.state, before.state);
+    EXPECT_EQ(after.file, before.file);
+  }
+  const FileVersion before = version_of(path());
+  std::filesystem::rename(path(), path() + ".away");  // so that its inode is not given again
+  ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
+  EXPECT_NE(version_of(path()).file, before.file);
 }
 
 TEST_P(EveryFormat, RefusesWhatIsNoFileOfIts) {

@@ -71,6 +71,10 @@ DataFiles DataFiles::renamed(const std::string& from, const std::string& to) con
   if (parts_.prefix.starts_with(from)) {
     made.parts_.prefix = to + parts_.prefix.substr(from.size());
   }
+  if (known_ != nullptr && known_->path.starts_with(from)) {
+    made.known_ = std::make_shared<const KnownFile>(
+        KnownFile{to + known_->path.substr(from.size()), known_->identity});
+  }
   return made;
 }
 

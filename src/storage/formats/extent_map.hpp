@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "array/shape.hpp"
 #include "common/status.hpp"
 #include "storage/formats/encoded_chunks.hpp"
+#include "storage/known_file.hpp"
 
 namespace weir::storage {
 
@@ -76,13 +78,20 @@ class DataFiles {
   void set_bytes_when_made(std::int64_t bytes) { parts_.bytes_when_made = bytes; }
   // The same files where what their paths begin with has another name; others are as they were.
   [[nodiscard]] DataFiles renamed(const std::string& from, const std::string& to) const;
+  // The file or folder that the map was read from or made for: data files that are opened later are
+  // compared with it. Null: they are not. It lives as long as this value.
+  [[nodiscard]] const KnownFile* known() const { return known_.get(); }
+  void set_known(std::shared_ptr<const KnownFile> known) { known_ = std::move(known); }
+  void set_known_of(const DataFiles& other) { known_ = other.known_; }
 
-  friend bool operator==(const DataFiles&, const DataFiles&) = default;
+  // Whether both have the same paths.
+  friend bool operator==(const DataFiles& a, const DataFiles& b) { return a.parts_ == b.parts_; }
 
  private:
   explicit DataFiles(Parts parts) : parts_(std::move(parts)) {}
 
   Parts parts_;
+  std::shared_ptr<const KnownFile> known_;
 };
 
 // ---- Where chunks are -------------------------------------------------------------------------

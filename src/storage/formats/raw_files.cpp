@@ -69,11 +69,13 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
   }
   for (std::int64_t number = 0; number < array.files; ++number) {
     const std::string name = data_path(array, path, number);
+    // Not emptied: whoever has the file of an earlier array open keeps to that one, and a file
+    // keeps the layout on its storage that it has, even when it is emptied.
+    const std::string place = committed_path(name);
+    if (::unlink(place.c_str()) != 0 && errno != ENOENT) {
+      return system_failure("unlink", place, -1, errno);
+    }
     if (!array.striping.empty()) {
-      // A file keeps the layout that it has, even when it is emptied.
-      if (::unlink(name.c_str()) != 0 && errno != ENOENT) {
-        return system_failure("unlink", name, -1, errno);
-      }
       if (Status made = make_striped_file(name, array.striping); !made.ok()) return made;
     }
     auto file = File::open(name, {.read = false, .write = true, .create = true, .truncate = true});

@@ -13,6 +13,7 @@
 #include "common/status.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/known_file.hpp"
 
 namespace weir::storage {
 
@@ -25,7 +26,9 @@ class DataFileCache {
 
   // The file, open as long as the result lives. Writing, a file that is missing is made
   // `bytes_when_made` long when that is not 0; reading, a missing file is an error with ENOENT.
-  Result<std::shared_ptr<const File>> get(const std::string& path, std::int64_t bytes_when_made);
+  // `known`: opening fails where that one has been replaced; null: nothing is compared.
+  Result<std::shared_ptr<const File>> get(const std::string& path, std::int64_t bytes_when_made,
+                                          const KnownFile* known = nullptr);
   // Bytes of a section are written through these two, to files that get() gave and to others that
   // hold parts of the array. A write that took fewer bytes than the slices have is an error;
   // `bytes` becomes what was read, less than asked for only where the file ends.

@@ -1,5 +1,7 @@
 #include "storage/serial/open_any.hpp"
 
+#include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "storage/formats/format_by_content.hpp"
@@ -25,9 +27,7 @@ Error unsupported(const std::string& path, std::string what) {
   return error;
 }
 
-}  // namespace
-
-Result<OpenedFile> open_any(const std::string& path) {
+Result<OpenedFile> open_once(const std::string& path) {
   const std::string own = path_of_raw(path);
   const auto name = own.empty() ? format_by_content(path) : std::string_view("raw");
   if (!name) return name.error();
@@ -41,7 +41,50 @@ Result<OpenedFile> open_any(const std::string& path) {
   const std::string& file = own.empty() ? path : own;
   auto map = format.value()->open(file);
   if (!map) return map.error();
-  return OpenedFile{name.value(), file, std::move(map).value()};
+  return OpenedFile{name.value(), file, std::move(map).value(), {}};
+}
+
+}  // namespace
+
+// The header is read by programs and libraries that know files by their paths. So the file is
+// looked at before and after.
+Result<OpenedFile> open_any(const std::string& path) {
+  constexpr int most_attempts = 5;  // a file that is replaced each time is none to be read
+  std::string name = path;
+  for (int attempt = 1;; ++attempt) {
+    FileVersion before = version_of(name);
+    auto opened = open_once(name);
+    if (!opened) return opened;
+    OpenedFile& found = opened.value();
+    const bool is_document = found.path != name;
+    name = found.path;
+    if (is_document) continue;
+    const auto known = known_file_of(found.map, found.path);
+    if (version_of(name).file == before.file) {
+      set_known_file(found.map, known);
+      found.version = std::move(before);
+      return opened;
+    }
+    if (attempt >= most_attempts) {
+      Error error = invalid_argument("it is replaced again and again while it is opened");
+      error.file = path;
+      return error;
+    }
+  }
+}
+
+std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path) {
+  if (map.arrays.empty()) return std::nullopt;
+  std::error_code failed;
+  const std::string place =
+      std::filesystem::is_directory(path, failed) ? path : map.arrays.front().map.files.path(0);
+  const auto identity = identity_of(place);
+  return identity ? std::optional(KnownFile{place, *identity}) : std::nullopt;
+}
+
+void set_known_file(FileMap& map, const std::optional<KnownFile>& known) {
+  const auto shared = known ? std::make_shared<const KnownFile>(*known) : nullptr;
+  for (StoredArray& one : map.arrays) one.map.files.set_known(shared);
 }
 
 bool is_seen_unrenamed(const std::string& path) {

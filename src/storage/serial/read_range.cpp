@@ -8,7 +8,7 @@ namespace weir::storage {
 
 Result<bool> read_range(const ExtentMap& map, DataFileCache& files, std::int64_t file,
                         std::int64_t offset, const Slice& slice) {
-  const auto opened = files.get(map.files.path(file), 0);
+  const auto opened = files.get(map.files.path(file), 0, map.files.known());
   if (!opened) {
     const bool may_be_missing = map.files.bytes_when_made() > 0;
     if (may_be_missing && opened.error().system_error == ENOENT) return false;

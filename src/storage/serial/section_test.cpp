@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -238,6 +239,46 @@ TEST_P(Sections, ElementsWithoutAChunkAreAnError) {
       ASSERT_FALSE(one.ok()) << stored.description.name;
       EXPECT_EQ(one.error().code, ErrorCode::short_transfer);
       EXPECT_NE(one.error().text().find("went astray"), std::string::npos) << one.error().text();
+    }
+  }
+}
+
+// Somebody puts another file in its place: its bytes are not read by the map of the first one.
+TEST_P(Sections, OfAFileThatWasReplacedAreNotRead) {
+  const TestFolder folder;
+  const std::string path = folder.path("file");
+  for (const bool opened_before : {false, true}) {
+    SCOPED_TRACE(opened_before ? "its data file was open" : "its data file was not open");
+    std::filesystem::remove_all(path);
+    const FileDescription first = arrays_for(GetParam()->abilities());
+    ASSERT_TRUE(make_file(*GetParam(), first, path).ok());
+    const auto opened = open_any(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    const StoredArray& stored = opened.value().map.arrays.front();
+    write_array(stored.map, 17);
+    const Section whole = Section::of(stored.map.shape.box());
+    SectionMemory memory(whole, stored.map.type, 0);
+    DataFileCache files(DataFileCache::Use::reading);
+    const auto read = [&] {
+      return read_section(stored, whole, memory.bytes.data(), memory.layout, files);
+    };
+    if (opened_before) {
+      ASSERT_TRUE(read().ok());
+    }
+    if (std::filesystem::is_directory(path)) {
+      std::filesystem::rename(path, path + (opened_before ? ".1" : ".0"));
+    }
+    FileDescription second = first;
+    std::reverse(second.arrays.begin(), second.arrays.end());
+    ASSERT_TRUE(make_file(*GetParam(), second, path).ok());
+    const Status again = read();
+    if (opened_before) {
+      EXPECT_TRUE(again.ok()) << again.error().text();
+      EXPECT_EQ(wrong_in(whole, stored, memory, 17), 0);
+    } else {
+      ASSERT_FALSE(again.ok());
+      EXPECT_NE(again.error().text().find("open it again"), std::string::npos)
+          << again.error().text();
     }
   }
 }

@@ -43,7 +43,8 @@ class SpanWriter {
 
  private:
   Status write(const Span& span, const std::byte* from) {
-    const auto file = files_.get(map_.files.path(span.file), map_.files.bytes_when_made());
+    const auto file =
+        files_.get(map_.files.path(span.file), map_.files.bytes_when_made(), map_.files.known());
     if (!file) return file.error();
     // A slice that is written is not changed.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)

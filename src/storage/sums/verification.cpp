@@ -45,7 +45,9 @@ Result<std::vector<std::string>> Verification::verify(std::int64_t number, const
     lines.push_back(fmt::format("{}: names a file outside", sums_path(known_->path())));
     return lines;
   }
-  const auto file = files.get(known_->path() + name, 0);
+  const KnownFile* const whole =
+      map.arrays.empty() ? nullptr : map.arrays.front().map.files.known();
+  const auto file = files.get(known_->path() + name, 0, whole);
   if (!file) return file.error();
   std::vector<std::byte> room(
       static_cast<std::size_t>(std::min(read_at_once, part.end - part.begin)));

@@ -1,0 +1,129 @@
+#include "storage/formats/writer_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "storage/engines/slices.hpp"
+#include "storage/engines/uninterrupted.hpp"
+#include "storage/formats/file_description.hpp"
+#include "storage/formats/incomplete.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr mode_t creation_mode = 0666;       // before the umask
+constexpr std::size_t longest_holder = 300;  // bytes of a lock's text
+// Each time another run had the lock and removed it between two calls of this one.
+constexpr int most_attempts = 100;
+
+std::string holder_here() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return fmt::format("process {} on {}", ::getpid(), host.data());
+}
+
+std::string holder_in(const File& file) {
+  std::string text(longest_holder, '\0');
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t moved = 0;
+  std::int64_t calls = 0;
+  if (!read_slices(file, {&slice, 1}, 0, moved, calls).ok()) moved = 0;
+  text.resize(static_cast<std::size_t>(moved));
+  text.resize(std::min(text.find('\n'), text.size()));
+  return printable(text);
+}
+
+Error is_taken(const std::string& path, const std::string& holder) {
+  std::string who = "another run";
+  if (!holder.empty()) who = holder == holder_here() ? "this program" : holder;
+  Error error = invalid_argument(
+      fmt::format("{} is writing it: wait until that has closed it, or give another name", who));
+  error.file = path;
+  return error;
+}
+
+// -1 where there can be no lock: the folder is not writable, or something else has the name.
+int open_lock(const std::string& place) {
+  constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int made = uninterrupted(
+      [&] { return ::open(place.c_str(), O_RDWR | O_CREAT | always, creation_mode); });
+  if (made >= 0 || (errno != EACCES && errno != EPERM)) return made;
+  // Another user's, which may be locked all the same.
+  return uninterrupted([&] { return ::open(place.c_str(), O_RDONLY | always); });
+}
+
+bool is_still_at(const std::string& place, const struct stat& about) {
+  struct stat now {};
+  return ::lstat(place.c_str(), &now) == 0 && now.st_dev == about.st_dev &&
+         now.st_ino == about.st_ino;
+}
+
+// For people: whoever is refused is told. A link that somebody put there is not written through.
+void write_holder(const File& file, const struct stat& about) {
+  if (about.st_uid != ::geteuid() || about.st_nlink != 1) return;
+  std::string text = holder_here() + "\n";
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  if (file.set_length(0).ok()) (void)write_slices(file, {&slice, 1}, 0, calls);
+}
+
+}  // namespace
+
+std::string lock_path(const std::string& path) { return committed_path(path) + ".weir_lock"; }
+
+Result<WriterLock> WriterLock::take(const std::string& path) {
+  const std::string place = lock_path(path);
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const int descriptor = open_lock(place);
+    if (descriptor < 0) return WriterLock();
+    File file = File::passed(descriptor, place, 0);
+    struct stat about {};
+    if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return WriterLock();
+    if (uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) {  // no locks here
+        if (about.st_size == 0) ::unlink(place.c_str());
+        return WriterLock();
+      }
+      // One that is being removed by its holder is no longer the path's lock.
+      if (!is_still_at(place, about)) continue;
+      return is_taken(path, holder_in(file));
+    }
+    if (!is_still_at(place, about)) continue;
+    write_holder(file, about);
+    return WriterLock(std::move(file));
+  }
+  return is_taken(path, "");
+}
+
+WriterLock::WriterLock(WriterLock&& other) noexcept
+    : file_(std::exchange(other.file_, std::nullopt)) {}
+
+WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
+  if (this != &other) {
+    release();
+    file_ = std::exchange(other.file_, std::nullopt);
+  }
+  return *this;
+}
+
+// The name goes while the lock is held: whoever opens it afterwards makes another.
+void WriterLock::release() {
+  if (!file_) return;
+  struct stat about {};
+  if (::fstat(file_->descriptor(), &about) == 0 && is_still_at(file_->path(), about)) {
+    ::unlink(file_->path().c_str());
+  }
+  file_.reset();
+}
+
+}  // namespace weir::storage
