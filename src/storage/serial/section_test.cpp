@@ -10,11 +10,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "array/layout.hpp"
+#include "storage/codecs/codec.hpp"
+#include "storage/encoded/encoded_section.hpp"
+#include "storage/encoded/encoded_writer.hpp"
 #include "storage/engines/faulty_engine.hpp"
 #include "storage/formats/raw_files.hpp"
 #include "storage/formats/test_transfer.hpp"
@@ -286,6 +290,104 @@ TEST_P(Sections, OfAFileThatWasReplacedAreNotRead) {
 INSTANTIATE_TEST_SUITE_P(Formats, Sections,
                          testing::ValuesIn(all_formats().begin(), all_formats().end()),
                          [](const auto& tested) { return std::string(tested.param->name()); });
+
+// A step was written and not committed. The next one writes half of the array: the other half has
+// to be as in any new step, also where chunks and shards hold committed steps beside it.
+TEST(AbandonedSteps, AreNotSeenInTheNextOne) {
+  struct Case {
+    const char* format;
+    std::optional<Indices> chunks;
+    std::optional<Indices> shards;
+    const char* codec;
+  };
+  const Indices four_steps = {4, 8};
+  const Indices quarters = {4, 2};
+  const Indices one_step = {1, 8};
+  const std::vector<Case> cases = {{"zarr", std::nullopt, std::nullopt, ""},
+                                   {"zarr", four_steps, std::nullopt, ""},
+                                   {"zarr", quarters, std::nullopt, ""},
+                                   {"zarr", four_steps, std::nullopt, "crc32c"},
+                                   {"zarr", one_step, four_steps, ""},
+                                   {"zarr", quarters, four_steps, "crc32c"},
+                                   {"zarr", one_step, four_steps, "crc32c"},
+                                   {"hdf5", std::nullopt, std::nullopt, ""},
+                                   {"hdf5", four_steps, std::nullopt, ""},
+                                   {"hdf5", quarters, std::nullopt, ""},
+                                   {"hdf5", one_step, std::nullopt, "fletcher32"},
+                                   {"raw", std::nullopt, std::nullopt, ""},
+                                   {"raw", four_steps, std::nullopt, ""},
+                                   {"raw", quarters, std::nullopt, ""},
+                                   {"cdf5", std::nullopt, std::nullopt, ""}};
+  for (const Case& one : cases) {
+    const auto found = find_format(one.format);
+    if (!found) continue;  // a build without HDF5
+    const Format& format = *found.value();
+    SCOPED_TRACE(std::string(one.format) + " " +
+                 (one.chunks ? std::to_string((*one.chunks)[0]) : "no") + " steps in a chunk" +
+                 (one.shards ? " in shards " : " ") + one.codec);
+    const TestFolder folder;
+    const std::string path = folder.path("file");
+    ArrayDescription about = described("v", {2, 8}, ElementKind::float64);
+    about.grows = true;
+    about.chunk_extents = one.chunks;
+    about.shard_extents = one.shards;
+    if (*one.codec != '\0') about.codecs = parse_pipeline(one.codec).value();
+    auto room = format.lay_out({.arrays = {about}}, path);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    const auto write = [&](std::int64_t first, std::int64_t count, std::int64_t width,
+                           double value) {
+      DataFileCache files(DataFileCache::Use::writing);
+      const std::vector<double> numbers(static_cast<std::size_t>(count * width), value);
+      const Section section{.start = {first, 0}, .count = {count, width}, .stride = {1, 1}};
+      const Layout memory =
+          Layout::packed(section.count, sizeof(double), array::Order::row_major).value();
+      const StoredArray& stored = room.value().map.arrays.front();
+      const auto* const data = reinterpret_cast<const std::byte*>(numbers.data());
+      if (room.value().free_from < 0 || stored.map.encoded() == nullptr) {
+        return write_section(stored, section, data, memory, files);
+      }
+      std::int64_t next = room.value().free_from;
+      EncodedWriter writer(stored.map, files, false, [&](std::int64_t bytes) {
+        return Result<std::int64_t>(std::exchange(next, next + bytes));
+      });
+      Status written = write_encoded_section(stored, section, data, memory, files, writer);
+      if (!written.ok()) return written;
+      std::vector<WrittenChunk> chunks;
+      for (const auto& entry : writer.take_written())
+        chunks.push_back({0, entry.chunk, entry.place});
+      auto update = format.enter_chunks(path, room.value(), first + count, chunks);
+      if (!update) return Status(update.error());
+      room.value().update = std::move(update).value();
+      return Status();
+    };
+    ASSERT_TRUE(write(0, 2, 8, 1).ok());
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::step).ok());
+    for (const double value : {99, 98}) {
+      room = format.make_room(path, 3);
+      ASSERT_TRUE(room.ok()) << room.error().text();
+      const Status written = write(2, 1, 8, value);
+      ASSERT_TRUE(written.ok()) << written.error().text();
+    }
+    room = format.make_room(path, 3);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    const std::int64_t width = one.format == std::string("hdf5") && *one.codec != '\0' ? 8 : 4;
+    ASSERT_TRUE(write(2, 1, width, 3).ok());
+    ASSERT_TRUE(commit(path, room.value().update, StepDurability::step).ok());
+    const auto opened = open_any(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    std::vector<double> read(24);
+    const Section whole = Section::of({{0, 0}, {3, 8}});
+    DataFileCache files(DataFileCache::Use::reading);
+    ASSERT_TRUE(read_section(opened.value().map.arrays.front(), whole,
+                             reinterpret_cast<std::byte*>(read.data()),
+                             Layout::packed(whole.count, 8, array::Order::row_major).value(), files)
+                    .ok());
+    std::vector<double> expected(24, 0);
+    std::fill_n(expected.begin(), 16, 1.0);
+    std::fill_n(expected.begin() + 16, width, 3.0);
+    EXPECT_EQ(read, expected);
+  }
+}
 
 TEST(MissingChunks, HaveTheFillValue) {
   const TestFolder folder;

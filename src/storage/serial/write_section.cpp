@@ -90,4 +90,15 @@ Status write_section(const StoredArray& array, const array::Section& section, co
                    array.map.files.path(0));
 }
 
+Status write_fill(const StoredArray& array, const array::Section& section, DataFileCache& files) {
+  const auto bytes = static_cast<std::size_t>(array.map.type.bytes());
+  std::vector<std::byte> element = array.description.fill;
+  if (element.size() != bytes) element.assign(bytes, std::byte{0});
+  // One element in memory stands for all.
+  const std::vector<std::int64_t> strides(static_cast<std::size_t>(section.dimensions()), 0);
+  const auto memory = array::Layout::strided(section.count, array.map.type.bytes(), strides);
+  if (!memory) return memory.error();
+  return write_section(array, section, element.data(), memory.value(), files);
+}
+
 }  // namespace weir::storage

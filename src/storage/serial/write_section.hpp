@@ -23,4 +23,7 @@ Status write_section(const StoredArray& array, const array::Section& section, co
                      const array::Layout& memory, DataFileCache& files,
                      std::int64_t buffer_bytes = serial_buffer_bytes, BlockSums* sums = nullptr);
 
+// Gives all elements of a section the array's fill value, zeros where it has none.
+Status write_fill(const StoredArray& array, const array::Section& section, DataFileCache& files);
+
 }  // namespace weir::storage

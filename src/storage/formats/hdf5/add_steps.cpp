@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/checked.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/uninterrupted.hpp"
 #include "storage/formats/array_change.hpp"
@@ -21,6 +22,7 @@
 #include "storage/formats/hdf5/header_changes.hpp"
 #include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
+#include "storage/serial/write_section.hpp"
 
 namespace weir::storage {
 namespace {
@@ -239,6 +241,30 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
   return extended;
 }
 
+// In chunks that hold committed steps, what a killed run wrote of the next ones.
+Status clear_last_chunks(const FileMap& map, const std::map<std::string, std::int64_t>& steps) {
+  DataFileCache files(DataFileCache::Use::writing);
+  for (const StoredArray& one : map.arrays) {
+    const auto before = steps.find(one.description.name);
+    const ChunkExtents* const chunks = one.map.chunks();
+    if (before == steps.end() || chunks == nullptr || !chunks->stored_extents) continue;
+    const auto end = checked_round_up(before->second, (*chunks->stored_extents)[0]);
+    const std::int64_t last = std::min(end.value_or(INT64_MAX), one.map.shape.extent(0));
+    if (last <= before->second) continue;
+    array::Box behind = one.map.shape.box();
+    behind.lower[0] = before->second;
+    behind.extent[0] = last - before->second;
+    array::ChunksMeeting meeting(chunks->grid, array::Region(array::Section::of(behind)));
+    for (std::int64_t chunk = 0; meeting.next(chunk);) {
+      if (!chunks->place_of(chunk)) continue;  // it has the fill value
+      const array::Box part = array::intersect(chunks->grid.box(chunk), behind);
+      Status cleared = write_fill(one, array::Section::of(part), files);
+      if (!cleared.ok()) return cleared;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Known known) {
@@ -262,6 +288,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   auto extended = extend_listed(file.id(), writing, objects.value(), path, steps, leftovers);
   if (!extended) return extended.error();
   Hdf5File about = about_hdf5_file(file.id(), path, writing.end(), writing);
+  const std::map<std::string, std::int64_t> steps_before = extended.value().steps_before;
   about.steps_before = std::move(extended.value().steps_before);
   about.known = std::move(known);
   Room room;
@@ -279,6 +306,10 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   room.free_from = writing.end();
   const std::int64_t longer = writing.end() + marker_bytes;
   if (Status set = set_length(path, committed, longer); !set.ok()) return set.error();
+  if (leftovers == Leftovers::may_be_there) {
+    Status cleared = clear_last_chunks(room.map, steps_before);
+    if (!cleared.ok()) return cleared.error();
+  }
   return room;
 }
 

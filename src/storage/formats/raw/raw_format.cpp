@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/checked.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/attribute_json.hpp"
@@ -24,6 +25,7 @@
 #include "storage/formats/raw/raw_file.hpp"
 #include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/formats/raw_files.hpp"
+#include "storage/serial/write_section.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
@@ -228,6 +230,7 @@ class RawFormat final : public Format {
     }
     if (done.ok()) done = data.value().set_length(longer.data_bytes());
     if (done.ok()) done = data.value().close();
+    if (done.ok() && is_on_disk(announced(path))) done = clear_last_chunks(file.value(), path);
     if (done.ok()) done = announce(path, text.value());
     if (!done.ok()) return done.error();
     return Room{
@@ -263,6 +266,27 @@ class RawFormat final : public Format {
   }
 
  private:
+  // In chunks that hold committed steps, what a killed run wrote of the next ones.
+  static Status clear_last_chunks(const RawFile& file, const std::string& path) {
+    const std::int64_t now = file.steps().value();
+    DataFileCache files(DataFileCache::Use::writing);
+    for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+      const ArrayDescription& about = file.arrays[i].description;
+      if (!about.grows || !about.chunk_extents) continue;
+      const auto end = checked_round_up(now, (*about.chunk_extents)[0]);
+      if (!end || *end == now) continue;
+      RawFile longer = file;
+      if (Status possible = longer.set_steps(*end); !possible.ok()) return possible;
+      const FileMap map = longer.map(path);
+      array::Section section = array::Section::of(map.arrays[i].map.shape.box());
+      section.start[0] = now;
+      section.count[0] = *end - now;
+      Status cleared = write_fill(map.arrays[i], section, files);
+      if (!cleared.ok()) return cleared;
+    }
+    return {};
+  }
+
   static Result<RawFile> growing_file(const std::string& path) {
     const auto text = read_document(path);
     if (!text) return text.error();

@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "array/number_theory.hpp"
+#include "common/checked.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
+#include "storage/serial/write_section.hpp"
 
 namespace weir::storage {
 namespace {
@@ -203,16 +205,21 @@ class ZarrFormat final : public Format {
     if (!documents) return documents.error();
     Opened found = opened(documents.value(), path);
     remove_folder_mark(path);
-    const bool left = zarr_step_announced(path);
+    if (zarr_step_announced(path)) {
+      for (const ZarrArray& array : found.arrays) {
+        if (!array.description.grows) continue;
+        const std::string folder = zarr_folder(path, array.description.name);
+        Status removed = remove_later_files(array, folder);
+        if (removed.ok()) removed = clear_last_files(array, folder);
+        if (!removed.ok()) return removed.error();
+      }
+      found = opened(documents.value(), path);  // shards may have other indices now
+    }
     Room room;
     for (std::size_t i = 0; i < found.arrays.size(); ++i) {
       ZarrArray& array = found.arrays[i];
       if (!array.description.grows) continue;
       const std::string name = array.description.name;
-      if (left) {
-        Status removed = remove_later_files(array, zarr_folder(path, name));
-        if (!removed.ok()) return removed.error();
-      }
       auto map = extend(array, steps, zarr_folder(path, name));
       if (!map) return map.error();
       const std::int64_t now = found.map.arrays[i].map.shape.extent(0);
@@ -324,6 +331,42 @@ class ZarrFormat final : public Format {
       std::error_code failed;
       std::filesystem::remove(file, failed);
       if (failed) return system_failure("unlink", file.string(), -1, failed.value());
+    }
+    return {};
+  }
+
+  // In chunks and shards that hold committed steps, what a killed run wrote of the next ones. Files
+  // that are missing have the fill value anyway.
+  static Status clear_last_files(ZarrArray array, const std::string& folder) {
+    ArrayDescription& about = array.description;
+    const array::Indices& unit = about.shard_extents ? *about.shard_extents : *about.chunk_extents;
+    const std::int64_t now = about.shape.extent(0);
+    const auto end = checked_round_up(now, unit[0]);
+    if (!end || *end == now || array.scalar) return {};
+    array::Indices extents = about.shape.extents();
+    extents[0] = *end;
+    const auto shape = array::Shape::create(extents);
+    if (!shape) return shape.error();
+    about.shape = shape.value();
+    auto map = map_of(array, folder);
+    if (!map) return map.error();
+    if (about.shard_extents) {
+      if (auto reason = read_zarr_shards(array, map.value())) {
+        return invalid_argument(fmt::format("array \"{}\": {}", printable(about.name), *reason));
+      }
+    }
+    const auto files = array::ChunkGrid::create(about.shape, unit);
+    if (!files) return files.error();
+    const StoredArray stored{about, std::move(map).value()};
+    const std::int64_t of_row = files.value().chunks() / files.value().counts()[0];
+    DataFileCache cache(DataFileCache::Use::writing);
+    for (std::int64_t file = files.value().chunks() - of_row; file < files.value().chunks();
+         ++file) {
+      if (!is_on_disk(stored.map.files.path(file))) continue;
+      array::Section section = array::Section::of(files.value().box(file));
+      section.start[0] = now;
+      section.count[0] = *end - now;
+      if (Status cleared = write_fill(stored, section, cache); !cleared.ok()) return cleared;
     }
     return {};
   }
