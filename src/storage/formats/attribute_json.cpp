@@ -11,14 +11,13 @@
 namespace weir::storage {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::optional<Attribute::Value> attribute_value(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  const Json list = value.is_array() ? value : Json::array({value});
+  const bool is_list = value.is_array();
   std::vector<std::int64_t> whole;
   std::vector<double> real;
-  for (const Json& one : list) {
+  for (std::size_t at = 0; at < (is_list ? value.size() : 1); ++at) {
+    const Json& one = is_list ? value[at] : value;
     if (!one.is_number()) return std::nullopt;
     real.push_back(one.get<double>());
     const bool large = one.is_number_unsigned() &&

@@ -14,7 +14,6 @@ namespace weir::storage {
 namespace {
 
 using array::ElementKind;
-using Json = nlohmann::ordered_json;
 using Bytes = std::vector<std::byte>;
 
 template <typename Number>

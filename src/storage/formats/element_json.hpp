@@ -3,20 +3,20 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "array/element_type.hpp"
+#include "storage/json.hpp"
 
 namespace weir::storage {
 
 // `element` has as many bytes as the type; records have no such form and give null.
-[[nodiscard]] nlohmann::ordered_json fill_value_json(const array::ElementType& type,
-                                                     const std::vector<std::byte>& element);
+[[nodiscard]] Json fill_value_json(const array::ElementType& type,
+                                   const std::vector<std::byte>& element);
 
 // Nothing for what is no element of the type.
-[[nodiscard]] std::optional<std::vector<std::byte>> parse_fill_value(
-    const array::ElementType& type, const nlohmann::ordered_json& value);
+[[nodiscard]] std::optional<std::vector<std::byte>> parse_fill_value(const array::ElementType& type,
+                                                                     const Json& value);
 
 }  // namespace weir::storage

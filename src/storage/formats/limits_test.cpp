@@ -28,6 +28,7 @@
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
 #include "storage/formats/zarr/zarr_format.hpp"
+#include "storage/json.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -251,14 +252,67 @@ TEST(LimitsOfRawFiles, StepsOfARecord) {
   EXPECT_REFUSED(placed((1 << 20) + 1), "over 1048576 steps");
 }
 
-TEST(LimitsOfRawFiles, MembersOfAnObject) {
-  const auto is_raw = [](int members) {
-    std::string text = R"({"format": "weir-raw", "version": 3)";
-    for (int i = 2; i < members; ++i) text += ", \"m" + std::to_string(i) + "\": 0";
-    return is_raw_file_json(text + "}");
-  };
-  EXPECT_TRUE(is_raw(2048));
-  EXPECT_FALSE(is_raw(2049));
+// Lists in each other, as the value of an attribute, which is itself in `outer` objects and lists.
+std::string nested(int levels, int outer) {
+  const auto depth = static_cast<std::size_t>(levels - outer);
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+TEST(LimitsOfJson, LevelsOfADocument) {
+  const TestFolder folder;
+  const std::string zarr = folder.path("a.zarr");
+  const auto placed = place_raw_arrays({.arrays = {{.name = "a", .shape = shape_of({2})}}});
+  const std::string raw = raw_file_json(placed.value()).value();
+  const std::string array = raw_array_json({shape_of({3}), array::ElementKind::float32});
+  // With far more brackets than a stack has room for, too.
+  for (const int levels : {64, 65, 200000}) {
+    SCOPED_TRACE(std::to_string(levels) + " levels");
+    const std::string words = levels == 64 ? "" : "over 64 levels deep";
+    write_text(zarr + "/zarr.json",
+               R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": )" +
+                   nested(levels, 2) + "}}");
+    const auto documents = read_zarr_documents(zarr);
+    EXPECT_REFUSED(documents, words);
+    EXPECT_EQ(zarr_format()->open(zarr).ok(), levels == 64);
+    write_text(
+        zarr + "/zarr.json",
+        R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"metadata": {"x": )" +
+            nested(levels, 3) + "}}}");
+    EXPECT_REFUSED(read_zarr_documents(zarr), words);
+    std::string text = raw;
+    text.insert(text.find_last_of('}'), ", \"groups\": [{\"name\": \"\", \"attributes\": {\"a\": " +
+                                            nested(levels, 4) + "}}]");
+    EXPECT_REFUSED(parse_raw_file(text, "a.json"), words);
+    text = array;
+    text.insert(text.find_last_of('}'), ", \"more\": " + nested(levels, 1));
+    if (levels > 64) {
+      EXPECT_REFUSED(parse_raw_array(text, "a.json"), words);
+    }
+  }
+  EXPECT_EQ(most_json_levels, 64);
+  // Brackets in texts are none.
+  EXPECT_TRUE(
+      parse_json("{\"" + std::string(100, '[') + "\\\"" + std::string(100, '{') + "\": 0}"));
+}
+
+// A member is not looked for among all before it: by that, this would take most of an hour.
+TEST(LimitsOfJson, MembersAreFoundAtOnce) {
+  constexpr std::size_t members = 400000;
+  std::string text = "{";
+  for (std::size_t i = 0; i < members; ++i) text += "\"m" + std::to_string(i) + "\": 0, ";
+  auto document = parse_json(text + R"("m7": 1})");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->size(), members);
+  EXPECT_EQ(document->at("m7"), 1);  // the last one counts
+  EXPECT_EQ(document->at("m399999"), 0);
+  EXPECT_FALSE(document->contains("m400000"));
+  EXPECT_EQ(document->erase("m0"), 1U);
+  EXPECT_FALSE(document->contains("m0"));
+  EXPECT_EQ(document->begin().key(), "m1");  // in their order
+  Json other = *document;
+  other["new"] = 2;
+  EXPECT_EQ(other.at("new"), 2);
+  EXPECT_FALSE(document->contains("new"));
 }
 
 TEST(LimitsOfRawFiles, BytesOfADocument) {

@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "common/checked.hpp"
 #include "storage/formats/file_description.hpp"
 #include "storage/formats/raw/document_reader.hpp"
+#include "storage/json.hpp"
 
 namespace weir::storage {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Documents are of the earliest version that has what they say: 2 adds "directories" and "turn".
 constexpr std::int64_t newest_version = 2;
@@ -52,7 +50,8 @@ Status check_directory_name(const std::string& name) {
   for (const auto& part : std::filesystem::path(name)) {
     if (part == "..") return wrong("a name may not lead upwards (..); give it in full");
   }
-  if (Json::parse(spelled(name, -1), nullptr, false) != Json(name)) {
+  const auto again = parse_json(spelled(name, -1));
+  if (!again || *again != Json(name)) {
     return wrong("its name is not in UTF-8, as the array's document needs it");
   }
   return {};
@@ -130,11 +129,14 @@ Result<RawArray> parse_raw_array(std::string_view text, const std::string& sourc
   if (text.size() > most_document_bytes) {
     return DocumentReader(nothing, source).error("is too long for the description of an array");
   }
-  const Json document = Json::parse(text, nullptr, false);
-  DocumentReader reader(document, source);
-  if (document.is_discarded() || !document.is_object()) {
-    return DocumentReader(nothing, source).error("is no JSON document of one object");
+  const auto parsed = parse_json(text);
+  if (!parsed || !parsed->is_object()) {
+    return DocumentReader(nothing, source)
+        .error(fmt::format("is no JSON document of one object, or is over {} levels deep",
+                           most_json_levels));
   }
+  const Json& document = *parsed;
+  DocumentReader reader(document, source);
   const std::string format = reader.text("format");
   if (reader.status().ok() && format != "weir-raw") {
     reader.refuse(fmt::format("is of format \"{}\", not \"weir-raw\"", printable(format)));

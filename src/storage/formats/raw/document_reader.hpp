@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -18,6 +17,7 @@
 #include "array/shape.hpp"
 #include "common/status.hpp"
 #include "storage/formats/file_description.hpp"
+#include "storage/json.hpp"
 
 namespace weir::storage {
 
@@ -33,7 +33,7 @@ struct DocumentedArray {
 // Of one object; the first thing found wrong stays the error, which names `source`.
 class DocumentReader {
  public:
-  DocumentReader(const nlohmann::ordered_json& document, const std::string& source)
+  DocumentReader(const Json& document, const std::string& source)
       : document_(document), source_(source) {}
 
   [[nodiscard]] Error error(const std::string& what) const {
@@ -48,7 +48,7 @@ class DocumentReader {
   [[nodiscard]] const Status& status() const { return status_; }
 
   std::string text(const char* name) {
-    const nlohmann::ordered_json* const value = member(name);
+    const Json* const value = member(name);
     if (value == nullptr) return {};
     if (!value->is_string()) {
       refuse(fmt::format("\"{}\" is no text", name));
@@ -57,10 +57,10 @@ class DocumentReader {
     return value->get<std::string>();
   }
   std::int64_t whole(const char* name) {
-    const nlohmann::ordered_json* const value = member(name);
+    const Json* const value = member(name);
     return value == nullptr ? 0 : whole_of(*value, name);
   }
-  array::Indices list(const nlohmann::ordered_json& value, const char* name) {
+  array::Indices list(const Json& value, const char* name) {
     array::Indices numbers;
     if (!value.is_array()) {
       refuse(fmt::format("\"{}\" is no list of numbers", name));
@@ -68,7 +68,7 @@ class DocumentReader {
       refuse(fmt::format("\"{}\" has {} numbers; arrays have at most {} dimensions", name,
                          value.size(), array::max_dimensions));
     } else {
-      for (const nlohmann::ordered_json& one : value) numbers.push_back(whole_of(one, name));
+      for (const Json& one : value) numbers.push_back(whole_of(one, name));
     }
     return numbers;
   }
@@ -83,14 +83,13 @@ class DocumentReader {
     }
     return number;
   }
-  std::vector<std::string> texts(const nlohmann::ordered_json& value, const char* name,
-                                 std::int64_t most) {
+  std::vector<std::string> texts(const Json& value, const char* name, std::int64_t most) {
     std::vector<std::string> texts;
     if (!value.is_array() || value.empty() || std::cmp_greater(value.size(), most)) {
       refuse(fmt::format("\"{}\" is no list of 1 to {} texts", name, most));
       return texts;
     }
-    for (const nlohmann::ordered_json& one : value) {
+    for (const Json& one : value) {
       if (one.is_string()) {
         texts.push_back(one.get<std::string>());
       } else {
@@ -101,7 +100,7 @@ class DocumentReader {
   }
   // Fails on what was found wrong before, too.
   Result<DocumentedArray> documented_array() {
-    const nlohmann::ordered_json* const shape_list = member("shape");
+    const Json* const shape_list = member("shape");
     const auto extents = shape_list != nullptr ? list(*shape_list, "shape") : array::Indices();
     const std::string type_name = text("type");
     const std::string order = text("order");
@@ -127,7 +126,7 @@ class DocumentReader {
         order == "row-major" ? array::Order::row_major : array::Order::column_major, offset,
         chunks};
   }
-  const nlohmann::ordered_json* member(const char* name) {
+  const Json* member(const char* name) {
     const auto found = document_.find(name);
     if (found != document_.end()) return &*found;
     refuse(fmt::format("\"{}\" is missing", name));
@@ -135,7 +134,7 @@ class DocumentReader {
   }
 
  private:
-  std::int64_t whole_of(const nlohmann::ordered_json& value, const char* name) {
+  std::int64_t whole_of(const Json& value, const char* name) {
     const bool fits =
         value.is_number_integer() &&
         (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
@@ -147,7 +146,7 @@ class DocumentReader {
     return value.get<std::int64_t>();
   }
 
-  const nlohmann::ordered_json& document_;
+  const Json& document_;
   const std::string& source_;
   Status status_;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,31 +16,10 @@
 namespace weir::storage {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::int64_t version = 3;
-// Of one object; a member is looked for among all before it.
-constexpr std::size_t most_members = 2048;
 
 Json extents_list(const array::Indices& indices) {
   return std::vector<std::int64_t>(indices.begin(), indices.end());
-}
-
-// Nothing for what is no JSON, or has objects of too many members.
-std::optional<Json> parsed(std::string_view text) {
-  std::vector<std::size_t> members;
-  bool too_many = false;
-  const Json::parser_callback_t count = [&](int /*depth*/, Json::parse_event_t event, Json&) {
-    if (event == Json::parse_event_t::object_start) members.push_back(0);
-    if (event == Json::parse_event_t::object_end && !members.empty()) members.pop_back();
-    if (event == Json::parse_event_t::key && !members.empty()) {
-      too_many = too_many || ++members.back() > most_members;
-    }
-    return !too_many;
-  };
-  Json document = Json::parse(text, count, false);
-  if (too_many || document.is_discarded()) return std::nullopt;
-  return document;
 }
 
 Json array_json(const RawFileArray& array) {
@@ -176,7 +154,7 @@ Result<std::string> raw_file_json(const RawFile& file) {
 }
 
 bool is_raw_file_json(std::string_view text) {
-  const auto document = parsed(text);
+  const auto document = parse_json(text);
   if (!document || !document->is_object()) return false;
   const auto found = document->find("version");
   return found != document->end() && found->is_number_integer() && *found == version;
@@ -190,8 +168,11 @@ Result<RawFile> parse_raw_file(std::string_view text, const std::string& source)
   if (text.size() > most_raw_file_document_bytes) {
     return refusal("is too long for the description of a file");
   }
-  const auto found = parsed(text);
-  if (!found || !found->is_object()) return refusal("is no JSON document of one object");
+  const auto found = parse_json(text);
+  if (!found || !found->is_object()) {
+    return refusal(fmt::format("is no JSON document of one object, or is over {} levels deep",
+                               most_json_levels));
+  }
   const Json& document = *found;
   DocumentReader reader(document, source);
   if (Status head = check_head(reader); !head.ok()) return head.error();

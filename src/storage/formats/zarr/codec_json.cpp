@@ -6,8 +6,6 @@
 namespace weir::storage {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::array<std::string_view, 6> known = {"shuffle", "gzip", "zstd",
                                                    "blosc",   "zfp",  "crc32c"};
 constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4hc",
@@ -85,12 +83,11 @@ Json named(const char* name, Json configuration) {
 
 std::span<const std::string_view> zarr_codecs() { return known; }
 
-nlohmann::ordered_json zarr_codec(const Codec& codec, const array::ElementType& type) {
+Json zarr_codec(const Codec& codec, const array::ElementType& type) {
   return std::visit(JsonOf{type.bytes()}, codec);
 }
 
-std::optional<Codec> parse_zarr_codec(const std::string& name,
-                                      const nlohmann::ordered_json& configuration) {
+std::optional<Codec> parse_zarr_codec(const std::string& name, const Json& configuration) {
   if (!configuration.is_object()) return std::nullopt;
   Configuration from(configuration);
   Codec codec;

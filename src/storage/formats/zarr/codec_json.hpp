@@ -2,7 +2,6 @@
 // zarr-python's, not the specification's: zfp and shuffling.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,20 +9,21 @@
 
 #include "array/element_type.hpp"
 #include "storage/codecs/codec.hpp"
+#include "storage/json.hpp"
 
 namespace weir::storage {
 
 // As Zarr writes what has a name and parameters.
-[[nodiscard]] nlohmann::ordered_json named(const char* name, nlohmann::ordered_json configuration);
+[[nodiscard]] Json named(const char* name, Json configuration);
 
 // The names of the codecs that a Zarr array may have.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs();
 
 // A codec that is in zarr_codecs(), of an array of this type.
-[[nodiscard]] nlohmann::ordered_json zarr_codec(const Codec& codec, const array::ElementType& type);
+[[nodiscard]] Json zarr_codec(const Codec& codec, const array::ElementType& type);
 
 // Nothing for what is none of these, or has parameters that are none.
 [[nodiscard]] std::optional<Codec> parse_zarr_codec(const std::string& name,
-                                                    const nlohmann::ordered_json& configuration);
+                                                    const Json& configuration);
 
 }  // namespace weir::storage

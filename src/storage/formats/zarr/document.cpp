@@ -13,8 +13,6 @@
 namespace weir::storage {
 namespace {
 
-using Json = ZarrJson;
-
 // In Zarr any array may be resized; this attribute says which are meant to.
 constexpr const char* grows_attribute = "_weir_grows";
 

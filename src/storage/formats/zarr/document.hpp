@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "storage/formats/extent_map.hpp"
 #include "storage/formats/file_description.hpp"
+#include "storage/json.hpp"
 
 namespace weir::storage {
 
-using ZarrJson = nlohmann::ordered_json;
+using ZarrJson = Json;
 
 // What an array's document says.
 struct ZarrArray {

@@ -42,13 +42,15 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   if (text.value().size() > most) {
     return corrupt(file, fmt::format("it has over {} bytes, too many for a document", most));
   }
-  ZarrJson document = ZarrJson::parse(text.value(), nullptr, false);
-  if (document.is_discarded() || !document.is_object()) {
-    return corrupt(file, "it is no JSON document of one object");
+  auto document = parse_json(text.value());
+  if (!document || !document->is_object()) {
+    return corrupt(file, fmt::format("it is no JSON document of one object, or is over {} levels "
+                                     "deep",
+                                     most_json_levels));
   }
-  const ZarrJson* const version = member(document, "zarr_format");
+  const ZarrJson* const version = member(*document, "zarr_format");
   if (version == nullptr || *version != 3) return corrupt(file, "it is no document of Zarr v3");
-  return document;
+  return *std::move(document);
 }
 
 Status write_text(const File& file, std::string text) {
@@ -155,18 +157,22 @@ Result<ZarrDocuments> read_zarr_documents(const std::string& path, const ZarrLim
   auto root = read_document(file, most_root_bytes);
   if (!root) return root.error();
   ZarrDocuments documents;
-  const ZarrJson* const consolidated = member(root.value(), "consolidated_metadata");
-  const ZarrJson* const all = consolidated == nullptr ? nullptr : member(*consolidated, "metadata");
-  if (all != nullptr && all->is_object()) {
+  ZarrJson consolidated;
+  if (const auto found = root.value().find("consolidated_metadata"); found != root.value().end()) {
+    consolidated = std::move(*found);
+    root.value().erase(found);
+  }
+  if (const ZarrJson* const all = member(consolidated, "metadata");
+      all != nullptr && all->is_object()) {
     if (all->size() > limits.nodes) return too_many_nodes(file, limits);
-    for (const auto& [name, document] : all->items()) {
-      if (!name.empty()) documents[name] = document;
+    ZarrJson& nodes = consolidated["metadata"];
+    for (auto node = nodes.begin(); node != nodes.end(); ++node) {
+      if (!node.key().empty()) documents[node.key()] = std::move(node.value());
     }
   } else if (is_node(root.value(), "group")) {
     if (Status walked = Walk(path, limits, documents).into("", 0); !walked.ok())
       return walked.error();
   }
-  if (root.value().contains("consolidated_metadata")) root.value().erase("consolidated_metadata");
   documents[""] = std::move(root).value();
   return documents;
 }
