@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 import zarr
 from stored_cases import FORMATS
 
+import weir
+from weir._core.files import FileHandle
 from weir.check import Progress, check
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -72,6 +75,64 @@ def test_names_what_cannot_be_read(weir_files: dict[str, Path], tmp_path: Path) 
     assert "none" in missing
 
 
+def make(path: Path, file_format: str, arrays: list[dict[str, Any]]) -> None:
+    """A file of arrays of 40000 ascending numbers."""
+    handle = FileHandle.create(path, file_format, {"arrays": arrays})
+    values = np.arange(40000.0).reshape(200, 200)
+    for number in range(len(arrays)):
+        handle.write(number, (0, 0), (200, 200), (1, 1), values)
+    handle.commit()
+    handle.close()
+
+
+def test_damaged_arrays_are_findings(tmp_path: Path) -> None:
+    whole: dict[str, Any] = {"name": "x", "shape": [200, 200], "type": "float64"}
+    cut = tmp_path / "cut.nc"
+    make(cut, "cdf5", [whole, {**whole, "name": "y"}])
+    assert check(cut).findings == []
+    os.truncate(cut, cut.stat().st_size - 8)
+    report = check(cut)
+    assert report.findings == ["array y: its data end beyond the end of the file"]
+    assert report.not_checked == []
+    assert check(cut, read=False).findings == report.findings
+    for codec in (None, "gzip:1"):
+        shards = tmp_path / f"shards {codec}.zarr"
+        described = {**whole, "chunks": [50, 50], "shards": [100, 100]}
+        make(shards, "zarr", [described | ({"codecs": codec} if codec else {})])
+        assert check(shards).findings == []
+        shard = shards / "x" / "c.1.1"
+        flip(shard, shard.stat().st_size - 10)
+        findings = check(shards).findings
+        assert findings
+        assert all("array x" in finding and "checksum" in finding for finding in findings)
+        if codec:
+            # The other shards are whole.
+            with weir.open(shards) as file:
+                assert file["x"][:100, :].sum() > 0
+                with pytest.raises(weir.Error, match="checksum"):
+                    file["x"][100:, 100:]
+
+
+def test_chunks_that_are_in_no_file_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.zarr"
+    make(path, "zarr", [{"name": "x", "shape": [200, 200], "type": "float64", "chunks": [50, 100]}])
+    assert check(path).absent == []
+    (path / "x" / "c.1.0").unlink()
+    report = check(path)
+    assert report.findings == []
+    assert report.absent == ["array x: 7 of 8 chunks are there; the others read as the fill value"]
+
+
+def test_says_where_changed_bytes_cannot_be_seen(tmp_path: Path) -> None:
+    plain: dict[str, Any] = {"name": "x", "shape": [200, 200], "type": "float64"}
+    summed = {**plain, "name": "y", "codecs": "crc32c", "chunks": [100, 100]}
+    make(tmp_path / "a.zarr", "zarr", [plain, summed])
+    assert check(tmp_path / "a.zarr").without_sums == 1
+    assert check(tmp_path / "a.zarr", read=False).without_sums == 0
+    make(tmp_path / "b.zarr", "zarr", [summed])
+    assert check(tmp_path / "b.zarr").without_sums == 0
+
+
 def test_names_chunks_that_were_changed(tmp_path: Path) -> None:
     values = np.arange(1200.0).reshape(30, 40)
     summed = tmp_path / "summed.zarr"
@@ -113,6 +174,7 @@ def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
     whole = command(weir_files["hdf5"], weir_files["zarr"], "--workers", "2")
     assert whole.returncode == 0, whole.stderr
     assert len(whole.stdout.splitlines()) == 2
+    assert "no checksums: changed bytes cannot be seen" in whole.stdout
     assert "3 committed steps" in whole.stdout
     (tmp_path / "text").write_text("no array")
     broken = command(weir_files["cdf5"], tmp_path / "text")

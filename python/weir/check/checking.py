@@ -6,6 +6,8 @@ array is there. Those beside the file, in PATH.sums, are verified before: block 
 
 from __future__ import annotations
 
+import math
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -42,7 +44,11 @@ class Report:
     findings: list[str] = field(default_factory=list)
     """A line for each thing that is wrong."""
     not_checked: list[str] = field(default_factory=list)
-    """A line for each array that Weir cannot read, with the reason."""
+    """A line for each array that Weir cannot read, and that is not damaged, with the reason."""
+    absent: list[str] = field(default_factory=list)
+    """A line for each Zarr array of which chunks or shards are in no file, and read as its fill."""
+    without_sums: int = 0
+    """Arrays that were read and have no checksums: changed bytes cannot be seen in them."""
     left_out: list[str] = field(default_factory=list)
     """A line for each attribute that Weir has no value for; nothing is wrong with the file."""
     file_format: str | None = None
@@ -77,7 +83,12 @@ def check(
             report.file_format = file.format
             report.arrays = len(file.arrays)
             report.steps = file.steps
-            report.not_checked = [f"{name}: {why}" for name, why in file.refused.items()]
+            report.not_checked = [
+                f"{name}: {why}"
+                for name, why in file.refused.items()
+                if f"array {name}: {why}" not in report.findings
+            ]
+            report.absent = list(_absent_chunks(file))
             report.left_out = file.left_out
             if read:
                 _read_all(file, workers, report, tell)
@@ -112,6 +123,11 @@ def _read_all(
     if tell:
         tell(work.progress())
     work.report_rest()
+    if not work.summed:
+        report.without_sums = sum(
+            not _SUMMING & {codec.partition(":")[0] for codec in (array.codecs or "").split(",")}
+            for array in file.arrays.values()
+        )
 
 
 class _Work:
@@ -186,6 +202,34 @@ class _Work:
             self.failed[name] += 1
             if self.failed[name] <= LINES_OF_AN_ARRAY:
                 self.report.findings.append(line)
+
+
+_SUMMING = {"crc32c", "fletcher32", "zstd"}
+"""Codecs whose decoding notices changed bytes."""
+
+
+def _absent_chunks(file: StoredFile) -> Iterator[str]:
+    """Chunks of Zarr arrays may be missing: that is legal, and what removing some leaves, too."""
+    if file.format != "zarr":
+        return
+    for array in file.arrays.values():
+        unit = array.shards or array.chunks
+        if unit is None or not array.size:
+            continue
+        count = math.prod(
+            -(-extent // step) for extent, step in zip(array.shape, unit, strict=True)
+        )
+        folder = Path(file.path) / array.name
+        there = sum(
+            len([name for name in names if name != "zarr.json" and not name.endswith(".new")])
+            for _, _, names in os.walk(folder)
+        )
+        if there < count:
+            what = "shards" if array.shards else "chunks"
+            yield (
+                f"array {array.name}: {there} of {count} {what} are there; "
+                "the others read as the fill value"
+            )
 
 
 def _items(file: StoredFile) -> Iterator[tuple[StoredArray, Tile]]:

@@ -58,6 +58,8 @@ def check_command(
             line(f"{path}: {finding}")
         for refused in report.not_checked:
             line(f"{path}: not checked: {refused}")
+        for absent in report.absent:
+            line(f"{path}: {absent}")
         for left_out in report.left_out:
             line(f"{path}: {left_out}")
         found = found or bool(report.findings)
@@ -67,5 +69,10 @@ def check_command(
             read = "" if quick else f", {size_text(report.bytes_read)} read in {seconds:.1f} s"
             if report.bytes_verified:
                 read += f", {size_text(report.bytes_verified)} of it by checksums"
-            line(f"{path}: {report.file_format}, {report.arrays} arrays{steps}{read}")
+            if report.without_sums:
+                every = report.without_sums == report.arrays
+                none = "no" if every else f"{report.without_sums} without"
+                read += f", {none} checksums: changed bytes cannot be seen"
+            left = f", {len(report.not_checked)} not checked" if report.not_checked else ""
+            line(f"{path}: {report.file_format}, {report.arrays} arrays{left}{steps}{read}")
     return 1 if found else 0

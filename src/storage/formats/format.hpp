@@ -118,8 +118,8 @@ class Format {
   virtual Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room,
                                             std::int64_t steps,
                                             std::span<const WrittenChunk> chunks) const;
-  // What a killed run left in a file that opens, besides arrays with more steps than others: a line
-  // each.
+  // What a killed run left in a file that opens, besides arrays with more steps than others, and
+  // which arrays are refused as the file is damaged ("array NAME: REASON"): a line each.
   virtual Result<std::vector<std::string>> unfinished(const std::string& path) const = 0;
 };
 

@@ -152,7 +152,7 @@ class CdfFormat final : public Format {
     if (!length) return length.error();
     const auto header = read_header(file.value(), length.value());
     if (!header) return header.error();
-    std::vector<std::string> lines;
+    std::vector<std::string> lines = cut_off(header.value(), path, length.value());
     if (!header.value().records) return lines;  // its end is where the last record ends
     const auto end = cdf_file_bytes(header.value(), *header.value().records);
     if (end && length.value() > *end) {
@@ -164,6 +164,19 @@ class CdfFormat final : public Format {
   }
 
  private:
+  // A line for each array that would be read if the file were longer.
+  static std::vector<std::string> cut_off(const CdfHeader& header, const std::string& path,
+                                          std::int64_t length) {
+    std::vector<std::string> lines;
+    if (!header.records && header.record_stride().value_or(0) > 0) return lines;
+    const FileMap whole = cdf_map_of(header, path, INT64_MAX);
+    for (const RefusedArray& one : cdf_map_of(header, path, length).refused) {
+      if (whole.find(one.name) == nullptr) continue;
+      lines.push_back(fmt::format("array {}: {}", printable(one.name), one.reason));
+    }
+    return lines;
+  }
+
   // Of a file that holds steps; counted from its length where its writer did not count them.
   static Result<std::int64_t> records_of(const CdfHeader& header, std::int64_t bytes,
                                          const std::string& path) {

@@ -120,6 +120,16 @@ Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects
   return all;
 }
 
+// Whether a dataset is in chunks whose index cannot be read.
+bool has_damaged_index(hid_t dataset) {
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  if (H5Pget_layout(creation.id()) != H5D_CHUNKED) return false;
+  hsize_t all = 0;
+  const Hdf5Handle space(H5Dget_space(dataset));
+  return H5Sget_simple_extent_npoints(space.id()) > 0 &&
+         H5Dget_num_chunks(dataset, space.id(), &all) < 0;
+}
+
 // How many chunks of an array that grows lie behind its last step; nothing when none does.
 std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   const auto one = growing(dataset, "");
@@ -330,6 +340,11 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
   if (!objects) return objects.error();
   for (const std::string& name : objects.value().datasets) {
     const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT));
+    if (dataset.ok() && has_damaged_index(dataset.id())) {
+      lines.push_back(
+          fmt::format("array {}: the index of its chunks cannot be read", printable(name)));
+      continue;
+    }
     if (const auto chunks = chunks_behind_extent(dataset.id())) {
       lines.push_back(
           fmt::format("{} chunks behind the steps of array \"{}\": a commit that did "

@@ -100,6 +100,8 @@ void append(std::vector<AttributeLeftOut>& some, std::vector<AttributeLeftOut>& 
 struct Opened {
   FileMap map;
   std::vector<ZarrArray> arrays;  // those of map.arrays
+  std::vector<RefusedArray>
+      damaged;  // those of map.refused whose shards are not what they should be
 };
 
 Opened opened(const ZarrDocuments& documents, const std::string& path) {
@@ -126,6 +128,7 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
       reason = read_zarr_shards(array, map.value());
     }
     if (reason) {
+      if (map) found.damaged.push_back({name, *reason});
       found.map.refused.push_back({name, *std::move(reason)});
       continue;
     }
@@ -255,6 +258,9 @@ class ZarrFormat final : public Format {
       lines.emplace_back("zarr.json.new lies beside zarr.json: a step that was not committed");
     }
     const Opened found = opened(documents.value(), path);
+    for (const RefusedArray& one : found.damaged) {
+      lines.push_back(fmt::format("array {}: {}", printable(one.name), one.reason));
+    }
     for (const ZarrArray& array : found.arrays) {
       const std::string& name = array.description.name;
       const auto later = later_files(array, zarr_folder(path, name));
