@@ -69,6 +69,20 @@ Status make_file(const std::string& path, std::vector<std::string>& changed) {
 
 }  // namespace
 
+// Files of chunks have names that anybody knows: in a folder that several users may write to, one
+// of them may have put a link there before the chunk was made.
+Status check_is_no_link(const File& file) {
+  struct stat opened {};
+  struct stat named {};
+  const bool own = ::fstat(file.descriptor(), &opened) == 0 &&
+                   ::lstat(file.path().c_str(), &named) == 0 && !S_ISLNK(named.st_mode);
+  if (own) return {};
+  Error error =
+      invalid_argument("is a symbolic link, through which no chunk is written: remove it");
+  error.file = file.path();
+  return error;
+}
+
 Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening& opening) {
   const bool may_make = opening.write && opening.bytes_when_made > 0;
   std::vector<std::string> changed;
@@ -90,6 +104,7 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
       continue;
     }
     if (may_make) {
+      if (Status own = check_is_no_link(file.value()); !own.ok()) return own.error();
       // The length is that of the whole file, whichever rank sets it first.
       Status lengthened = file.value().lengthen(opening.bytes_when_made);
       if (!lengthened.ok()) return lengthened.error();

@@ -21,6 +21,8 @@ struct OpenedSystemFile {
   File file;
   std::vector<std::string> changed_folders;
 };
+// Fails where the file was opened through a symbolic link.
+[[nodiscard]] Status check_is_no_link(const File& file);
 // Opens or makes the file as Engine::open() does.
 Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening& opening);
 

@@ -7,13 +7,14 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "storage/engines/file.hpp"
+#include "storage/engines/uninterrupted.hpp"
 #include "storage/formats/raw/raw_leftovers.hpp"
 
 namespace weir::storage {
 namespace {
 
 constexpr const char* suffix = ".incomplete";
+constexpr mode_t creation_mode = 0666;  // before the umask
 constexpr const char* mark = ".weir_incomplete";
 
 Error in_the_way(const std::string& path, std::string what) {
@@ -88,6 +89,18 @@ Status clear_for_file(const std::string& path, const Striping& striping) {
   std::filesystem::remove(temporary, failed);
   if (failed) return failure("unlink", temporary, failed);
   return make_striped_file(temporary, striping);
+}
+
+Result<File> make_incomplete_file(const std::string& path, const Striping& striping) {
+  if (Status clear = clear_for_file(path, striping); !clear.ok()) return clear.error();
+  const std::string place = incomplete_path(path);
+  // Where a layout is asked for, the file is there already.
+  const int made = striping.empty() ? O_CREAT | O_EXCL : 0;
+  const int descriptor = uninterrupted([&] {
+    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | made, creation_mode);
+  });
+  if (descriptor < 0) return system_failure("open", place, -1, errno);
+  return File::passed(descriptor, place, 0);
 }
 
 Status make_incomplete_folder(const std::string& path, const Striping& striping) {

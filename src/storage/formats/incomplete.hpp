@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "storage/engines/file.hpp"
 #include "storage/step_durability.hpp"
 #include "storage/striping.hpp"
 
@@ -24,6 +25,11 @@ namespace weir::storage {
 // under it, or under PATH. Where a layout is asked for, makes the file of the temporary name,
 // empty.
 Status clear_for_file(const std::string& path, const Striping& striping = {});
+
+// The same, and makes the file under the temporary name, empty and open for writing. No link that
+// somebody puts there is followed.
+[[nodiscard]] Result<File> make_incomplete_file(const std::string& path,
+                                                const Striping& striping = {});
 
 // Makes the folder under the temporary name, with a mark in it by which the next run knows that it
 // may remove it; what an earlier run left is removed. Fails when there is a folder without the mark

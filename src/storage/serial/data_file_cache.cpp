@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/engines/system_file.hpp"
 #include "storage/moved_all.hpp"
 
 namespace weir::storage {
@@ -13,6 +14,7 @@ Result<File> open_file(const std::string& path, DataFileCache::Use use, std::int
   if (use == DataFileCache::Use::reading) return File::open(path, {});
   auto file = File::open(path, {.read = true, .write = true, .create = bytes > 0});
   if (!file || bytes == 0) return file;
+  if (Status own = check_is_no_link(file.value()); !own.ok()) return own.error();
   // Whoever else makes the same file gives it the same length.
   if (Status longer = file.value().lengthen(bytes); !longer.ok()) return longer.error();
   return file;

@@ -19,6 +19,7 @@
 #include "storage/codecs/codec.hpp"
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/encoded/encoded_writer.hpp"
+#include "storage/engines/engine.hpp"
 #include "storage/engines/faulty_engine.hpp"
 #include "storage/formats/raw_files.hpp"
 #include "storage/formats/test_transfer.hpp"
@@ -290,6 +291,42 @@ TEST_P(Sections, OfAFileThatWasReplacedAreNotRead) {
 INSTANTIATE_TEST_SUITE_P(Formats, Sections,
                          testing::ValuesIn(all_formats().begin(), all_formats().end()),
                          [](const auto& tested) { return std::string(tested.param->name()); });
+
+// Somebody else has put a link under the name that a chunk or shard of the next step will have.
+TEST(NewChunks, AreNotWrittenThroughLinks) {
+  for (const bool in_shards : {false, true}) {
+    const TestFolder folder;
+    const std::string path = folder.path("file.zarr");
+    const std::string precious = folder.path("precious");
+    std::ofstream(precious) << "precious";
+    ArrayDescription about = described("v", {1, 8}, ElementKind::float64);
+    about.grows = true;
+    if (in_shards) {
+      about.chunk_extents = Indices{1, 4};
+      about.shard_extents = Indices{1, 8};
+    }
+    const Format& format = *find_format("zarr").value();
+    ASSERT_TRUE(make_file(format, {.arrays = {about}}, path).ok());
+    std::filesystem::create_symlink(precious, path + "/v/c.1.0");
+    const auto room = format.make_room(path, 2);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    const StoredArray& stored = room.value().map.arrays.front();
+    DataFileCache files(DataFileCache::Use::writing);
+    const Status written =
+        write_fill(stored, {.start = {1, 0}, .count = {1, 8}, .stride = {1, 1}}, files);
+    EXPECT_EQ(written.ok(), in_shards);  // a shard has taken the link's place
+    if (!written.ok()) {
+      EXPECT_NE(written.error().text().find("symbolic link"), std::string::npos);
+    }
+    const auto engine = make_posix_engine();
+    const auto opened = engine->open(path + "/v/c.1.0", {.write = true, .bytes_when_made = 64});
+    EXPECT_EQ(opened.ok(), in_shards);
+    std::string text;
+    std::ifstream(precious) >> text;
+    EXPECT_EQ(text, "precious");
+    EXPECT_EQ(std::filesystem::file_size(precious), 8U);
+  }
+}
 
 // A step was written and not committed. The next one writes half of the array: the other half has
 // to be as in any new step, also where chunks and shards hold committed steps beside it.

@@ -79,12 +79,10 @@ class CdfFormat final : public Format {
     }
     const auto header = cdf_header_of(description, version_);
     if (!header) return header.error();
-    if (Status clear = clear_for_file(path, description.striping); !clear.ok())
-      return clear.error();
     const std::string place = incomplete_path(path);
     const std::int64_t bytes =
         cdf_file_bytes(header.value(), header.value().records.value_or(0)).value_or(0);
-    auto file = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
+    auto file = make_incomplete_file(path, description.striping);
     if (!file) return file.error();
     Status done = write_at(file.value(), encode_cdf_header(header.value()), 0);
     if (done.ok()) done = file.value().lengthen(bytes);

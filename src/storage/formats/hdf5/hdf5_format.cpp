@@ -113,7 +113,10 @@ class Hdf5Format final : public Format {
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();
     const Hdf5Silence silence;
     const FileDescription made = with_chunks(file);
-    if (Status clear = clear_for_file(path, file.striping); !clear.ok()) return clear.error();
+    // The library then finds it, empty.
+    auto empty = make_incomplete_file(path, file.striping);
+    if (!empty) return empty.error();
+    if (Status closed = empty.value().close(); !closed.ok()) return closed.error();
     const std::string place = incomplete_path(path);
     if (Status status = make_file(made, place); !status.ok()) return status.error();
     auto opened = read_hdf5_file(place);

@@ -185,7 +185,7 @@ std::optional<Hdf5Writing::Lookup> Hdf5Writing::end_lookup() {
 
 bool Hdf5Writing::open(const char* path, bool create, bool truncate) {
   int flags = O_CLOEXEC | (writes_ == Writes::are_caught ? O_RDONLY : O_RDWR);
-  if (create) flags |= O_CREAT;
+  if (create) flags |= O_CREAT | O_NOFOLLOW;  // under the temporary name, which others can guess
   if (truncate) flags |= O_TRUNC;
   if (writes_ == Writes::are_caught && (create || truncate)) return false;
   close();

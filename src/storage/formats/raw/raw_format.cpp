@@ -125,7 +125,7 @@ Status check_for_raw(const FileDescription& file) {
 }
 
 // Nothing is there that is not of a raw file.
-Status clear_for_raw(const std::string& path, const Striping& striping) {
+Status check_is_of_raw(const std::string& path) {
   const std::string document = sidecar_path(path);
   if (is_on_disk(document)) {
     const auto text = read_document(path);
@@ -137,7 +137,7 @@ Status clear_for_raw(const std::string& path, const Striping& striping) {
           "it or give another name");
     }
   }
-  return clear_for_file(path, striping);
+  return {};
 }
 
 struct Documents {
@@ -170,9 +170,9 @@ class RawFormat final : public Format {
     if (!file) return file.error();
     const auto texts = documents_of(file.value());
     if (!texts) return texts.error();
-    if (Status clear = clear_for_raw(path, description.striping); !clear.ok()) return clear.error();
+    if (Status clear = check_is_of_raw(path); !clear.ok()) return clear.error();
     const std::string place = incomplete_path(path);
-    auto data = File::open(place, {.read = false, .write = true, .create = true, .truncate = true});
+    auto data = make_incomplete_file(path, description.striping);
     if (!data) return data.error();
     Status made = data.value().set_length(file.value().data_bytes());
     if (made.ok()) made = data.value().close();

@@ -11,6 +11,7 @@
 
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_replacement.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/format_by_content.hpp"
 #include "storage/formats/incomplete.hpp"
@@ -79,18 +80,15 @@ bool is_noted(const std::string& path) {
 
 Status write_note(const std::string& path, StepDurability durability) {
   std::string text = note_of(incomplete_path(path));
-  auto file =
-      File::open(note_path(path), {.read = false, .write = true, .create = true, .truncate = true});
+  auto file = begin_replacement(note_path(path));
   if (!file) return file.error();
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t calls = 0;
   Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-  Status closed = file.value().close();
-  if (written.ok()) written = std::move(closed);
-  if (!written.ok() || durability == StepDurability::none) return written;
-  Status synced = sync_path(note_path(path));
-  return synced.ok() ? sync_folder(folder_of(note_path(path))) : synced;
+  const bool durable = durability != StepDurability::none;
+  if (written.ok()) written = finish_replacement(file.value(), note_path(path), durable);
+  return written.ok() && durable ? sync_folder(folder_of(note_path(path))) : written;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "common/checked.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_replacement.hpp"
 #include "storage/formats/zarr/shard_index.hpp"
 
 namespace weir::storage {
@@ -141,14 +142,13 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
     }
     std::vector<std::byte> index =
         shard_index_bytes(index_form(array, slots.chunks_per_shard), entries);
-    auto file = File::open(map.files.path(shard),
-                           {.read = false, .write = true, .create = true, .truncate = true});
+    auto file = begin_replacement(map.files.path(shard));
     if (!file) return file.error();
     const Slice slice{index.data(), static_cast<std::int64_t>(index.size())};
     std::int64_t calls = 0;
     Status written =
         write_slices(file.value(), {&slice, 1}, array.index_at_end ? data_bytes : 0, calls);
-    if (written.ok()) written = file.value().close();
+    if (written.ok()) written = finish_replacement(file.value(), map.files.path(shard), false);
     if (!written.ok()) return written;
   }
   return {};
