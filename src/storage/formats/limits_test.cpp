@@ -94,6 +94,21 @@ TEST(LimitsOfCdf, BytesOfANameThatIsRead) {
   EXPECT_REFUSED(parsed(4097), "a name has 4097 bytes");
 }
 
+TEST(LimitsOfCdf, EntriesOfAList) {
+  const auto parsed = [](std::int32_t dimensions) {
+    std::vector<std::byte> header = {std::byte{'C'}, std::byte{'D'}, std::byte{'F'}, std::byte{1}};
+    for (const std::int32_t number : {0, 0x0A, dimensions}) append_big_endian(header, number);
+    for (std::int32_t i = 0; i < dimensions; ++i) {
+      for (const std::int32_t number : {1, 'd' << 24, 2}) append_big_endian(header, number);
+    }
+    for (const std::int32_t number : {0, 0, 0, 0}) append_big_endian(header, number);
+    return parse_cdf_header(header, "a.nc").header;
+  };
+  ASSERT_EQ(refusal(parsed(131072)), "");
+  EXPECT_EQ(parsed(131072).value().dimensions.size(), 131072U);
+  EXPECT_REFUSED(parsed(131073), "the list of dimensions has 131073 entries");
+}
+
 TEST(LimitsOfCdf, BytesOfAHeader) {
   const TestFolder folder;
   const std::string path = folder.path("a.nc");

@@ -245,7 +245,7 @@ TEST(CdfFormat, NamesWhatIsWrong) {
   };
   const std::vector<Case> cases = {
       {0, 'X', "CDF"},        {3, 4, "CDF"},          {4, 0x80, "records"},
-      {15, 9, "dimensions"},  {16, 0x80, "negative"}, {17, 1, "a name has"},
+      {15, 9, "dimensions"},  {16, 0x80, "negative"}, {17, 1, "at most 131072"},
       {24, 0x80, "negative"}, {25, 1, "a name has"},  {36, 0x80, "negative"}};
   for (const Case& one : cases) {
     auto bytes = good;

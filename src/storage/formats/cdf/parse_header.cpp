@@ -9,6 +9,9 @@
 namespace weir::storage {
 namespace {
 
+// Dimensions, variables, or attributes of one of them. A variable takes 28 bytes of a header, and
+// some 5 KB of whoever reads it.
+constexpr std::int64_t most_listed = 131072;
 constexpr std::int64_t longest_name_bytes = 4096;
 
 // Reads a header from front to back. After the first thing found wrong it gives zeros, so that what
@@ -79,6 +82,11 @@ class Parser {
   std::int64_t list(std::uint32_t tag, const char* what) {
     const auto found = number<std::uint32_t>();
     const std::int64_t entries = count("the length of a list");
+    if (entries > most_listed) {
+      refuse(fmt::format("the list of {} has {} entries; at most {} are read", what, entries,
+                         most_listed));
+      return 0;
+    }
     if (found == tag || (found == 0 && entries == 0)) return entries;
     refuse(fmt::format("the list of {} has the tag {} and {} entries", what, found, entries));
     return 0;
