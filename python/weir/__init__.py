@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from weir._core.session import Distribution, Request, Session, library_version
     from weir._core.step_file import File, FileArray
+    from weir.convert.saving import save
     from weir.files import StoredArray, StoredFile, StoredGroup, open  # noqa: A004
 
     __version__: str
@@ -55,6 +56,7 @@ __all__ = [
     "__version__",
     "library_version",
     "open",
+    "save",
 ]
 
 
@@ -72,6 +74,8 @@ def __getattr__(name: str) -> Any:
         module = "weir._core.errors"
     elif name == "open" or name.startswith("Stored"):
         module = "weir.files"
+    elif name == "save":
+        module = "weir.convert.saving"
     elif name == "Array":
         module = "weir._core.array_handle"
     elif name in {"File", "FileArray"}:

@@ -109,7 +109,7 @@ def description(
     return {
         "arrays": [_array(one, file_format, layout) for one in arrays],
         "groups": [
-            {"name": name, "attributes": _attributes(source.attributes_of_group(name))}
+            {"name": name, "attributes": described_attributes(source.attributes_of_group(name))}
             for name in groups
             if source.attributes_of_group(name)
         ],
@@ -156,7 +156,7 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "dimension_names": list(array.dimension_names),
         "codecs": codecs,
         "fill": None if array.fill is None else array.fill.tobytes().hex(),
-        "attributes": _attributes(array.attributes),
+        "attributes": described_attributes(array.attributes),
     }
 
 
@@ -180,7 +180,8 @@ def suitable_chunks(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]
     return tuple(chunks)
 
 
-def _attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+def described_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Attributes as the library is told of them."""
     return [_attribute(name, value) for name, value in attributes.items()]
 
 

@@ -7,7 +7,11 @@ by who uses it: `weir` needs neither.
 
 from __future__ import annotations
 
+import os
+import struct
+from base64 import b64decode
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +67,10 @@ def variable(array: StoredArray) -> xr.Variable:
     # NetCDF's fill value is an attribute everywhere; Zarr has one for every array, without meaning.
     if array.fill is not None and array.file.format.startswith("cdf"):
         attributes.setdefault(FILL, array.fill)
+    if isinstance(attributes.get(FILL), str) and array.dtype.kind == "f":
+        # So xarray writes reals into Zarr v3.
+        with suppress(ValueError, struct.error):
+            attributes[FILL] = struct.unpack("<d", b64decode(attributes[FILL]))[0]
     if isinstance(attributes.get(FILL), int | float) and array.dtype.kind in "iuf":
         attributes[FILL] = array.dtype.type(attributes[FILL])
     encoding: dict[str, Any] = {"source": str(array.file.path), "original_shape": array.shape}
@@ -158,3 +166,15 @@ class WeirBackendEntrypoint(BackendEntrypoint):
 def unlimited_dimensions(file: StoredFile) -> set[str]:
     """Names of the dimensions along which arrays grow."""
     return {dimension_names(one)[0] for one in file.arrays.values() if one.grows}
+
+
+@xr.register_dataset_accessor("weir")  # type: ignore[no-untyped-call]
+class DatasetAccessor:
+    """``dataset.weir``, once this module is imported."""
+
+    def __init__(self, dataset: xr.Dataset) -> None:
+        self._dataset = dataset
+
+    def to_file(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Makes a file of the dataset; `options` are those of `weir.save`."""
+        weir.save(path, self._dataset, **options)

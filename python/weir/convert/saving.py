@@ -1,0 +1,228 @@
+"""Arrays in memory, or a dataset of xarray's, as a new file, made by one process."""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import sys
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weir._core.arguments import type_name
+from weir._core.files import FileHandle
+from weir.convert.target import (
+    CHUNKED,
+    ConversionError,
+    described_attributes,
+    format_of,
+    suitable_chunks,
+)
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+FILL = "_FillValue"
+Extents = Sequence[int]
+Attributes = Mapping[str, Any]
+
+
+def save(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, Any] | Dataset,
+    *,
+    dimensions: Mapping[str, Sequence[str]] | None = None,
+    attributes: Mapping[str, Attributes] | None = None,
+    chunks: Mapping[str, Extents] | None = None,
+    fill: Mapping[str, Any] | None = None,
+    codec: str | None = None,
+    checksum: str | None = None,
+    file_format: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Makes a file of arrays by one process, without MPI.
+
+    `arrays` has NumPy's arrays, or what `numpy.asarray` takes, by full names (``fields/density``);
+    or it is an xarray.Dataset, which brings names of dimensions, attributes, and from its encoding
+    chunks and fills, encoded by CF's rules as ``to_netcdf`` does. The format, "hdf5", "cdf5",
+    "cdf2", "cdf1", "zarr" or "raw", follows from the name's suffix where `file_format` is not
+    given. By the arrays' names: `dimensions`, a name for each dimension; `chunks`, extents of the
+    chunks; `fill`, what readers take for missing. `attributes`: by the name of an array or group,
+    "" for the file itself; texts, numbers and lists of numbers. `codec`: of all arrays, as
+    "shuffle,zstd:1". `checksum`: "crc32c" puts the file's checksums beside it.
+
+    The file appears when it is whole and durable; after an error there is what was there before.
+    Raises FileExistsError where there is a file and `overwrite` is not set, TypeError for elements
+    that files have no type for, ValueError for what does not fit the arrays or the format, and
+    weir.Error where the file cannot be made.
+    """
+    path = Path(path)
+    if path.exists() and not overwrite:
+        raise FileExistsError(errno.EEXIST, "it is there already; overwrite=True replaces it", path)
+    try:
+        name = format_of(path, file_format)
+    except ConversionError as error:
+        raise ValueError(str(error).replace("--format", "file_format")) from error
+    given: Mapping[str, Any]
+    taken = _Taken()
+    if _is_dataset(arrays):
+        given, taken = _of_dataset(arrays)
+        dimensions = {**taken.dimensions, **(dimensions or {})}
+        attributes = {**taken.attributes, **(attributes or {})}
+        chunks = {**(taken.chunks if name in CHUNKED else {}), **(chunks or {})}
+        fill = {**taken.fill, **(fill or {})}
+    else:
+        given = arrays  # type: ignore[assignment]
+    values = {key.strip("/"): _elements(key, value) for key, value in given.items()}
+    named = {"dimensions": dimensions or {}, "chunks": chunks or {}, "fill": fill or {}}
+    for argument, by_name in named.items():
+        for key in by_name:
+            if key.strip("/") not in values:
+                message = f"{argument} has {key!r}, and there is no array of that name"
+                raise ValueError(message)
+    notes = {key.strip("/"): value for key, value in (attributes or {}).items()}
+    described = {
+        "arrays": [
+            {
+                "name": key,
+                "shape": list(value.shape),
+                "type": type_name(value.dtype),
+                "order": "row-major",
+                "grows": False,
+                "chunks": _chunks(key, value, named["chunks"], name, codec),
+                "shards": None,
+                "dimension_names": _dimensions(key, value, named["dimensions"]),
+                "codecs": codec,
+                "fill": _fill(key, value, named["fill"]),
+                "attributes": described_attributes(
+                    {**notes.get(key, {}), **_missing(_of(key, taken.fill), name)}
+                ),
+            }
+            for key, value in values.items()
+        ],
+        "groups": [
+            {"name": key, "attributes": described_attributes(value)}
+            for key, value in notes.items()
+            if key not in values
+        ],
+        "checksum": checksum,
+    }
+    made = FileHandle.create(path, name, described)
+    try:
+        for number, laid_out in enumerate(made.description["arrays"]):
+            value = values[laid_out["name"]]
+            if value.size:
+                made.write(number, [0] * value.ndim, value.shape, [1] * value.ndim, value)
+        made.commit()
+    finally:
+        made.close()
+
+
+def _elements(key: str, value: Any) -> np.ndarray[Any, Any]:
+    """As the library takes them: a dimension at least, this machine's byte order."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        message = f"array {key!r} is masked: give value.filled(…), and that number in fill"
+        raise TypeError(message)
+    elements = np.atleast_1d(np.asarray(value))
+    if elements.dtype.kind in "OUSMmV":
+        message = (
+            f"array {key!r} has elements of type {elements.dtype}: there are whole, real and "
+            "complex numbers and truth values in files"
+        )
+        raise TypeError(message)
+    return elements.astype(elements.dtype.newbyteorder("="), copy=False)
+
+
+def _of(key: str, by_name: Mapping[str, Any]) -> Any:
+    return next((value for other, value in by_name.items() if other.strip("/") == key), None)
+
+
+def _dimensions(key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any]) -> list[str]:
+    names = _of(key, given)
+    if names is None:
+        return []
+    names = [names] if isinstance(names, str) else list(names)
+    if len(names) != value.ndim:
+        message = f"dimensions of {key!r}: {len(names)} names for {value.ndim} dimensions"
+        raise ValueError(message)
+    return names
+
+
+def _chunks(
+    key: str,
+    value: np.ndarray[Any, Any],
+    given: Mapping[str, Any],
+    file_format: str,
+    codec: str | None,
+) -> list[int] | None:
+    asked = _of(key, given)
+    if asked is None:
+        wanted = file_format == "zarr" or (codec is not None and file_format in CHUNKED)
+        return list(suitable_chunks(value.shape, value.dtype.itemsize)) if wanted else None
+    extents = [asked] if isinstance(asked, int) else list(asked)
+    if len(extents) != value.ndim or any(extent < 1 for extent in extents):
+        message = f"chunks of {key!r}: {asked!r}; give an extent of at least 1 for each dimension"
+        raise ValueError(message)
+    return [min(extent, max(1, there)) for extent, there in zip(extents, value.shape, strict=True)]
+
+
+def _fill(key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any]) -> str | None:
+    fill = _of(key, given)
+    if fill is None:
+        return None
+    number = np.asarray(fill).astype(value.dtype)
+    return str(number.tobytes().hex())
+
+
+def _missing(fill: Any, file_format: str) -> dict[str, Any]:
+    """The attribute by which readers of a dataset mask what is missing.
+
+    A NetCDF file has it with every fill.
+    """
+    if fill is None or file_format.startswith("cdf"):
+        return {}
+    number = np.asarray(fill)
+    if file_format == "zarr" and number.dtype.kind == "f":
+        # As xarray has them in Zarr v3, whose attributes are JSON without NaN.
+        return {FILL: b64encode(struct.pack("<d", float(number))).decode()}
+    return {FILL: fill}
+
+
+class _Taken:
+    """What a dataset says of its arrays besides their elements."""
+
+    def __init__(self) -> None:
+        self.dimensions: dict[str, Sequence[str]] = {}
+        self.attributes: dict[str, Attributes] = {}
+        self.chunks: dict[str, Extents] = {}
+        self.fill: dict[str, Any] = {}
+
+
+def _is_dataset(arrays: Any) -> bool:
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(arrays, xarray.Dataset)
+
+
+def _of_dataset(dataset: Any) -> tuple[dict[str, Any], _Taken]:
+    from xarray.conventions import cf_encoder, encode_dataset_coordinates  # noqa: PLC0415
+
+    variables, attributes = encode_dataset_coordinates(dataset)
+    variables, attributes = cf_encoder(variables, attributes)
+    taken = _Taken()
+    taken.attributes[""] = attributes
+    arrays = {}
+    for name, variable in variables.items():
+        arrays[str(name)] = variable.data
+        notes = dict(variable.attrs)
+        if (missing := notes.pop(FILL, None)) is not None:
+            taken.fill[str(name)] = missing
+        taken.attributes[str(name)] = notes
+        if variable.dims:
+            taken.dimensions[str(name)] = [str(one) for one in variable.dims]
+        if extents := variable.encoding.get("chunksizes"):
+            taken.chunks[str(name)] = extents
+    return arrays, taken
