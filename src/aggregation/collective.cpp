@@ -141,6 +141,7 @@ class Implementation final : public Collective {
     MPI_Comm_free(&state_.communicator);
   }
 
+  void release_locks() override { state_.locks.release(); }
   [[nodiscard]] int rank() const override { return state_.rank; }
   [[nodiscard]] int ranks() const override { return state_.ranks; }
   [[nodiscard]] std::int64_t nodes() const override { return state_.group->nodes(); }
@@ -248,6 +249,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
     auto taken = storage::WriterLock::take(path);
     if (!taken) return taken.error();
     lock = std::move(taken).value();
+    state_.locks.add(lock);
     if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
     return told_of(settled, path);
   };

@@ -212,6 +212,10 @@ class Collective {
   Collective& operator=(const Collective&) = delete;
   virtual ~Collective() = default;  // collective; before MPI_Finalize
 
+  // Not collective. For a session that is over and stays open, as MPI may still use it: this rank
+  // no longer keeps others from writing to its files.
+  virtual void release_locks() = 0;
+
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int ranks() const = 0;
   [[nodiscard]] virtual std::int64_t nodes() const = 0;

@@ -16,6 +16,7 @@
 #include "aggregation/node_group.hpp"
 #include "aggregation/store_choice.hpp"
 #include "plan/planner.hpp"
+#include "storage/formats/writer_lock.hpp"
 
 namespace weir::aggregation {
 
@@ -36,6 +37,7 @@ struct CollectiveState {
   Request* current = nullptr;  // under way
   CollectiveFigures figures;   // of the last that ended
   std::string notice;          // for people: what is not as it was asked for; "" when all is
+  storage::WriterLocks locks;  // of files that this rank writes for all
   // Fingerprints of explicit distributions in which this rank's boxes overlap no others.
   std::set<std::uint64_t> disjoint;
 };

@@ -68,7 +68,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
   file->published_ = false;
   const auto lay_out = [&]() -> Result<ToldLayout> {
-    if (Status alone = file->begin_writing(); !alone.ok()) return alone.error();
+    if (Status alone = file->begin_writing(state); !alone.ok()) return alone.error();
     auto room = format.value()->lay_out(description, path);
     if (!room) return room.error();
     file->room_ = std::move(room).value();
@@ -103,6 +103,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
       auto taken = storage::WriterLock::take(path);
       if (!taken) return taken.error();
       lock = std::move(taken).value();
+      state.locks.add(lock);
     }
     auto opened = storage::open_any(path);
     if (!opened) return opened.error();
@@ -283,11 +284,12 @@ Status StepFile::can_be_tried_again() const {
 }
 
 // By rank 0, whenever a step begins: from then on no other run may write to the file.
-Status StepFile::begin_writing() {
+Status StepFile::begin_writing(CollectiveState& state) {
   if (lock_.is_held()) return {};
   auto taken = storage::WriterLock::take(path_);
   if (!taken) return taken.error();
   lock_ = std::move(taken).value();
+  state.locks.add(lock_);
   return {};
 }
 
@@ -311,8 +313,8 @@ void StepFile::note_version() {
 }
 
 // By rank 0: what changes by one step more.
-Result<StepPlaces> StepFile::room_for_step() {
-  if (Status alone = begin_writing(); !alone.ok()) return alone.error();
+Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
+  if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   if (!published_) {
     if (Status again = can_be_tried_again(); !again.ok()) return again.error();
@@ -341,7 +343,7 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
                        "define arrays that grow");
   }
   const auto told = ask_for_places(
-      state, asked, possible, fingerprint("begin a step"), [this] { return room_for_step(); },
+      state, asked, possible, fingerprint("begin a step"), [&] { return room_for_step(state); },
       path_);
   if (!told) return told.error();
   if (std::holds_alternative<FirstStepPlaces>(told.value())) {

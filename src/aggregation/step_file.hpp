@@ -84,10 +84,10 @@ class StepFile final : public File {
   // are committed.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
-  [[nodiscard]] Status begin_writing();
+  [[nodiscard]] Status begin_writing(CollectiveState& state);
   [[nodiscard]] Status check_is_unchanged() const;
   void note_version();
-  Result<StepPlaces> room_for_step();
+  Result<StepPlaces> room_for_step(CollectiveState& state);
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
   void leave_step(bool is_committed);

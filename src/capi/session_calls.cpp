@@ -113,6 +113,7 @@ Outcome close_session(weir_session* session) {
       session->call("weir_session_close()", {}, [session] { return close_arrays(*session); });
   // It stays where its messages are still under way, and where other ranks go on with theirs:
   // what follows needs all of them.
+  if (session->ranks.broken()) session->collective->release_locks();
   if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
   session->arrays.clear();
   session->files.clear();
@@ -154,6 +155,7 @@ void weir_session_abandon(weir_session** session) {
   abandoned.ranks.mark_broken("it was abandoned");
   // The memory of its requests may be gone soon.
   abandoned.queue.abandon();
+  if (abandoned.collective != nullptr) abandoned.collective->release_locks();
 }
 
 int weir_session_figures(const weir_session* session, weir_figures* figures) {

@@ -105,25 +105,41 @@ Result<WriterLock> WriterLock::take(const std::string& path) {
   return is_taken(path, "");
 }
 
-WriterLock::WriterLock(WriterLock&& other) noexcept
-    : file_(std::exchange(other.file_, std::nullopt)) {}
+WriterLock::WriterLock(WriterLock&& other) noexcept : file_(std::move(other.file_)) {}
 
 WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
   if (this != &other) {
     release();
-    file_ = std::exchange(other.file_, std::nullopt);
+    file_ = std::move(other.file_);
   }
   return *this;
 }
 
-// The name goes while the lock is held: whoever opens it afterwards makes another.
 void WriterLock::release() {
-  if (!file_) return;
-  struct stat about {};
-  if (::fstat(file_->descriptor(), &about) == 0 && is_still_at(file_->path(), about)) {
-    ::unlink(file_->path().c_str());
-  }
+  if (file_ != nullptr) release(*file_);
   file_.reset();
+}
+
+// The name goes while the lock is held: whoever opens it afterwards makes another.
+void WriterLock::release(Held& held) {
+  if (!held) return;
+  struct stat about {};
+  if (::fstat(held->descriptor(), &about) == 0 && is_still_at(held->path(), about)) {
+    ::unlink(held->path().c_str());
+  }
+  held.reset();
+}
+
+void WriterLocks::add(const WriterLock& lock) {
+  std::erase_if(locks_, [](const auto& one) { return one.expired(); });
+  if (lock.file_ != nullptr) locks_.push_back(lock.file_);
+}
+
+void WriterLocks::release() {
+  for (const auto& one : locks_) {
+    if (const auto held = one.lock()) WriterLock::release(*held);
+  }
+  locks_.clear();
 }
 
 }  // namespace weir::storage

@@ -11,8 +11,11 @@
 // and other writers are noticed by the file's version alone (file_version.hpp), after the fact.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/status.hpp"
 #include "storage/engines/file.hpp"
@@ -32,13 +35,27 @@ class WriterLock {
   WriterLock& operator=(const WriterLock&) = delete;
   ~WriterLock() { release(); }
 
-  [[nodiscard]] bool is_held() const { return file_.has_value(); }
+  [[nodiscard]] bool is_held() const { return file_ != nullptr && file_->has_value(); }
   void release();
 
  private:
-  explicit WriterLock(File file) : file_(std::move(file)) {}
+  friend class WriterLocks;
+  using Held = std::optional<File>;  // nothing: it was released
+  explicit WriterLock(File file) : file_(std::make_shared<Held>(std::move(file))) {}
+  static void release(Held& held);
 
-  std::optional<File> file_;
+  std::shared_ptr<Held> file_;
+};
+
+// Locks that end together, whoever has them: those of a session that is over, whose files stay open
+// as they may still be in use, but are never written again.
+class WriterLocks {
+ public:
+  void add(const WriterLock& lock);
+  void release();
+
+ private:
+  std::vector<std::weak_ptr<WriterLock::Held>> locks_;
 };
 
 // The name of the lock's file.
