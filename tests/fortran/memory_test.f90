@@ -88,7 +88,7 @@ contains
     subroutine created(expected, found)
       character(len=*), intent(in) :: expected, found
       call check(found == expected, 'the type of '//expected//' is '//found)
-      call array%create(session, path('types'), [6 * ranks], expected)
+      call array%create(session, path('types_'//expected), [6 * ranks], expected)
       call check(array%element_type() == expected, 'the name of '//expected)
     end subroutine
   end subroutine
@@ -133,6 +133,7 @@ contains
       call check(status == weir_ok, 'written')
       call weir_read(array, mine, back, status=status)
       call check(status == weir_ok, 'read')
+      call array%close()
     end subroutine
   end subroutine
 

@@ -150,6 +150,7 @@ contains
     back = 0
     call weir_read(array, columns, back)
     call check(all(back == data), 'natural chunks')
+    call array%close()
     options = weir_array_options(typical_request=[4, 1], chunk_buffer_bytes=4096, &
                                  order=weir_row_major)
     call array%create(session, path('chunks'), [4, 6 * ranks], 'int32', options)

@@ -143,7 +143,7 @@ TEST_P(EveryEngine, CallsItsCallerBetweenPartsOfLongRanges) {
   std::memcpy(memory.all, content.data(), content.size());
   const auto file = made();
   ASSERT_NE(file, nullptr);
-  const bool by_system_calls = engine().abilities().in_file_system && engine().name() != "mpi_io";
+  const bool by_system_calls = engine().abilities().in_file_system && engine().name() != "mpi-io";
   std::int64_t calls = 0;
   for (const bool is_called : {true, false}) {
     engine().call_between_parts(is_called ? [&calls] { ++calls; } : std::function<void()>());

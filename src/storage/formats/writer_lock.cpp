@@ -43,10 +43,11 @@ std::string holder_in(const File& file) {
 }
 
 Error is_taken(const std::string& path, const std::string& holder) {
-  std::string who = "another run";
-  if (!holder.empty()) who = holder == holder_here() ? "this program" : holder;
+  const bool is_here = holder == holder_here();
   Error error = invalid_argument(
-      fmt::format("{} is writing it: wait until that has closed it, or give another name", who));
+      is_here ? "this program has it open for writing: close it first, or give another name"
+              : fmt::format("{} is writing it: wait until that has closed it, or give another name",
+                            holder.empty() ? "another run" : holder));
   error.file = path;
   return error;
 }
