@@ -436,7 +436,7 @@ class LockFaults : public OnRanks {
   }
   const Extents shape = {12};
   [[nodiscard]] static std::vector<double> all(const Distribution& dealt, double value) {
-    return std::vector<double>(static_cast<std::size_t>(dealt.elements()), value);
+    return std::vector<double>(dealt.elements(), value);
   }
   static weir_define_options with_steps() {
     weir_define_options options{};
@@ -474,7 +474,7 @@ TEST_F(LockFaults, TwoMakersOfAFileAreNoticed) {
     static_cast<void>(error_of([&] { first.close(); }));
     if (name == "a.zarr") continue;  // both wrote under the temporary name
     File file = session.open_file(path(name));
-    std::vector<double> part(static_cast<std::size_t>(blocks.elements()));
+    std::vector<double> part(blocks.elements());
     file.array("x").read(blocks, part);
     EXPECT_EQ(part, all(blocks, 2));
     file.close();
@@ -515,7 +515,7 @@ TEST_F(LockFaults, TwoThatAddStepsAreNoticed) {
     EXPECT_EQ(file.steps(), 3);
     for (int step = 0; step < 3; ++step) {
       file.select_step(step);
-      std::vector<double> part(static_cast<std::size_t>(blocks.elements()));
+      std::vector<double> part(blocks.elements());
       file.array("x").read(blocks, part);
       EXPECT_EQ(part, all(blocks, step)) << "step " << step;
     }

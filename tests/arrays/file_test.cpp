@@ -354,6 +354,7 @@ TEST_F(Files, ThatWereReplacedAreNotReadByTheOldMap) {
   const auto make = [&](const std::string& format, const std::vector<const char*>& names) {
     File file = session.create_file(file_of(format), as(format.c_str()));
     std::vector<Array> arrays;
+    arrays.reserve(names.size());
     for (const char* const name : names) arrays.push_back(file.define<std::int32_t>(name, plane));
     file.begin_step();
     for (std::size_t i = 0; i < names.size(); ++i) {

@@ -18,11 +18,12 @@
 
 namespace {
 
-bool has_no_locks = false;
+bool has_no_locks = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 
 // The system's, but for a file system without locks when a test says so.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the names are reserved
 extern "C" int flock(int descriptor, int operation) {
   if (!has_no_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
   errno = ENOLCK;
