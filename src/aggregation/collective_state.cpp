@@ -215,7 +215,9 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   const auto told = told_by_rank_0(state, receives ? prepared() : std::string(), what);
   if (!told) return told.error();
   std::vector<std::int64_t> rounds(told.value().size() / sizeof(std::int64_t));
-  std::memcpy(rounds.data(), told.value().data(), rounds.size() * sizeof(std::int64_t));
+  if (!rounds.empty()) {  // else neither has memory, which memcpy() wants all the same
+    std::memcpy(rounds.data(), told.value().data(), rounds.size() * sizeof(std::int64_t));
+  }
   std::int64_t given = 0;
   for (const std::int64_t each : rounds) {
     const std::int64_t count = std::min(each, kept->count - given);

@@ -42,7 +42,7 @@ from array_properties import (
     holders,
     parts,
 )
-from weir._core.errors import checked
+from weir._core.failures import checked
 from weir._core.library import library
 
 WORLD = MPI.COMM_WORLD
