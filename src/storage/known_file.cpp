@@ -35,15 +35,16 @@ std::optional<FileIdentity> identity_of(int descriptor) {
   return identity_at(descriptor, "", AT_EMPTY_PATH);
 }
 
-Status check_is_known(const KnownFile& known, const std::string& path, int descriptor) {
-  const bool is_itself = path == known.path;
-  if (is_itself && descriptor < 0) return {};  // why it cannot be opened says more
-  const auto now = is_itself ? identity_of(descriptor) : identity_of(known.path);
-  if (now == known.identity) return {};
+Status check_is_known(const KnownFile* known, const std::string& path, const Result<File>& opened) {
+  if (known == nullptr) return {};
+  const bool is_itself = path == known->path;
+  if (is_itself && !opened) return {};  // why it cannot be opened says more
+  const auto now = is_itself ? identity_of(opened.value().descriptor()) : identity_of(known->path);
+  if (now == known->identity) return {};
   Error error = invalid_argument(
       "another file has taken its place, or it was removed, since it was opened here: open it "
       "again");
-  error.file = known.path;
+  error.file = known->path;
   return error;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "storage/engines/file.hpp"
 
 namespace weir::storage {
 
@@ -38,9 +39,10 @@ struct KnownFile {
   friend bool operator==(const KnownFile&, const KnownFile&) = default;
 };
 
-// `path`, a data file of the known one, has just been opened as `descriptor`, or was found missing
-// (-1). Fails, and says what to do, where `known` is no longer at its path.
-[[nodiscard]] Status check_is_known(const KnownFile& known, const std::string& path,
-                                    int descriptor);
+// `opened`: how opening `path`, a data file of the known one, went just now. Fails, and says what
+// to do, where `known` is no longer at its path. A data file that is missing is looked at, too: in
+// a folder that was replaced, it does not stand for the fill value. Null is never replaced.
+[[nodiscard]] Status check_is_known(const KnownFile* known, const std::string& path,
+                                    const Result<File>& opened);
 
 }  // namespace weir::storage

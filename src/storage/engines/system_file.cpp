@@ -91,12 +91,8 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
     DescriptorSource* const source = opening.shared.source;
     auto file =
         source != nullptr ? source->open(path, options, opening.shared) : File::open(path, options);
-    if (opening.known != nullptr) {
-      // Also of a missing file: in a folder that was replaced it does not stand for the fill value.
-      const int descriptor = file ? file.value().descriptor() : -1;
-      if (Status known = check_is_known(*opening.known, path, descriptor); !known.ok()) {
-        return known.error();
-      }
+    if (Status known = check_is_known(opening.known, path, file); !known.ok()) {
+      return known.error();
     }
     if (!file) {
       if (!may_make || !is_missing(file.error()) || attempt == most_attempts) return file.error();

@@ -53,12 +53,8 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
   }
   // Opening may wait for a server; other threads go on meanwhile.
   auto opened = open_file(path, use_, bytes_when_made);
-  if (known != nullptr) {
-    // Also of a missing file: in a folder that was replaced it does not stand for the fill value.
-    const int descriptor = opened ? opened.value().descriptor() : -1;
-    if (Status is_known = check_is_known(*known, path, descriptor); !is_known.ok()) {
-      return is_known.error();
-    }
+  if (Status is_known = check_is_known(known, path, opened); !is_known.ok()) {
+    return is_known.error();
   }
   if (!opened) return opened.error();
   const std::lock_guard lock(mutex_);
