@@ -66,7 +66,7 @@ struct ActivePeriod {
 };
 // Seconds from the first rank's start to the last rank's end, on rank 0's clock, less the shortest
 // pause of a rank: ranks pause at different times, so only that long may all have paused at once.
-// It is never shorter than a rank's own measured time, so no rate over it is higher than the
+// The span is never shorter than a rank's own measured time, so no rate over it is higher than the
 // latencies allow. `mine` is null on a rank that did nothing. On rank 0; 0 where no rank acted.
 [[nodiscard]] double span_over_ranks(const Job& job, const ActivePeriod* mine,
                                      const ClockOffset& offset);

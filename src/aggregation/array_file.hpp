@@ -261,7 +261,7 @@ class OpenArray final : public ArrayFile {
     if (!is_committed && origin_.grows) abandon_files();
   }
 
-  // Of an array that this run made, on rank 0: no other run makes it anew before it is closed.
+  // On rank 0, where this run made the array: no other run makes it anew before it is closed.
   void set_lock(storage::WriterLock lock) { lock_ = std::move(lock); }
 
   [[nodiscard]] bool closed() const { return closed_; }

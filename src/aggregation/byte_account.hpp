@@ -26,8 +26,8 @@ struct ByteAccount {
   // After the last piece of a request that no rank has seen fail: an error where the account does
   // not balance.
   [[nodiscard]] Status check() const;
-  // Of a request that writes: what this rank was asked for less what it stored for any rank. Ranks
-  // write disjoint elements, so the sum over all ranks is 0.
+  // When a request that writes has ended: the bytes that this rank was asked for less those that it
+  // stored for any rank. Ranks write disjoint elements, so the sum over all ranks is 0.
   [[nodiscard]] std::int64_t unstored() const { return asked - moved; }
 };
 

@@ -243,8 +243,8 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
     fingerprint.add(Argument::files, storage::raw_array_json(settled));
     fingerprint.add(Argument::files, settled.striping.text());
   }
-  storage::WriterLock
-      lock;  // on rank 0, until the array is closed: of makers, not of whoever opens
+  // Held by rank 0 until the array is closed. An array that is only opened takes no lock.
+  storage::WriterLock lock;
   const auto create = [&]() -> Result<ToldLayout> {
     auto taken = storage::WriterLock::take(path);
     if (!taken) return taken.error();

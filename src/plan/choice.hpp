@@ -52,7 +52,7 @@ struct Choice {
   [[nodiscard]] std::string explain() const;
 };
 
-// The same on every rank that is given the same. Where the caches of several nodes are not
+// Ranks that are given the same choose the same. Where the caches of several nodes are not
 // coherent, one aggregator of all ranks moves all bytes. Fails on a strategy that is given and
 // cannot do that, and where Plan::create does for every strategy that may be chosen; the first
 // error is reported.

@@ -116,8 +116,9 @@ TEST(Choice, BetweenNodesLocksDecide) {
   EXPECT_EQ(choice.parameters().dealing, DomainDealing::striped);
 }
 
-// Of few pieces of each aggregator the first and the last leave links idle: they are cut, down to
-// 512 KiB, where nodes exchange messages and nobody has said how long buffers are.
+// While an aggregator's first piece comes and its last one goes, links are idle. Where nodes
+// exchange messages and nobody has said how long buffers are, few pieces are therefore cut, down to
+// 512 KiB.
 TEST(Choice, FewPiecesBetweenNodesAreShort) {
   const auto nodes = topology::Topology::filled(8, 2).value();
   const auto one_node = topology::Topology::single_node(8).value();

@@ -19,7 +19,7 @@ Error error_with(std::size_t text, std::size_t file, std::size_t operation) {
   return error;
 }
 
-// As other ranks get it.
+// The error as other ranks get it.
 Error told(const Error& error) {
   return ErrorMessage::of_bytes(ErrorMessage::of(error).bytes()).error();
 }

@@ -80,7 +80,7 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
   if (tables->stretches.size() > 1) index_nodes(*tables, topology.nodes_);
   topology.tables_ = tables;
   topology.fewest_on_a_node_ = topology.ranks_;
-  // Of a single stretch of all nodes the last one has the fewest ranks.
+  // Where one stretch has all nodes, the last node has the fewest ranks.
   const bool is_regular =
       tables->stretches.size() == 1 && tables->stretches.front().first_node == 0;
   for (std::int64_t node = is_regular ? topology.nodes_ - 1 : 0; node < topology.nodes_; ++node) {

@@ -421,7 +421,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Faults,
 // commits the other one notices, and neither writes into what the other one has published.
 class LockFaults : public OnRanks {
  protected:
-  // Of the next call that would take a lock.
+  // Makes the next call that would take a lock fail.
   [[nodiscard]] static Fault no_lock() {
     return Fault("rank=0,call=flock,nth=1,error=EIO,tree=.weir_lock");
   }

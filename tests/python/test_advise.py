@@ -314,5 +314,5 @@ def test_descriptors_are_followed_up_to_the_limit(at_limits: Path, tmp_path: Pat
     (line,) = lines_at(at_limits, tmp_path, 0, 65535, 65536)
     counts = dict(one.split("=") for one in line[-2].split(","))
     assert line[-1].endswith("/written")
-    # Of the two bytes that were written by two descriptors.
+    # The two bytes were written by two descriptors.
     assert (counts["open"], counts["write"]) == ("2", "1")

@@ -59,7 +59,7 @@ def test_a_launcher_of_another_mpi_is_passed_over(tmp_path: Path) -> None:
     assert found.command == (str(tmp_path / "mpirun.mpich"), "-n", "4")
     found = found_launcher(4, environment, "Open MPI v4.1.4, package: Debian OpenMPI")
     assert found.command[0] == str(tmp_path / "mpirun")
-    # Of a program that says nothing, and of an MPI of no known family, nothing is known.
+    # Any launcher will do for a program that says nothing, or an MPI of no known family.
     assert found_launcher(4, environment, "").command[0] == str(tmp_path / "mpirun")
     assert found_launcher(4, environment, "HPE MPT 2.28").command[0] == str(tmp_path / "mpirun")
 

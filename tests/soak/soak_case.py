@@ -70,7 +70,7 @@ class ArrayDrawn:
         if self.kind == "bool":
             return []
         fill = np.array(self.options.get("fill", 0)).astype(self.kind)
-        # Of a chunk without codecs that was written in part, the rest is zeros.
+        # A chunk without codecs that was written in part has zeros in its rest.
         return [fill] if "codec" in self.options else [fill, np.zeros((), self.kind)]
 
     def values(self, seed: int, generation: int, step: int, turn: int) -> np.ndarray[Any, Any]:

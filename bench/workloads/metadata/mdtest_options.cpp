@@ -247,7 +247,7 @@ class Translation {
     if (!remove) translated_.emplace_back("--keep");
     if (!create) translated_.emplace_back("--existing");
     if (makes_directory_ && create) translated_.emplace_back("--make-directory");
-    // Of the order and of the files' content; mdtest's -G has no effect on the order.
+    // The seed draws the order and the files' content; mdtest's -G has no effect on the order.
     if (!seed_.empty()) give("seed", seed_);
     give("warmups", "0");
     give("repetitions", iterations_);

@@ -23,8 +23,8 @@ struct Fault {
 
 [[nodiscard]] std::unique_ptr<Engine> make_faulty_engine(std::unique_ptr<Engine> base,
                                                          const Fault& fault);
-// Of serial transfers and encoded chunks (SliceMover): only of Operation::write and read. A dropped
-// transfer moves its first `fault.moved` bytes.
+// Makes serial transfers and transfers of encoded chunks (SliceMover) fail; the fault is one of
+// Operation::write or read. A dropped transfer moves its first `fault.moved` bytes.
 [[nodiscard]] std::shared_ptr<const SliceMover> make_faulty_mover(const Fault& fault);
 
 }  // namespace weir::storage

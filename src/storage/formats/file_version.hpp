@@ -20,7 +20,7 @@ struct FileVersion {
   friend bool operator==(const FileVersion&, const FileVersion&) = default;
 };
 
-// Of PATH as its content says, whatever its format. An empty value where there is nothing.
+// The version of the file at PATH, whatever its format; empty where there is nothing.
 [[nodiscard]] FileVersion version_of(const std::string& path);
 
 }  // namespace weir::storage
