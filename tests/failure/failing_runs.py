@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpi_launcher import BUILD, environment, launcher
+
 from weir.results.schema import Run
 
-CLONE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("BUILD_FOLDER", CLONE / "build" / "release"))
 WEIR_BENCH = BUILD / "bench" / "weir-bench"
 FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
 
@@ -47,24 +46,6 @@ class Ended:
     def messages(self) -> list[str]:
         """The lines that weir-bench itself wrote for the user; the launcher adds its own."""
         return [line for line in self.stderr.splitlines() if line.startswith("weir-bench: ")]
-
-
-def launcher() -> list[str]:
-    """``mpirun`` with what more ranks than cores need. Every test here needs one."""
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
-        raise RuntimeError("mpirun is not on the path")
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True)
-    if "Open MPI" not in version.stdout:
-        return [mpirun]
-    return [mpirun, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-
-
-def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The person's own settings kept out; Open MPI allowed to run as root, as in a container."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {**inherited, **allowed, **extra}
 
 
 def command_of(

@@ -26,7 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from failing_runs import BUILD, environment, launcher
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from mpi_launcher import BUILD, environment, launcher
 
 import weir
 from weir.check import check

@@ -6,15 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from failing_runs import (
-    BRIEF,
-    WEIR_BENCH,
-    Ended,
-    assert_ended_cleanly,
-    environment,
-    launcher,
-    run,
-)
+from failing_runs import BRIEF, WEIR_BENCH, Ended, assert_ended_cleanly, run
+from mpi_launcher import environment, launcher
 
 from weir.results.schema import PayloadError
 

@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from failing_runs import BRIEF, BUILD, PATIENCE_SECONDS, assert_ended_cleanly, environment, run
-from failing_runs import launcher as mpi_launcher
+from failing_runs import BRIEF, PATIENCE_SECONDS, assert_ended_cleanly, run
+from mpi_launcher import BUILD, environment
+from mpi_launcher import launcher as mpi_launcher
 
 from conftest import mount
 

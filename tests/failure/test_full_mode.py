@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from failing_runs import BRIEF, SHARE_BYTES, WEIR_BENCH, assert_ended_cleanly, environment, run
+from failing_runs import BRIEF, SHARE_BYTES, WEIR_BENCH, assert_ended_cleanly, run
+from mpi_launcher import environment
 
 BLOCK_BYTES = 4096
 GOOD = ("128", "4", "1", "32", "4096", "1", "1")

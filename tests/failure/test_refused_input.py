@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from failing_runs import WEIR_BENCH, environment, launcher
+from failing_runs import WEIR_BENCH
+from mpi_launcher import environment, launcher
 
 GOOD = ("128", "4", "1", "32", "4096", "1", "1")
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mpi_launcher
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -30,7 +31,7 @@ def weir_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def files_by_ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The same, written collectively by three ranks, step by step."""
-    if not ranks.there_are_ranks():
+    if not mpi_launcher.there_is_one():
         pytest.skip("there is no MPI launcher")
     folder = tmp_path_factory.mktemp("by-ranks")
     ranks.run_on_ranks(3, "write", folder)

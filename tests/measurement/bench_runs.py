@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpi_launcher import BUILD, environment, launcher
+
 from weir.results.schema import Run
 
-CLONE = Path(__file__).resolve().parents[2]
-WEIR_BENCH = CLONE / "build" / "release" / "bench" / "weir-bench"
-LAUNCHER = ("mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
+WEIR_BENCH = BUILD / "bench" / "weir-bench"
 SMALL = ("256", "4", "1", "32", "4096", "1", "1")
 BRIEF = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1")
-
-
-def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The person's own settings kept out; Open MPI allowed to run as root."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {**inherited, **allowed, **extra}
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,7 @@ def run_bench(
     """Runs ``weir-bench WORKLOAD`` to its successful end in ``folder``."""
     results = folder / "results"
     done = subprocess.run(
-        [*LAUNCHER, "-n", str(ranks), str(WEIR_BENCH), workload, *arguments],
+        [*launcher(), "-n", str(ranks), str(WEIR_BENCH), workload, *arguments],
         cwd=folder,
         env=environment({"WEIR_OUTPUT": str(results), **(variables or {})}),
         capture_output=True,

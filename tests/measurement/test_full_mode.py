@@ -9,8 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from bench_runs import BRIEF, WEIR_BENCH, Done, environment
+from bench_runs import BRIEF, WEIR_BENCH, Done
 from full_mode import Dense, corrections
+from mpi_launcher import environment
 
 Bench = Callable[..., Done]
 ONCE = ("--full", *BRIEF, "--sync", "none")

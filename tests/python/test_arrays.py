@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mpi_launcher import BUILD, CLONE, environment, launcher, there_is_one
 
 import weir
 
-CLONE = Path(__file__).parent.parent.parent
-BUILD = CLONE / "build" / "release"
 LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
 FILES_LIBRARY = BUILD / "src" / "files" / "libweir_files.so.0"
 PROGRAM = Path(__file__).parent / "array_program.py"
-LAUNCHER = ["mpiexec", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 
 pytestmark = [
-    pytest.mark.skipif(not shutil.which("mpiexec"), reason="there is no MPI launcher"),
+    pytest.mark.skipif(not there_is_one(), reason="there is no MPI launcher"),
     pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built"),
 ]
 
 
 def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
-    environment = os.environ | {
-        "WEIR_LIBRARY": str(LIBRARY),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    }
     done = subprocess.run(
-        [*LAUNCHER, "--timeout", "60", "-n", str(ranks), *command],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=90, check=False,
+        [*launcher(deadline_seconds=60), "-n", str(ranks), *command],
+        cwd=folder, env=environment({"WEIR_LIBRARY": str(LIBRARY)}),
+        capture_output=True, text=True, timeout=90, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from mpi_launcher import environment, launcher
 
-from test_arrays import LAUNCHER
 from test_cli_real import SIZE, weir
 from weir.bench.program import find_program
 
@@ -25,12 +25,11 @@ LAYOUT = ["--stripe-count", "2", "--stripe-size", "1m", "--first-target", "0", "
 
 
 def bench(folder: Path, *words: str, ranks: int = 0) -> subprocess.CompletedProcess[str]:
-    launcher = [*LAUNCHER, "-n", str(ranks)] if ranks > 0 else []
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    on_ranks = [*launcher(), "-n", str(ranks)] if ranks > 0 else []
     return subprocess.run(
-        [*launcher, str(find_program(os.environ)), *words],
+        [*on_ranks, str(find_program(os.environ)), *words],
         cwd=folder,
-        env=os.environ | root,
+        env=environment({}),
         capture_output=True,
         text=True,
         timeout=90,

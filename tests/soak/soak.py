@@ -25,9 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS / "failure"), str(TESTS / "python")]
+sys.path[:0] = [str(TESTS), str(TESTS / "failure"), str(TESTS / "python")]
 
-from failing_runs import BUILD, CLONE, FAULTY_IO, environment, launcher  # noqa: E402
+from failing_runs import FAULTY_IO  # noqa: E402
+from mpi_launcher import BUILD, CLONE, environment, launcher  # noqa: E402
 from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_case  # noqa: E402
 
 PROGRAMS = Path(__file__).parent

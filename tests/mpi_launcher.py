@@ -1,0 +1,60 @@
+"""How tests start ranks: by the launcher that build/release was configured with.
+
+The ctests use the same one. The launcher of another MPI would start each rank as a job of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+CLONE = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("BUILD_FOLDER", CLONE / "build" / "release"))
+_OVERSUBSCRIBED = ("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
+"""What Open MPI needs for more ranks than cores; other launchers start them as they are."""
+
+
+def configured(name: str) -> str:
+    """A variable of CMake's cache in build/release; "" where it is not set, or nothing is built."""
+    cache = BUILD / "CMakeCache.txt"
+    text = cache.read_text() if cache.exists() else ""
+    found = re.search(rf"^{name}:\w+=(.*)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+@functools.cache
+def is_open_mpi() -> bool:
+    """Whether the ranks are Open MPI's; other MPIs are taken for relatives of MPICH."""
+    return configured("WEIR_MPI_IS_OPEN_MPI") == "TRUE"
+
+
+@functools.cache
+def there_is_one() -> bool:
+    return Path(configured("MPIEXEC_EXECUTABLE")).is_file()
+
+
+def launcher(deadline_seconds: int | None = None) -> list[str]:
+    """The beginning of a command for any number of ranks; ``-n RANKS`` follows.
+
+    With Open MPI, the launcher itself ends the job after the deadline.
+    """
+    if not there_is_one():
+        raise RuntimeError(f"no MPI launcher was found when {BUILD} was configured")
+    command = [configured("MPIEXEC_EXECUTABLE")]
+    if is_open_mpi():
+        command += _OVERSUBSCRIBED
+        if deadline_seconds is not None:
+            command += ["--timeout", str(deadline_seconds)]
+    return command
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The person's own settings kept out; root may start ranks, as in a container."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # Where several MPIs are installed, mpi4py takes the first that it finds.
+    same_mpi = {"MPI4PY_MPIABI": "openmpi" if is_open_mpi() else "mpich"}
+    return {**inherited, **allowed, **same_mpi, **extra}
