@@ -1,12 +1,15 @@
 // What every format of this build does alike, each by its declared abilities.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "storage/formats/file_version.hpp"
 #include "storage/formats/format.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
 #include "storage/test_folder.hpp"
@@ -117,6 +120,34 @@ TEST_P(EveryFormat, RefusesWhatIsNoFileOfIts) {
   EXPECT_FALSE(format().make_room(path(), 1).ok());
   EXPECT_FALSE(
       make_file(format(), {.arrays = {{.name = "", .shape = shape_of({1})}}}, path()).ok());
+}
+
+TEST_P(EveryFormat, MakesNoFolderAboveTheFileAndSaysThatThereIsNone) {
+  const std::filesystem::path missing = path() + "-folder";
+  const std::string inside = missing / "file";
+  const auto room = format().lay_out(all_it_can(format().abilities()), inside);
+  ASSERT_FALSE(room.ok());
+  EXPECT_EQ(room.error().code, ErrorCode::io);
+  EXPECT_EQ(room.error().system_error, ENOENT) << room.error().text();
+  EXPECT_EQ(room.error().file, incomplete_path(inside));
+  EXPECT_FALSE(std::filesystem::exists(missing));
+}
+
+TEST_P(EveryFormat, SaysWhyAFileCannotBeRead) {
+  ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
+  // Every user but root is kept out by the file's mode; root becomes another user for a while.
+  const bool is_root = ::geteuid() == 0;
+  std::filesystem::permissions(path(), std::filesystem::perms::none);
+  ASSERT_EQ(is_root ? ::seteuid(65534) : 0, 0);
+  const auto opened = format().open(path());
+  const auto room = format().make_room(path(), 2);
+  ASSERT_EQ(is_root ? ::seteuid(0) : 0, 0);
+  std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().text().find("Permission denied"), std::string::npos)
+      << opened.error().text();
+  ASSERT_FALSE(room.ok());
+  EXPECT_EQ(room.error().system_error, EACCES) << room.error().text();
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, testing::ValuesIn(all_formats()),

@@ -126,7 +126,8 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
     if (failed) return failure("remove", temporary, failed);
   }
   failed.clear();
-  std::filesystem::create_directories(temporary, failed);
+  // A folder above it that is missing is a mistake in the path, as it is with a file.
+  std::filesystem::create_directory(temporary, failed);
   if (failed) return failure("mkdir", temporary, failed);
   if (Status striped = stripe_folder(temporary, striping); !striped.ok()) {
     std::filesystem::remove(temporary, failed);

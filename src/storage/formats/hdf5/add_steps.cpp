@@ -284,11 +284,14 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
     errno = 0;
     return H5Fis_hdf5(path.c_str());
   });
-  if (is_hdf5 <= 0) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  if (is_hdf5 <= 0) {
+    if (const auto readable = File::open(path, {}); !readable) return readable.error();
+    return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  }
   Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
   const Hdf5Handle access = writing.access();
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()));
-  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::io);
+  if (!file.ok()) return writing.failure("open the file", path, ErrorCode::io);
   const std::int64_t committed = writing.end();
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
@@ -329,7 +332,7 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
   Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
   const Hdf5Handle access = writing.access();
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
-  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  if (!file.ok()) return writing.failure("open the file", path, ErrorCode::corrupt);
   std::vector<std::string> lines;
   if (information.st_size > writing.end()) {
     lines.push_back(

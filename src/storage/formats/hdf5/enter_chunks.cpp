@@ -103,7 +103,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
       unpublished ? Hdf5Writing::Writes::reach_the_file : Hdf5Writing::Writes::are_caught, 1);
   const Hdf5Handle access = writing.access();
   Hdf5Handle file(H5Fopen(place.c_str(), H5F_ACC_RDWR, access.id()));
-  if (!file.ok()) return hdf5_failure("open the file", place, ErrorCode::io);
+  if (!file.ok()) return writing.failure("open the file", place, ErrorCode::io);
   const std::int64_t committed = writing.end();
   if (!unpublished) {
     // As when room was made, so that everything is where it was then.

@@ -72,7 +72,7 @@ Status make_file(const FileDescription& description, const std::string& path) {
   const Hdf5Handle access = writing.access();
   const Hdf5Handle creation = creation_in_order(H5P_FILE_CREATE);
   Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()));
-  if (!file.ok()) return hdf5_failure("create the file", path, ErrorCode::io);
+  if (!file.ok()) return writing.failure("create the file", path, ErrorCode::io);
   writing.expect_arrays(static_cast<std::int64_t>(description.arrays.size()),
                         bytes_of_all(description));
   if (Status made = make_groups(file.id(), description, path); !made.ok()) return made;

@@ -111,7 +111,7 @@ Result<FileMap> read_hdf5_file(const std::string& path) {
   Hdf5Writing driver(Hdf5Writing::Writes::are_caught, 1);
   if (!driver.set_on(access.id())) return hdf5_failure("open the file", path, ErrorCode::io);
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
-  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  if (!file.ok()) return driver.failure("open the file", path, ErrorCode::corrupt);
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
   FileMap map = read_hdf5_objects(file.id(), objects.value(),

@@ -167,6 +167,10 @@ bool Hdf5Writing::set_on(hid_t access) {
   return known.ok() && H5Pset_driver(access, known.id(), &information) >= 0;
 }
 
+Error Hdf5Writing::failure(std::string_view what, const std::string& path, ErrorCode code) const {
+  return refused_ != 0 ? system_failure(what, path, -1, refused_) : hdf5_failure(what, path, code);
+}
+
 void Hdf5Writing::begin_lookup() {
   looking_up_ = true;
   found_.reset();
@@ -190,6 +194,7 @@ bool Hdf5Writing::open(const char* path, bool create, bool truncate) {
   if (writes_ == Writes::are_caught && (create || truncate)) return false;
   close();
   descriptor_ = uninterrupted([&] { return ::open(path, flags, 0666); });
+  if (descriptor_ < 0) refuse(errno);
   return descriptor_ >= 0;
 }
 

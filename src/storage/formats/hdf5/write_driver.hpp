@@ -67,6 +67,9 @@ class Hdf5Writing {
   // told: it could not close the file any more, and would crash when the program ends. So whoever
   // closed a file without an error looks here.
   [[nodiscard]] int refused() const { return refused_; }
+  // Why the library could not do something with the file: the system's reason where the system has
+  // refused something, otherwise the library's, as an error of this code.
+  [[nodiscard]] Error failure(std::string_view what, const std::string& path, ErrorCode code) const;
 
   // Where the file ends for the library: its length when the file is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
