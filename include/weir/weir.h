@@ -74,7 +74,8 @@ enum {
   WEIR_E_MEMORY = -5,      /* not enough memory or disk */
   WEIR_E_UNSUPPORTED = -6, /* this system, or this version of Weir, cannot do that */
   WEIR_E_DEADLINE = -7,    /* a rank did not come; the session is broken */
-  WEIR_E_BROKEN = -8       /* MPI failed, or an earlier deadline was missed: close the session */
+  WEIR_E_BROKEN = -8 /* MPI failed, a rank gave the session up, or an earlier deadline was missed:
+                        close the session */
 };
 
 enum { WEIR_ROW_MAJOR = 0, WEIR_COLUMN_MAJOR = 1 };
@@ -141,8 +142,14 @@ int weir_session_close(weir_session** session);
 
 /* Gives a session up without waiting for any other rank, for a program that leaves after a failure
  * of its own: what the session holds stays as it is until the process ends. *session becomes null.
- * Local. */
+ * Other ranks that wait for this one learn within seconds that it gave up. Local. */
 void weir_session_abandon(weir_session** session);
+
+/* As weir_session_abandon, and tells all other ranks the reason, a line of which 512 bytes are
+ * told: their calls that are under way end at once, and every later call on the session fails, with
+ * WEIR_E_BROKEN and a line that names this rank, the step that it had begun, and the reason. Where
+ * several ranks give reasons at a time, each rank is told one of them. Null: no reason. Local. */
+void weir_session_abandon_because(weir_session** session, const char* reason);
 
 /* Where the time of the session's latest request that ended went on this rank, and what it moved:
  * nanoseconds and bytes. */

@@ -4,7 +4,8 @@
 // Failures are thrown as weir::Failure, on every rank alike. Arrays, distributions and requests end
 // with their object or with the session, whichever goes first. Closing is collective, so all ranks
 // let go of them in the same order; a destructor cannot tell of failures: call close() where they
-// matter. A session that is left by an exception is abandoned, as other ranks may be elsewhere; a
+// matter. A session that is left by an exception is abandoned, as other ranks may be elsewhere, and
+// these are told so at once: call abandon(reason) before to tell them the reason; a
 // request that is left by one is detached: its memory may go, and it is carried out all the same
 // when the session is used on (weir_request_detach). Destroy a Session before MPI_Finalize: in
 // main(), in a block of its own.
@@ -141,14 +142,16 @@ class OpenSession {
   OpenSession& operator=(const OpenSession&) = delete;
   ~OpenSession() {
     if (scope_.is_left_by_exception()) {
-      weir_session_abandon(&handle_);
+      weir_session_abandon_because(&handle_, "it was left by a C++ exception");
     } else if (handle_ != nullptr) {
       weir_session_close(&handle_);
     }
   }
   [[nodiscard]] weir_session* get() const { return handle_; }
   void close() { checked(weir_session_close(&handle_)); }
-  void abandon() { weir_session_abandon(&handle_); }
+  void abandon(const std::string& reason) {
+    weir_session_abandon_because(&handle_, reason.empty() ? nullptr : reason.c_str());
+  }
 
  private:
   weir_session* handle_;
@@ -630,8 +633,9 @@ class Session {
     return figures;
   }
   void close() { session_->close(); }
-  // Gives the session up without waiting for any other rank; see weir_session_abandon. Local.
-  void abandon() { session_->abandon(); }
+  // Gives the session up without waiting for any other rank, and tells the others the reason when
+  // there is one; see weir_session_abandon_because. Local.
+  void abandon(const std::string& reason = "") { session_->abandon(reason); }
   [[nodiscard]] weir_session* get() const { return session_->get(); }
 
  private:

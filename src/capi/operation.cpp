@@ -132,7 +132,7 @@ void OperationQueue::begin(Operation& operation) {
 }
 
 void OperationQueue::end(Operation& operation, Outcome outcome) {
-  if (outcome.code == WEIR_E_DEADLINE) ranks_.tell_others(outcome.text);
+  if (outcome.code == WEIR_E_DEADLINE) ranks_.tell_others(ErrorCode::deadline, outcome.text);
   if (outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN) {
     ranks_.mark_broken(outcome.text);
   }

@@ -77,10 +77,10 @@ Outcome Ranks::finish(const Status& begun, ranks::Pending& pending) {
   return ended(begun);
 }
 
-void Ranks::tell_others(const std::string& reason) {
+void Ranks::tell_others(ErrorCode code, const std::string& reason) {
   if (channel_ == nullptr) return;  // while the session is opened, each wait has its deadline
   Error error;
-  error.code = ErrorCode::deadline;
+  error.code = code;
   error.message = reason;
   revocation().revoke(error);
 }
@@ -91,7 +91,7 @@ Outcome Ranks::ended(const Status& waited) {
   if (outcome.code == WEIR_E_DEADLINE) {
     outcome.text = fmt::format("rank {}: not all ranks made this call (deadline_seconds {}): {}",
                                rank_, deadline_seconds_, waited.error().message);
-    tell_others(waited.error().message);
+    tell_others(ErrorCode::deadline, waited.error().message);
   }
   mark_broken(outcome.text);
   return outcome;

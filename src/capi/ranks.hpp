@@ -48,8 +48,9 @@ class Ranks {
   // This rank makes no further call: the others need not wait for it. `reason`: for its own calls
   // that follow; the first one counts.
   void mark_broken(const std::string& reason);
-  // A deadline has passed here: the waits of all ranks, also on other nodes, end with the reason.
-  void tell_others(const std::string& reason);
+  // The waits of all ranks, also on other nodes, end with this code and reason, which is in the
+  // outcomes of their later calls too. Local; the first reason that a rank tells counts.
+  void tell_others(ErrorCode code, const std::string& reason);
   // What calls return when the session is broken.
   [[nodiscard]] Outcome broken_session() const;
   // Ends all waits when MPI fails on any rank. After open().

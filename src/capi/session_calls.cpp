@@ -1,14 +1,17 @@
 // Opening and closing sessions, and what needs no session.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "capi/extents_argument.hpp"
 #include "capi/platform_option.hpp"
 #include "capi/session.hpp"
 #include "capi/session_options.hpp"
 #include "capi/version.hpp"
+#include "storage/formats/file_description.hpp"
 
 namespace weir::capi {
 namespace {
@@ -124,6 +127,25 @@ Outcome close_session(weir_session* session) {
   return outcome;
 }
 
+// What the other ranks are told of a rank that gives the session up: in which step, and why.
+std::string told_of_abandoning(const weir_session& session, const char* reason) {
+  std::string told = "gave the session up";
+  const auto in_step =
+      std::find_if(session.files.begin(), session.files.end(),
+                   [](const auto& file) { return file->open != nullptr && file->open->in_step(); });
+  if (in_step != session.files.end()) {
+    told += fmt::format(" in step {} of '{}'", (*in_step)->open->steps(), (*in_step)->path);
+  }
+  return told + ": " + storage::printable(reason);
+}
+
+void abandon(weir_session& session) {
+  session.ranks.mark_broken("it was abandoned");
+  // The memory of its requests may be gone soon.
+  session.queue.abandon();
+  if (session.collective != nullptr) session.collective->release_locks();
+}
+
 }  // namespace
 }  // namespace weir::capi
 
@@ -151,11 +173,22 @@ int weir_session_close(weir_session** session) {
 
 void weir_session_abandon(weir_session** session) {
   if (session == nullptr || *session == nullptr) return;
+  weir::capi::abandon(*std::exchange(*session, nullptr));
+}
+
+void weir_session_abandon_because(weir_session** session, const char* reason) {
+  if (session == nullptr || *session == nullptr) return;
   weir_session& abandoned = *std::exchange(*session, nullptr);
-  abandoned.ranks.mark_broken("it was abandoned");
-  // The memory of its requests may be gone soon.
-  abandoned.queue.abandon();
-  if (abandoned.collective != nullptr) abandoned.collective->release_locks();
+  static_cast<void>(weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
+    // After MPI_Finalize nobody can be reached; a session that is broken has its reason.
+    if (reason != nullptr && !abandoned.ranks.broken() && abandoned.ranks.check_mpi_runs().ok()) {
+      // No message to or from this rank will come any more, as where MPI fails.
+      abandoned.ranks.tell_others(weir::ErrorCode::communication,
+                                  weir::capi::told_of_abandoning(abandoned, reason));
+    }
+    return {};
+  }));
+  weir::capi::abandon(abandoned);
 }
 
 int weir_session_figures(const weir_session* session, weir_figures* figures) {

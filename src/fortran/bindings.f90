@@ -101,7 +101,8 @@ module weir_bindings
   public :: c_distribution_from_boxes, c_distribution_global_index, c_distribution_piece_shape
   public :: c_distribution_pieces, c_explain, c_last_error, c_read_begin, c_read_many
   public :: c_read_region, c_write_region
-  public :: c_detach, c_session_abandon, c_session_close, c_session_figures, c_session_open, c_string_length
+  public :: c_detach, c_session_abandon, c_session_abandon_because, c_session_close
+  public :: c_session_figures, c_session_open, c_string_length
   public :: c_test, c_type_name, c_version, c_wait, c_write_begin, c_write_many
 
   interface
@@ -139,6 +140,13 @@ module weir_bindings
     subroutine c_session_abandon(session) bind(C, name='weir_session_abandon')
       import :: c_ptr
       type(c_ptr), intent(inout) :: session
+    end subroutine
+
+    subroutine c_session_abandon_because(session, reason) &
+      bind(C, name='weir_session_abandon_because')
+      import :: c_char, c_ptr
+      type(c_ptr), intent(inout) :: session
+      character(kind=c_char), intent(in) :: reason(*)
     end subroutine
 
     function c_session_figures(session, figures) bind(C, name='weir_session_figures') result(code)

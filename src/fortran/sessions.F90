@@ -2,8 +2,8 @@
 module weir_sessions
   use, intrinsic :: iso_c_binding, only: c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64, real64
-  use weir_bindings, only: c_session_abandon, c_session_close, c_session_figures, c_session_open, &
-                           session_options_in_c, weir_figures
+  use weir_bindings, only: c_session_abandon, c_session_abandon_because, c_session_close, &
+                           c_session_figures, c_session_open, session_options_in_c, weir_figures
   use weir_outcomes, only: settle, with_null
 #ifdef WEIR_HAVE_MPI_F08
   use mpi_f08, only: mpi_comm
@@ -127,10 +127,17 @@ contains
   end subroutine
 
   ! Gives a session up without waiting for any other rank, for a program that leaves after a failure
-  ! of its own: what the session holds stays as it is until the process ends. Local.
-  subroutine weir_session_abandon(session)
+  ! of its own: what the session holds stays as it is until the process ends. With a reason, a line,
+  ! the other ranks' calls end at once with weir_e_broken and a line that names this rank, the step
+  ! that it had begun, and the reason. Local.
+  subroutine weir_session_abandon(session, reason)
     class(weir_session), intent(inout) :: session
-    call c_session_abandon(session%handle)
+    character(*), intent(in), optional :: reason
+    if (present(reason)) then
+      call c_session_abandon_because(session%handle, with_null(reason))
+    else
+      call c_session_abandon(session%handle)
+    end if
   end subroutine
 
   ! Where the time of the latest request that ended went on this rank. Local.

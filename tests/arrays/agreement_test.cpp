@@ -195,6 +195,60 @@ TEST_F(Agreement, OneRankThatCannotWrite) {
   EXPECT_EQ(weir_write(array.get(), rows.get(), part.data()), 0) << weir_last_error();
 }
 
+// One rank leaves the session in a step; the others wait for it, by two ways of leaving.
+void expect_reason_on_other_ranks(const std::string& path, std::int64_t ranks_per_node,
+                                  bool by_exception) {
+  const bool leaves = rank_of_world() == 1;
+  weir_session_options options = {};
+  options.ranks_per_node = ranks_per_node;
+  const auto work = [&](Session& session) {
+    const Extents shape = {6, 4};
+    File file = session.create_file(path);
+    Array density = file.define<double>("density", shape);
+    const Distribution rows = session.distribution(shape, "BLOCK, *");
+    const auto part = numbered_part<double>(rows, shape);
+    file.begin_step();
+    density.write(rows, part);
+    if (leaves && by_exception) throw std::runtime_error("of the program");
+    if (leaves) {
+      session.abandon("negative pressure\nin cell 7");
+      return;
+    }
+    for (int call = 0; call < 2; ++call) {
+      // The first call waits for the rank, or comes when the rank has left; the second one is
+      // later.
+      EXPECT_EQ(weir_write(density.get(), rows.get(), part.data()), WEIR_E_BROKEN);
+      const std::string text = weir_last_error();
+      for (const std::string& word :
+           {std::string("rank 1: gave the session up in step 0 of '" + path + "': "),
+            std::string(by_exception ? "C++ exception" : "negative pressure in cell 7")}) {
+        EXPECT_NE(text.find(word), std::string::npos) << text;
+      }
+    }
+    EXPECT_THROW(session.close(), Failure);
+  };
+  try {
+    // A session that is broken stays, and a file in it: nothing of them can be freed.
+    Session session(MPI_COMM_WORLD, options);
+    work(session);
+  } catch (const std::runtime_error& error) {
+    EXPECT_TRUE(leaves && by_exception) << error.what();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(Agreement, AReasonToGiveUpReachesAllRanks) {
+  for (const std::int64_t ranks_per_node : {0, 1}) {
+    for (const bool by_exception : {false, true}) {
+      SCOPED_TRACE(std::to_string(ranks_per_node) + (by_exception ? ", by an exception" : ""));
+      expect_reason_on_other_ranks(path("plot.zarr"), ranks_per_node, by_exception);
+    }
+  }
+  weir_session* none = nullptr;
+  weir_session_abandon_because(&none, "nothing is there");
+  weir_session_abandon_because(nullptr, nullptr);
+}
+
 // The last test of the program: its messages stay under way.
 TEST_F(Agreement, ZARankThatDoesNotCome) {
   weir_session_options options = {};

@@ -476,6 +476,36 @@ def files(folder: Path) -> None:
                 refused(weir.ArgumentError, "reading only", file.begin_step)
 
 
+def left_by_exception(folder: Path) -> None:
+    """An exception of the program on one rank, in the third step: the others are told of it."""
+    shape, path = (4, 6), str(folder / "left.zarr")
+    raises = COMM.rank == 1
+    message = "negative\npressure"
+
+    def three_steps() -> None:
+        with weir.Session(COMM) as session, session.create_file(path) as file:
+            rows = session.distribution(shape, "*, BLOCK")
+            field = file.define("field", shape, "float64", steps=True)
+            for number in range(3):
+                file.begin_step()
+                if raises and number == 2:
+                    raise ValueError(message)
+                field.write(rows, part_of(numbered(shape, "float64"), rows))
+                file.end_step()
+
+    told = f"rank 1: gave the session up in step 2 of '{path}': ValueError in array_program.py"
+    kind, line = "", ""
+    try:
+        three_steps()
+    except (ValueError, weir.BrokenError) as error:
+        kind, line = type(error).__name__, str(error)
+    assert kind == ("ValueError" if raises else "BrokenError"), line
+    assert (message if raises else told) in line, line
+    COMM.barrier()
+    with weir.Session(COMM) as session:
+        assert session.open_file(path, read_only=True).steps == 2
+
+
 if __name__ == "__main__":
     for case in sys.argv[2:]:
         globals()[case](Path(sys.argv[1]))

@@ -11,7 +11,7 @@ import pytest
 import weir
 from test_arrays import FILES_LIBRARY
 from weir._core.arguments import choice, extents
-from weir._core.failures import CALLS, failure, in_python_words
+from weir._core.failures import CALLS, failure, in_python_words, line_of_exception
 from weir._core.step_file import dimension_texts
 
 HEADER = (Path(__file__).parent.parent.parent / "include" / "weir" / "weir.h").read_text()
@@ -104,3 +104,13 @@ def test_arguments_that_are_no_data_are_named() -> None:
     for names in ("yx", (1, 2)):
         with pytest.raises(TypeError, match="dimension_names is "):
             dimension_texts(names, 2)
+
+
+def test_an_exception_is_told_in_one_line_with_its_place_in_the_program() -> None:
+    assert line_of_exception(KeyError("a")) == "KeyError: 'a'"
+    assert line_of_exception(KeyboardInterrupt()) == "KeyboardInterrupt"
+    with pytest.raises(TypeError) as raised:
+        extents("shape", None)  # raised inside the package
+    line = line_of_exception(raised.value)
+    assert re.fullmatch(r"TypeError in test_python_words.py, line \d+: shape is .*", line)
+    assert line_of_exception(ValueError("two\n  lines")) == "ValueError: two lines"

@@ -48,7 +48,9 @@ class DeadlineError(Error, TimeoutError):
 
 
 class BrokenError(DeadlineError):
-    """MPI failed on a rank, or a deadline was missed in an earlier call; close the session.
+    """MPI failed on a rank, a rank gave the session up, or an earlier call missed its deadline.
+
+    The session can only be closed.
 
     A kind of DeadlineError, since what a program can do is the same after both.
     """

@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import re
+import traceback
+from pathlib import Path
 
 from weir._core.errors import (
     CLASSES,
@@ -92,6 +94,8 @@ CLASS_OF_ERRNO = {
     errno.EPERM: ForbiddenError,
     errno.EROFS: ForbiddenError,
 }
+PACKAGE = str(Path(__file__).parent.parent) + os.sep
+"""Where this package's own sources are."""
 ERRNO_OF_REASON = {os.strerror(number): number for number in errno.errorcode}
 
 
@@ -115,6 +119,17 @@ def failure(code: int, line: str) -> Error:
     told = CLASS_OF_ERRNO.get(number, StorageError)(text)
     told.errno = number
     return told
+
+
+def line_of_exception(error: BaseException) -> str:
+    """An exception of the program's in one line, for the other ranks: what, and where raised."""
+    line = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(PACKAGE)]
+    for frame in (own or frames)[-1:]:
+        line += f" in {Path(frame.filename).name}, line {frame.lineno}"
+    text = " ".join(str(error).split())
+    return f"{line}: {text}" if text else line
 
 
 def in_python_words(line: str) -> str:

@@ -221,7 +221,7 @@ FUNCTIONS: Declarations = {
     "weir_version": (c_char_p, []),
     "weir_last_error": (c_char_p, []),
     "weir_session_close": (c_int, [PLACE]),
-    "weir_session_abandon": (None, [PLACE]),
+    "weir_session_abandon_because": (None, [PLACE, c_char_p]),
     "weir_session_explain": (
         c_int,
         [c_void_p, c_int32, c_int32, POINTER(Transfer), POINTER(c_char_p)],

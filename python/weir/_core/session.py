@@ -30,7 +30,7 @@ from weir._core.arguments import (
     type_name,
 )
 from weir._core.array_handle import Array
-from weir._core.failures import checked
+from weir._core.failures import checked, line_of_exception
 from weir._core.requests import Requests, UnderWay
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ class Session:
     """The ranks of an mpi4py communicator that do I/O together; use it in a with statement.
 
     Left by an exception, it is abandoned: other ranks may be elsewhere, and closing needs all.
+    Their calls end at once with a `BrokenError` that names this rank, its step and the exception.
     """
 
     def __init__(
@@ -199,10 +200,10 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None:
+        if error is None:
             self.close()
         else:
-            self.abandon()
+            self.abandon(line_of_exception(error))
 
     def close(self) -> None:
         """Closes the session and what is open in it. A second time it does nothing.
@@ -217,10 +218,15 @@ class Session:
         finally:
             checked(c.library().weir_session_close(byref(self.handle)))
 
-    def abandon(self) -> None:
-        """Gives the session up without waiting for any other rank."""
+    def abandon(self, reason: str | None = None) -> None:
+        """Gives the session up without waiting for any other rank.
+
+        With a `reason`, a line, the other ranks' calls end at once with a `BrokenError` that has
+        it.
+        """
         # The library does not touch the memory of its requests any more.
-        c.library().weir_session_abandon(byref(self.handle))
+        told = None if reason is None else reason.encode(errors="replace")
+        c.library().weir_session_abandon_because(byref(self.handle), told)
         self.requests = Requests()
 
     def distribution(
