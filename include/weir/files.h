@@ -77,6 +77,11 @@ enum {
 };
 int weir_files_verify_reads(weir_files* file, int32_t blocks);
 
+/* Sets how many bytes of decoded chunks the reads that follow keep for each other, at most; 0:
+ * none. Until then it is 64 MiB. Compressed chunks of which a read takes a part are kept, those
+ * used last; one whose file was changed meanwhile is decoded again. */
+int weir_files_cache(weir_files* file, int64_t bytes);
+
 /* Closes the file; *file becomes null. A null handle is nothing to close. What was being made and
  * not committed is removed. */
 int weir_files_close(weir_files** file);

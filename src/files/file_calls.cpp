@@ -190,6 +190,18 @@ int weir_files_verify_reads(weir_files* file, int32_t blocks) {
   });
 }
 
+int weir_files_cache(weir_files* file, int64_t bytes) {
+  if (file == nullptr) return report(no_handle());
+  return reported([&]() -> Status {
+    if (bytes < 0) {
+      return weir::invalid_argument(
+          fmt::format("{} bytes of decoded chunks to keep: give 0 or more", bytes));
+    }
+    file->decoded_chunks.set_most_bytes(bytes);
+    return {};
+  });
+}
+
 int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
                     const int64_t* stride, void* data, const int64_t* strides) {
   const StoredArray* const stored = array_of(file, array);
@@ -204,6 +216,7 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
     }
     return weir::storage::read_section(
         *stored, request.value().section, static_cast<std::byte*>(data), request.value().memory,
-        file->data_files, weir::storage::serial_buffer_bytes, verifier ? &*verifier : nullptr);
+        file->data_files, weir::storage::serial_buffer_bytes, verifier ? &*verifier : nullptr,
+        &file->decoded_chunks);
   });
 }

@@ -14,6 +14,7 @@
 #include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/status.hpp"
+#include "storage/encoded/decoded_chunks.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/header_update.hpp"
 #include "storage/formats/writer_lock.hpp"
@@ -47,6 +48,7 @@ struct weir_files {
   std::optional<weir::storage::Verification> verification;
   // On reading.
   std::atomic<weir::storage::VerifiedBlocks> verified = weir::storage::VerifiedBlocks::none;
+  weir::storage::DecodedChunks decoded_chunks;
 
   // ---- Of one that is being made, until it is committed ----
 

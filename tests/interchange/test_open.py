@@ -221,3 +221,27 @@ def test_the_example_in_c_reads_files(weir_files: dict[str, Path]) -> None:
     ).stdout  # fmt: skip
     assert "as_uint8: uint8, first byte 10\n" in shown
     assert "chunked: int32, first byte 5\n" in shown
+
+
+def test_rows_of_a_compressed_chunk_come_from_one_decoding(tmp_path: Path) -> None:
+    path, values = tmp_path / "rows.zarr", np.arange(64.0 * 50).reshape(64, 50)
+    weir.save(path, {"v": values}, chunks={"v": (64, 50)}, codec="gzip:1")
+    chunk = next(path.glob("v/c*"))
+    before = chunk.stat()
+    with weir.open(path) as file, weir.open(path, cache_bytes=0) as forgetful:
+        assert file.cache_bytes == 64 << 20
+        np.testing.assert_array_equal(file["v"][0], values[0])
+        np.testing.assert_array_equal(forgetful["v"][0], values[0])
+        with chunk.open("r+b") as data:
+            data.write(bytes(before.st_size))
+        os.utime(chunk, ns=(before.st_atime_ns, before.st_mtime_ns))
+        for row in range(1, 64):
+            np.testing.assert_array_equal(file["v"][row], values[row])
+        with pytest.raises(weir.StorageError, match="chunk 0"):
+            forgetful["v"][1]
+        os.utime(chunk, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+        with pytest.raises(weir.StorageError, match="chunk 0"):
+            file["v"][1]
+    with pytest.raises(ValueError, match="cache_bytes=-1"):
+        weir.open(path, cache_bytes=-1)
+    assert pickle.loads(pickle.dumps(weir.open(path, cache_bytes=9))).cache_bytes == 9  # noqa: S301

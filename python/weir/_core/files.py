@@ -42,6 +42,7 @@ FUNCTIONS: Declarations = {
     "weir_files_sums": (c_int64, [HANDLE, NUMBERS, POINTER(c_char_p)]),
     "weir_files_verify": (c_char_p, [HANDLE, c_int64]),
     "weir_files_verify_reads": (c_int, [HANDLE, c_int32]),
+    "weir_files_cache": (c_int, [HANDLE, c_int64]),
     "weir_files_read": (c_int, MOVE),
     "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
     "weir_files_write": (c_int, MOVE),
@@ -146,6 +147,10 @@ class FileHandle:
     def verify_reads(self, blocks: str) -> None:
         """Which blocks with checksums are verified when they are read: a name of `VERIFIED`."""
         checked(library().weir_files_verify_reads(self._handle, VERIFIED[blocks]))
+
+    def cache(self, size: int) -> None:
+        """The bytes of decoded chunks that reads keep for the next ones, at most; 0: none."""
+        checked(library().weir_files_cache(self._handle, size))
 
     def sums(self) -> tuple[int, int, str]:
         """Parts to verify by checksums, their bytes, what is wrong with the checksums' own file."""

@@ -18,7 +18,13 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Verify: TypeAlias = Literal["none", "covered", "touched"]
 
 
-def open(path: PathLike, *, verify: Verify = "covered") -> StoredFile:  # noqa: A001 (as gzip.open)
+CACHE_BYTES = 64 << 20
+"""Of decoded chunks that are kept for later reads, where nobody says another number."""
+
+
+def open(  # noqa: A001 (as gzip.open)
+    path: PathLike, *, verify: Verify = "covered", cache_bytes: int = CACHE_BYTES
+) -> StoredFile:
     """Opens a file of arrays for reading, without MPI.
 
     `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr v3 folder,
@@ -31,10 +37,14 @@ def open(path: PathLike, *, verify: Verify = "covered") -> StoredFile:  # noqa: 
     written. `verify` says which: "covered", those of which one read takes three quarters or more;
     "touched", all of which it takes anything, by reading the whole block; "none".
 
+    Compressed chunks of which a read takes a part are kept decoded for the next reads, those used
+    last, in at most `cache_bytes` of memory; 0 keeps none. A chunk is decoded anew where its file
+    was changed since.
+
     Raises StorageError when there is no such file or it is damaged, UnsupportedError when it is of
-    no known format, ValueError for another `verify`.
+    no known format, ValueError for another `verify` or a negative `cache_bytes`.
     """
-    return StoredFile(path, verify=verify)
+    return StoredFile(path, verify=verify, cache_bytes=cache_bytes)
 
 
 class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
@@ -88,15 +98,23 @@ class StoredFile(StoredGroup):
     It is the mapping of the names at the top of the file; `arrays` has all of them.
     """
 
-    def __init__(self, path: PathLike, *, verify: Verify = "covered") -> None:
+    def __init__(
+        self, path: PathLike, *, verify: Verify = "covered", cache_bytes: int = CACHE_BYTES
+    ) -> None:
         if verify not in VERIFIED:
             message = f"verify={verify!r}: give one of {', '.join(map(repr, VERIFIED))}"
+            raise ValueError(message)
+        if cache_bytes < 0:
+            message = f"cache_bytes={cache_bytes}: give 0 or more"
             raise ValueError(message)
         self.path = Path(path)
         self.verify = verify
         """Which blocks are compared with their checksums when they are read."""
         self._handle: FileHandle | None = FileHandle.open(self.path)
         self._handle.verify_reads(verify)
+        self.cache_bytes = cache_bytes
+        """Of decoded chunks that are kept for later reads, at most."""
+        self._handle.cache(min(cache_bytes, (1 << 63) - 1))
         described = self._handle.description
         self.format: str = described["format"]
         """"hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"."""
@@ -167,7 +185,7 @@ class StoredFile(StoredGroup):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened_again, (self.path, self.verify)
+        return _opened_again, (self.path, self.verify, self.cache_bytes)
 
     def __repr__(self) -> str:
         return f"<weir.StoredFile {self.path} ({self.format}): {', '.join(self)}>"
@@ -179,8 +197,8 @@ def _left_out_line(one: Mapping[str, str]) -> str:
     return f"{owner}{attribute}{one['reason']}"
 
 
-def _opened_again(path: Path, verify: Verify) -> StoredFile:
-    return StoredFile(path, verify=verify)
+def _opened_again(path: Path, verify: Verify, cache_bytes: int) -> StoredFile:
+    return StoredFile(path, verify=verify, cache_bytes=cache_bytes)
 
 
 def _with_those_above(names: list[str], arrays: Mapping[str, StoredArray]) -> list[str]:

@@ -66,20 +66,13 @@ void EncodedArray::fill(std::span<std::byte> elements) const {
   }
 }
 
-// `there` is false when a chunk's file is not there.
-Status EncodedArray::load(const EncodedPlace& place, std::span<std::byte>& bytes, bool& there) {
-  there = false;
-  const auto file = files_->get(array_->map.files.path(place.file), 0, array_->map.files.known());
-  if (!file) {
-    const bool may_be_missing = place.bytes < 0;
-    if (may_be_missing && file.error().system_error == ENOENT) return {};
-    return file.error();
-  }
+Status EncodedArray::load(const Stored& stored, std::span<std::byte>& bytes) {
+  const EncodedPlace& place = stored.place;
   std::int64_t count = place.bytes;
   if (count < 0) {
     struct stat information {};
-    if (::fstat(file.value()->descriptor(), &information) != 0) {
-      return system_failure("stat", file.value()->path(), -1, errno);
+    if (::fstat(stored.file->descriptor(), &information) != 0) {
+      return system_failure("stat", stored.file->path(), -1, errno);
     }
     count = information.st_size - place.offset;
   }
@@ -98,11 +91,10 @@ Status EncodedArray::load(const EncodedPlace& place, std::span<std::byte>& bytes
     }
   }
   bytes = std::span(buffer_.get(), static_cast<std::size_t>(count));
-  there = true;
   if (count == 0) return {};
   const Slice slice{buffer_.get(), count};
   std::int64_t moved = 0;
-  Status read = files_->read(*file.value(), {&slice, 1}, place.offset, moved);
+  Status read = files_->read(*stored.file, {&slice, 1}, place.offset, moved);
   if (read.ok() && moved < count) {
     Error error = damaged(fmt::format("the file ends after {} of its {} bytes", moved, count));
     error.code = ErrorCode::short_transfer;
@@ -143,27 +135,65 @@ Result<std::optional<EncodedPlace>> EncodedArray::place_of(std::int64_t chunk) {
                                       .bytes = static_cast<std::int64_t>(entry.bytes)});
 }
 
-Status EncodedArray::read(std::int64_t chunk, std::span<std::byte> elements, bool& there) {
-  there = false;
-  const auto found = place_of(chunk);
-  if (!found) return found.error();
-  const std::optional<EncodedPlace>& place = found.value();
+Error EncodedArray::with_chunk(Error error, std::int64_t chunk, const EncodedPlace& place) const {
+  error.message = fmt::format("chunk {} of array \"{}\": {}", chunk,
+                              printable(array_->description.name), error.message);
+  if (error.file.empty()) error.file = array_->map.files.path(place.file);
+  if (error.offset < 0) error.offset = place.offset;
+  return error;
+}
+
+Result<std::optional<EncodedArray::Stored>> EncodedArray::find(std::int64_t chunk) {
+  const auto place = place_of(chunk);
+  if (!place) return place.error();
+  if (!place.value()) return std::optional<Stored>();
+  const EncodedPlace& where = *place.value();
+  auto file = files_->get(array_->map.files.path(where.file), 0, array_->map.files.known());
+  if (file) return std::optional(Stored{where, std::move(file).value()});
+  const bool may_be_missing = where.bytes < 0;
+  if (may_be_missing && file.error().system_error == ENOENT) return std::optional<Stored>();
+  return with_chunk(file.error(), chunk, where);
+}
+
+Status EncodedArray::decode(std::int64_t chunk, const Stored& stored,
+                            std::span<std::byte> elements) {
   std::span<std::byte> bytes;
-  Status status;
-  if (place) status = load(*place, bytes, there);
-  if (status.ok() && !there) return {};
-  if (status.ok()) status = coder_.decode({bytes, place->skipped}, elements);
-  if (!status.ok()) {
-    Error& error = status.error();
-    error.message = fmt::format("chunk {} of array \"{}\": {}", chunk,
-                                printable(array_->description.name), error.message);
-    if (error.file.empty()) error.file = array_->map.files.path(place->file);
-    if (error.offset < 0) error.offset = place->offset;
-    return status;
-  }
+  Status status = load(stored, bytes);
+  if (status.ok()) status = coder_.decode({bytes, stored.place.skipped}, elements);
+  if (!status.ok()) return with_chunk(status.error(), chunk, stored.place);
   array::copy_swapped(elements.data(), elements.data(), static_cast<std::int64_t>(elements.size()),
                       swapped_together_);
   return {};
+}
+
+Status EncodedArray::read(std::int64_t chunk, std::span<std::byte> elements, bool& there) {
+  there = false;
+  const auto stored = find(chunk);
+  if (!stored) return stored.error();
+  there = stored.value().has_value();
+  return there ? decode(chunk, *stored.value(), elements) : Status();
+}
+
+Result<std::shared_ptr<const DecodedChunk>> EncodedArray::read_kept(std::int64_t chunk,
+                                                                    DecodedChunks& kept) {
+  using Shared = std::shared_ptr<const DecodedChunk>;
+  const auto found = find(chunk);
+  if (!found) return found.error();
+  if (!found.value()) return Shared();
+  const Stored& stored = *found.value();
+  // Of the open file: one that was replaced goes on being read as it was.
+  const auto state = state_of_file(stored.file->descriptor());
+  DecodedChunks::Key key{stored.file->path(), stored.place.offset, array_->description.name};
+  if (state) {
+    Shared known = kept.find(key, *state);
+    if (known && std::cmp_equal(known->elements().size(), chunk_bytes())) return known;
+  }
+  const auto decoded = DecodedChunk::make(chunk_bytes());
+  if (!decoded) return decoded.error();
+  Status status = decode(chunk, stored, decoded.value()->elements());
+  if (!status.ok()) return status.error();
+  if (state) kept.keep(std::move(key), *state, decoded.value());
+  return Shared(decoded.value());
 }
 
 Result<EncodedChunk> EncodedArray::encode(std::span<std::byte> elements) {

@@ -15,6 +15,7 @@
 
 #include "common/status.hpp"
 #include "storage/codecs/chunk_coder.hpp"
+#include "storage/encoded/decoded_chunks.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/zarr/shard_index.hpp"
 #include "storage/serial/data_file_cache.hpp"
@@ -34,6 +35,8 @@ class EncodedArray {
   // the fill value: `elements` are not touched then, which may be more than the file's makers ever
   // had. After an error, which names file and chunk, they hold anything.
   Status read(std::int64_t chunk, std::span<std::byte> elements, bool& there);
+  // The chunk as `kept` has it, or decoded and left there. Null for one that is in no file.
+  Result<std::shared_ptr<const DecodedChunk>> read_kept(std::int64_t chunk, DecodedChunks& kept);
   void fill(std::span<std::byte> elements) const;
   // One element, zeros where the array has no fill value.
   [[nodiscard]] const std::vector<std::byte>& fill_element() const { return fill_element_; }
@@ -44,8 +47,16 @@ class EncodedArray {
 
  private:
   EncodedArray(const StoredArray& array, DataFileCache& files, ChunkCoder coder);
-  Status load(const EncodedPlace& place, std::span<std::byte>& bytes, bool& there);
+  struct Stored {
+    EncodedPlace place;
+    std::shared_ptr<const File> file;
+  };
+  // Nothing for a chunk that is in no file.
+  [[nodiscard]] Result<std::optional<Stored>> find(std::int64_t chunk);
   [[nodiscard]] Result<std::optional<EncodedPlace>> place_of(std::int64_t chunk);
+  Status decode(std::int64_t chunk, const Stored& stored, std::span<std::byte> elements);
+  Status load(const Stored& stored, std::span<std::byte>& bytes);
+  [[nodiscard]] Error with_chunk(Error error, std::int64_t chunk, const EncodedPlace& place) const;
 
   const StoredArray* array_;
   const EncodedChunks* chunks_;

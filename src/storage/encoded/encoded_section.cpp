@@ -4,8 +4,8 @@
 
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "storage/encoded/encoded_array.hpp"
@@ -15,26 +15,6 @@
 
 namespace weir::storage {
 namespace {
-
-// Decoded chunks, one after the other in the same memory.
-class ChunkMemory {
- public:
-  explicit ChunkMemory(const EncodedArray& array)
-      : bytes_(static_cast<std::size_t>(array.chunk_bytes())),
-        data_(new (std::nothrow) std::byte[bytes_]) {}
-
-  [[nodiscard]] Status status() const {
-    if (data_) return {};
-    Error error = invalid_argument(fmt::format("no memory for a chunk of {} bytes", bytes_));
-    error.code = ErrorCode::insufficient;
-    return error;
-  }
-  [[nodiscard]] std::span<std::byte> elements() const { return {data_.get(), bytes_}; }
-
- private:
-  std::size_t bytes_;
-  std::unique_ptr<std::byte[]> data_;
-};
 
 Result<array::Layout> layout_in_memory(const ExtentMap& map) {
   return array::Layout::packed(map.encoded()->stored_extents, map.type.bytes(), map.order);
@@ -47,6 +27,40 @@ bool covers(const array::Section& part, const array::Box& box) {
   return true;
 }
 
+// The chunks of a section, one after the other: those of which it takes a part by way of what is
+// kept, others in the same memory.
+class ChunkReader {
+ public:
+  ChunkReader(EncodedArray& array, DecodedChunks* kept)
+      : array_(array),
+        kept_(kept != nullptr && kept->takes(array.chunk_bytes()) ? kept : nullptr) {}
+
+  // Valid until the next call; null for a chunk that is in no file.
+  Result<const std::byte*> read(std::int64_t chunk, bool whole) {
+    if (kept_ != nullptr && !whole) {
+      auto found = array_.read_kept(chunk, *kept_);
+      if (!found) return found.error();
+      shared_ = std::move(found).value();
+      return shared_ != nullptr ? shared_->elements().data() : nullptr;
+    }
+    if (own_ == nullptr) {
+      auto made = DecodedChunk::make(array_.chunk_bytes());
+      if (!made) return made.error();
+      own_ = std::move(made).value();
+    }
+    bool there = false;
+    Status status = array_.read(chunk, own_->elements(), there);
+    if (!status.ok()) return status.error();
+    return there ? static_cast<const std::byte*>(own_->elements().data()) : nullptr;
+  }
+
+ private:
+  EncodedArray& array_;
+  DecodedChunks* kept_;
+  std::shared_ptr<DecodedChunk> own_;
+  std::shared_ptr<const DecodedChunk> shared_;
+};
+
 // Elements that have no chunk in the grid went nowhere.
 Status moved_all_elements(const ExtentMap& map, const array::Section& section, std::int64_t moved) {
   const std::int64_t bytes = map.type.bytes();
@@ -56,25 +70,25 @@ Status moved_all_elements(const ExtentMap& map, const array::Section& section, s
 }  // namespace
 
 Status read_encoded_section(const StoredArray& array, const array::Section& section,
-                            std::byte* data, const array::Layout& memory, DataFileCache& files) {
+                            std::byte* data, const array::Layout& memory, DataFileCache& files,
+                            DecodedChunks* kept) {
   auto encoded = EncodedArray::create(array, files);
   if (!encoded) return encoded.error();
   const auto layout = layout_in_memory(array.map);
   if (!layout) return layout.error();
-  const ChunkMemory chunk_memory(encoded.value());
-  if (Status status = chunk_memory.status(); !status.ok()) return status;
+  ChunkReader reader(encoded.value(), kept);
   const array::ChunkGrid& grid = array.map.encoded()->grid;
   array::ChunksMeeting meeting(grid, array::Region(section));
   std::int64_t elements_given = 0;
   for (std::int64_t chunk = 0; meeting.next(chunk);) {
-    const StoredPart part = part_in_box(section, grid.box(chunk));
+    const array::Box box = grid.box(chunk);
+    const StoredPart part = part_in_box(section, box);
     elements_given += part.section.elements();
-    bool there = false;
-    Status status = encoded.value().read(chunk, chunk_memory.elements(), there);
-    if (!status.ok()) return status;
+    const auto elements = reader.read(chunk, covers(part.section, box));
+    if (!elements) return elements.error();
     const auto copy = copy_to_memory(part.section, layout.value(), part.memory_at, memory);
-    if (there) {
-      copy.run(chunk_memory.elements().data(), data);
+    if (elements.value() != nullptr) {
+      copy.run(elements.value(), data);
       continue;
     }
     const std::vector<std::byte>& fill = encoded.value().fill_element();
@@ -104,15 +118,15 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
   if (!encoded) return encoded.error();
   const auto layout = layout_in_memory(array.map);
   if (!layout) return layout.error();
-  const ChunkMemory chunk_memory(encoded.value());
-  if (Status status = chunk_memory.status(); !status.ok()) return status;
+  const auto chunk_memory = DecodedChunk::make(encoded.value().chunk_bytes());
+  if (!chunk_memory) return chunk_memory.error();
   array::ChunksMeeting meeting(chunks.grid, array::Region(section));
   std::int64_t elements_put = 0;
   for (std::int64_t chunk = 0; meeting.next(chunk);) {
     const array::Box box = chunks.grid.box(chunk);
     const StoredPart part = part_in_box(section, box);
     elements_put += part.section.elements();
-    const std::span<std::byte> elements = chunk_memory.elements();
+    const std::span<std::byte> elements = chunk_memory.value()->elements();
     bool there = false;
     if (!covers(part.section, box)) {
       Status status = encoded.value().read(chunk, elements, there);

@@ -2,10 +2,13 @@
 // missing, damaged or hostile.
 #include "storage/encoded/encoded_section.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -77,13 +80,26 @@ Status write_all(const StoredArray& array, const std::vector<double>& numbers) {
                        memory_of(section), files);
 }
 
-Status read(const StoredArray& array, const Section& section, std::vector<double>& numbers) {
+Status read(const StoredArray& array, const Section& section, std::vector<double>& numbers,
+            DecodedChunks* kept = nullptr) {
   DataFileCache files(DataFileCache::Use::reading);
   std::int64_t elements = 1;
   for (const std::int64_t count : section.count) elements *= count;
   numbers.assign(static_cast<std::size_t>(elements), -1);
   return read_section(array, section, reinterpret_cast<std::byte*>(numbers.data()),
-                      memory_of(section), files);
+                      memory_of(section), files, serial_buffer_bytes, nullptr, kept);
+}
+
+// Bytes of a file are other ones, and its state says nothing of that.
+void change_unseen(const std::string& path) {
+  struct stat before {};
+  ASSERT_EQ(::stat(path.c_str(), &before), 0);
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  const std::string other(static_cast<std::size_t>(before.st_size), '?');
+  file.write(other.data(), static_cast<std::streamsize>(other.size()));
+  file.close();
+  const std::array<timespec, 2> times = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
 }
 
 class ZarrCodecs : public testing::TestWithParam<const char*> {
@@ -265,6 +281,89 @@ TEST_P(ZarrCodecs, GivesTheFillValueWhereNothingIs) {
   std::vector<double> is;
   ASSERT_TRUE(read(array_, all_of(description_.shape), is).ok());
   EXPECT_EQ(is, numbers);
+}
+
+// Chunks are 4 x 5, so that rows are parts of two of them.
+TEST_P(ZarrCodecs, DecodesAChunkOnceForManyRows) {
+  lay_out();
+  const auto numbers = some_numbers(description_.shape);
+  const auto section = [](std::int64_t row) {
+    return Section{.start = {row, 0}, .count = {1, 9}, .stride = {1, 1}};
+  };
+  const auto expected = [&](std::int64_t row) {
+    return std::vector<double>(numbers.begin() + row * 9, numbers.begin() + row * 9 + 9);
+  };
+  DecodedChunks kept;
+  std::vector<double> is;
+  ASSERT_TRUE(read(array_, section(0), is, &kept).ok());
+  EXPECT_EQ(is, expected(0));
+  const std::string file = array_.map.files.path(0);
+  change_unseen(file);
+  for (std::int64_t row = 1; row < 4; ++row) {
+    const Status status = read(array_, section(row), is, &kept);
+    ASSERT_TRUE(status.ok()) << status.error().text();
+    EXPECT_EQ(is, expected(row));
+  }
+  EXPECT_FALSE(read(array_, section(1), is).ok()) << "the chunk was not changed";
+  // A file that was changed since is read.
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) + 1);
+  EXPECT_FALSE(read(array_, section(1), is, &kept).ok());
+  // Whole chunks are not kept.
+  DecodedChunks others;
+  const Section row_of_chunks{.start = {4, 0}, .count = {4, 9}, .stride = {1, 1}};
+  ASSERT_TRUE(read(array_, row_of_chunks, is, &others).ok());
+  EXPECT_EQ(others.bytes(), 0);
+}
+
+TEST_P(ZarrCodecs, KeepsDecodedChunksOfShardsApart) {
+  description_.shard_extents = Indices{8, 10};
+  lay_out();
+  const auto numbers = some_numbers(description_.shape);
+  DecodedChunks kept;
+  for (const int turn : {0, 1}) {
+    for (std::int64_t row = 0; row < 11; ++row) {
+      std::vector<double> is;
+      const Section section{.start = {row, 0}, .count = {1, 9}, .stride = {1, 1}};
+      ASSERT_TRUE(read(array_, section, is, &kept).ok()) << turn;
+      EXPECT_TRUE(std::equal(is.begin(), is.end(), numbers.begin() + row * 9)) << turn << row;
+    }
+  }
+}
+
+TEST(DecodedChunksKept, AreThoseUsedLastWithinTheirBytes) {
+  constexpr std::int64_t each = 1000;
+  const auto chunk = [] { return DecodedChunk::make(each).value(); };
+  const FileState state{.device = 1, .file = 2, .bytes = 3, .seconds = 4, .nanoseconds = 5};
+  FileState later = state;
+  later.nanoseconds = 6;
+  DecodedChunks kept;
+  kept.keep({"a", 0, "v"}, state, chunk());
+  const std::int64_t bytes = kept.bytes();
+  EXPECT_GT(bytes, each);
+  kept.set_most_bytes(2 * bytes);
+  EXPECT_TRUE(kept.takes(each));
+  kept.keep({"a", 1, "v"}, state, chunk());
+  EXPECT_EQ(kept.bytes(), 2 * bytes);
+  EXPECT_NE(kept.find({"a", 0, "v"}, state), nullptr);  // used last from here on
+  EXPECT_EQ(kept.find({"a", 0, "w"}, state), nullptr);
+  EXPECT_EQ(kept.find({"b", 0, "v"}, state), nullptr);
+  kept.keep({"a", 2, "v"}, state, chunk());
+  EXPECT_EQ(kept.find({"a", 1, "v"}, state), nullptr);
+  EXPECT_NE(kept.find({"a", 0, "v"}, state), nullptr);
+  EXPECT_EQ(kept.bytes(), 2 * bytes);
+  // Again under its key: one of them.
+  kept.keep({"a", 2, "v"}, later, chunk());
+  EXPECT_EQ(kept.bytes(), 2 * bytes);
+  EXPECT_EQ(kept.find({"a", 2, "v"}, state), nullptr);
+  EXPECT_EQ(kept.bytes(), bytes);
+  kept.set_most_bytes(bytes);
+  EXPECT_NE(kept.find({"a", 0, "v"}, state), nullptr);
+  EXPECT_TRUE(kept.takes(each));
+  EXPECT_FALSE(kept.takes(each + 1));
+  kept.set_most_bytes(bytes - 1);
+  EXPECT_EQ(kept.bytes(), 0);
+  kept.keep({"a", 0, "v"}, state, chunk());
+  EXPECT_EQ(kept.bytes(), 0);
 }
 
 TEST_P(ZarrCodecs, NamesFileAndChunkOfDamage) {

@@ -152,13 +152,13 @@ class SpanReader {
 
 Status read_section(const StoredArray& array, const array::Section& section, std::byte* data,
                     const array::Layout& memory, DataFileCache& files, std::int64_t buffer_bytes,
-                    SectionVerifier* verifier) {
+                    SectionVerifier* verifier, DecodedChunks* kept) {
   if (section.empty()) return {};
   if (!memory.elements_are_apart()) {
     return invalid_argument("elements of the memory to read into overlap: give other strides");
   }
   if (array.map.encoded() != nullptr) {
-    return read_encoded_section(array, section, data, memory, files);
+    return read_encoded_section(array, section, data, memory, files, kept);
   }
   SpanReader reader(array, data, files, buffer_bytes, verifier);
   const SpanCutter cutter(SpanUse::reading, memory, {.most_bytes = buffer_bytes},

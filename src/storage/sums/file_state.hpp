@@ -21,5 +21,7 @@ struct FileState {
 
 // FileState() where there is no file, nothing where it cannot be looked at.
 [[nodiscard]] std::optional<FileState> state_of_file(const std::string& path);
+// The state of an open file, which may have lost its name; nothing where it cannot be looked at.
+[[nodiscard]] std::optional<FileState> state_of_file(int descriptor);
 
 }  // namespace weir::storage
