@@ -14,7 +14,7 @@ struct Known {
   std::int64_t bytes;
 };
 
-// In the order of ElementKind; `record` has no size of its own.
+// In the order of ElementKind; `record` and what follows it have no size of their own.
 constexpr std::array<Known, 14> known_types = {{
     {"int8", 1},
     {"int16", 2},
@@ -34,7 +34,20 @@ constexpr std::array<Known, 14> known_types = {{
 static_assert(known_types.size() == static_cast<std::size_t>(ElementKind::record));
 
 constexpr std::int64_t max_record_bytes = std::int64_t{1} << 30;
-constexpr std::string_view record_prefix = "record[";
+
+// The kinds of which every type has a size of its own, in units.
+struct Sized {
+  ElementKind kind;
+  std::string_view prefix;  // of its name, before the number of units
+  std::int64_t unit_bytes;
+  std::string_view units;
+};
+
+constexpr std::array<Sized, 3> sized_types = {{
+    {ElementKind::record, "record[", 1, "bytes"},
+    {ElementKind::text, "text[", 1, "bytes"},
+    {ElementKind::utf32, "utf32[", 4, "characters"},
+}};
 
 const Known& known(ElementKind kind) { return known_types.at(static_cast<std::size_t>(kind)); }
 
@@ -42,33 +55,52 @@ const Known& known(ElementKind kind) { return known_types.at(static_cast<std::si
 
 ElementType::ElementType(ElementKind kind) : bytes_(known(kind).bytes), kind_(kind) {}
 
-Result<ElementType> ElementType::record(std::int64_t bytes) {
-  if (bytes < 1 || bytes > max_record_bytes) {
-    return invalid_argument(fmt::format("a record of {} bytes: give 1 to {}, or several elements",
-                                        bytes, max_record_bytes));
+Result<ElementType> ElementType::sized(ElementKind kind, std::int64_t units) {
+  for (const Sized& one : sized_types) {
+    if (one.kind != kind) continue;
+    const std::int64_t most = max_record_bytes / one.unit_bytes;
+    if (units >= 1 && units <= most) return ElementType(kind, units * one.unit_bytes);
+    return invalid_argument(fmt::format("an element {}{}]: give 1 to {} {}, or several elements",
+                                        one.prefix, units, most, one.units));
   }
-  return ElementType(ElementKind::record, bytes);
+  return ElementType(kind);
+}
+
+Result<ElementType> ElementType::record(std::int64_t bytes) {
+  return sized(ElementKind::record, bytes);
+}
+
+Result<ElementType> ElementType::text(std::int64_t bytes) {
+  return sized(ElementKind::text, bytes);
+}
+
+Result<ElementType> ElementType::utf32(std::int64_t characters) {
+  return sized(ElementKind::utf32, characters);
 }
 
 Result<ElementType> ElementType::parse(std::string_view name) {
   for (std::size_t kind = 0; kind < known_types.size(); ++kind) {
     if (known_types.at(kind).name == name) return ElementType(static_cast<ElementKind>(kind));
   }
-  if (name.starts_with(record_prefix) && name.ends_with(']')) {
-    const char* const first = name.data() + record_prefix.size();
+  for (const Sized& one : sized_types) {
+    if (!name.starts_with(one.prefix) || !name.ends_with(']')) continue;
+    const char* const first = name.data() + one.prefix.size();
     const char* const last = name.data() + name.size() - 1;
-    std::int64_t bytes = 0;
-    const auto [end, error] = std::from_chars(first, last, bytes);
-    if (error == std::errc() && end == last) return record(bytes);
+    std::int64_t units = 0;
+    const auto [end, error] = std::from_chars(first, last, units);
+    if (error == std::errc() && end == last) return sized(one.kind, units);
   }
   std::string names;
   for (const Known& type : known_types) names += fmt::format("{}, ", type.name);
   return invalid_argument(
-      fmt::format("unknown element type '{}': give {}or record[BYTES]", name, names));
+      fmt::format("unknown element type '{}': give {}text[BYTES], utf32[CHARACTERS] or record[BYTES]",
+                  name, names));
 }
 
 std::string ElementType::name() const {
-  if (kind_ == ElementKind::record) return fmt::format("{}{}]", record_prefix, bytes_);
+  for (const Sized& one : sized_types) {
+    if (one.kind == kind_) return fmt::format("{}{}]", one.prefix, bytes_ / one.unit_bytes);
+  }
   return std::string(known(kind_).name);
 }
 

@@ -25,28 +25,36 @@ enum class ElementKind : std::uint8_t {
   complex128,  // two float64
   boolean,     // one byte, 0 or 1
   record,      // a fixed number of bytes that Weir does not look into
+  text,        // a fixed number of bytes of text, UTF-8 as a rule, with zeros behind shorter ones
+  utf32,       // a fixed number of characters of 4 bytes each, with zeros behind shorter ones
 };
 
 class ElementType {
  public:
-  // `kind` is not `record`. The default is float64.
+  // `kind` is one of those before `record`, which have one size. The default is float64.
   ElementType(ElementKind kind = ElementKind::float64);  // NOLINT(google-explicit-constructor)
 
   // A record of 1 to 2^30 bytes. Fails on other sizes.
   static Result<ElementType> record(std::int64_t bytes);
+  // Text of 1 to 2^30 bytes. Fails on other sizes.
+  static Result<ElementType> text(std::int64_t bytes);
+  // Text of 1 to 2^28 characters. Fails on other sizes.
+  static Result<ElementType> utf32(std::int64_t characters);
 
   // Reads what name() writes. Fails on unknown names, listing the known ones.
   static Result<ElementType> parse(std::string_view name);
 
   [[nodiscard]] ElementKind kind() const { return kind_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  // NumPy's name ("float64", "bool"); a record of 24 bytes is "record[24]".
+  // NumPy's name ("float64", "bool"); a record of 24 bytes is "record[24]", text of 24 bytes
+  // "text[24]", text of 6 characters of 4 bytes "utf32[6]".
   [[nodiscard]] std::string name() const;
 
   friend bool operator==(const ElementType&, const ElementType&) = default;
 
  private:
   ElementType(ElementKind kind, std::int64_t bytes) : bytes_(bytes), kind_(kind) {}
+  static Result<ElementType> sized(ElementKind kind, std::int64_t units);
 
   std::int64_t bytes_;
   ElementKind kind_;

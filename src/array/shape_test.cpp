@@ -17,6 +17,9 @@ TEST(ElementType, NamesAndSizesAreNumPys) {
   EXPECT_EQ(ElementType(ElementKind::uint64).name(), "uint64");
   EXPECT_EQ(ElementType().name(), "float64");
   EXPECT_EQ(ElementType::record(24).value().name(), "record[24]");
+  EXPECT_EQ(ElementType::text(24).value().name(), "text[24]");
+  EXPECT_EQ(ElementType::utf32(6).value().name(), "utf32[6]");
+  EXPECT_EQ(ElementType::utf32(6).value().bytes(), 24);
 }
 
 TEST(ElementType, ParseReadsEveryName) {
@@ -26,15 +29,20 @@ TEST(ElementType, ParseReadsEveryName) {
   }
   const ElementType record = ElementType::record(24).value();
   EXPECT_EQ(ElementType::parse("record[24]").value(), record);
+  EXPECT_EQ(ElementType::parse("text[24]").value(), ElementType::text(24).value());
+  EXPECT_EQ(ElementType::parse("utf32[6]").value(), ElementType::utf32(6).value());
+  EXPECT_NE(ElementType::text(24).value(), record);
 }
 
 TEST(ElementType, RefusesUnknownNamesAndSizes) {
   for (const char* name : {"", "float128", "Float64", "record", "record[]", "record[0]",
-                           "record[-8]", "record[8", "record[8x]", "record[2000000000]"}) {
+                           "record[-8]", "record[8", "record[8x]", "record[2000000000]", "text[0]",
+                           "text[1073741825]", "utf32[0]", "utf32[268435457]"}) {
     EXPECT_FALSE(ElementType::parse(name).ok()) << name;
   }
   EXPECT_NE(ElementType::parse("float128").error().message.find("complex128"), std::string::npos);
   EXPECT_FALSE(ElementType::record(0).ok());
+  EXPECT_EQ(ElementType::parse("utf32[268435456]").value().bytes(), std::int64_t{1} << 30);
 }
 
 TEST(Shape, HoldsMoreThanTwoToTheFortyElements) {

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
 MAX_DIMENSIONS = 16
 
+SIZED = {"record": "V", "text": "S", "utf32": "U"}
+"""NumPy's letters for the element types whose names end with a size: ``text[8]``."""
+
 HOST_DEVICES = {1, 3, 11}
 """DLPack's devices whose memory a processor uses by itself: CPU, and pinned for CUDA or ROCm."""
 
@@ -44,12 +47,16 @@ def numbers(values: Sequence[int] | None) -> Any:
 
 def type_name(dtype: np.dtype[Any]) -> str:
     """The element type of NumPy's `dtype`; one that there is not for others."""
-    if dtype.kind in "USmM":
+    if dtype.kind in "mM":
         return dtype.str
     if not dtype.isnative:
         return f"{dtype.str} (of another byte order than this machine)"
     if dtype.kind == "V":
         return f"record[{dtype.itemsize}]"
+    if dtype.kind == "S":
+        return f"text[{dtype.itemsize}]"
+    if dtype.kind == "U":
+        return f"utf32[{dtype.itemsize // 4}]"
     return dtype.name
 
 
@@ -83,9 +90,8 @@ def whole_section(section: Any) -> Sequence[slice]:
 
 def dtype_of(name: str) -> np.dtype[Any]:
     """NumPy's type for an element type; records are bytes that NumPy does not look into."""
-    if name.startswith("record["):
-        return np.dtype(f"V{name[len('record[') : -1]}")
-    return np.dtype(name)
+    kind, _, size = name.rstrip("]").partition("[")
+    return np.dtype(f"{SIZED[kind]}{size}" if kind in SIZED else name)
 
 
 def section_numbers(

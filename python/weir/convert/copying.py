@@ -17,6 +17,7 @@ import numpy as np
 
 from weir._core.files import FileHandle
 from weir.convert.target import ConversionError, Layout, chosen_arrays, description, format_of
+from weir.convert.text import StoredForm, stored_form
 from weir.convert.tiles import Tile, tile_shape, tiles
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class _Work:
     number: int
     array: StoredArray
     tile: Tile
+    form: StoredForm
 
 
 def convert(
@@ -73,7 +75,7 @@ def convert(
     described = description(source, chosen, name, layout or Layout())
     made = FileHandle.create(target, name, described)
     try:
-        progress = _copy(chosen, made, max(1, workers), memory_bytes, tell)
+        progress = _copy(chosen, made, name, max(1, workers), memory_bytes, tell)
         made.commit()
     finally:
         made.close()
@@ -83,13 +85,14 @@ def convert(
 def _copy(
     chosen: Sequence[StoredArray],
     made: FileHandle,
+    file_format: str,
     workers: int,
     memory_bytes: int,
     tell: Callable[[Progress], None] | None,
 ) -> Progress:
     in_all = sum(array.nbytes for array in chosen)
     most = min(LARGEST_TILE, max(1, memory_bytes // workers))
-    waiting = _one_at_a_time(_work(chosen, made, most))
+    waiting = _one_at_a_time(_work(chosen, made, file_format, most))
     done = [0] * workers
     stop = threading.Event()
     failures: list[BaseException] = []
@@ -98,13 +101,17 @@ def _copy(
         room = np.empty(0, np.uint8)
         try:
             while not stop.is_set() and (item := waiting()) is not None:
-                array, tile = item.array, item.tile
+                array, tile, form = item.array, item.tile, item.form
                 size = int(np.prod(tile.shape)) * array.dtype.itemsize
                 if room.size < size:
                     room = np.empty(size, np.uint8)
                 memory = room[:size].view(array.dtype).reshape(tile.shape)
                 array.read_into(memory, tile.key)
-                made.write(item.number, tile.start, tile.shape, [1] * array.ndim, memory)
+                extents = form.extents(tile.shape)
+                made.write(
+                    item.number, form.start(tile.start), extents, [1] * len(extents),
+                    form.elements(memory),
+                )  # fmt: skip
                 done[worker] += size
         except BaseException as failure:
             failures.append(failure)
@@ -130,14 +137,16 @@ def _copy(
     return Progress(sum(done), in_all)
 
 
-def _work(chosen: Sequence[StoredArray], made: FileHandle, most: int) -> Iterator[_Work]:
+def _work(
+    chosen: Sequence[StoredArray], made: FileHandle, file_format: str, most: int
+) -> Iterator[_Work]:
     laid_out = {one["name"]: (number, one) for number, one in enumerate(made.description["arrays"])}
     for array in chosen:
         number, there = laid_out[array.name]
         unit = there["shards"] or there["chunks"]
         shape = tile_shape(array.shape, array.dtype.itemsize, unit, array.chunks, most)
         for tile in tiles(array.shape, shape):
-            yield _Work(number, array, tile)
+            yield _Work(number, array, tile, stored_form(array.dtype, file_format))
 
 
 def _one_at_a_time(items: Iterator[_Work]) -> Callable[[], _Work | None]:

@@ -22,6 +22,7 @@ from weir.convert.target import (
     format_of,
     suitable_chunks,
 )
+from weir.convert.text import stored_form
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -78,6 +79,7 @@ def save(
     else:
         given = arrays  # type: ignore[assignment]
     values = {key.strip("/"): _elements(key, value) for key, value in given.items()}
+    forms = {key: stored_form(value.dtype, name) for key, value in values.items()}
     named = {"dimensions": dimensions or {}, "chunks": chunks or {}, "fill": fill or {}}
     for argument, by_name in named.items():
         for key in by_name:
@@ -89,15 +91,17 @@ def save(
         "arrays": [
             {
                 "name": key,
-                "shape": list(value.shape),
-                "type": type_name(value.dtype),
+                "shape": list(forms[key].extents(value.shape)),
+                "type": type_name(forms[key].dtype),
                 "order": "row-major",
                 "grows": False,
                 "chunks": _chunks(key, value, named["chunks"], name, codec),
                 "shards": None,
-                "dimension_names": _dimensions(key, value, named["dimensions"]),
+                "dimension_names": list(
+                    forms[key].names(_dimensions(key, value, named["dimensions"]))
+                ),
                 "codecs": codec,
-                "fill": _fill(key, value, named["fill"]),
+                "fill": _fill(key, value, named["fill"], name),
                 "attributes": described_attributes(
                     {**notes.get(key, {}), **_missing(_of(key, taken.fill), name)}
                 ),
@@ -114,7 +118,7 @@ def save(
     made = FileHandle.create(path, name, described)
     try:
         for number, laid_out in enumerate(made.description["arrays"]):
-            value = values[laid_out["name"]]
+            value = forms[laid_out["name"]].elements(values[laid_out["name"]])
             if value.size:
                 made.write(number, [0] * value.ndim, value.shape, [1] * value.ndim, value)
         made.commit()
@@ -128,12 +132,16 @@ def _elements(key: str, value: Any) -> np.ndarray[Any, Any]:
         message = f"array {key!r} is masked: give value.filled(…), and that number in fill"
         raise TypeError(message)
     elements = np.atleast_1d(np.asarray(value))
-    if elements.dtype.kind in "OUSMmV":
+    if elements.dtype.kind == "O" and all(isinstance(one, str) for one in elements.flat):
+        elements = elements.astype(np.str_)
+    if elements.dtype.kind in "OMmV":
         message = (
             f"array {key!r} has elements of type {elements.dtype}: there are whole, real and "
-            "complex numbers and truth values in files"
+            "complex numbers, truth values and text in files"
         )
         raise TypeError(message)
+    if elements.dtype.kind in "SU" and not elements.dtype.itemsize:
+        elements = elements.astype(f"{elements.dtype.kind}1")
     return elements.astype(elements.dtype.newbyteorder("="), copy=False)
 
 
@@ -170,12 +178,18 @@ def _chunks(
     return [min(extent, max(1, there)) for extent, there in zip(extents, value.shape, strict=True)]
 
 
-def _fill(key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any]) -> str | None:
+def _fill(
+    key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any], file_format: str
+) -> str | None:
     fill = _of(key, given)
     if fill is None:
         return None
-    number = np.asarray(fill).astype(value.dtype)
-    return str(number.tobytes().hex())
+    form = stored_form(value.dtype, file_format)
+    if form.length is not None:
+        message = f"fill of {key!r}: {fill!r}; a text in a file of {file_format} has none"
+        raise ValueError(message)
+    element = form.elements(np.array([fill]).astype(value.dtype))
+    return str(element.tobytes().hex())
 
 
 def _missing(fill: Any, file_format: str) -> dict[str, Any]:

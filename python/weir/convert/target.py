@@ -11,6 +11,7 @@ import numpy as np
 
 from weir._core.arguments import type_name
 from weir._core.files import formats
+from weir.convert.text import StoredForm, stored_form
 
 if TYPE_CHECKING:
     from weir.files import StoredArray, StoredFile
@@ -142,10 +143,11 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
             max(1, min(wanted, extent)) if not array.grows or d else max(1, wanted)
             for d, (wanted, extent) in enumerate(zip(chunks, array.shape, strict=True))
         )
+    form = stored_form(array.dtype, file_format)
     return {
         "name": array.name,
-        "shape": list(array.shape),
-        "type": type_name(array.dtype),
+        "shape": list(form.extents(array.shape)),
+        "type": type_name(form.dtype),
         # Others would turn the array around.
         "order": (
             "column-major" if array.order == "F" and file_format in COLUMN_MAJOR else "row-major"
@@ -153,11 +155,19 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "grows": array.grows,
         "chunks": chunks and list(chunks),
         "shards": list(shards) if shards and file_format == "zarr" else None,
-        "dimension_names": list(array.dimension_names),
+        "dimension_names": list(form.names(array.dimension_names)),
         "codecs": codecs,
-        "fill": None if array.fill is None else array.fill.tobytes().hex(),
+        "fill": _fill(array, form),
         "attributes": described_attributes(array.attributes),
     }
+
+
+def _fill(array: StoredArray, form: StoredForm) -> str | None:
+    """None, too, where elements of text become several: no one of these stands for their fill."""
+    if array.fill is None or form.length is not None:
+        return None
+    # A NumPy text by itself is as long as what is in it.
+    return form.elements(np.array([array.fill], array.dtype)).tobytes().hex()
 
 
 def _asked(given: Mapping[str, tuple[int, ...]], array: StoredArray) -> tuple[int, ...] | None:

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
+
+#include "storage/formats/text_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -110,6 +113,31 @@ std::optional<Bytes> parse_half(const Json& value) {
       static_cast<std::uint16_t>(sign | ((exponent + 14) << 10) | static_cast<int>(mantissa)));
 }
 
+std::span<const std::byte> without_zeros_behind(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
+  return bytes;
+}
+
+// Documents of many arrays must not ask for gigabytes by a few characters each.
+constexpr std::int64_t most_text_fill_bytes = 4096;
+
+std::optional<Bytes> filled_up(std::optional<Bytes> bytes, std::int64_t length) {
+  const auto size = static_cast<std::size_t>(length);
+  if (!bytes || bytes->size() > size || length > most_text_fill_bytes) return std::nullopt;
+  bytes->resize(size);
+  return bytes;
+}
+
+std::optional<Bytes> parse_text(const Json& value, std::int64_t length) {
+  if (!value.is_string()) return std::nullopt;
+  return filled_up(parse_base64(value.get_ref<const std::string&>()), length);
+}
+
+std::optional<Bytes> parse_utf32(const Json& value, std::int64_t length) {
+  if (!value.is_string()) return std::nullopt;
+  return filled_up(utf32_of_utf8(value.get_ref<const std::string&>()), length);
+}
+
 }  // namespace
 
 Json fill_value_json(const array::ElementType& type, const Bytes& element) {
@@ -144,6 +172,10 @@ Json fill_value_json(const array::ElementType& type, const Bytes& element) {
       return {float_json<double, std::uint64_t>(from), float_json<double, std::uint64_t>(from + 8)};
     case ElementKind::boolean:
       return *from != std::byte{0};
+    case ElementKind::text:
+      return base64(without_zeros_behind(element));
+    case ElementKind::utf32:
+      return utf8_of_utf32(element).value_or("");
     case ElementKind::record:
       return nullptr;
   }
@@ -181,6 +213,10 @@ std::optional<Bytes> parse_fill_value(const array::ElementType& type, const Json
     case ElementKind::boolean:
       if (!value.is_boolean()) return std::nullopt;
       return Bytes{std::byte{value.get<bool>()}};
+    case ElementKind::text:
+      return parse_text(value, type.bytes());
+    case ElementKind::utf32:
+      return parse_utf32(value, type.bytes());
     case ElementKind::record:
       return std::nullopt;
   }

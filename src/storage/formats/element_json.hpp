@@ -1,5 +1,6 @@
 // One element as JSON has it in documents of Zarr and raw files: numbers, true and false, [real,
-// imaginary], "NaN", "Infinity", "-Infinity", and for other floats their bits as "0x...".
+// imaginary], "NaN", "Infinity", "-Infinity", and for other floats their bits as "0x..."; text of
+// bytes in base64, characters as a string, both without the zeros behind them.
 #pragma once
 
 #include <cstddef>

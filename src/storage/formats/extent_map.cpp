@@ -116,7 +116,10 @@ std::int64_t bytes_swapped_together(const array::ElementType& type) {
     case array::ElementKind::complex128:
       return type.bytes() / 2;
     case array::ElementKind::record:
+    case array::ElementKind::text:
       return 1;
+    case array::ElementKind::utf32:
+      return sizeof(char32_t);
     default:
       return type.bytes();
   }

@@ -183,6 +183,9 @@ Status check_able(const FileDescription& file, const FormatAbilities& able,
     if (one.shard_extents && !able.shards) return lacks(one.name, "shards");
     if (one.grows && !able.growing) return lacks(one.name, "arrays that grow");
     if (!one.fill.empty() && !able.fill) return lacks(one.name, "fill values");
+    if (one.type.kind() == array::ElementKind::utf32 && !able.utf32) {
+      return lacks(one.name, fmt::format("type {}; give text[BYTES], of UTF-8", one.type.name()));
+    }
     for (const Codec& codec : one.codecs) {
       const std::string_view codec_is = codec_name(codec);
       if (std::find(able.codecs.begin(), able.codecs.end(), codec_is) != able.codecs.end())

@@ -109,6 +109,7 @@ struct FormatAbilities {
   bool growing = false;
   bool column_major_chunks = false;
   bool fill = false;
+  bool utf32 = false;  // as elements
   std::span<const std::string_view> codecs = {};  // their names
 };
 

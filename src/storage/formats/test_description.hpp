@@ -25,6 +25,16 @@ inline FileDescription all_it_can(const FormatAbilities& able) {
     const array::ElementType type(kind);
     add({.name = group + type.name(), .shape = shape_of({4, 3, 5}), .type = type});
   }
+  // One byte of text each, as all formats have it.
+  add({.name = group + "characters",
+       .shape = shape_of({4, 19}),
+       .type = array::ElementType::text(1).value()});
+  if (able.chunks) {
+    add({.name = "texts", .shape = shape_of({5, 3}), .type = array::ElementType::text(7).value()});
+  }
+  if (able.utf32) {
+    add({.name = "utf32", .shape = shape_of({5, 3}), .type = array::ElementType::utf32(3).value()});
+  }
   add({.name = "column_major",
        .shape = shape_of({4, 7}),
        .order = able.dense || able.column_major_chunks ? array::Order::column_major

@@ -210,8 +210,6 @@ void show_or_leave_out(const CdfAttribute& attribute, const std::string& owner,
 std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
                                      const std::string& path, const RecordRoom& room,
                                      FileMap& map) {
-  const auto kind = kind_of(one.type);
-  if (!kind) return "its elements are characters";
   if (one.dimensions.size() > static_cast<std::size_t>(array::max_dimensions)) {
     return fmt::format("it has {} dimensions; at most {} are read", one.dimensions.size(),
                        array::max_dimensions);
@@ -227,7 +225,7 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
   if (extents.empty()) extents.push_back(1);  // a scalar
   const auto shape = array::Shape::create(extents);
   if (!shape) return shape.error().message;
-  const array::ElementType type(*kind);
+  const array::ElementType type = element_type(one.type);
   const auto bytes = header.data_bytes(one);
   if (!bytes || !shape.value().bytes(type)) return "its size does not fit into 63 bits";
   if (one.begin < header.bytes) return "its data lie inside the header";

@@ -89,11 +89,11 @@ std::int64_t bytes_of(CdfType type) {
   return 1;
 }
 
-std::optional<ElementKind> kind_of(CdfType type) {
+array::ElementType element_type(CdfType type) {
   for (const Known& one : numbers) {
     if (one.type == type) return one.kind;
   }
-  return std::nullopt;
+  return array::ElementType::text(1).value();
 }
 
 std::optional<CdfType> cdf_type(const array::ElementType& type, int version) {
@@ -102,7 +102,8 @@ std::optional<CdfType> cdf_type(const array::ElementType& type, int version) {
     if (version < 5 && one.type > CdfType::float64) return std::nullopt;
     return one.type;
   }
-  return std::nullopt;
+  const bool is_character = type.kind() == ElementKind::text && type.bytes() == 1;
+  return is_character ? std::optional(CdfType::character) : std::nullopt;
 }
 
 std::optional<std::int64_t> CdfHeader::data_bytes(const CdfVariable& variable) const {

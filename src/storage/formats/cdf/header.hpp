@@ -37,8 +37,8 @@ enum class CdfType : std::uint8_t {
 };
 
 [[nodiscard]] std::int64_t bytes_of(CdfType type);
-// Nothing for characters, which are no numbers.
-[[nodiscard]] std::optional<array::ElementKind> kind_of(CdfType type);
+// A character is text of one byte.
+[[nodiscard]] array::ElementType element_type(CdfType type);
 // Nothing when the version has no such type.
 [[nodiscard]] std::optional<CdfType> cdf_type(const array::ElementType& type, int version);
 

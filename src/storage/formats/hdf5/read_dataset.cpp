@@ -268,15 +268,25 @@ Reason read_contiguous(const Hdf5File& file, hid_t dataset, const Layout& layout
   return std::nullopt;
 }
 
-std::vector<std::byte> read_fill(hid_t creation, const array::ElementType& type) {
+// `stored`: the type in the file. Text comes as it is there: the library converts none between
+// ASCII and UTF-8.
+std::vector<std::byte> read_fill(hid_t creation, hid_t stored, const array::ElementType& type) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
   if (H5Pfill_value_defined(creation, &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED) {
     return {};
   }
-  const Hdf5Handle memory = hdf5_type(type, ByteOrder::little);
+  const bool is_text = type.kind() == array::ElementKind::text;
+  const Hdf5Handle memory =
+      is_text ? Hdf5Handle(H5Tcopy(stored)) : hdf5_type(type, ByteOrder::little);
   std::vector<std::byte> fill(static_cast<std::size_t>(type.bytes()));
   if (H5Pget_fill_value(creation, memory.id(), fill.data()) < 0) return {};
   return fill;
+}
+
+std::string why_no_type(hid_t type) {
+  const bool is_variable = H5Tget_class(type) == H5T_VLEN || H5Tis_variable_str(type) > 0;
+  return is_variable ? "its elements are of variable length"
+                     : "its elements are no numbers and no text of a kind that Weir has";
 }
 
 }  // namespace
@@ -290,7 +300,7 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   if (!type.ok() || !creation.ok()) return refused("its header cannot be read");
   const auto stored = file.types.find(type.id());
-  if (!stored) return refused("its elements are no numbers of a kind that Weir has");
+  if (!stored) return refused(why_no_type(type.id()));
   if (Reason reason = check_creation(file, creation.id())) return refused(*reason);
   auto read = read_layout(file, dataset, creation.id());
   if (auto* reason = std::get_if<std::string>(&read)) return refused(*reason);
@@ -318,7 +328,7 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
                    : read_contiguous(file, dataset, layout, array.map);
   if (reason) return refused(*reason);
   array.description.chunk_extents = layout.chunk;
-  array.description.fill = read_fill(creation.id(), stored->type);
+  array.description.fill = read_fill(creation.id(), type.id(), stored->type);
   array.description.dimension_names = read_hdf5_dimensions(dataset, layout.shape.dimensions());
   return array;
 }

@@ -38,6 +38,16 @@ Hdf5Handle truth_values() {
   return type;
 }
 
+// UTF-8, of which ASCII is a part. Zeros fill shorter ones up, as NumPy has it.
+Hdf5Handle text_of(std::int64_t bytes) {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1));
+  if (H5Tset_size(type.id(), static_cast<std::size_t>(bytes)) < 0 ||
+      H5Tset_strpad(type.id(), H5T_STR_NULLPAD) < 0 || H5Tset_cset(type.id(), H5T_CSET_UTF8) < 0) {
+    return {};
+  }
+  return type;
+}
+
 Hdf5Handle little_endian(const array::ElementType& type) {
   switch (type.kind()) {
     case ElementKind::int8:
@@ -70,6 +80,10 @@ Hdf5Handle little_endian(const array::ElementType& type) {
       return truth_values();
     case ElementKind::record:
       return Hdf5Handle(H5Tcreate(H5T_OPAQUE, static_cast<std::size_t>(type.bytes())));
+    case ElementKind::text:
+      return text_of(type.bytes());
+    case ElementKind::utf32:  // HDF5 has none
+      return {};
   }
   return {};
 }
@@ -109,6 +123,11 @@ std::optional<StoredType> Hdf5Types::find(hid_t type) const {
     const auto record = array::ElementType::record(static_cast<std::int64_t>(H5Tget_size(type)));
     if (!record) return std::nullopt;
     return StoredType{record.value(), ByteOrder::little};
+  }
+  if (kind == H5T_STRING && H5Tis_variable_str(type) == 0) {
+    const auto text = array::ElementType::text(static_cast<std::int64_t>(H5Tget_size(type)));
+    if (!text) return std::nullopt;
+    return StoredType{text.value(), ByteOrder::little};
   }
   if (kind == H5T_ENUM) {
     const Hdf5Handle numbers(H5Tget_super(type));

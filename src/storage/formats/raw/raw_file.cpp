@@ -137,7 +137,8 @@ const FormatAbilities& raw_abilities() {
                                          .chunks = true,
                                          .growing = true,
                                          .column_major_chunks = true,
-                                         .fill = true};
+                                         .fill = true,
+                                         .utf32 = true};
   return abilities;
 }
 

@@ -9,6 +9,7 @@
 #include "storage/formats/attribute_json.hpp"
 #include "storage/formats/element_json.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
+#include "storage/formats/zarr/data_type.hpp"
 
 namespace weir::storage {
 namespace {
@@ -194,6 +195,10 @@ class Reader {
   bool has_transpose_ = false;
 };
 
+bool is_text(const array::ElementType& type) {
+  return type.kind() == array::ElementKind::text || type.kind() == array::ElementKind::utf32;
+}
+
 std::vector<std::string> dimension_names(const Json& document, int dimensions) {
   const Json* const list = Reader::member(document, "dimension_names");
   if (list == nullptr || !list->is_array() ||
@@ -215,7 +220,7 @@ Json zarr_array_document(const ArrayDescription& array) {
   document["zarr_format"] = 3;
   document["node_type"] = "array";
   document["shape"] = list_of(array.shape.extents());
-  document["data_type"] = array.type.name();
+  document["data_type"] = zarr_data_type(array.type);
   document["chunk_grid"] = named(
       "regular", {{"chunk_shape", list_of(array.shard_extents.value_or(*array.chunk_extents))}});
   document["chunk_key_encoding"] = named("default", {{"separator", "."}});
@@ -252,29 +257,36 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
   if (scalar) extents.push_back(1);
   const auto shape = array::Shape::create(extents);
   if (!shape) return printable(shape.error().message);
-  const std::string type_name = Reader::text(Reader::member(document, "data_type"));
-  const auto type = array::ElementType::parse(type_name);
-  if (!type || type.value().kind() == array::ElementKind::record) {
-    return "its elements are no numbers of a kind that Weir has: " + printable(type_name);
-  }
-  ZarrArray array{.description = {.name = name, .shape = shape.value(), .type = type.value()},
+  auto data_type = parse_zarr_data_type(Reader::member(document, "data_type"));
+  if (auto* const reason = std::get_if<std::string>(&data_type)) return std::move(*reason);
+  const ZarrDataType& stored = std::get<ZarrDataType>(data_type);
+  ZarrArray array{.description = {.name = name, .shape = shape.value(), .type = stored.type},
                   .scalar = scalar};
   reader.read(array);
   ArrayDescription& about = array.description;
   if (about.chunk_extents && scalar) about.chunk_extents->push_back(1);
   if (about.shard_extents && scalar) reader.refuse("it is a scalar in shards");
   if (reader.reason) return *reader.reason;
-  if (type.value().bytes() == 1) array.byte_order = ByteOrder::little;
+  if (bytes_swapped_together(stored.type) == 1) array.byte_order = ByteOrder::little;
 
   const Json* const fill = Reader::member(document, "fill_value");
-  auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
-  if (!element) return "its fill value is none of its type";
-  const bool zeros =
-      std::all_of(element->begin(), element->end(), [](std::byte b) { return b == std::byte{0}; });
-  if (!zeros) about.fill = *std::move(element);
+  const bool is_empty_text = fill != nullptr && *fill == "" && is_text(about.type);
+  if (!is_empty_text) {
+    auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
+    if (!element) return "its fill value is none of its type";
+    const bool zeros = std::all_of(element->begin(), element->end(),
+                                   [](std::byte b) { return b == std::byte{0}; });
+    if (!zeros) about.fill = *std::move(element);
+  }
   about.dimension_names = dimension_names(document, scalar ? 0 : shape.value().dimensions());
   AttributesFound found = zarr_attributes(document, name);
   about.attributes = std::move(found.shown);
+  for (const Attribute& one : stored.attributes) {
+    const bool is_there =
+        std::any_of(about.attributes.begin(), about.attributes.end(),
+                    [&](const Attribute& there) { return there.name == one.name; });
+    if (!is_there) about.attributes.push_back(one);
+  }
   array.left_out = std::move(found.left_out);
   const Json* const attributes = Reader::member(document, "attributes");
   about.grows = attributes != nullptr && Reader::member(*attributes, grows_attribute) != nullptr &&
@@ -289,6 +301,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
                                     .growing = true,
                                     .column_major_chunks = true,
                                     .fill = true,
+                                    .utf32 = true,
                                     .codecs = zarr_codecs()};
   ArrayDescription bare = about;
   bare.attributes.clear();

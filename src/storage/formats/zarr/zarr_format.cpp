@@ -153,6 +153,7 @@ class ZarrFormat final : public Format {
             .growing = true,
             .column_major_chunks = true,
             .fill = true,
+            .utf32 = true,
             .codecs = zarr_codecs()};
   }
 

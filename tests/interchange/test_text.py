@@ -1,0 +1,167 @@
+"""Arrays of text and characters, by the programs of others and by Weir."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+
+import weir
+from weir.convert import convert
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+NAMES = np.array([[b"north", b"n", b""], [b"south\x00x", b"\xc3\xbcber", b"w"]], "S7")
+WORDS = np.array(["Äpfel", "", "日本", "ab"], "U5")
+TIMES = np.array([b"2026-11-22_00:00:00", b"2026-11-22_06:00:00"]).view("S1").reshape(2, 19)
+
+
+def assert_same(found: object, expected: np.ndarray) -> None:
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_h5pys_texts_of_fixed_length(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.h5"
+    with h5py.File(path, "w") as file:
+        file["names"] = NAMES
+        utf8 = h5py.string_dtype("utf-8", 7)
+        file.create_dataset("utf8", data=NAMES, dtype=utf8, chunks=(1, 2), compression="gzip")
+        file.create_dataset("filled", (4,), "S3", chunks=(2,), fillvalue=b"ab")
+        file["numbers"] = np.arange(3)
+        file["variable"] = ["a", "bcd"]
+    with weir.open(path) as file:
+        assert_same(file["names"][...], NAMES)
+        assert_same(file["utf8"][...], NAMES)
+        assert_same(file["utf8"][1, ::-2], NAMES[1, ::-2])
+        assert_same(file["filled"][...], np.array([b"ab"] * 4, "S3"))
+        assert file.arrays["filled"].fill == b"ab"
+        assert file.refused == {"variable": "its elements are of variable length"}
+        assert file.arrays["names"].dtype == "S7"
+
+
+@pytest.mark.parametrize("kind", ["NETCDF4", "NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA"])
+def test_netcdfs_characters(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrf.nc"
+    with netCDF4.Dataset(path, "w", format=kind) as file:
+        file.createDimension("Time", None)
+        file.createDimension("DateStrLen", 19)
+        file.createVariable("Times", "S1", ("Time", "DateStrLen"))[:] = TIMES
+        file.createVariable("crs", "S1", ())
+        file.createVariable("u", "f4", ("Time",))[:] = [1, 2]
+    with weir.open(path) as file:
+        assert not file.refused
+        assert_same(file["Times"][...], TIMES)
+        assert file.arrays["Times"].dimension_names == ("Time", "DateStrLen")
+        for name in ("copy.zarr", "copy.h5", "copy.nc", "copy.raw"):
+            convert(file, tmp_path / name)
+            with weir.open(tmp_path / name) as copy:
+                assert_same(copy["Times"][...], TIMES)
+                np.testing.assert_array_equal(copy["u"][...], [1, 2])
+    with xr.open_dataset(path, engine="weir") as ours, xr.open_dataset(path) as theirs:
+        xr.testing.assert_identical(ours["Times"].load(), theirs["Times"].load())
+        assert ours["Times"].values[1] == b"2026-11-22_06:00:00"
+    with netCDF4.Dataset(tmp_path / "copy.nc") as file:
+        found = netCDF4.chartostring(file["Times"][...], encoding="ascii")
+        assert found.tolist() == ["2026-11-22_00:00:00", "2026-11-22_06:00:00"]
+    with netCDF4.Dataset(tmp_path / "copy.h5") as file:
+        np.testing.assert_array_equal(file["Times"][...], TIMES)
+
+
+@pytest.mark.filterwarnings("ignore:The data type")
+def test_zarrs_texts_of_fixed_length(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.zarr"
+    theirs = zarr.create_group(path, zarr_format=3)
+    for name, values in (("words", WORDS), ("names", NAMES), ("big", WORDS.astype(">U5"))):
+        theirs.create_array(name, data=values, chunks=(2,) * values.ndim)
+    theirs.create_array("filled", shape=(3,), dtype="U4", chunks=(2,), fill_value="ÄΩ")
+    theirs.create_array("filled_bytes", shape=(3,), dtype="S4", chunks=(2,), fill_value=b"\xff\x01")
+    with weir.open(path) as file:
+        assert not file.refused
+        assert_same(file["words"][...], WORDS)
+        assert_same(file["big"][::-1], WORDS[::-1])
+        assert_same(file["names"][...], NAMES)
+        assert_same(file["filled"][...], np.array(["ÄΩ"] * 3, "U4"))
+        assert_same(file["filled_bytes"][...], np.array([b"\xff\x01"] * 3, "S4"))
+        convert(file, tmp_path / "copy.zarr")
+        convert(file, tmp_path / "copy.raw")
+        convert(file, tmp_path / "copy.h5")
+        convert(file, tmp_path / "copy.nc")
+    with weir.open(tmp_path / "copy.raw") as copy:
+        assert_same(copy["words"][...], WORDS)
+    ours = zarr.open_group(tmp_path / "copy.zarr")
+    assert_same(ours["words"][...], WORDS)
+    assert_same(ours["names"][...], NAMES)
+    assert ours["filled"].fill_value == "ÄΩ"
+    assert ours["filled_bytes"].fill_value == b"\xff\x01"
+    with h5py.File(tmp_path / "copy.h5") as file:
+        assert file["words"].asstr()[...].tolist() == WORDS.tolist()
+        np.testing.assert_array_equal(file["names"][...], NAMES)
+        assert file["filled"].fillvalue.decode() == "ÄΩ"
+    with netCDF4.Dataset(tmp_path / "copy.nc") as file:
+        assert file["names"].shape == (2, 3, 7)
+        found = file["words"][...].tobytes().decode()
+        assert [found[at : at + 20].rstrip("\0") for at in range(0, len(found), 20)][3] == "ab" or (
+            "日本" in found
+        )
+
+
+@pytest.mark.filterwarnings("ignore:The data type")
+def test_zarrs_instants_are_numbers_with_units(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.zarr"
+    instants = np.array(["2026-11-22T00:00:01", "1969-12-31T23:59:59"], "M8[s]")
+    theirs = zarr.create_group(path, zarr_format=3)
+    theirs.create_array("when", data=instants, dimension_names=["n"])
+    theirs.create_array("years", data=instants.astype("M8[Y]"), dimension_names=["n"])
+    with weir.open(path) as file:
+        assert file["when"].attributes["units"] == "seconds since 1970-01-01"
+        assert_same(file["when"][...], instants.astype("int64"))
+        assert "numpy.datetime64 in units of Y" in file.refused["years"]
+    with xr.open_dataset(path, engine="weir") as ours:
+        np.testing.assert_array_equal(ours["when"].values, instants.astype("M8[ns]"))
+
+
+@pytest.mark.parametrize("suffix", ["h5", "nc", "zarr", "raw"])
+def test_texts_are_saved(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    weir.save(path, {"names": NAMES, "words": WORDS, "x": [1.5]}, dimensions={"names": ("y", "x")})
+    with weir.open(path) as file:
+        names, words = file["names"][...], file["words"][...]
+        if suffix == "nc":
+            assert file.arrays["names"].dimension_names == ("y", "x", "string7")
+            names, words = names.view("S7")[..., 0], words.view("S20")[..., 0]
+        assert_same(names, NAMES)
+        if words.dtype.kind == "S":
+            words = np.char.decode(words, "utf-8")
+        assert words.tolist() == WORDS.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:The data type")
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 6}}}, "no text"),
+        ({"data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": -4}}}, "1 to"),
+        ({"data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 1 << 62}}}, "1 to"),
+        ({"data_type": {"name": "fixed_length_utf32"}}, "no text"),
+        ({"fill_value": "too long for it"}, "its fill value"),
+        ({"fill_value": 3}, "its fill value"),
+        ({"fill_value": "\ud800"}, "its fill value"),
+    ],
+)  # fmt: skip
+def test_types_that_lie_are_refused(changes: dict[str, object], reason: str, tmp_path: Path) -> None:
+    import json  # noqa: PLC0415
+
+    path = tmp_path / "theirs.zarr"
+    zarr.create_array(path, data=WORDS, zarr_format=3)
+    document = json.loads((path / "zarr.json").read_text())
+    (path / "zarr.json").write_text(json.dumps({**document, **changes}))
+    with weir.open(path) as file:
+        assert not file.arrays
+        assert reason in next(iter(file.refused.values()))
