@@ -115,8 +115,9 @@ const char* weir_files_description(const weir_files* file);
 int64_t weir_files_arrays(const weir_files* file);
 int64_t weir_files_find(const weir_files* file, const char* name);
 
-/* Of an array by its number: name; dimensions (1 to 16); extents; type as weir.h names it,
- * "float64", and its bytes in memory. */
+/* Of an array by its number: name; dimensions (1 to 16; 0: it is one element, and calls take no
+ * start, count and strides of it); extents; type as weir.h names it, "float64", and its bytes in
+ * memory. */
 const char* weir_files_array_name(const weir_files* file, int64_t array);
 int32_t weir_files_array_dimensions(const weir_files* file, int64_t array);
 int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape);

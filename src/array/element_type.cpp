@@ -92,9 +92,9 @@ Result<ElementType> ElementType::parse(std::string_view name) {
   }
   std::string names;
   for (const Known& type : known_types) names += fmt::format("{}, ", type.name);
-  return invalid_argument(
-      fmt::format("unknown element type '{}': give {}text[BYTES], utf32[CHARACTERS] or record[BYTES]",
-                  name, names));
+  return invalid_argument(fmt::format(
+      "unknown element type '{}': give {}text[BYTES], utf32[CHARACTERS] or record[BYTES]", name,
+      names));
 }
 
 std::string ElementType::name() const {

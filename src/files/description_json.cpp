@@ -67,12 +67,13 @@ Json fill_of(const std::vector<std::byte>& fill) {
 
 Json array_of(const storage::StoredArray& stored) {
   const ArrayDescription& one = stored.description;
+  const std::optional<array::Indices> no_chunks;
   return {{"name", one.name},
-          {"shape", list_of(one.shape.extents())},
+          {"shape", list_of(one.is_scalar ? array::Indices() : one.shape.extents())},
           {"type", one.type.name()},
           {"order", one.order == array::Order::row_major ? "row-major" : "column-major"},
           {"grows", one.grows},
-          {"chunks", list_or_null(one.chunk_extents)},
+          {"chunks", list_or_null(one.is_scalar ? no_chunks : one.chunk_extents)},
           {"shards", list_or_null(one.shard_extents)},
           {"dimension_names", one.dimension_names},
           {"fill", fill_of(one.fill)},
@@ -197,11 +198,15 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
                  {"name", "shape", "type", "order", "grows", "chunks", "shards", "dimension_names",
                   "fill", "codecs", "byte_order", "attributes"},
                  where);
-  const auto shape = array::Shape::create(indices_from(member(value, "shape", where), where));
+  array::Indices extents = indices_from(member(value, "shape", where), where);
+  const bool is_scalar = extents.empty();
+  if (is_scalar) extents.push_back(1);
+  const auto shape = array::Shape::create(extents);
   if (!shape) throw Wrong(shape.error());
   const auto type = array::ElementType::parse(text_of(member(value, "type", where), where));
   if (!type) throw Wrong(type.error());
-  ArrayDescription one{.name = name, .shape = shape.value(), .type = type.value()};
+  ArrayDescription one{
+      .name = name, .shape = shape.value(), .type = type.value(), .is_scalar = is_scalar};
   if (const Json* const order = optional_member(value, "order")) {
     const std::string told = text_of(*order, where);
     if (told != "row-major" && told != "column-major") {
@@ -215,7 +220,8 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
     one.grows = grows->get<bool>();
   }
   if (const Json* const chunks = optional_member(value, "chunks")) {
-    one.chunk_extents = indices_from(*chunks, where);
+    const array::Indices asked = indices_from(*chunks, where);
+    if (!is_scalar || !asked.empty()) one.chunk_extents = asked;
   }
   if (const Json* const shards = optional_member(value, "shards")) {
     one.shard_extents = indices_from(*shards, where);

@@ -105,13 +105,15 @@ const char* weir_files_array_name(const weir_files* file, int64_t array) {
 
 int32_t weir_files_array_dimensions(const weir_files* file, int64_t array) {
   const StoredArray* const found = array_of(file, array);
-  return found != nullptr ? found->description.shape.dimensions() : int{WEIR_FILES_E_ARGUMENT};
+  if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
+  return found->description.is_scalar ? 0 : found->description.shape.dimensions();
 }
 
 int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape) {
   const StoredArray* const found = array_of(file, array);
   if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
   if (shape == nullptr) return report(weir::invalid_argument("shape is null"));
+  if (found->description.is_scalar) return WEIR_FILES_OK;
   for (const std::int64_t extent : found->description.shape.extents()) *shape++ = extent;
   return WEIR_FILES_OK;
 }
@@ -214,9 +216,9 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
     if (verified != VerifiedBlocks::none && !known_sums_of(*file)->book().empty()) {
       verifier.emplace(*stored, known_sums_of(*file), file->map, file->data_files, verified);
     }
-    return weir::storage::read_section(
-        *stored, request.value().section, static_cast<std::byte*>(data), request.value().memory,
-        file->data_files, weir::storage::serial_buffer_bytes, verifier ? &*verifier : nullptr,
-        &file->decoded_chunks);
+    return weir::storage::read_section(*stored, request.value().section,
+                                       static_cast<std::byte*>(data), request.value().memory,
+                                       file->data_files, weir::storage::serial_buffer_bytes,
+                                       verifier ? &*verifier : nullptr, &file->decoded_chunks);
   });
 }

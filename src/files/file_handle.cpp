@@ -95,6 +95,9 @@ Result<Request> request_of(const storage::StoredArray& stored, const std::int64_
                            const std::int64_t* count, const std::int64_t* stride, const void* data,
                            const std::int64_t* strides) {
   const auto& shape = stored.description.shape;
+  // One element without dimensions has no indices to begin at, and nothing else to ask for.
+  const bool is_scalar = stored.description.is_scalar;
+  if (is_scalar) start = count = stride = strides = nullptr;
   const auto dimensions = static_cast<std::size_t>(shape.dimensions());
   if ((start == nullptr) != (count == nullptr)) {
     return invalid_argument("give both start and count, or neither for the whole array");

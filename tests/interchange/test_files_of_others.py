@@ -82,7 +82,7 @@ def test_h5py(libver: str, tmp_path: Path) -> None:
         assert attributes["level"] == 3
         assert attributes["fixed"] == "of fixed length"
         np.testing.assert_array_equal(attributes["range"], [-1.5, 2.5])
-        assert file.arrays["number"][...] == [3.5]
+        assert file.arrays["number"][()] == 3.5
         assert set(file.refused) == {"words", "never"}
         with pytest.raises(weir.UnsupportedError, match="words"):
             file["words"]

@@ -38,7 +38,7 @@ def test_hdf5(tmp_path: Path) -> None:
     with h5py.File(path) as file:
         np.testing.assert_array_equal(file["density"][...], VALUES.T)
         np.testing.assert_array_equal(file["counts"][...], COUNTS)
-        assert file["number"][0] == 3.5
+        assert file["number"][()] == 3.5
         assert file["density"].chunks == (16, 30)
         assert file["density"].compression == "gzip"
         assert file["density"].fillvalue == -1.0

@@ -100,7 +100,7 @@ def save(
                 "dimension_names": list(
                     forms[key].names(_dimensions(key, value, named["dimensions"]))
                 ),
-                "codecs": codec,
+                "codecs": codec if value.ndim or name == "zarr" else None,
                 "fill": _fill(key, value, named["fill"], name),
                 "attributes": described_attributes(
                     {**notes.get(key, {}), **_missing(_of(key, taken.fill), name)}
@@ -127,11 +127,11 @@ def save(
 
 
 def _elements(key: str, value: Any) -> np.ndarray[Any, Any]:
-    """As the library takes them: a dimension at least, this machine's byte order."""
+    """As the library takes them: in this machine's byte order."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         message = f"array {key!r} is masked: give value.filled(…), and that number in fill"
         raise TypeError(message)
-    elements = np.atleast_1d(np.asarray(value))
+    elements = np.asarray(value)
     if elements.dtype.kind == "O" and all(isinstance(one, str) for one in elements.flat):
         elements = elements.astype(np.str_)
     if elements.dtype.kind in "OMmV":
@@ -168,6 +168,8 @@ def _chunks(
     codec: str | None,
 ) -> list[int] | None:
     asked = _of(key, given)
+    if not value.ndim:
+        return None
     if asked is None:
         wanted = file_format == "zarr" or (codec is not None and file_format in CHUNKED)
         return list(suitable_chunks(value.shape, value.dtype.itemsize)) if wanted else None

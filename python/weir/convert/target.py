@@ -122,14 +122,14 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
     asked = _asked(layout.chunks, array)
     chunks = asked or array.chunks
     codecs = layout.codec or (array.codecs if file_format == array.file.format else None)
-    codecs = None if codecs == "none" else codecs
+    codecs = None if codecs == "none" or (not array.ndim and file_format != "zarr") else codecs
     shards = _asked(layout.shards, array)
     if shards is None and asked is None:
         shards = array.shards
     if file_format not in CHUNKED:
         # The source's chunks have no place there; chunks that were asked for are refused.
         chunks = asked
-    elif chunks is None and (file_format == "zarr" or codecs or shards):
+    elif array.ndim and chunks is None and (file_format == "zarr" or codecs or shards):
         chunks = suitable_chunks(array.shape, array.dtype.itemsize)
     for name, extents in (("chunks", chunks), ("shards", shards)):
         if extents is not None and len(extents) != array.ndim:

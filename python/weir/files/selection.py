@@ -38,6 +38,8 @@ def select(key: Any, shape: tuple[int, ...]) -> Selection:
     index; gathered_selection.py reads what lists, masks and new axes select.
     """
     along = [_along(part, extent, d) for d, (part, extent) in enumerate(_expanded(key, shape))]
+    if not along:
+        return Selection((), (), (), (), ())
     start, count, stride, flipped, dropped = zip(*along, strict=True)
     return Selection(start, count, stride, flipped, dropped)
 

@@ -86,6 +86,9 @@ class StoredArray:
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
+        if not self.shape:
+            message = f"{self.name!r} has no dimensions, and so no length"
+            raise TypeError(message)
         return self.shape[0]
 
     def __repr__(self) -> str:
@@ -107,9 +110,12 @@ class StoredArray:
         out = np.empty(chosen.count, self.dtype, order="F" if self.order == "F" else "C")
         if out.size:
             ahead, backwards = slice(None), slice(None, None, -1)
-            view = out[tuple(backwards if back else ahead for back in chosen.reversed)]
+            # With the ellipsis it is a view, also where there are no dimensions.
+            view = out[(*(backwards if back else ahead for back in chosen.reversed), ...)]
             handle = self.file.handle
             handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
+        if key is ...:
+            return out  # an array, also where there are no dimensions
         return out[tuple(0 if drop else slice(None) for drop in chosen.dropped)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -138,9 +144,9 @@ class StoredArray:
         if not out.size:
             return
         # The dimensions that were dropped come back with one index each.
-        view = out[tuple(np.newaxis if drop else slice(None) for drop in chosen.dropped)]
+        view = out[(*(np.newaxis if drop else slice(None) for drop in chosen.dropped), ...)]
         view = view[
-            tuple(slice(None, None, -1) if back else slice(None) for back in chosen.reversed)
+            (*(slice(None, None, -1) if back else slice(None) for back in chosen.reversed), ...)
         ]
         self.file.handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
 

@@ -38,8 +38,10 @@ class StoredBackendArray(BackendArray):
         self.dtype = array.dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        return indexing.explicit_indexing_adapter(
-            key, self.shape, indexing.IndexingSupport.BASIC, self.array.__getitem__
+        return np.asarray(
+            indexing.explicit_indexing_adapter(
+                key, self.shape, indexing.IndexingSupport.BASIC, self.array.__getitem__
+            )
         )
 
 

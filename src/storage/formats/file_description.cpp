@@ -114,6 +114,13 @@ Status check_array(const ArrayDescription& one) {
         "array \"{}\" grows along dimension 0, which has to be the slowest: give row-major order",
         one.name));
   }
+  if (one.is_scalar && (one.shape.extents() != array::Indices{1} || one.grows ||
+                        !one.dimension_names.empty() || one.shard_extents)) {
+    return invalid_argument(fmt::format(
+        "array \"{}\" has one element without dimensions, so it has no names for them, does not "
+        "grow and lies in no shards",
+        one.name));
+  }
   if (!one.dimension_names.empty() &&
       one.dimension_names.size() != static_cast<std::size_t>(one.shape.dimensions())) {
     return invalid_argument(fmt::format("array \"{}\" has {} dimensions and {} names for them",
@@ -180,6 +187,9 @@ Status check_able(const FileDescription& file, const FormatAbilities& able,
       return lacks(one.name, "dimension names");
     }
     if (one.chunk_extents && !able.chunks) return lacks(one.name, "chunks");
+    if (one.is_scalar && (one.chunk_extents || !one.codecs.empty()) && !able.scalars_in_chunks) {
+      return lacks(one.name, "chunks of arrays without dimensions");
+    }
     if (one.shard_extents && !able.shards) return lacks(one.name, "shards");
     if (one.grows && !able.growing) return lacks(one.name, "arrays that grow");
     if (!one.fill.empty() && !able.fill) return lacks(one.name, "fill values");

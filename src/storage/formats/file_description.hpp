@@ -51,6 +51,8 @@ struct ArrayDescription {
   std::string name;
   array::Shape shape;
   array::ElementType type = {};
+  // One element without dimensions. The shape is then that of one dimension of extent 1.
+  bool is_scalar = false;
   // Formats that only know row-major order hold a column-major array with its extents reversed, as
   // their Fortran interfaces do; whoever opens the file sees it so.
   array::Order order = array::Order::row_major;
@@ -110,6 +112,7 @@ struct FormatAbilities {
   bool column_major_chunks = false;
   bool fill = false;
   bool utf32 = false;  // as elements
+  bool scalars_in_chunks = false;
   std::span<const std::string_view> codecs = {};  // their names
 };
 

@@ -200,7 +200,7 @@ class Message : public Side {
   // ---- Descriptions -------------------------------------------------------------------------
 
   void fields(Seen<ArrayDescription>& one) {
-    pass(one.name, one.type, one.order, one.grows, one.chunk_extents, one.shard_extents,
+    pass(one.name, one.type, one.is_scalar, one.order, one.grows, one.chunk_extents, one.shard_extents,
          one.dimension_names, one.fill, one.attributes, one.codecs);
   }
   void fields(Seen<Attribute>& one) { pass(one.name, one.value); }

@@ -17,6 +17,7 @@
 #include "storage/formats/cdf/big_endian.hpp"
 #include "storage/formats/cdf/cdf_format.hpp"
 #include "storage/formats/cdf/header.hpp"
+#include "storage/formats/element_json.hpp"
 #include "storage/formats/file_description.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
@@ -55,6 +56,34 @@ std::string refusal(const Outcome& outcome) {
 
 #define EXPECT_REFUSED(outcome, words) \
   EXPECT_NE(refusal(outcome).find(words), std::string::npos) << (words) << ": " << refusal(outcome)
+
+TEST(FillsOfText, HaveElementsOfAtMost4096Bytes) {
+  constexpr std::int64_t most = 4096;
+  for (const std::int64_t bytes : {most, most + 1}) {
+    const auto text = array::ElementType::text(bytes).value();
+    const auto fill = parse_fill_value(text, "YWI=");
+    EXPECT_EQ(fill.has_value(), bytes == most);
+    EXPECT_TRUE(!fill || static_cast<std::int64_t>(fill->size()) == bytes);
+  }
+  const auto utf32 = array::ElementType::utf32(most / 4).value();
+  EXPECT_TRUE(parse_fill_value(utf32, "ab").has_value());
+  EXPECT_FALSE(parse_fill_value(array::ElementType::utf32(most / 4 + 1).value(), "ab").has_value());
+  // What JSON has comes back, as long as the element.
+  for (const char* const told : {"", "YQ==", "YWI=", "YWJj"}) {
+    const auto type = array::ElementType::text(3).value();
+    EXPECT_EQ(fill_value_json(type, parse_fill_value(type, told).value()), told);
+  }
+  for (const char* const told : {"Y", "YQ=", "====", "Y===", "YQ==YQ==", "YWJjZA==", "\n"}) {
+    EXPECT_FALSE(parse_fill_value(array::ElementType::text(3).value(), told)) << told;
+  }
+  const auto characters = array::ElementType::utf32(3).value();
+  for (const char* const told : {"", "a", "\u00e4\u20ac\U0001f600"}) {
+    EXPECT_EQ(fill_value_json(characters, parse_fill_value(characters, told).value()), told);
+  }
+  for (const char* const told : {"abcd", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82"}) {
+    EXPECT_FALSE(parse_fill_value(characters, told)) << told;
+  }
+}
 
 TEST(LimitsOfFiles, ArraysAndGroups) {
   const FormatAbilities able = {.several_arrays = true, .groups = true, .dense = true};

@@ -95,7 +95,7 @@ class HeaderMaker {
       return error;
     }
     CdfVariable variable{one.name, {}, {}, *type, 0};
-    const int dimensions = one.shape.dimensions();
+    const int dimensions = one.is_scalar ? 0 : one.shape.dimensions();
     for (int depth = 0; depth < dimensions; ++depth) {
       const int d = array::dimension_at_depth(one.order, dimensions, depth);
       const bool record = one.grows && d == 0;
@@ -222,7 +222,8 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
     extents.push_back(dimension.length == 0 ? room.records : dimension.length);
     names.push_back(dimension.name);
   }
-  if (extents.empty()) extents.push_back(1);  // a scalar
+  const bool is_scalar = extents.empty();
+  if (is_scalar) extents.push_back(1);
   const auto shape = array::Shape::create(extents);
   if (!shape) return shape.error().message;
   const array::ElementType type = element_type(one.type);
@@ -239,6 +240,7 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
   StoredArray made{{.name = one.name,
                     .shape = shape.value(),
                     .type = type,
+                    .is_scalar = is_scalar,
                     .grows = record,
                     .dimension_names = std::move(names)},
                    {.shape = shape.value(),

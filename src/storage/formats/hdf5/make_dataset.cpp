@@ -49,8 +49,9 @@ Status make_hdf5_dataset(hid_t file, const ArrayDescription& array, const std::s
   const auto sizes = sizes_of(array.shape.extents(), array.order);
   auto most = sizes;
   if (array.grows) most.front() = H5S_UNLIMITED;
-  const Hdf5Handle space(
-      H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), most.data()));
+  const Hdf5Handle space(array.is_scalar ? H5Screate(H5S_SCALAR)
+                                         : H5Screate_simple(static_cast<int>(sizes.size()),
+                                                            sizes.data(), most.data()));
   const Hdf5Handle creation = creation_of(array, type.id());
   if (!type.ok() || !space.ok() || !creation.ok()) return failed("describe array");
   const Hdf5Handle dataset(H5Dcreate2(file, array.name.c_str(), type.id(), space.id(), H5P_DEFAULT,

@@ -21,6 +21,7 @@ using Found = Hdf5ChunkIndex::Found;
 
 struct Layout {
   array::Shape shape;
+  bool is_scalar = false;
   bool grows = false;
   std::optional<array::Indices> chunk;  // as stored
   // All chunks are one block of the file, in row-major order (the HDF5 File Format Specification,
@@ -72,12 +73,13 @@ std::variant<Layout, std::string> read_layout(const Hdf5File& file, hid_t datase
     return "its shape cannot be read";
   }
   // A scalar is an array of one element; an empty dataspace is none.
-  if (count == 0) sizes = {H5Sget_simple_extent_type(space.id()) == H5S_SCALAR ? 1U : 0U};
+  const bool is_scalar = count == 0 && H5Sget_simple_extent_type(space.id()) == H5S_SCALAR;
+  if (count == 0) sizes = {is_scalar ? 1U : 0U};
   const auto extents = indices_of(sizes);
   if (!extents) return "its shape does not fit into 63 bits";
   const auto shape = array::Shape::create(*extents);
   if (!shape) return shape.error().message;
-  Layout layout{shape.value(), count > 0 && most.front() == H5S_UNLIMITED, std::nullopt};
+  Layout layout{shape.value(), is_scalar, count > 0 && most.front() == H5S_UNLIMITED, std::nullopt};
   if (H5Pget_layout(creation) == H5D_CHUNKED) {
     std::vector<hsize_t> chunk(count);
     const bool alike = count > 0 && H5Pget_chunk(creation, dimensions, chunk.data()) == dimensions;
@@ -306,13 +308,16 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
   if (auto* reason = std::get_if<std::string>(&read)) return refused(*reason);
   const Layout& layout = std::get<Layout>(read);
 
-  StoredArray array{
-      {.name = name, .shape = layout.shape, .type = stored->type, .grows = layout.grows},
-      {.shape = layout.shape,
-       .type = stored->type,
-       .byte_order = stored->byte_order,
-       .files = DataFiles::one(file.path),
-       .extents = DenseExtents{}}};
+  StoredArray array{{.name = name,
+                     .shape = layout.shape,
+                     .type = stored->type,
+                     .is_scalar = layout.is_scalar,
+                     .grows = layout.grows},
+                    {.shape = layout.shape,
+                     .type = stored->type,
+                     .byte_order = stored->byte_order,
+                     .files = DataFiles::one(file.path),
+                     .extents = DenseExtents{}}};
   if (layout.chunk) {
     auto filters = read_hdf5_filters(creation.id(), {stored->type, *layout.chunk});
     if (auto* reason = std::get_if<std::string>(&filters)) return refused(*reason);
@@ -329,7 +334,9 @@ std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, 
   if (reason) return refused(*reason);
   array.description.chunk_extents = layout.chunk;
   array.description.fill = read_fill(creation.id(), type.id(), stored->type);
-  array.description.dimension_names = read_hdf5_dimensions(dataset, layout.shape.dimensions());
+  if (!layout.is_scalar) {
+    array.description.dimension_names = read_hdf5_dimensions(dataset, layout.shape.dimensions());
+  }
   return array;
 }
 

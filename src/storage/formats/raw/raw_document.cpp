@@ -32,6 +32,7 @@ Json array_json(const RawFileArray& array) {
   one["byte_order"] = "little";
   one["offset"] = array.offset;
   if (about.grows) one["grows"] = true;
+  if (about.is_scalar) one["scalar"] = true;
   if (about.chunk_extents) one["chunk_shape"] = extents_list(*about.chunk_extents);
   if (!about.fill.empty()) one["fill_value"] = fill_value_json(about.type, about.fill);
   if (!about.dimension_names.empty()) one["dimension_names"] = about.dimension_names;
@@ -63,11 +64,16 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source,
                                  std::vector<AttributeLeftOut>& left_out) {
   DocumentReader reader(one, source);
   const std::string name = reader.text("name");
-  bool grows = false;
-  if (const auto found = one.find("grows"); found != one.end()) {
-    if (!found->is_boolean()) reader.refuse("\"grows\" is neither true nor false");
-    grows = found->is_boolean() && found->get<bool>();
-  }
+  const auto is_true = [&](const char* member) {
+    const auto found = one.find(member);
+    if (found == one.end()) return false;
+    if (!found->is_boolean()) {
+      reader.refuse(fmt::format("\"{}\" is neither true nor false", member));
+    }
+    return found->is_boolean() && found->get<bool>();
+  };
+  const bool grows = is_true("grows");
+  const bool is_scalar = is_true("scalar");
   std::vector<std::string> names;
   if (const auto found = one.find("dimension_names"); found != one.end()) {
     names = reader.texts(*found, "dimension_names", array::max_dimensions);
@@ -77,6 +83,7 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source,
   RawFileArray array{{.name = name,
                       .shape = documented.value().shape,
                       .type = documented.value().type,
+                      .is_scalar = is_scalar,
                       .order = documented.value().order,
                       .grows = grows,
                       .chunk_extents = documented.value().chunk_extents,

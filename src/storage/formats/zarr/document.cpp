@@ -25,7 +25,7 @@ Json list_of(const array::Indices& indices) {
 
 Json chunk_codecs(const ArrayDescription& array) {
   Json codecs = Json::array();
-  if (array.order == array::Order::column_major) {
+  if (array.order == array::Order::column_major && !array.is_scalar) {
     std::vector<int> order;
     for (int d = array.shape.dimensions() - 1; d >= 0; --d) order.push_back(d);
     codecs.push_back(named("transpose", {{"order", order}}));
@@ -219,10 +219,13 @@ Json zarr_array_document(const ArrayDescription& array) {
   Json document;
   document["zarr_format"] = 3;
   document["node_type"] = "array";
-  document["shape"] = list_of(array.shape.extents());
+  const array::Indices none;
+  document["shape"] = list_of(array.is_scalar ? none : array.shape.extents());
   document["data_type"] = zarr_data_type(array.type);
   document["chunk_grid"] = named(
-      "regular", {{"chunk_shape", list_of(array.shard_extents.value_or(*array.chunk_extents))}});
+      "regular",
+      {{"chunk_shape",
+        list_of(array.is_scalar ? none : array.shard_extents.value_or(*array.chunk_extents))}});
   document["chunk_key_encoding"] = named("default", {{"separator", "."}});
   document["fill_value"] = fill_value_json(
       array.type, array.fill.empty()
@@ -260,8 +263,12 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
   auto data_type = parse_zarr_data_type(Reader::member(document, "data_type"));
   if (auto* const reason = std::get_if<std::string>(&data_type)) return std::move(*reason);
   const ZarrDataType& stored = std::get<ZarrDataType>(data_type);
-  ZarrArray array{.description = {.name = name, .shape = shape.value(), .type = stored.type},
-                  .scalar = scalar};
+  ZarrArray array{.description = {
+                      .name = name,
+                      .shape = shape.value(),
+                      .type = stored.type,
+                      .is_scalar = scalar,
+                  }};
   reader.read(array);
   ArrayDescription& about = array.description;
   if (about.chunk_extents && scalar) about.chunk_extents->push_back(1);
@@ -302,6 +309,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
                                     .column_major_chunks = true,
                                     .fill = true,
                                     .utf32 = true,
+                                    .scalars_in_chunks = true,
                                     .codecs = zarr_codecs()};
   ArrayDescription bare = about;
   bare.attributes.clear();

@@ -18,7 +18,6 @@ using ZarrJson = Json;
 struct ZarrArray {
   ArrayDescription description;  // with chunk_extents, and shard_extents where there are shards
   ByteOrder byte_order = ByteOrder::little;
-  bool scalar = false;            // of no dimensions; described as one element
   std::string key_prefix = "c.";  // of the names of its files, before the first coordinate
   char separator = '.';
   bool index_at_end = true;                     // of shards

@@ -26,7 +26,7 @@ ExtentMap chunk_file_map(const ZarrArray& array, const std::string& folder) {
   const std::int64_t slot_bytes = bytes_of(*about.chunk_extents, about.type).value();
   std::string scalar_key = array.key_prefix.empty() ? "0" : "c";
   DataFiles files =
-      array.scalar ? DataFiles::one(folder + std::move(scalar_key))
+      about.is_scalar ? DataFiles::one(folder + std::move(scalar_key))
                    : DataFiles::in_grid(folder + array.key_prefix, grid.counts(), array.separator);
   const bool encoded = !about.codecs.empty();
   if (!encoded) files.set_bytes_when_made(slot_bytes);
@@ -154,6 +154,7 @@ class ZarrFormat final : public Format {
             .column_major_chunks = true,
             .fill = true,
             .utf32 = true,
+            .scalars_in_chunks = true,
             .codecs = zarr_codecs()};
   }
 
@@ -349,7 +350,7 @@ class ZarrFormat final : public Format {
     const array::Indices& unit = about.shard_extents ? *about.shard_extents : *about.chunk_extents;
     const std::int64_t now = about.shape.extent(0);
     const auto end = checked_round_up(now, unit[0]);
-    if (!end || *end == now || array.scalar) return {};
+    if (!end || *end == now || about.is_scalar) return {};
     array::Indices extents = about.shape.extents();
     extents[0] = *end;
     const auto shape = array::Shape::create(extents);
