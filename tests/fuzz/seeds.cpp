@@ -63,7 +63,7 @@ storage::ArrayDescription shards_description() {
 }
 
 std::span<const std::string_view> codec_pipelines() {
-  static constexpr std::array<std::string_view, 12> all{"shuffle",
+  static constexpr std::array<std::string_view, 13> all{"shuffle",
                                                         "deflate",
                                                         "gzip",
                                                         "zstd",
@@ -74,7 +74,8 @@ std::span<const std::string_view> codec_pipelines() {
                                                         "crc32c",
                                                         "fletcher32",
                                                         "shuffle,deflate,fletcher32",
-                                                        "zfp:0.5,zstd,crc32c"};
+                                                        "zfp:0.5,zstd,crc32c",
+                                                        "shuffle,lzf"};
   return all;
 }
 

@@ -25,6 +25,8 @@ EXACT = {
 with h5py.File(sys.argv[1], "w") as file:
     for name, options in EXACT.items():
         file.create_dataset(name, data=VALUES, chunks=(3, 4), **options)
+    # Chunks of which LZF stores some as they are.
+    file.create_dataset("lzf_long", data=VALUES, chunks=(7, 10), compression="lzf", shuffle=True)
     file.create_dataset("zfp", data=VALUES, chunks=(7, 10), **hdf5plugin.Zfp(accuracy=0.25))
     file.create_dataset(
         "grows", data=STEPS, chunks=(1, 7, 10), maxshape=(None, 7, 10), compression="gzip"

@@ -140,7 +140,7 @@ def test_chunks_are_compressed(weir_files: dict[str, Path], tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "codec",
-    ["zstd:1", "shuffle,deflate:4", "fletcher32", "blosc:lz4:5:bit", "blosc2:zstd:5:byte"],
+    ["zstd:1", "shuffle,deflate:4", "fletcher32", "blosc:lz4:5:bit", "blosc2:zstd:5:byte", "lzf"],
 )
 def test_chunks_of_hdf5_are_compressed(
     codec: str, weir_files: dict[str, Path], tmp_path: Path

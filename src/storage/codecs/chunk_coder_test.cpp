@@ -48,7 +48,7 @@ bool built_with(std::string_view codecs) {
 TEST(Codecs, AreReadAsTheyAreWritten) {
   for (const char* const text :
        {"", "shuffle", "deflate:6", "gzip:1", "zstd:-3", "blosc:lz4:5:byte", "blosc:zstd:1:bit",
-        "blosc2:zstd:5:none", "zfp:0.001", "shuffle,zstd:1,crc32c", "fletcher32"}) {
+        "blosc2:zstd:5:none", "zfp:0.001", "shuffle,zstd:1,crc32c", "fletcher32", "lzf"}) {
     const auto read = parse_pipeline(text);
     ASSERT_TRUE(read.ok()) << text;
     EXPECT_EQ(pipeline_text(read.value()), text);
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Codecs, EveryCodec,
                                          "blosc", "blosc:zstd:1:bit", "blosc:zlib:9:none", "blosc2",
                                          "blosc2:lz4:1:bit", "zfp:0", "crc32c", "fletcher32",
                                          "shuffle,zstd,crc32c", "shuffle,deflate,fletcher32",
-                                         "zstd,gzip,shuffle"),
+                                         "zstd,gzip,shuffle", "lzf", "shuffle,lzf"),
                          [](const auto& one) {
                            std::string name = *one.param == '\0' ? "none" : one.param;
                            std::replace_if(
@@ -164,6 +164,53 @@ TEST(Fletcher32, HasTheAnswersOfHdf5) {
   EXPECT_EQ(sum({1, 2, 3, 4, 5}), 0x0e0e0906U);
   EXPECT_EQ(sum({0, 0}), 0U);
   EXPECT_EQ(sum(std::vector<unsigned char>(4, 0xff)), 0xffffffffU);
+}
+
+// By the format's description, and as h5py's filter gives them.
+TEST(Lzf, ReadsEveryKindOfReference) {
+  const auto decoded = [](std::vector<unsigned char> stored, std::size_t bytes) {
+    const ChunkForm of{ElementKind::uint8, {static_cast<std::int64_t>(bytes)}};
+    ChunkCoder coder = ChunkCoder::create({LzfCodec()}, of).value();
+    std::vector<unsigned char> chunk(bytes);
+    const Status status = coder.decode({std::as_bytes(std::span(stored)), 0},
+                                       std::as_writable_bytes(std::span(chunk)));
+    return status.ok() ? std::string(chunk.begin(), chunk.end()) : status.error().text();
+  };
+  // Three literals, six bytes from three before.
+  EXPECT_EQ(decoded({2, 'a', 'b', 'c', 4 << 5, 2}, 9), "abcabcabc");
+  // One literal, then nine and more bytes from one before.
+  EXPECT_EQ(decoded({0, 'x', 7 << 5, 0, 0}, 10), "xxxxxxxxxx");
+  EXPECT_EQ(decoded({0, 'x', 7 << 5, 3, 0}, 13), std::string(13, 'x'));
+  for (const auto& [stored, bytes, why] :
+       {std::tuple(std::vector<unsigned char>{2, 'a', 'b'}, 3, "cut off"),
+        std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5}, 4, "cut off"),
+        std::tuple(std::vector<unsigned char>{0, 'a', 7 << 5, 0}, 10, "cut off"),
+        std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5, 1}, 4, "before its first"),
+        std::tuple(std::vector<unsigned char>{1, 'a', 'b'}, 1, "too long"),
+        std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5, 0}, 3, "too long"),
+        std::tuple(std::vector<unsigned char>{0, 'a'}, 2, "1 bytes instead of 2")}) {
+    EXPECT_NE(decoded(stored, static_cast<std::size_t>(bytes)).find(why), std::string::npos) << why;
+  }
+}
+
+// The longest distance and one more, the longest match and one more, by what was stored.
+TEST(Lzf, KeepsDistancesAndLengthsAtTheirLimits) {
+  for (const std::size_t distance : {8191U, 8192U, 8193U}) {
+    for (const std::size_t length : {3U, 8U, 9U, 263U, 264U, 265U, 600U}) {
+      std::vector<std::byte> bytes(distance + length);
+      std::uint64_t state = 7;
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        bytes[i] = i < distance ? static_cast<std::byte>(state >> 56) : bytes[i - distance];
+      }
+      const ChunkForm of{ElementKind::uint8, {static_cast<std::int64_t>(bytes.size())}};
+      ChunkCoder coder = ChunkCoder::create({LzfCodec()}, of).value();
+      const auto stored = copy_of(coder.encode(bytes).value().bytes);
+      std::vector<std::byte> decoded(bytes.size());
+      ASSERT_TRUE(coder.decode({stored, 0}, decoded).ok()) << distance << ' ' << length;
+      EXPECT_EQ(decoded, bytes) << distance << ' ' << length;
+    }
+  }
 }
 
 TEST(Checksums, FindEveryFlippedBitOfAByte) {

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4
                                                          "snappy",  "zlib", "zstd"};
 constexpr std::array<std::string_view, 3> shuffles = {"none", "byte", "bit"};
 constexpr std::string_view known_codecs =
-    "shuffle, deflate, gzip, zstd, blosc, blosc2, zfp, crc32c, fletcher32";
+    "shuffle, deflate, gzip, zstd, blosc, blosc2, zfp, crc32c, fletcher32, lzf";
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -94,6 +94,8 @@ std::optional<Codec> parse_codec(std::string_view text) {
     codec = Crc32cCodec();
   } else if (name == "fletcher32") {
     codec = Fletcher32Codec();
+  } else if (name == "lzf") {
+    codec = LzfCodec();
   } else if (name != "shuffle") {
     return std::nullopt;
   }
@@ -116,6 +118,7 @@ struct TextOf {
   }
   std::string operator()(const Crc32cCodec& /*codec*/) const { return "crc32c"; }
   std::string operator()(const Fletcher32Codec& /*codec*/) const { return "fletcher32"; }
+  std::string operator()(const LzfCodec& /*codec*/) const { return "lzf"; }
 
  private:
   template <typename Blosc>
@@ -173,6 +176,7 @@ struct CheckParameters {
   }
   Problem operator()(const Crc32cCodec& /*codec*/) const { return std::nullopt; }
   Problem operator()(const Fletcher32Codec& /*codec*/) const { return std::nullopt; }
+  Problem operator()(const LzfCodec& /*codec*/) const { return std::nullopt; }
 };
 
 Error refused(std::string message) {
@@ -185,7 +189,7 @@ Error refused(std::string message) {
 
 std::string_view codec_name(const Codec& codec) {
   constexpr std::array<std::string_view, std::variant_size_v<Codec>> names = {
-      "shuffle", "deflate", "zstd", "blosc", "blosc2", "zfp", "crc32c", "fletcher32"};
+      "shuffle", "deflate", "zstd", "blosc", "blosc2", "zfp", "crc32c", "fletcher32", "lzf"};
   const auto* const deflate = std::get_if<DeflateCodec>(&codec);
   return deflate != nullptr && deflate->gzip ? "gzip" : names.at(codec.index());
 }
@@ -245,7 +249,7 @@ std::vector<std::string_view> codecs_of_this_build() {
   for (const Codec& codec :
        {Codec(ShuffleCodec()), Codec(DeflateCodec()), Codec(DeflateCodec{.gzip = true}),
         Codec(ZstdCodec()), Codec(BloscCodec()), Codec(Blosc2Codec()), Codec(ZfpCodec()),
-        Codec(Crc32cCodec()), Codec(Fletcher32Codec())}) {
+        Codec(Crc32cCodec()), Codec(Fletcher32Codec()), Codec(LzfCodec())}) {
     if (has_library(codec)) names.push_back(codec_name(codec));
   }
   return names;

@@ -34,6 +34,11 @@ struct DeflateCodec {
   friend bool operator==(const DeflateCodec&, const DeflateCodec&) = default;
 };
 
+// h5py's own filter: fast, and compresses less than the others.
+struct LzfCodec {
+  friend bool operator==(const LzfCodec&, const LzfCodec&) = default;
+};
+
 struct ZstdCodec {
   int level = 1;         // -7 to 22; 0 is the library's own choice
   bool checksum = true;  // of the decoded bytes, in zstd's own frame (32 bits of XXH64)
@@ -83,7 +88,7 @@ struct Fletcher32Codec {
 };
 
 using Codec = std::variant<ShuffleCodec, DeflateCodec, ZstdCodec, BloscCodec, Blosc2Codec, ZfpCodec,
-                           Crc32cCodec, Fletcher32Codec>;
+                           Crc32cCodec, Fletcher32Codec, LzfCodec>;
 // In the order of encoding.
 using Pipeline = std::vector<Codec>;
 
@@ -97,7 +102,7 @@ using Pipeline = std::vector<Codec>;
 //     zstd:LEVEL                     1
 //     blosc:COMPRESSOR:LEVEL:SHUFFLE   lz4 (blosclz, lz4hc, snappy, zlib, zstd), 5, byte (none,
 //     bit) blosc2:COMPRESSOR:LEVEL:SHUFFLE  zstd, 5, byte zfp:TOLERANCE                  must be
-//     given crc32c  fletcher32
+//     given crc32c  fletcher32  lzf
 //
 // "" is no codec at all. Fails on what is none of these, with their names.
 [[nodiscard]] Result<Pipeline> parse_pipeline(std::string_view text);

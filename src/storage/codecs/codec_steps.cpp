@@ -40,6 +40,7 @@ struct HasLibrary {
   bool operator()(const ZfpCodec& /*codec*/) const { return with_zfp; }
   bool operator()(const Crc32cCodec& /*codec*/) const { return true; }
   bool operator()(const Fletcher32Codec& /*codec*/) const { return true; }
+  bool operator()(const LzfCodec& /*codec*/) const { return true; }
 };
 
 struct MostEncoded {
@@ -51,6 +52,8 @@ struct MostEncoded {
   static constexpr std::int64_t blosc_header = 16;
   static constexpr std::int64_t blosc2_frame = 4096;
   static constexpr std::int64_t sum_bytes = 4;
+  // A byte before each 32 that are stored as they are, or fewer where those before match.
+  static constexpr std::int64_t lzf_least = 16;
 
   std::int64_t operator()(const ShuffleCodec& /*codec*/) const { return bytes; }
   std::int64_t operator()(const DeflateCodec& /*codec*/) const { return most_deflated(bytes); }
@@ -60,6 +63,9 @@ struct MostEncoded {
   std::int64_t operator()(const ZfpCodec& /*codec*/) const { return most_by_zfp(form); }
   std::int64_t operator()(const Crc32cCodec& /*codec*/) const { return bytes + sum_bytes; }
   std::int64_t operator()(const Fletcher32Codec& /*codec*/) const { return bytes + sum_bytes; }
+  std::int64_t operator()(const LzfCodec& /*codec*/) const {
+    return bytes + bytes / lzf_least + lzf_least;
+  }
 };
 
 }  // namespace

@@ -53,6 +53,10 @@ Result<std::int64_t> encode_step(const Fletcher32Codec& codec, const CodecStep& 
                                  ConstBytes from, Bytes to);
 Result<std::int64_t> decode_step(const Fletcher32Codec& codec, const CodecStep& step,
                                  ConstBytes from, Bytes to);
+Result<std::int64_t> encode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
+Result<std::int64_t> decode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
 Result<std::int64_t> encode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to);
 Result<std::int64_t> decode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from,

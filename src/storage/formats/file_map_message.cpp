@@ -200,8 +200,8 @@ class Message : public Side {
   // ---- Descriptions -------------------------------------------------------------------------
 
   void fields(Seen<ArrayDescription>& one) {
-    pass(one.name, one.type, one.is_scalar, one.order, one.grows, one.chunk_extents, one.shard_extents,
-         one.dimension_names, one.fill, one.attributes, one.codecs);
+    pass(one.name, one.type, one.is_scalar, one.order, one.grows, one.chunk_extents,
+         one.shard_extents, one.dimension_names, one.fill, one.attributes, one.codecs);
   }
   void fields(Seen<Attribute>& one) { pass(one.name, one.value); }
   void fields(Seen<GroupDescription>& one) { pass(one.name, one.attributes); }
@@ -219,6 +219,7 @@ class Message : public Side {
   void fields(Seen<ZfpCodec>& codec) { pass(codec.tolerance, codec.header, codec.mode); }
   void fields(Seen<Crc32cCodec>& /*without parameters*/) {}
   void fields(Seen<Fletcher32Codec>& /*without parameters*/) {}
+  void fields(Seen<LzfCodec>& /*without parameters*/) {}
 
   // ---- Steps that arrays get ----------------------------------------------------------------
 

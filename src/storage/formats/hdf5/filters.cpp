@@ -14,10 +14,11 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::array<std::string_view, 7> known = {"shuffle", "deflate", "zstd",      "blosc",
-                                                   "blosc2",  "zfp",     "fletcher32"};
+constexpr std::array<std::string_view, 8> known = {"shuffle", "deflate", "zstd",       "blosc",
+                                                   "blosc2",  "zfp",     "fletcher32", "lzf"};
 
 // https://github.com/HDFGroup/hdf5_plugins, RegisteredFilterPlugins
+constexpr H5Z_filter_t lzf_filter = 32000;
 constexpr H5Z_filter_t blosc_filter = 32001;
 constexpr H5Z_filter_t zfp_filter = 32013;
 constexpr H5Z_filter_t zstd_filter = 32015;
@@ -38,16 +39,19 @@ struct FilterOf {
   [[nodiscard]] std::int64_t element_bytes(std::int64_t given) const {
     return given > 0 ? given : form.type.bytes();
   }
+  [[nodiscard]] std::int64_t chunk_bytes() const {
+    std::int64_t bytes = form.type.bytes();
+    for (const std::int64_t extent : form.extents) bytes *= extent;
+    return bytes;
+  }
   // What its plugin calls them: its version and that of the format, bytes of an element and of a
   // chunk, level, shuffling, compressor. Its codes are in the order of the enumerations.
   template <typename Blosc>
   [[nodiscard]] Values blosc_values(const Blosc& codec, unsigned version, unsigned format) const {
-    std::int64_t chunk = form.type.bytes();
-    for (const std::int64_t extent : form.extents) chunk *= extent;
     return {version,
             format,
             as_value(element_bytes(codec.element_bytes)),
-            as_value(chunk),
+            as_value(chunk_bytes()),
             as_value(codec.level),
             static_cast<unsigned>(codec.shuffle),
             static_cast<unsigned>(codec.compressor)};
@@ -71,6 +75,10 @@ struct FilterOf {
   }
   Filter operator()(const Crc32cCodec& /*codec*/) const { return {}; }
   Filter operator()(const Fletcher32Codec& /*codec*/) const { return {H5Z_FILTER_FLETCHER32, {}}; }
+  // The versions of h5py's filter and of LibLZF, then the bytes of a chunk.
+  Filter operator()(const LzfCodec& /*codec*/) const {
+    return {lzf_filter, {4, 0x0105, as_value(chunk_bytes())}};
+  }
 };
 
 template <typename Blosc>
@@ -101,6 +109,8 @@ std::optional<Codec> codec_of(const Filter& filter, const ChunkForm& form) {
       return ShuffleCodec{.element_bytes = values.empty() ? 0 : std::int64_t{values[0]}};
     case H5Z_FILTER_FLETCHER32:
       return Fletcher32Codec();
+    case lzf_filter:
+      return LzfCodec();
     case zstd_filter:
       return ZstdCodec{.level =
                            values.empty() ? 0 : std::clamp(static_cast<int>(values[0]), -7, 22)};

@@ -43,6 +43,7 @@ struct JsonOf {
   }
   Json operator()(const Crc32cCodec& /*codec*/) const { return {{"name", "crc32c"}}; }
   Json operator()(const Fletcher32Codec& /*codec*/) const { return nullptr; }
+  Json operator()(const LzfCodec& /*codec*/) const { return nullptr; }
 };
 
 // Reads members of a configuration; wrong ones are remembered, missing ones keep their default.
