@@ -229,6 +229,14 @@ Complaint read_zarr_shard(Input bytes, const std::string& folder) {
   return std::nullopt;
 }
 
+// As consolidated metadata of a store of v2.
+Complaint read_zarr_v2(Input bytes, const std::string& folder) {
+  const std::string store = folder + "/v2";
+  std::filesystem::create_directories(store);
+  put_file(store + "/.zmetadata", bytes);
+  return open_and_check("zarr", store);
+}
+
 Complaint read_hdf5(Input bytes, const std::string& folder) {
   put_file(folder + "/a.h5", bytes);
   return open_and_check("hdf5", folder + "/a.h5");
@@ -268,6 +276,7 @@ constexpr std::array readers{
     Reader{"zarr", read_zarr, zarr_seeds},
     Reader{"zarr_array", read_zarr_array, zarr_array_seeds},
     Reader{"zarr_shard", read_zarr_shard, zarr_shard_seeds},
+    Reader{"zarr_v2", read_zarr_v2, zarr_v2_seeds},
 };
 
 }  // namespace

@@ -154,4 +154,20 @@ std::vector<Bytes> zarr_shard_seeds(const std::string& folder) {
   return {content(room.value().map.arrays.at(0).map.files.path(0))};
 }
 
+// Weir writes none.
+std::vector<Bytes> zarr_v2_seeds(const std::string& /*folder*/) {
+  return {bytes_of_text(R"({"zarr_consolidated_format": 1, "metadata": {
+    ".zgroup": {"zarr_format": 2}, ".zattrs": {"title": "v2"},
+    "a/.zarray": {"zarr_format": 2, "shape": [7, 5], "chunks": [3, 5], "dtype": "<f8",
+      "compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0},
+      "fill_value": "NaN", "order": "F", "filters": [{"id": "shuffle", "elementsize": 8}]},
+    "a/.zattrs": {"_ARRAY_DIMENSIONS": ["y", "x"]},
+    "t/.zarray": {"zarr_format": 2, "shape": [3], "chunks": [2], "dtype": "<M8[ns]",
+      "compressor": null, "fill_value": null, "order": "C", "filters": null,
+      "dimension_separator": "/"},
+    "w/.zarray": {"zarr_format": 2, "shape": [3], "chunks": [2], "dtype": "|S4",
+      "compressor": {"id": "zlib", "level": 1}, "fill_value": "YWI=", "order": "C",
+      "filters": null}}})")};
+}
+
 }  // namespace weir::fuzz

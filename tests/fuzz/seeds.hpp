@@ -27,5 +27,6 @@ std::vector<Bytes> words_seeds(const std::string& folder);
 std::vector<Bytes> zarr_seeds(const std::string& folder);
 std::vector<Bytes> zarr_array_seeds(const std::string& folder);
 std::vector<Bytes> zarr_shard_seeds(const std::string& folder);
+std::vector<Bytes> zarr_v2_seeds(const std::string& folder);
 
 }  // namespace weir::fuzz

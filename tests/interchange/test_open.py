@@ -244,4 +244,4 @@ def test_rows_of_a_compressed_chunk_come_from_one_decoding(tmp_path: Path) -> No
             file["v"][1]
     with pytest.raises(ValueError, match="cache_bytes=-1"):
         weir.open(path, cache_bytes=-1)
-    assert pickle.loads(pickle.dumps(weir.open(path, cache_bytes=9))).cache_bytes == 9  # noqa: S301
+    assert pickle.loads(pickle.dumps(weir.open(path, cache_bytes=9))).cache_bytes == 9

@@ -27,10 +27,10 @@ def open(  # noqa: A001 (as gzip.open)
 ) -> StoredFile:
     """Opens a file of arrays for reading, without MPI.
 
-    `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr v3 folder,
-    or a raw file or array (with or without the ``.json`` of its document), by whichever program it
-    was written; its content says which. Names, shapes, types, attributes are read, elements are
-    not.
+    `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr folder (v3
+    or v2), or a raw file or array (with or without the ``.json`` of its document), by whichever
+    program it was written; its content says which. Names, shapes, types, attributes are read,
+    elements are not.
 
     Where the file has checksums beside it (``PATH.sums``), reading compares blocks of 1 MiB with
     them, and raises StorageError, with array, step, file and offset, on one that is not what was

@@ -6,10 +6,12 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::array<std::string_view, 6> known = {"shuffle", "gzip", "zstd",
-                                                   "blosc",   "zfp",  "crc32c"};
+constexpr std::array<std::string_view, 7> known = {"shuffle", "deflate", "gzip",  "zstd",
+                                                   "blosc",   "zfp",     "crc32c"};
 constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4hc",
                                                          "snappy",  "zlib", "zstd"};
+// Of numcodecs, where zlib's own header is around what gzip has, too.
+constexpr const char* zlib_name = "numcodecs.zlib";
 constexpr std::array<std::string_view, 3> shuffles = {"noshuffle", "shuffle", "bitshuffle"};
 
 struct JsonOf {
@@ -20,7 +22,7 @@ struct JsonOf {
                  {{"elementsize", codec.element_bytes > 0 ? codec.element_bytes : type_bytes}});
   }
   Json operator()(const DeflateCodec& codec) const {
-    return named("gzip", {{"level", codec.level}});
+    return named(codec.gzip ? "gzip" : zlib_name, {{"level", codec.level}});
   }
   Json operator()(const ZstdCodec& codec) const {
     return named("zstd", {{"level", codec.level}, {"checksum", codec.checksum}});
@@ -108,10 +110,12 @@ std::optional<Codec> parse_zarr_codec(const std::string& name, const Json& confi
     from.number("typesize", blosc.element_bytes);
     from.number("blocksize", blosc.block_bytes);
     codec = blosc;
-  } else if (name == "gzip") {
-    DeflateCodec gzip{.gzip = true};
-    from.number("level", gzip.level);
-    codec = gzip;
+  } else if (name == "gzip" || name == zlib_name) {
+    DeflateCodec deflate{.gzip = name == "gzip"};
+    from.number("level", deflate.level);
+    // numcodecs' -1 is zlib's own choice.
+    if (deflate.level == -1) deflate.level = DeflateCodec().level;
+    codec = deflate;
   } else if (name == "crc32c") {
     codec = Crc32cCodec();
   } else if (name == "numcodecs.shuffle") {

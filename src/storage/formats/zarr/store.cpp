@@ -8,15 +8,13 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/file_replacement.hpp"
-#include "storage/text_file.hpp"
+#include "storage/formats/zarr/v2_store.hpp"
+#include "storage/formats/zarr/walk.hpp"
 
 namespace weir::storage {
 namespace {
 
 constexpr const char* document_name = "zarr.json";
-// A parser should not be made to read gigabytes; consolidated documents are one of all nodes.
-constexpr std::size_t most_root_bytes = std::size_t{1} << 26;
-constexpr std::size_t most_document_bytes = std::size_t{1} << 20;
 
 Error corrupt(const std::string& file, std::string what) {
   Error error = invalid_argument(std::move(what));
@@ -37,20 +35,20 @@ bool is_node(const ZarrJson& document, const char* type) {
 }
 
 Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
-  const auto text = read_text_file(file, most);
-  if (!text) return text.error();
-  if (text.value().size() > most) {
-    return corrupt(file, fmt::format("it has over {} bytes, too many for a document", most));
-  }
-  auto document = parse_json(text.value());
-  if (!document || !document->is_object()) {
-    return corrupt(file, fmt::format("it is no JSON document of one object, or is over {} levels "
-                                     "deep",
-                                     most_json_levels));
-  }
-  const ZarrJson* const version = member(*document, "zarr_format");
+  auto document = read_zarr_json(file, most);
+  if (!document) return document;
+  const ZarrJson* const version = member(document.value(), "zarr_format");
   if (version == nullptr || *version != 3) return corrupt(file, "it is no document of Zarr v3");
-  return *std::move(document);
+  return document;
+}
+
+Result<std::optional<ZarrJson>> read_node(const std::string& folder) {
+  std::error_code failed;
+  const std::string file = folder + document_name;
+  if (!std::filesystem::is_regular_file(file, failed)) return std::optional<ZarrJson>();
+  auto document = read_document(file, most_zarr_document_bytes);
+  if (!document) return document.error();
+  return std::optional(std::move(document).value());
 }
 
 Status write_text(const File& file, std::string text) {
@@ -59,53 +57,6 @@ Status write_text(const File& file, std::string text) {
   std::int64_t calls = 0;
   return write_slices(file, {&slice, 1}, 0, calls);
 }
-
-Error too_many_nodes(const std::string& file, const ZarrLimits& limits) {
-  return corrupt(file, fmt::format("it has over {} arrays and groups", limits.nodes));
-}
-
-// Nodes below a group, by folders that have a document.
-class Walk {
- public:
-  Walk(std::string root, const ZarrLimits& limits, ZarrDocuments& documents)
-      : root_(std::move(root)), limits_(limits), documents_(documents) {}
-
-  Status into(const std::string& group, int depth) {
-    if (depth > ZarrLimits::most_groups_deep)
-      return corrupt(root_, "its groups lie too deep in each other");
-    std::error_code failed;
-    for (std::filesystem::directory_iterator entry(zarr_folder(root_, group), failed), end;
-         !failed && entry != end; entry.increment(failed)) {
-      if (++entries_ > limits_.entries) {
-        return corrupt(root_, fmt::format("its folders have over {} entries", limits_.entries));
-      }
-      if (entry->is_symlink(failed) || !entry->is_directory(failed)) continue;
-      std::string name = group.empty() ? "" : group + "/";
-      name += entry->path().filename().string();
-      if (Status found = visit(name, depth); !found.ok()) return found;
-    }
-    if (failed) return system_failure("read folder", root_, -1, failed.value());
-    return {};
-  }
-
- private:
-  Status visit(const std::string& name, int depth) {
-    std::error_code failed;
-    const std::string file = zarr_folder(root_, name) + document_name;
-    if (!std::filesystem::is_regular_file(file, failed)) return {};
-    auto document = read_document(file, most_document_bytes);
-    if (!document) return document.error();
-    if (documents_.size() >= limits_.nodes) return too_many_nodes(root_, limits_);
-    const bool group = is_node(document.value(), "group");
-    documents_[name] = std::move(document).value();
-    return group ? into(name, depth + 1) : Status();
-  }
-
-  std::string root_;
-  const ZarrLimits& limits_;
-  ZarrDocuments& documents_;
-  std::size_t entries_ = 0;
-};
 
 }  // namespace
 
@@ -153,8 +104,9 @@ bool zarr_step_announced(const std::string& path) {
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }
 
 Result<ZarrDocuments> read_zarr_documents(const std::string& path, const ZarrLimits& limits) {
+  if (is_zarr_v2(path)) return read_zarr_v2_documents(path, limits);
   const std::string file = zarr_folder(path, "") + document_name;
-  auto root = read_document(file, most_root_bytes);
+  auto root = read_document(file, most_zarr_root_bytes);
   if (!root) return root.error();
   ZarrDocuments documents;
   ZarrJson consolidated;
@@ -164,13 +116,13 @@ Result<ZarrDocuments> read_zarr_documents(const std::string& path, const ZarrLim
   }
   if (const ZarrJson* const all = member(consolidated, "metadata");
       all != nullptr && all->is_object()) {
-    if (all->size() > limits.nodes) return too_many_nodes(file, limits);
+    if (all->size() > limits.nodes) return too_many_zarr_nodes(file, limits);
     ZarrJson& nodes = consolidated["metadata"];
     for (auto node = nodes.begin(); node != nodes.end(); ++node) {
       if (!node.key().empty()) documents[node.key()] = std::move(node.value());
     }
   } else if (is_node(root.value(), "group")) {
-    if (Status walked = Walk(path, limits, documents).into("", 0); !walked.ok())
+    if (Status walked = walk_zarr_folders(path, limits, read_node, documents); !walked.ok())
       return walked.error();
   }
   documents[""] = std::move(root).value();

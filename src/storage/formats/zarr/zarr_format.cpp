@@ -14,6 +14,7 @@
 #include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
+#include "storage/formats/zarr/v2_store.hpp"
 #include "storage/serial/write_section.hpp"
 
 namespace weir::storage {
@@ -25,9 +26,9 @@ ExtentMap chunk_file_map(const ZarrArray& array, const std::string& folder) {
   const auto grid = array::ChunkGrid::create(about.shape, *about.chunk_extents).value();
   const std::int64_t slot_bytes = bytes_of(*about.chunk_extents, about.type).value();
   std::string scalar_key = array.key_prefix.empty() ? "0" : "c";
-  DataFiles files =
-      about.is_scalar ? DataFiles::one(folder + std::move(scalar_key))
-                   : DataFiles::in_grid(folder + array.key_prefix, grid.counts(), array.separator);
+  DataFiles files = about.is_scalar ? DataFiles::one(folder + std::move(scalar_key))
+                                    : DataFiles::in_grid(folder + array.key_prefix, grid.counts(),
+                                                         array.separator);
   const bool encoded = !about.codecs.empty();
   if (!encoded) files.set_bytes_when_made(slot_bytes);
   ExtentMap map{.shape = about.shape,
@@ -94,6 +95,14 @@ ZarrDocuments documents_of(const FileDescription& file) {
 
 void append(std::vector<AttributeLeftOut>& some, std::vector<AttributeLeftOut>& all) {
   std::move(some.begin(), some.end(), std::back_inserter(all));
+}
+
+Error no_steps_in_v2(const std::string& path) {
+  Error error = invalid_argument(
+      "a folder of Zarr v2, which gets no steps from Weir: weir convert makes one of v3 from it");
+  error.code = ErrorCode::unsupported;
+  error.file = path;
+  return error;
 }
 
 // The arrays of documents; `steps` many in those that grow, or as many as there are.
@@ -206,6 +215,7 @@ class ZarrFormat final : public Format {
   // Chunk files are made by whoever writes them first; shards and their indices here. The update
   // replaces the root's document last: who reads by that one sees all arrays' steps at once.
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
+    if (is_zarr_v2(path)) return no_steps_in_v2(path);
     auto documents = read_zarr_documents(path);
     if (!documents) return documents.error();
     Opened found = opened(documents.value(), path);

@@ -1,0 +1,190 @@
+#include "storage/formats/zarr/v2_documents.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "storage/formats/zarr/codec_json.hpp"
+
+namespace weir::storage {
+namespace {
+
+// xarray's, by which it kept names of dimensions before Zarr had them.
+constexpr const char* names_attribute = "_ARRAY_DIMENSIONS";
+constexpr const char* missing_attribute = "_FillValue";
+
+const Json* member(const Json& from, const char* name) {
+  if (!from.is_object()) return nullptr;
+  const auto found = from.find(name);
+  return found == from.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string text(const Json* value) {
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+// ---- Types ------------------------------------------------------------------------------------
+
+// NumPy's names of types: byte order, kind and bytes, and for times their unit in brackets.
+struct NumpyType {
+  char order = '|';
+  char kind = ' ';
+  std::int64_t bytes = 0;
+  std::string_view unit;
+};
+
+std::optional<NumpyType> parse_numpy_type(std::string_view name) {
+  if (name.size() < 3 || std::string_view("<>|=").find(name[0]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  NumpyType type{name[0], name[1], 0, {}};
+  const char* const end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + 2, end, type.bytes);
+  if (read.ec != std::errc() || type.bytes < 1 || type.bytes > INT32_MAX) return std::nullopt;
+  std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  if (rest.size() > 2 && rest.front() == '[' && rest.back() == ']') {
+    type.unit = rest.substr(1, rest.size() - 2);
+    rest = {};
+  }
+  return rest.empty() ? std::optional(type) : std::nullopt;
+}
+
+Json with_bytes(const char* name, std::int64_t bytes) {
+  return named(name, {{"length_bytes", bytes}});
+}
+
+// A type of v3, or what v2 calls it.
+Json v3_type(const NumpyType& type, const std::string& name) {
+  const std::string bits = std::to_string(8 * type.bytes);
+  switch (type.kind) {
+    case 'i':
+      return "int" + bits;
+    case 'u':
+      return "uint" + bits;
+    case 'f':
+      return "float" + bits;
+    case 'c':
+      return "complex" + bits;
+    case 'b':
+      return type.bytes == 1 ? Json("bool") : Json(name);
+    case 'S':
+      return with_bytes("null_terminated_bytes", type.bytes);
+    case 'U':
+      return with_bytes("fixed_length_utf32", 4 * type.bytes);
+    case 'M':
+    case 'm':
+      return named(type.kind == 'M' ? "numpy.datetime64" : "numpy.timedelta64",
+                   {{"unit", std::string(type.unit)}, {"scale_factor", 1}});
+    default:
+      return name;
+  }
+}
+
+// What elements have whose fill value v2 leaves open.
+Json open_fill(char kind) {
+  switch (kind) {
+    case 'b':
+      return false;
+    case 'c':
+      return Json::array({0.0, 0.0});
+    case 'S':
+    case 'U':
+      return "";
+    default:
+      return 0;
+  }
+}
+
+// ---- Codecs -----------------------------------------------------------------------------------
+
+Json v3_blosc(const Json& codec, std::int64_t element_bytes) {
+  constexpr std::array<const char*, 3> shuffles = {"noshuffle", "shuffle", "bitshuffle"};
+  Json configuration = codec;
+  configuration.erase("id");
+  configuration["typesize"] = element_bytes;
+  const Json* const shuffle = member(codec, "shuffle");
+  std::int64_t which =
+      shuffle != nullptr && shuffle->is_number_integer() ? shuffle->get<std::int64_t>() : 1;
+  // -1: by bits where elements have one byte, by bytes elsewhere.
+  if (which == -1) which = element_bytes == 1 ? 2 : 1;
+  const bool is_known = which >= 0 && std::cmp_less(which, shuffles.size());
+  configuration["shuffle"] =
+      is_known ? shuffles.at(static_cast<std::size_t>(which)) : "an unknown shuffle";
+  return named("blosc", std::move(configuration));
+}
+
+// A filter or compressor of numcodecs.
+Json v3_codec(const Json& codec, std::int64_t element_bytes) {
+  const std::string id = text(member(codec, "id"));
+  if (id == "blosc") return v3_blosc(codec, element_bytes);
+  Json configuration = codec;
+  if (configuration.is_object()) configuration.erase("id");
+  const bool is_in_v3 = id == "zstd" || id == "gzip" || id == "crc32c";
+  return {{"name", is_in_v3 ? id : "numcodecs." + id}, {"configuration", std::move(configuration)}};
+}
+
+Json v3_codecs(const Json& array, const NumpyType& type) {
+  Json codecs = Json::array();
+  const Json* const shape = member(array, "shape");
+  if (text(member(array, "order")) == "F" && shape != nullptr && shape->is_array()) {
+    Json order = Json::array();
+    for (std::size_t d = shape->size(); d-- > 0;) order.push_back(d);
+    codecs.push_back(named("transpose", {{"order", std::move(order)}}));
+  }
+  codecs.push_back(named("bytes", {{"endian", type.order == '>' ? "big" : "little"}}));
+  const std::int64_t element_bytes = type.kind == 'U' ? 4 * type.bytes : type.bytes;
+  if (const Json* const filters = member(array, "filters"); filters != nullptr) {
+    for (const Json& one : *filters) codecs.push_back(v3_codec(one, element_bytes));
+  }
+  if (const Json* const compressor = member(array, "compressor"); compressor != nullptr) {
+    codecs.push_back(v3_codec(*compressor, element_bytes));
+  }
+  return codecs;
+}
+
+}  // namespace
+
+Json v3_of_v2_group(const Json* attributes) {
+  return {{"zarr_format", 3},
+          {"node_type", "group"},
+          {"attributes", attributes != nullptr ? *attributes : Json::object()}};
+}
+
+Json v3_of_v2_array(const Json& array, const Json* attributes) {
+  Json document = v3_of_v2_group(attributes);
+  document["node_type"] = "array";
+  if (const Json* const shape = member(array, "shape")) document["shape"] = *shape;
+  const std::string name = text(member(array, "dtype"));
+  const NumpyType type = parse_numpy_type(name).value_or(NumpyType());
+  document["data_type"] = v3_type(type, name.empty() ? "a compound" : name);
+  if (const Json* const chunks = member(array, "chunks")) {
+    document["chunk_grid"] = named("regular", {{"chunk_shape", *chunks}});
+  }
+  const std::string separator = text(member(array, "dimension_separator"));
+  document["chunk_key_encoding"] =
+      named("v2", {{"separator", separator.empty() ? "." : separator}});
+  const Json* const fill = member(array, "fill_value");
+  document["fill_value"] = fill != nullptr ? *fill : open_fill(type.kind);
+  document["codecs"] = v3_codecs(array, type);
+
+  Json& notes = document["attributes"];
+  if (!notes.is_object()) return document;
+  if (const Json* const names = member(notes, names_attribute)) {
+    document["dimension_names"] = *names;
+    notes.erase(names_attribute);
+  }
+  // To readers by CF's rules, v2's fill value says what is missing; 0 is what everything begins as.
+  const bool says_missing = fill != nullptr && fill->is_number() && fill->get<double>() != 0;
+  if (says_missing && notes.find(missing_attribute) == notes.end()) {
+    notes[missing_attribute] = *fill;
+  }
+  // Weir adds no steps to stores of v2.
+  notes.erase("_weir_grows");
+  return document;
+}
+
+}  // namespace weir::storage

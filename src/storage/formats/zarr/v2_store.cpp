@@ -1,0 +1,118 @@
+#include "storage/formats/zarr/v2_store.hpp"
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "storage/formats/incomplete.hpp"
+#include "storage/formats/zarr/v2_documents.hpp"
+#include "storage/formats/zarr/walk.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr const char* array_document = ".zarray";
+constexpr const char* group_document = ".zgroup";
+constexpr const char* attributes_document = ".zattrs";
+constexpr const char* consolidated_document = ".zmetadata";
+
+// Nothing where there is no such file.
+Result<std::optional<Json>> read_if_there(const std::string& file, std::size_t most) {
+  auto document = read_zarr_json(file, most);
+  if (document) return std::optional(std::move(document).value());
+  if (document.error().system_error == ENOENT) return std::optional<Json>();
+  return document.error();
+}
+
+// A node's document of v3 from the three that it may have; nothing where it is none.
+std::optional<Json> node_of(const Json* array, const Json* group, const Json* attributes) {
+  if (array != nullptr) return v3_of_v2_array(*array, attributes);
+  if (group != nullptr) return v3_of_v2_group(attributes);
+  return std::nullopt;
+}
+
+Result<std::optional<Json>> read_node(const std::string& folder) {
+  std::array<std::optional<Json>, 3> found;
+  std::size_t which = 0;
+  for (const char* const name : {array_document, group_document, attributes_document}) {
+    auto document = read_if_there(folder + name, most_zarr_document_bytes);
+    if (!document) return document.error();
+    found.at(which++) = std::move(document).value();
+  }
+  const auto there = [&](std::size_t number) {
+    return found.at(number) ? &*found.at(number) : nullptr;
+  };
+  return node_of(there(0), there(1), there(2));
+}
+
+// "fields/density/.zarray": the node's name, and which of its documents it is.
+struct Place {
+  std::string node;
+  std::string_view document;
+};
+
+Place place_of(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos) return {"", key};
+  return {std::string(key.substr(0, slash)), key.substr(slash + 1)};
+}
+
+struct Node {
+  const Json* array = nullptr;
+  const Json* group = nullptr;
+  const Json* attributes = nullptr;
+};
+
+Result<ZarrDocuments> consolidated(const Json& document, const std::string& file,
+                                   const ZarrLimits& limits) {
+  const auto metadata = document.find("metadata");
+  std::map<std::string, Node> nodes;
+  if (metadata != document.end() && metadata->is_object()) {
+    for (auto one = metadata->begin(); one != metadata->end(); ++one) {
+      const Place place = place_of(one.key());
+      Node& node = nodes[place.node];
+      if (place.document == array_document) node.array = &*one;
+      if (place.document == group_document) node.group = &*one;
+      if (place.document == attributes_document) node.attributes = &*one;
+    }
+  }
+  if (nodes.size() > limits.nodes + 1) return too_many_zarr_nodes(file, limits);
+  ZarrDocuments documents;
+  for (const auto& [name, node] : nodes) {
+    if (auto found = node_of(node.array, node.group, node.attributes)) {
+      documents[name] = *std::move(found);
+    }
+  }
+  if (documents.find("") == documents.end()) documents[""] = v3_of_v2_group(nullptr);
+  return documents;
+}
+
+}  // namespace
+
+bool is_zarr_v2(const std::string& path) {
+  const std::string folder = zarr_folder(path, "");
+  if (is_on_disk(folder + "zarr.json")) return false;
+  return is_on_disk(folder + array_document) || is_on_disk(folder + group_document) ||
+         is_on_disk(folder + consolidated_document);
+}
+
+Result<ZarrDocuments> read_zarr_v2_documents(const std::string& path, const ZarrLimits& limits) {
+  const std::string folder = zarr_folder(path, "");
+  const auto all = read_if_there(folder + consolidated_document, most_zarr_root_bytes);
+  if (!all) return all.error();
+  if (all.value()) return consolidated(*all.value(), folder + consolidated_document, limits);
+  ZarrDocuments documents;
+  auto root = read_node(folder);
+  if (!root) return root.error();
+  Json found = std::move(root).value().value_or(v3_of_v2_group(nullptr));
+  if (!is_zarr_array(found)) {
+    Status walked = walk_zarr_folders(path, limits, read_node, documents);
+    if (!walked.ok()) return walked.error();
+  }
+  documents[""] = std::move(found);
+  return documents;
+}
+
+}  // namespace weir::storage
