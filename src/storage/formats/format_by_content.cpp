@@ -22,7 +22,7 @@ std::string read_text(const File& file, std::int64_t offset, std::size_t bytes) 
 
 }  // namespace
 
-Result<std::string_view> format_by_content(const std::string& path) {
+Result<std::string_view> format_by_content(const std::string& path, Signature where) {
   const auto file = File::open(path, {});
   if (!file) return file.error();
   struct stat information {};
@@ -40,7 +40,7 @@ Result<std::string_view> format_by_content(const std::string& path) {
     if (read_text(file.value(), at, hdf5_signature.size()) == hdf5_signature) {
       return std::string_view("hdf5");
     }
-    if (at > INT64_MAX / 4) break;
+    if (at > INT64_MAX / 4 || where == Signature::at_the_beginning) break;
   }
   return std::string_view();
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace weir::storage {
@@ -41,7 +43,12 @@ bool Hdf5ChunkIndex::read_nothing(const hsize_t* corner, Found& found) const {
   std::uint32_t skipped = 0;
   std::byte nothing{};
   driver_.begin_lookup();
+#if H5_VERSION_GE(2, 0, 0)
+  std::size_t room = SIZE_MAX;  // there is none, and none is used
+  const bool read = H5Dread_chunk2(dataset_, H5P_DEFAULT, corner, &skipped, &nothing, &room) >= 0;
+#else
   const bool read = H5Dread_chunk(dataset_, H5P_DEFAULT, corner, &skipped, &nothing) >= 0;
+#endif
   const auto place = driver_.end_lookup();
   if (!read || !place) return false;
   found.offset = static_cast<haddr_t>(place->offset);

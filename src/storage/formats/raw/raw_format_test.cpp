@@ -204,6 +204,35 @@ TEST(RawFormat, GivesItsPlaceToOtherFormatsAlsoWhenTheirRunIsKilled) {
   }
 }
 
+// They know nothing of the document, and leave it. What merely begins as they do stays raw.
+TEST(RawFormat, GivesItsPlaceToFilesOfOtherPrograms) {
+  const TestFolder folder;
+  const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
+  for (const char* const name : {"cdf5", "hdf5"}) {
+    const auto other = find_format(name);
+    if (!other) continue;
+    const std::string path = folder.path(name);
+    ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+    EXPECT_EQ(open_any(path).value().format, "raw");
+    ASSERT_TRUE(make_file(*other.value(), file, path + ".theirs").ok());
+    std::filesystem::rename(path + ".theirs", path);
+    ASSERT_TRUE(std::filesystem::exists(path + ".json"));
+    const auto opened = open_any(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    EXPECT_EQ(opened.value().format, name);
+    EXPECT_EQ(opened.value().map.arrays.size(), 1U);
+  }
+  const std::string path = folder.path("numbers");
+  ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  std::fstream data(path, std::ios::binary | std::ios::in | std::ios::out);
+  data.write(
+      "CDF\x05"
+      "\xff\xff\xff\xff",
+      8);
+  data.close();
+  EXPECT_EQ(open_any(path).value().format, "raw");
+}
+
 // The renaming of the data fails when the document is there: readers are to see what was there.
 TEST(RawFormat, UndoesAFirstCommitThatFails) {
   const TestFolder folder;

@@ -91,6 +91,16 @@ Status write_note(const std::string& path, StepDurability durability) {
   return written.ok() && durable ? sync_folder(folder_of(note_path(path))) : written;
 }
 
+// Programs of others take the place of a raw file without a word to its document. Numbers may begin
+// with NetCDF's four bytes, or be in a folder's place; so what begins so has to be read as such.
+bool begins_as_other_format(const std::string& path) {
+  const auto name = format_by_content(path, Signature::at_the_beginning);
+  if (!name || name.value().empty()) return false;
+  if (name.value() == "hdf5") return true;
+  const auto format = find_format(name.value());
+  return format && format.value()->open(path).ok();
+}
+
 }  // namespace
 
 std::string data_of(const RawFile& file, const std::string& path) {
@@ -139,7 +149,7 @@ Status end_replacement(const std::string& path, StepDurability durability) {
 bool has_other_format(const std::string& path) {
   // The content is looked at last: on a parallel file system that takes many messages. Any note
   // calls for it: in a copy of the files the inode is another.
-  if (!is_on_disk(note_path(path)) && is_weirs_document(path)) return false;
+  if (!is_on_disk(note_path(path)) && is_weirs_document(path)) return begins_as_other_format(path);
   const auto format = format_by_content(path);
   return format && !format.value().empty();
 }
