@@ -259,8 +259,9 @@ typedef struct weir_array_options {
 
 /* Creates an array of `dimensions` dimensions (1 to 16) and this shape (elements; an extent may be
  * 0; at most 2^62 elements). `element_type` is "int8" to "int64", "uint8" to "uint64", "float16",
- * "float32", "float64", "complex64", "complex128", "bool", or "record[BYTES]" for structures that
- * Weir does not look into. All arguments alike.
+ * "float32", "float64", "complex64", "complex128", "bool", "text[BYTES]" and "utf32[CHARACTERS]"
+ * for text of a fixed length, or "record[BYTES]" for structures that Weir does not look into. All
+ * arguments alike.
  *
  * The elements go to the file `path` (with several files, to `path`.0, `path`.1 and so on, or to
  * these names in options->directories), the description to `path`.json beside it. The folder
