@@ -257,3 +257,32 @@ def test_a_run_that_breaks_off_keeps_what_was_finished_and_leaves_no_test_files(
     assert "no rate was measured" not in report
     assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
     assert "Traceback" not in err
+
+
+def test_a_run_is_made_again_from_its_folder_alone(tmp_path: Path) -> None:
+    """With the same words, ranks, MPI variables, directory and seed, from another directory."""
+    first, elsewhere = tmp_path / "first", tmp_path / "elsewhere"
+    first.mkdir()
+    elsewhere.mkdir()
+    words = ("metadata", "--actions", "create,unlink", "--items", "4", "--repetitions", "1")
+    variables = {"OMPI_MCA_io": "romio321", "UCX_LOG_LEVEL": "error"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        status, out, err = weir(first, "bench", *words, "-n", "2", "--no-report", "--output", "one")
+        assert status == 0, out + err
+    (first / "one").rename(elsewhere / "moved")
+    status, out, err = weir(
+        elsewhere, "bench", "--again", "moved", "--no-report", "--output", "two"
+    )
+    assert status == 0, out + err
+    made, again = (load_run(elsewhere / name / "posix-shared") for name in ("moved", "two"))
+    assert made.start is not None
+    assert again.start is not None
+    assert again.verification.seed == made.verification.seed
+    assert again.start.arguments[: len(words)] == made.start.arguments == list(words)
+    assert (again.start.launcher, again.start.ranks) == (made.start.launcher, 2)
+    assert again.start.directory == str(first)
+    assert variables.items() <= again.start.environment.items()
+    assert again.plan == made.plan
+    assert again.status == "complete"
