@@ -30,17 +30,6 @@ Status check_part(std::string_view part, std::string_view whole) {
   return {};
 }
 
-Status check_name(std::string_view name) {
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t end = name.find('/', begin);
-    const std::string_view part = name.substr(begin, end - begin);
-    if (Status fine = check_part(part, name); !fine.ok()) return fine;
-    if (end == std::string_view::npos) return {};
-    begin = end + 1;
-  }
-}
-
 Status check_attributes(const std::vector<Attribute>& attributes, const std::string& owner) {
   std::set<std::string> names;
   if (attributes.size() > most_attributes) {
@@ -215,6 +204,17 @@ Status check_able(const FileDescription& file, const FormatAbilities& able,
 }
 
 }  // namespace
+
+Status check_name(std::string_view name) {
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = name.find('/', begin);
+    const std::string_view part = name.substr(begin, end - begin);
+    if (Status fine = check_part(part, name); !fine.ok()) return fine;
+    if (end == std::string_view::npos) return {};
+    begin = end + 1;
+  }
+}
 
 std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes) {
   if (asked > 0) return bytes >= asked ? asked : 1;

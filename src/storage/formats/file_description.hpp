@@ -123,6 +123,10 @@ struct FormatAbilities {
 [[nodiscard]] Status check_description(const FileDescription& file,
                                        const FormatAbilities& abilities, std::string_view format);
 
+// Whether a name is one of an array or group: parts of printable characters between '/', none of
+// them "." or "..", so that no name leads out of the file's folder.
+[[nodiscard]] Status check_name(std::string_view name);
+
 // The chunks of an array in a format that has nothing else: those asked for, or one of the whole
 // array, or one per step.
 [[nodiscard]] array::Indices chunk_extents_of(const ArrayDescription& one);

@@ -191,15 +191,15 @@ TEST(LimitsOfZarr, BytesOfDocuments) {
   const std::string path = folder.path("a.zarr");
   constexpr std::size_t root = std::size_t{1} << 26;
   write_text(path + "/zarr.json", padded(zarr_group, root));
-  EXPECT_EQ(refusal(read_zarr_documents(path)), "");
+  EXPECT_EQ(refusal(read_zarr_store(path)), "");
   write_text(path + "/zarr.json", padded(zarr_group, root + 1));
-  EXPECT_REFUSED(read_zarr_documents(path), "over 67108864 bytes");
+  EXPECT_REFUSED(read_zarr_store(path), "over 67108864 bytes");
   constexpr std::size_t other = std::size_t{1} << 20;
   write_text(path + "/zarr.json", zarr_group);
   write_text(path + "/g/zarr.json", padded(zarr_group, other));
-  EXPECT_EQ(refusal(read_zarr_documents(path)), "");
+  EXPECT_EQ(refusal(read_zarr_store(path)), "");
   write_text(path + "/g/zarr.json", padded(zarr_group, other + 1));
-  EXPECT_REFUSED(read_zarr_documents(path), "over 1048576 bytes");
+  EXPECT_REFUSED(read_zarr_store(path), "over 1048576 bytes");
 }
 
 TEST(LimitsOfZarr, ArraysAndGroupsOfAConsolidatedRoot) {
@@ -207,8 +207,8 @@ TEST(LimitsOfZarr, ArraysAndGroupsOfAConsolidatedRoot) {
   const std::string path = folder.path("a.zarr");
   write_text(path + "/zarr.json", R"({"zarr_format": 3, "node_type": "group",
     "consolidated_metadata": {"kind": "inline", "metadata": {"a": {}, "b": {}, "c": {}}}})");
-  EXPECT_EQ(read_zarr_documents(path, {.nodes = 3}).value().size(), 4U);  // and the root
-  EXPECT_REFUSED(read_zarr_documents(path, {.nodes = 2}), "over 2 arrays and groups");
+  EXPECT_EQ(read_zarr_store(path, {.nodes = 3}).value().documents.size(), 4U);  // and the root
+  EXPECT_REFUSED(read_zarr_store(path, {.nodes = 2}), "over 2 arrays and groups");
 }
 
 TEST(LimitsOfZarr, WhatIsFoundInFolders) {
@@ -218,11 +218,11 @@ TEST(LimitsOfZarr, WhatIsFoundInFolders) {
   for (const char* const name : {"/a", "/b", "/c"}) {
     write_text(path + name + "/zarr.json", zarr_group);
   }
-  EXPECT_EQ(read_zarr_documents(path, {.nodes = 3}).value().size(), 4U);
-  EXPECT_REFUSED(read_zarr_documents(path, {.nodes = 2}), "over 2 arrays and groups");
+  EXPECT_EQ(read_zarr_store(path, {.nodes = 3}).value().documents.size(), 4U);
+  EXPECT_REFUSED(read_zarr_store(path, {.nodes = 2}), "over 2 arrays and groups");
   // Three folders and the root's document, and a document in each.
-  EXPECT_EQ(read_zarr_documents(path, {.entries = 7}).value().size(), 4U);
-  EXPECT_REFUSED(read_zarr_documents(path, {.entries = 6}), "over 6 entries");
+  EXPECT_EQ(read_zarr_store(path, {.entries = 7}).value().documents.size(), 4U);
+  EXPECT_REFUSED(read_zarr_store(path, {.entries = 6}), "over 6 entries");
   EXPECT_EQ(ZarrLimits().nodes, 65536U);
   EXPECT_EQ(ZarrLimits().entries, std::size_t{1} << 20);
 }
@@ -233,9 +233,9 @@ TEST(LimitsOfZarr, GroupsInEachOther) {
   write_text(path + "/zarr.json", zarr_group);
   std::string inner = path;
   for (int depth = 1; depth <= 32; ++depth) write_text((inner += "/g") + "/zarr.json", zarr_group);
-  EXPECT_EQ(read_zarr_documents(path).value().size(), 33U);
+  EXPECT_EQ(read_zarr_store(path).value().documents.size(), 33U);
   write_text(inner + "/g/zarr.json", zarr_group);
-  EXPECT_REFUSED(read_zarr_documents(path), "too deep");
+  EXPECT_REFUSED(read_zarr_store(path), "too deep");
 }
 
 ZarrArray in_shards(std::int64_t shards) {
@@ -266,8 +266,8 @@ TEST(LimitsOfZarr, ChunksOfATable) {
     std::memcpy(shard.data() + 4, index.data(), sizeof index);
     std::memcpy(shard.data() + 4 + sizeof index, &sum, sizeof sum);
     write_text(path + "/s/c.0", shard);
-    const auto documents = read_zarr_documents(path);
-    const auto parsed = parse_zarr_array(documents.value().at("s"), "s");
+    const auto store = read_zarr_store(path);
+    const auto parsed = parse_zarr_array(store.value().documents.at("s"), "s");
     const auto& array = std::get<ZarrArray>(parsed);
     const auto read = [&](auto... most) {
       auto map = zarr_shard_map(array, path + "/s/");
@@ -315,14 +315,13 @@ TEST(LimitsOfJson, LevelsOfADocument) {
     write_text(zarr + "/zarr.json",
                R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": )" +
                    nested(levels, 2) + "}}");
-    const auto documents = read_zarr_documents(zarr);
-    EXPECT_REFUSED(documents, words);
+    EXPECT_REFUSED(read_zarr_store(zarr), words);
     EXPECT_EQ(zarr_format()->open(zarr).ok(), levels == 64);
     write_text(
         zarr + "/zarr.json",
         R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"metadata": {"x": )" +
             nested(levels, 3) + "}}}");
-    EXPECT_REFUSED(read_zarr_documents(zarr), words);
+    EXPECT_REFUSED(read_zarr_store(zarr), words);
     std::string text = raw;
     text.insert(text.find_last_of('}'), ", \"groups\": [{\"name\": \"\", \"attributes\": {\"a\": " +
                                             nested(levels, 4) + "}}]");

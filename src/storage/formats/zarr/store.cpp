@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/file_description.hpp"
 #include "storage/formats/file_replacement.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/formats/zarr/v2_store.hpp"
 #include "storage/formats/zarr/walk.hpp"
 
@@ -72,6 +76,15 @@ Status write_zarr_text(const std::string& folder, const std::string& text) {
   return written.ok() ? finish_replacement(file.value(), name, false) : written;
 }
 
+Status renew_zarr_text(const std::string& folder, const std::string& text) {
+  const std::string name = folder + document_name;
+  auto file = begin_replacement(name);
+  if (!file) return file.error();
+  Status renewed = write_text(file.value(), text);
+  if (renewed.ok()) renewed = finish_replacement(file.value(), name, true);
+  return renewed.ok() ? sync_folder(folder) : renewed;
+}
+
 std::string zarr_text(const ZarrJson& document) {
   return document.dump(2, ' ', false, ZarrJson::error_handler_t::replace) + "\n";
 }
@@ -96,6 +109,8 @@ Status announce_zarr_step(const std::string& path, const std::string& root_text)
   return written.ok() ? file.value().close() : written;
 }
 
+std::string zarr_announcement() { return replacement_path(document_name); }
+
 bool zarr_step_announced(const std::string& path) {
   std::error_code failed;
   return std::filesystem::exists(replacement_path(zarr_folder(path, "") + document_name), failed);
@@ -103,30 +118,99 @@ bool zarr_step_announced(const std::string& path) {
 
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }
 
-Result<ZarrDocuments> read_zarr_documents(const std::string& path, const ZarrLimits& limits) {
-  if (is_zarr_v2(path)) return read_zarr_v2_documents(path, limits);
+namespace {
+
+// Takes the consolidated documents out of the root's. Nothing where it has none.
+std::optional<ZarrDocuments> take_consolidated(ZarrJson& root) {
+  const auto found = root.find("consolidated_metadata");
+  if (found == root.end()) return std::nullopt;
+  ZarrJson consolidated = std::move(*found);
+  root.erase(found);
+  const ZarrJson* const all = member(consolidated, "metadata");
+  if (all == nullptr || !all->is_object()) return std::nullopt;
+  ZarrDocuments documents;
+  ZarrJson& nodes = consolidated["metadata"];
+  for (auto node = nodes.begin(); node != nodes.end(); ++node) {
+    if (!node.key().empty()) documents[node.key()] = std::move(node.value());
+  }
+  return documents;
+}
+
+// The documents of the step that is being written, or that a killed run left; none where there is
+// no such step, or the commit is just writing them for the last time.
+ZarrDocuments announced_documents(const std::string& path) {
+  auto root =
+      read_document(replacement_path(zarr_folder(path, "") + document_name), most_zarr_root_bytes);
+  if (!root) return {};
+  return take_consolidated(root.value()).value_or(ZarrDocuments());
+}
+
+// The nodes whose own documents are not the consolidated ones, with what those say.
+ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& consolidated) {
+  ZarrDocuments differing;
+  for (const auto& [name, document] : consolidated) {
+    if (!check_name(name).ok()) continue;  // it may lead out of the folder
+    auto own = read_document(zarr_folder(path, name) + document_name, most_zarr_document_bytes);
+    if (!own) {
+      // A store may have consolidated documents alone.
+      if (own.error().system_error != ENOENT) differing[name] = own.error().text();
+    } else if (own.value() != document) {
+      differing[name] = std::move(own).value();
+    }
+  }
+  return differing;
+}
+
+}  // namespace
+
+Result<ZarrStore> read_zarr_store(const std::string& path, const ZarrLimits& limits) {
+  constexpr int most_attempts = 3;  // while another run commits steps
+  if (is_zarr_v2(path)) {
+    auto documents = read_zarr_v2_documents(path, limits);
+    if (!documents) return documents.error();
+    return ZarrStore{.documents = std::move(documents).value(), .of_uncommitted_step = {}};
+  }
   const std::string file = zarr_folder(path, "") + document_name;
   auto root = read_document(file, most_zarr_root_bytes);
   if (!root) return root.error();
-  ZarrDocuments documents;
-  ZarrJson consolidated;
-  if (const auto found = root.value().find("consolidated_metadata"); found != root.value().end()) {
-    consolidated = std::move(*found);
-    root.value().erase(found);
-  }
-  if (const ZarrJson* const all = member(consolidated, "metadata");
-      all != nullptr && all->is_object()) {
-    if (all->size() > limits.nodes) return too_many_zarr_nodes(file, limits);
-    ZarrJson& nodes = consolidated["metadata"];
-    for (auto node = nodes.begin(); node != nodes.end(); ++node) {
-      if (!node.key().empty()) documents[node.key()] = std::move(node.value());
+  for (int attempt = 1;; ++attempt) {
+    ZarrStore store;
+    auto consolidated = take_consolidated(root.value());
+    if (!consolidated) {
+      if (is_node(root.value(), "group")) {
+        Status walked = walk_zarr_folders(path, limits, read_node, store.documents);
+        if (!walked.ok()) return walked.error();
+      }
+      store.documents[""] = std::move(root).value();
+      return store;
     }
-  } else if (is_node(root.value(), "group")) {
-    if (Status walked = walk_zarr_folders(path, limits, read_node, documents); !walked.ok())
-      return walked.error();
+    if (consolidated->size() > limits.nodes) return too_many_zarr_nodes(file, limits);
+    ZarrDocuments differing = differing_documents(path, *consolidated);
+    if (!differing.empty()) {
+      const ZarrDocuments announced = announced_documents(path);
+      // A commit that has come to its end meanwhile replaced the root's document.
+      auto again = read_document(file, most_zarr_root_bytes);
+      if (!again) return again.error();
+      ZarrJson now = again.value();
+      const bool changed = take_consolidated(now) != consolidated || now != root.value();
+      if (changed && attempt < most_attempts) {
+        root = std::move(again);
+        continue;
+      }
+      for (auto& [name, document] : differing) {
+        const auto found = announced.find(name);
+        if (found != announced.end() && found->second == document) {
+          store.of_uncommitted_step.push_back(name);
+        } else {
+          (*consolidated)[name] = std::move(document);
+          store.root_is_older = true;
+        }
+      }
+    }
+    store.documents = *std::move(consolidated);
+    store.documents[""] = std::move(root).value();
+    return store;
   }
-  documents[""] = std::move(root).value();
-  return documents;
 }
 
 }  // namespace weir::storage

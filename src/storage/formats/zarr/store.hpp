@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "storage/formats/zarr/document.hpp"
 
@@ -16,6 +17,8 @@ using ZarrDocuments = std::map<std::string, ZarrJson>;
 
 // Writes a document so that readers see the old or the new one.
 Status write_zarr_text(const std::string& folder, const std::string& text);
+// The same, durable with its name.
+Status renew_zarr_text(const std::string& folder, const std::string& text);
 // The text of a document, and of the root's, which holds all others.
 [[nodiscard]] std::string zarr_text(const ZarrJson& document);
 [[nodiscard]] std::string zarr_root_text(const ZarrDocuments& documents);
@@ -23,6 +26,8 @@ Status write_zarr_text(const std::string& folder, const std::string& text);
 // While a step is being written, the root's next document lies beside the root's: a run that finds
 // it knows that chunks of an unfinished step may be there. The commit renames it.
 Status announce_zarr_step(const std::string& path, const std::string& root_text);
+// The name of that document below PATH.
+[[nodiscard]] std::string zarr_announcement();
 [[nodiscard]] bool zarr_step_announced(const std::string& path);
 
 // How much of a folder is read: a hostile one may hold anything.
@@ -35,10 +40,27 @@ struct ZarrLimits {
   std::size_t entries = most_entries;
 };
 
-// All documents: the consolidated ones, or those found by walking through the folders of groups
-// (symbolic links are not followed). Fails on what is beyond the limits.
-[[nodiscard]] Result<ZarrDocuments> read_zarr_documents(const std::string& path,
-                                                        const ZarrLimits& limits = {});
+// What the documents of a folder say.
+//
+// The root's document may hold a copy of all others, "consolidated". Programs that change one array
+// need not renew the copy: zarr-python's append() does not. A node's own document is the truth,
+// therefore, with one exception: a step is committed when the root's document is replaced, and the
+// arrays' own ones are replaced before. Those that are what the announcement says are of a step
+// that is not committed, and the copy holds.
+struct ZarrStore {
+  // The document of a node that cannot be read is a text, the reason, instead of an object.
+  ZarrDocuments documents;
+  // Nodes whose own documents are those of a step that is not committed.
+  std::vector<std::string> of_uncommitted_step;
+  // The root's copy of some document is older than that one. Before a step is announced, the root's
+  // document is renewed: while the step is committed, the copy is what counts.
+  bool root_is_older = false;
+};
+
+// Reads the consolidated documents and each node's own one, or finds all by walking through the
+// folders of groups (symbolic links are not followed). Fails on what is beyond the limits.
+[[nodiscard]] Result<ZarrStore> read_zarr_store(const std::string& path,
+                                                const ZarrLimits& limits = {});
 
 [[nodiscard]] bool is_zarr_array(const ZarrJson& document);
 

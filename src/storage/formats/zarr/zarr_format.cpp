@@ -109,13 +109,18 @@ Error no_steps_in_v2(const std::string& path) {
 struct Opened {
   FileMap map;
   std::vector<ZarrArray> arrays;  // those of map.arrays
-  std::vector<RefusedArray>
-      damaged;  // those of map.refused whose shards are not what they should be
+  // Those of map.refused whose documents or shards are not what they should be.
+  std::vector<RefusedArray> damaged;
 };
 
 Opened opened(const ZarrDocuments& documents, const std::string& path) {
   Opened found;
   for (const auto& [name, document] : documents) {
+    if (document.is_string()) {
+      found.damaged.push_back({name, document.get<std::string>()});
+      found.map.refused.push_back(found.damaged.back());
+      continue;
+    }
     if (!is_zarr_array(document)) {
       auto attributes = zarr_attributes(document, name);
       if (!attributes.shown.empty())
@@ -207,69 +212,30 @@ class ZarrFormat final : public Format {
   }
 
   Result<FileMap> open(const std::string& path) const override {
-    const auto documents = read_zarr_documents(path);
-    if (!documents) return documents.error();
-    return opened(documents.value(), path).map;
+    const auto store = read_zarr_store(path);
+    if (!store) return store.error();
+    return opened(store.value().documents, path).map;
   }
 
   // Chunk files are made by whoever writes them first; shards and their indices here. The update
   // replaces the root's document last: who reads by that one sees all arrays' steps at once.
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
-    if (is_zarr_v2(path)) return no_steps_in_v2(path);
-    auto documents = read_zarr_documents(path);
-    if (!documents) return documents.error();
-    Opened found = opened(documents.value(), path);
-    remove_folder_mark(path);
-    if (zarr_step_announced(path)) {
-      for (const ZarrArray& array : found.arrays) {
-        if (!array.description.grows) continue;
-        const std::string folder = zarr_folder(path, array.description.name);
-        Status removed = remove_later_files(array, folder);
-        if (removed.ok()) removed = clear_last_files(array, folder);
-        if (!removed.ok()) return removed.error();
-      }
-      found = opened(documents.value(), path);  // shards may have other indices now
-    }
-    Room room;
-    for (std::size_t i = 0; i < found.arrays.size(); ++i) {
-      ZarrArray& array = found.arrays[i];
-      if (!array.description.grows) continue;
-      const std::string name = array.description.name;
-      auto map = extend(array, steps, zarr_folder(path, name));
-      if (!map) return map.error();
-      const std::int64_t now = found.map.arrays[i].map.shape.extent(0);
-      if (map.value().chunks() != nullptr && array.description.shard_extents) {
-        add_shards(map.value(), new_shard_row(array, now), path, room.update.made);
-      }
-      room.update.made.push_back(name);
-      found.map.arrays[i] = {array.description, std::move(map).value()};
-      ZarrJson& document = documents.value().at(name);
-      document["shape"][0] = steps;
-      if (name.empty()) continue;
-      room.update.changes.emplace_back(
-          DocumentReplacement{name + "/zarr.json", zarr_text(document)});
-    }
-    if (room.update.made.empty()) {
-      Error error = invalid_argument("no array of this file grows");
-      error.file = path;
-      return error;
-    }
-    room.map = std::move(found.map);
-    room.update.changes.emplace_back(DurabilityPoint{});
-    std::string root = zarr_root_text(documents.value());
-    if (Status told = announce_zarr_step(path, root); !told.ok()) return told.error();
-    room.update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root)});
-    return room;
+    return room_for_steps(path, steps, std::nullopt);
+  }
+
+  Result<Room> make_room_behind(const std::string& path, std::int64_t steps,
+                                const FileMap& /*known*/, std::int64_t known_steps) const override {
+    return room_for_steps(path, steps, known_steps);
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
-    const auto documents = read_zarr_documents(path);
-    if (!documents) return documents.error();
+    const auto store = read_zarr_store(path);
+    if (!store) return store.error();
     std::vector<std::string> lines;
     if (zarr_step_announced(path)) {
       lines.emplace_back("zarr.json.new lies beside zarr.json: a step that was not committed");
     }
-    const Opened found = opened(documents.value(), path);
+    const Opened found = opened(store.value().documents, path);
     for (const RefusedArray& one : found.damaged) {
       lines.push_back(fmt::format("array {}: {}", printable(one.name), one.reason));
     }
@@ -287,6 +253,79 @@ class ZarrFormat final : public Format {
   }
 
  private:
+  // `known_steps`: what the caller knows each array that grows to have; nothing: it asks for
+  // whatever there is.
+  static Result<Room> room_for_steps(const std::string& path, std::int64_t steps,
+                                     std::optional<std::int64_t> known_steps) {
+    if (is_zarr_v2(path)) return no_steps_in_v2(path);
+    auto store = read_zarr_store(path);
+    if (!store) return store.error();
+    ZarrDocuments& documents = store.value().documents;
+    Opened found = opened(documents, path);
+    for (const auto& [name, document] : documents) {
+      // The root's document would get a copy of what nobody knows.
+      if (document.is_string()) return damaged(path, document.get<std::string>());
+    }
+    for (const ZarrArray& array : found.arrays) {
+      const std::int64_t now = array.description.shape.extent(0);
+      if (array.description.grows && known_steps && now != *known_steps) {
+        return has_other_steps(path, array.description.name, now, *known_steps);
+      }
+    }
+    remove_folder_mark(path);
+    for (const std::string& name : store.value().of_uncommitted_step) {
+      Status restored = renew_zarr_text(zarr_folder(path, name), zarr_text(documents.at(name)));
+      if (!restored.ok()) return restored.error();
+    }
+    if (zarr_step_announced(path)) {
+      for (const ZarrArray& array : found.arrays) {
+        if (!array.description.grows) continue;
+        const std::string folder = zarr_folder(path, array.description.name);
+        Status removed = remove_later_files(array, folder);
+        if (removed.ok()) removed = clear_last_files(array, folder);
+        if (!removed.ok()) return removed.error();
+      }
+      found = opened(documents, path);  // shards may have other indices now
+    }
+    if (store.value().root_is_older) {
+      Status renewed = renew_zarr_text(zarr_folder(path, ""), zarr_root_text(documents));
+      if (!renewed.ok()) return renewed.error();
+    }
+    Room room;
+    for (std::size_t i = 0; i < found.arrays.size(); ++i) {
+      ZarrArray& array = found.arrays[i];
+      if (!array.description.grows) continue;
+      const std::string name = array.description.name;
+      auto map = extend(array, steps, zarr_folder(path, name));
+      if (!map) return map.error();
+      const std::int64_t now = found.map.arrays[i].map.shape.extent(0);
+      if (map.value().chunks() != nullptr && array.description.shard_extents) {
+        add_shards(map.value(), new_shard_row(array, now), path, room.update.made);
+      }
+      room.update.made.push_back(name);
+      found.map.arrays[i] = {array.description, std::move(map).value()};
+      ZarrJson& document = documents.at(name);
+      document["shape"][0] = steps;
+      if (name.empty()) continue;
+      room.update.changes.emplace_back(
+          DocumentReplacement{name + "/zarr.json", zarr_text(document)});
+    }
+    if (room.update.made.empty()) {
+      Error error = invalid_argument("no array of this file grows");
+      error.file = path;
+      return error;
+    }
+    room.map = std::move(found.map);
+    // By the announcement a reader knows whose the arrays' own documents are: it is there first.
+    room.update.made.emplace_back("");
+    room.update.made.push_back(zarr_announcement());
+    room.update.changes.emplace_back(DurabilityPoint{});
+    std::string root = zarr_root_text(documents);
+    if (Status told = announce_zarr_step(path, root); !told.ok()) return told.error();
+    room.update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root)});
+    return room;
+  }
+
   // The map of an array with more steps; its description has them from here on.
   static Result<ExtentMap> extend(ZarrArray& array, std::int64_t steps, const std::string& folder) {
     ArrayDescription& about = array.description;
@@ -350,7 +389,7 @@ class ZarrFormat final : public Format {
       std::filesystem::remove(file, failed);
       if (failed) return system_failure("unlink", file.string(), -1, failed.value());
     }
-    return {};
+    return later.value().empty() ? Status() : sync_folder(folder);
   }
 
   // In chunks and shards that hold committed steps, what a killed run wrote of the next ones. Files
@@ -386,7 +425,7 @@ class ZarrFormat final : public Format {
       section.count[0] = *end - now;
       if (Status cleared = write_fill(stored, section, cache); !cleared.ok()) return cleared;
     }
-    return {};
+    return cache.sync();
   }
 
   // The names of shards below the file's path.
@@ -398,6 +437,26 @@ class ZarrFormat final : public Format {
          ++shard) {
       names.push_back(map.files.path(shard).substr(path.size() + 1));
     }
+  }
+
+  static Error damaged(const std::string& path, std::string what) {
+    Error error = invalid_argument(std::move(what));
+    error.code = ErrorCode::corrupt;
+    error.file = path;
+    return error;
+  }
+
+  static Error has_other_steps(const std::string& path, const std::string& name, std::int64_t now,
+                               std::int64_t known) {
+    Error error =
+        invalid_argument(fmt::format("the document of array \"{}\" tells of {} steps where the "
+                                     "file has {} for this run: another "
+                                     "program has added or removed some; give all arrays that grow "
+                                     "the same number of steps, and "
+                                     "open the file again",
+                                     printable(name), now, known));
+    error.file = path;
+    return error;
   }
 
   static Error cannot_have(const std::string& name, std::int64_t steps, std::int64_t now) {

@@ -154,6 +154,106 @@ TEST(ZarrFormat, StepsAreSeenWhenCommitted) {
   EXPECT_FALSE(zarr_format()->make_room(path, 2).ok());
 }
 
+// Two steps of two arrays.
+FileDescription two_that_grow() {
+  FileDescription file;
+  for (const char* name : {"x", "y"}) {
+    file.arrays.push_back({.name = name, .shape = shape_of({2, 3}), .grows = true});
+  }
+  return file;
+}
+
+// As programs do that change one array: the consolidated documents stay as they are.
+void change_own_document(const std::string& path, const std::string& name, std::int64_t steps) {
+  const std::string file = path + "/" + name + "/zarr.json";
+  auto document = ZarrJson::parse(text_of(file));
+  document["shape"][0] = steps;
+  document["attributes"]["note"] = "of another program";
+  write_text(file, document.dump());
+}
+
+TEST(ZarrFormat, TakesAnArraysOwnDocumentForTheTruth) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  const auto made = make_file(*zarr_format(), two_that_grow(), path);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  const FileMap& known = made.value();
+  change_own_document(path, "y", 5);
+  const auto opened = zarr_format()->open(path);
+  EXPECT_EQ(opened.value().find("x")->map.shape, shape_of({2, 3}));
+  EXPECT_EQ(opened.value().find("y")->map.shape, shape_of({5, 3}));
+  EXPECT_EQ(opened.value().find("y")->description.attributes,
+            (std::vector<Attribute>{{"note", "of another program"}}));
+  // A step more of the file would be one that the array has.
+  const auto refused = zarr_format()->make_room_behind(path, 3, known, 2);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("\"y\" tells of 5 steps where the file has 2"),
+            std::string::npos)
+      << refused.error().text();
+  change_own_document(path, "x", 5);
+  const auto room = zarr_format()->make_room_behind(path, 6, zarr_format()->open(path).value(), 5);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  // Killed before the root's document is replaced, in which the copies were older.
+  HeaderUpdate beginning = room.value().update;
+  beginning.changes.pop_back();
+  ASSERT_TRUE(commit(path, beginning, StepDurability::step).ok());
+  for (const char* name : {"x", "y"}) {
+    EXPECT_EQ(zarr_format()->open(path).value().find(name)->map.shape, shape_of({5, 3}));
+  }
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::step).ok());
+  const ZarrJson root = ZarrJson::parse(text_of(path + "/zarr.json"));
+  for (const char* name : {"x", "y"}) {
+    const ZarrJson& document = root["consolidated_metadata"]["metadata"][name];
+    EXPECT_EQ(document["shape"][0], 6);
+    EXPECT_EQ(document["attributes"]["note"], "of another program");
+  }
+}
+
+TEST(ZarrFormat, TakesNoDocumentOfAStepThatIsNotCommitted) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  ASSERT_TRUE(make_file(*zarr_format(), two_that_grow(), path).ok());
+  const auto steps = [&] {
+    const auto opened = zarr_format()->open(path);
+    return std::pair(opened.value().find("x")->map.shape.extent(0),
+                     opened.value().find("y")->map.shape.extent(0));
+  };
+  const auto kill_before_the_end = [&](const Room& room) {
+    HeaderUpdate update = room.update;
+    update.changes.pop_back();  // the root's document
+    ASSERT_TRUE(commit(path, update, StepDurability::step).ok());
+  };
+  kill_before_the_end(zarr_format()->make_room(path, 9).value());
+  EXPECT_EQ(text_of(path + "/x/zarr.json"), text_of(path + "/y/zarr.json"));
+  EXPECT_EQ(ZarrJson::parse(text_of(path + "/x/zarr.json"))["shape"][0], 9);
+  EXPECT_EQ(steps(), std::pair(2L, 2L));
+  // The next run announces another step before the documents of the first attempt are replaced.
+  ASSERT_TRUE(zarr_format()->make_room(path, 3).ok());
+  EXPECT_EQ(steps(), std::pair(2L, 2L));
+  kill_before_the_end(zarr_format()->make_room(path, 3).value());
+  EXPECT_EQ(steps(), std::pair(2L, 2L));
+  // What another program adds to such an array is seen.
+  change_own_document(path, "y", 4);
+  EXPECT_EQ(steps(), std::pair(2L, 4L));
+}
+
+TEST(ZarrFormat, RefusesAnArrayWhoseOwnDocumentIsDamaged) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  ASSERT_TRUE(make_file(*zarr_format(), two_that_grow(), path).ok());
+  write_text(path + "/y/zarr.json", "{");
+  const auto opened = zarr_format()->open(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_NE(opened.value().find("x"), nullptr);
+  ASSERT_EQ(opened.value().refused.size(), 1U);
+  EXPECT_EQ(opened.value().refused[0].name, "y");
+  EXPECT_EQ(zarr_format()->unfinished(path).value().size(), 1U);
+  EXPECT_FALSE(zarr_format()->make_room(path, 3).ok());
+  // A store may have consolidated documents alone.
+  std::filesystem::remove(path + "/y/zarr.json");
+  EXPECT_EQ(zarr_format()->open(path).value().arrays.size(), 2U);
+}
+
 TEST(ZarrFormat, ReadsShardsOfAnotherOrder) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
