@@ -38,6 +38,8 @@ struct ArrayOrigin {
   std::vector<std::byte> fill = {};    // one element; none: zeros
   std::uint64_t file_number = 0;       // of the open file that it is in, or its own: no other's
   storage::DescriptorSource* descriptors = nullptr;  // of the node; null: the system
+  // Files of chunks that are closed along the way, in a file whose steps are made durable or not.
+  storage::DataFileCache::Closing closing = storage::DataFileCache::Closing::makes_durable;
   // What this rank wrote into the file in a step; null: the array is in no file with steps.
   std::shared_ptr<StepAccount> account = {};
 };
@@ -103,8 +105,6 @@ class OpenArray final : public ArrayFile {
   // call fails, until begin_writing().
   Status sync(const storage::SyncedHere& synced_here = nullptr) {
     Status alone = written_alone_ ? written_alone_->sync() : Status();
-    if (!alone.ok()) lost_alone_ = alone;
-    if (!lost_alone_.ok()) alone = lost_alone_;
     Status together =
         for_each_files([&](storage::StoredFiles& files) { return files.sync(synced_here); });
     if (!alone.ok()) return alone;
@@ -127,7 +127,10 @@ class OpenArray final : public ArrayFile {
   void begin_writing() {
     is_written_in_step_ = true;
     is_to_be_written_again_ = false;
-    lost_alone_ = {};
+    if (written_alone_) written_alone_->forget_losses();
+    for (auto* const view : {&by_chunks_, &by_shards_}) {
+      if (*view) (*view)->engine->forget_losses();
+    }
     for_each_engine_files([](storage::StoredFiles& files) { files.forget_losses(); });
   }
   Status close_files() {
@@ -142,7 +145,7 @@ class OpenArray final : public ArrayFile {
     if (files == nullptr) {
       files = std::make_unique<storage::DataFileCache>(
           direction == plan::Direction::write ? Use::writing : Use::reading,
-          engines_->slice_mover());
+          engines_->slice_mover(), origin_.closing);
     }
     return *files;
   }
@@ -313,13 +316,14 @@ class OpenArray final : public ArrayFile {
     std::optional<storage::StoredFiles> files;
   };
   Result<Decoded> decoded_by(storage::EncodedBlocks blocks) const {
-    auto engine = storage::DecodedEngine::create({{.name = origin_.name,
-                                                   .shape = map_.shape,
-                                                   .type = map_.type,
-                                                   .order = map_.order,
-                                                   .fill = origin_.fill},
-                                                  map_},
-                                                 blocks, source_, engines_->slice_mover());
+    auto engine =
+        storage::DecodedEngine::create({{.name = origin_.name,
+                                         .shape = map_.shape,
+                                         .type = map_.type,
+                                         .order = map_.order,
+                                         .fill = origin_.fill},
+                                        map_},
+                                       blocks, source_, engines_->slice_mover(), origin_.closing);
     if (!engine) return engine.error();
     Decoded decoded{engine.value()->slabs().view(origin_.path + ":" + origin_.name),
                     std::move(engine).value(), std::nullopt};
@@ -381,7 +385,6 @@ class OpenArray final : public ArrayFile {
   std::unique_ptr<storage::DataFileCache> written_alone_;
   std::function<Status()> sync_names_;  // null: nothing is left to do
   storage::WriterLock lock_;
-  Status lost_alone_;  // why what was written by `written_alone_` could not be made durable
   mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not asked for yet
   storage::ArraySums sums_;
   std::optional<StepImage> image_;

@@ -154,6 +154,9 @@ void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& 
                     .fill = one.description.fill,
                     .file_number = number_,
                     .descriptors = state.group->descriptors(),
+                    .closing = settings_.durability == storage::StepDurability::none
+                                   ? storage::DataFileCache::Closing::leaves_to_sync
+                                   : storage::DataFileCache::Closing::makes_durable,
                     .account = account_},
         one.map, state.engines));
   }

@@ -58,7 +58,7 @@ Status write_to_table(weir_files& file, std::int64_t array, const Request& reque
     return whole;
   }
   weir::storage::EncodedWriter writer(
-      stored.map, file.data_files, false, [&](std::int64_t bytes) -> Result<std::int64_t> {
+      stored.map, file.data_files, [&](std::int64_t bytes) -> Result<std::int64_t> {
         const std::lock_guard lock(file.mutex);
         return std::exchange(file.free_from, file.free_from + bytes);
       });

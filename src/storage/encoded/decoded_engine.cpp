@@ -47,11 +47,11 @@ Status for_each_slab(const FileRange& range, std::int64_t slab_bytes, const Piec
 
 Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(
     StoredArray array, EncodedBlocks blocks, EncodedWriter::PlaceSource source,
-    const std::shared_ptr<const SliceMover>& mover) {
+    const std::shared_ptr<const SliceMover>& mover, DataFileCache::Closing closing) {
   auto slabs = ChunkSlabs::create(array.map, blocks);
   if (!slabs) return slabs.error();
   std::unique_ptr<DecodedEngine> engine(
-      new DecodedEngine(std::move(array), slabs.value(), std::move(source), mover));
+      new DecodedEngine(std::move(array), slabs.value(), std::move(source), mover, closing));
   if (Status begun = engine->begin(); !begun.ok()) return begun.error();
   return engine;
 }
@@ -65,7 +65,7 @@ Status DecodedEngine::begin() {
   auto encoded = EncodedArray::create(array_, *reading_);
   if (!encoded) return encoded.error();
   encoded_.emplace(std::move(encoded).value());
-  writer_ = std::make_unique<EncodedWriter>(array_.map, writing_, false, source_);
+  writer_ = std::make_unique<EncodedWriter>(array_.map, writing_, source_);
   slab_ = -1;
   written_.clear();
   return {};
@@ -300,6 +300,8 @@ Status DecodedEngine::sync(std::span<EngineFile* const> /*files*/) { return writ
 Status DecodedEngine::end() {
   Status status = flush();
   if (status.ok()) status = writer_->finish();
+  Status closed = writing_.close_kept();
+  if (status.ok()) status = std::move(closed);
   Status begun = begin();
   if (slabs_.layout() != slabs_.chunk_layout()) {  // long, and not needed before the next request
     elements_.reset();

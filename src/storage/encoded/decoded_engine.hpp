@@ -29,10 +29,11 @@ class DecodedEngine final : public Engine {
  public:
   // Fails as EncodedArray::create() does. `source`: where chunks go whose places are a table
   // (EncodedWriter); without it these are only read. `mover`: what moves encoded bytes; null: the
-  // system.
+  // system. `closing`: of the files of chunks.
   static Result<std::unique_ptr<DecodedEngine>> create(
       StoredArray array, EncodedBlocks blocks, EncodedWriter::PlaceSource source = {},
-      const std::shared_ptr<const SliceMover>& mover = nullptr);
+      const std::shared_ptr<const SliceMover>& mover = nullptr,
+      DataFileCache::Closing closing = DataFileCache::Closing::makes_durable);
 
   [[nodiscard]] std::string_view name() const override { return "decoded"; }
   [[nodiscard]] EngineAbilities abilities() const override { return {.in_file_system = false}; }
@@ -49,17 +50,18 @@ class DecodedEngine final : public Engine {
   // After the last piece of a request, on every rank: what is in memory is in the file, and what
   // other processes wrote is seen from here on.
   Status end();
+  void forget_losses() { writing_.forget_losses(); }
   // The chunks that got places in a table since the last call of this. This engine reads them.
   // Fails where they are not as many as were stored.
   [[nodiscard]] Result<std::vector<EncodedTable::Entry>> take_written();
 
  private:
   DecodedEngine(StoredArray array, const ChunkSlabs& slabs, EncodedWriter::PlaceSource source,
-                const std::shared_ptr<const SliceMover>& mover)
+                const std::shared_ptr<const SliceMover>& mover, DataFileCache::Closing closing)
       : array_(std::move(array)),
         slabs_(slabs),
         source_(std::move(source)),
-        writing_(DataFileCache::Use::writing, mover) {}
+        writing_(DataFileCache::Use::writing, mover, closing) {}
   Status begin();
   void keep_written();
   void add_written(std::int64_t from, std::int64_t to);

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <new>
 #include <utility>
 
 #include "array/byte_swap.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/engines/system_file.hpp"
 #include "storage/formats/file_replacement.hpp"
 #include "storage/formats/incomplete.hpp"
 
@@ -202,13 +202,14 @@ Result<EncodedChunk> EncodedArray::encode(std::span<std::byte> elements) {
   return coder_.encode(elements);
 }
 
-Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable,
-                        const DataFileCache& files) {
+Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes,
+                        DataFileCache& files) {
   auto file = begin_replacement(path);
   if (!file && file.error().system_error == ENOENT) {
     // Arrays of other writers may have a folder per coordinate.
-    std::error_code failed;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+    std::vector<std::string> changed;
+    if (Status made = make_folders(path, changed); !made.ok()) return made;
+    for (const std::string& folder : changed) files.changed_folder(folder);
     file = begin_replacement(path);
   }
   if (!file) return file.error();
@@ -220,7 +221,14 @@ Status write_chunk_file(const std::string& path, std::span<const std::byte> byte
     Status written = files.write(file.value(), {&slice, 1}, 0);
     if (!written.ok()) return written;
   }
-  return finish_replacement(file.value(), path, durable || is_on_disk(path));
+  return put_in_place(file.value(), path, files);
+}
+
+Status put_in_place(File& file, const std::string& path, DataFileCache& files) {
+  files.changed_folder(folder_of(path));
+  if (is_on_disk(path)) return finish_replacement(file, path, true);
+  Status named = rename_replacement(file, path);
+  return named.ok() ? files.keep_written(std::move(file)) : named;
 }
 
 }  // namespace weir::storage

@@ -75,10 +75,12 @@ class EncodedArray {
 [[nodiscard]] ChunkForm chunk_form(const ExtentMap& map);
 
 // Writes a file of a single chunk so that readers see it whole or what was there before: under
-// another name, then renamed. Durable where asked for, but for its name: that is up to whoever
-// syncs the folder. A chunk that was there may hold committed steps, so what replaces it is durable
-// at any rate. `files` writes it and does not keep it open.
-Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes, bool durable,
-                        const DataFileCache& files);
+// another name, then renamed. A chunk that was there may hold committed steps, so what replaces it
+// is durable first; another one is so after files.sync().
+Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes,
+                        DataFileCache& files);
+
+// Ends the replacement of a chunk's or a shard's file in this way.
+Status put_in_place(File& file, const std::string& path, DataFileCache& files);
 
 }  // namespace weir::storage

@@ -106,7 +106,7 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files) {
   DataFileCache reading(DataFileCache::Use::reading, files.mover());
-  EncodedWriter writer(array.map, files, false);
+  EncodedWriter writer(array.map, files);
   return write_encoded_section(array, section, data, memory, reading, writer);
 }
 

@@ -424,7 +424,7 @@ class Hdf5Codecs : public testing::TestWithParam<const char*> {
       if (!array.description.grows && steps > 1) continue;
       std::vector<double> numbers(static_cast<std::size_t>(section.count[0] * section.count[1]));
       for (double& number : numbers) number = first++;
-      EncodedWriter writer(array.map, files, false, [&](std::int64_t bytes) {
+      EncodedWriter writer(array.map, files, [&](std::int64_t bytes) {
         return Result<std::int64_t>(std::exchange(free, free + bytes));
       });
       const Status status =

@@ -52,13 +52,8 @@ Status copy_bytes(const DataFileCache& files, const File& from, std::int64_t fro
 
 }  // namespace
 
-EncodedWriter::EncodedWriter(const ExtentMap& map, DataFileCache& files, bool durable,
-                             PlaceSource source)
-    : map_(map),
-      chunks_(*map.encoded()),
-      files_(files),
-      durable_(durable),
-      source_(std::move(source)) {}
+EncodedWriter::EncodedWriter(const ExtentMap& map, DataFileCache& files, PlaceSource source)
+    : map_(map), chunks_(*map.encoded()), files_(files), source_(std::move(source)) {}
 
 EncodedWriter::~EncodedWriter() {
   for (const auto& [number, shard] : shards_) ::unlink(shard.file.path().c_str());
@@ -66,10 +61,7 @@ EncodedWriter::~EncodedWriter() {
 
 Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
   if (std::holds_alternative<FilePerChunk>(chunks_.places)) {
-    const std::string path = map_.files.path(chunk);
-    Status written = write_chunk_file(path, encoded.bytes, durable_, files_);
-    if (written.ok()) files_.written(path);
-    return written;
+    return write_chunk_file(map_.files.path(chunk), encoded.bytes, files_);
   }
   if (const auto* const shards = std::get_if<EncodedShards>(&chunks_.places)) {
     return put_in_shard(*shards, chunk, encoded.bytes);
@@ -159,12 +151,9 @@ Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t num
   const auto index = shard_index_bytes(form, shard.index.entries);
   Status written = write_at(files_, shard.file, index, shards.index_at_end ? shard.end : 0);
   if (!written.ok()) return written;
-  // A shard that was there may hold committed steps.
-  Status replaced = finish_replacement(shard.file, path, durable_ || before.file_bytes > 0);
-  if (!replaced.ok()) return replaced;
-  files_.written(path);
-  shards_.erase(number);
-  return {};
+  Status replaced = put_in_place(shard.file, path, files_);
+  if (replaced.ok()) shards_.erase(number);
+  return replaced;
 }
 
 Status EncodedWriter::finish() {

@@ -27,9 +27,8 @@ class EncodedWriter {
   using PlaceSource = std::function<Result<std::int64_t>(std::int64_t bytes)>;
 
   // The map, which is encoded, and `files`, for writing, outlive the value. `source` is only for
-  // maps with a table. `durable`: what is written is so when finish() returns, but for the names of
-  // new files, and for what is written through `files`.
-  EncodedWriter(const ExtentMap& map, DataFileCache& files, bool durable, PlaceSource source = {});
+  // maps with a table. What is written is durable after finish() and files.sync().
+  EncodedWriter(const ExtentMap& map, DataFileCache& files, PlaceSource source = {});
   EncodedWriter(const EncodedWriter&) = delete;
   EncodedWriter& operator=(const EncodedWriter&) = delete;
   ~EncodedWriter();
@@ -55,7 +54,6 @@ class EncodedWriter {
   const ExtentMap& map_;
   const EncodedChunks& chunks_;
   DataFileCache& files_;
-  bool durable_;
   PlaceSource source_;
   std::map<std::int64_t, Shard> shards_;
   std::vector<EncodedTable::Entry> written_;

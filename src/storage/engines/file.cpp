@@ -111,4 +111,17 @@ Status File::close() {
   return system_failure("close", path_, -1, reason);
 }
 
+Status sync_data(std::span<const File* const> files) {
+  if (files.size() > 1) {
+    for (const File* const one : files) {
+      // A hint: what fails here fails below too.
+      (void)::sync_file_range(one->descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+  }
+  for (const File* const one : files) {
+    if (Status synced = one->sync_data(); !synced.ok()) return synced;
+  }
+  return {};
+}
+
 }  // namespace weir::storage

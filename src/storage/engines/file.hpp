@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,8 @@ class File {
   // The same where the file is shorter. Several processes may do it at once with one length.
   [[nodiscard]] Status lengthen(std::int64_t bytes) const;
   Status close();
+  // The file has been renamed: errors name it so from here on.
+  void renamed(std::string path) { path_ = std::move(path); }
 
  private:
   File(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
@@ -53,5 +56,8 @@ class File {
   std::string path_;
   std::uint32_t description_ = 0;
 };
+
+// fdatasync of each, their bytes on the way together, not one after the other.
+Status sync_data(std::span<const File* const> files);
 
 }  // namespace weir::storage

@@ -26,24 +26,6 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// Makes the missing ones of a path's folders; adds those that got names.
-Status make_folders(const std::string& path, std::vector<std::string>& changed) {
-  std::vector<std::string> missing;
-  std::error_code failure;
-  for (std::string folder = folder_of(path); !fs::is_directory(folder, failure);
-       folder = folder_of(folder)) {
-    if (!missing.empty() && missing.back() == folder) break;
-    missing.push_back(folder);
-  }
-  for (; !missing.empty(); missing.pop_back()) {
-    if (::mkdir(missing.back().c_str(), 0777) != 0 && errno != EEXIST) {
-      return system_failure("mkdir", missing.back(), -1, errno);
-    }
-    changed.push_back(folder_of(missing.back()));
-  }
-  return {};
-}
-
 bool is_missing(const Error& error) { return error.system_error == ENOENT; }
 
 // Makes an empty file, unless somebody else does.
@@ -68,6 +50,23 @@ Status make_file(const std::string& path, std::vector<std::string>& changed) {
 }
 
 }  // namespace
+
+Status make_folders(const std::string& path, std::vector<std::string>& changed) {
+  std::vector<std::string> missing;
+  std::error_code failure;
+  for (std::string folder = folder_of(path); !fs::is_directory(folder, failure);
+       folder = folder_of(folder)) {
+    if (!missing.empty() && missing.back() == folder) break;
+    missing.push_back(folder);
+  }
+  for (; !missing.empty(); missing.pop_back()) {
+    if (::mkdir(missing.back().c_str(), 0777) != 0 && errno != EEXIST) {
+      return system_failure("mkdir", missing.back(), -1, errno);
+    }
+    changed.push_back(folder_of(missing.back()));
+  }
+  return {};
+}
 
 // Files of chunks have names that anybody knows: in a folder that several users may write to, one
 // of them may have put a link there before the chunk was made.
@@ -129,19 +128,10 @@ Error system_file_ends_early(const FileRange& range) {
 }
 
 Status sync_system_files(std::span<EngineFile* const> files) {
-  // Files on different storage are on their way together, not one after the other. A hint: what
-  // fails here fails below too.
-  if (files.size() > 1) {
-    for (EngineFile* const one : files) {
-      (void)::sync_file_range(static_cast<SystemFile*>(one)->file().descriptor(), 0, 0,
-                              SYNC_FILE_RANGE_WRITE);
-    }
-  }
-  for (EngineFile* const one : files) {
-    Status synced = static_cast<SystemFile*>(one)->file().sync_data();
-    if (!synced.ok()) return synced;
-  }
-  return {};
+  std::vector<const File*> opened;
+  opened.reserve(files.size());
+  for (EngineFile* const one : files) opened.push_back(&static_cast<SystemFile*>(one)->file());
+  return sync_data(opened);
 }
 
 }  // namespace weir::storage

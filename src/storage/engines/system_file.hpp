@@ -21,6 +21,8 @@ struct OpenedSystemFile {
   File file;
   std::vector<std::string> changed_folders;
 };
+// Makes the missing ones of the folders that a path is in; adds those that got names.
+Status make_folders(const std::string& path, std::vector<std::string>& changed);
 // Fails where the file was opened through a symbolic link.
 [[nodiscard]] Status check_is_no_link(const File& file);
 // Opens or makes the file as Engine::open() does.

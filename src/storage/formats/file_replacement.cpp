@@ -71,8 +71,15 @@ Status finish_replacement(File& file, const std::string& path, bool durable) {
     if (Status synced = file.sync(); !synced.ok()) return synced;
   }
   if (Status closed = file.close(); !closed.ok()) return closed;
-  if (::rename(file.path().c_str(), path.c_str()) == 0) return {};
-  return system_failure("rename", path, -1, errno);
+  return rename_replacement(file, path);
+}
+
+Status rename_replacement(File& file, const std::string& path) {
+  if (::rename(file.path().c_str(), path.c_str()) != 0) {
+    return system_failure("rename", path, -1, errno);
+  }
+  file.renamed(path);
+  return {};
 }
 
 }  // namespace weir::storage

@@ -90,7 +90,7 @@ inline Status write_steps(const Format& format, const std::string& path, Room& r
       if (!status.ok()) return status;
       continue;
     }
-    EncodedWriter writer(one.map, files, false, [&](std::int64_t bytes) -> Result<std::int64_t> {
+    EncodedWriter writer(one.map, files, [&](std::int64_t bytes) -> Result<std::int64_t> {
       return std::exchange(room.free_from, room.free_from + bytes);
     });
     Status status = write_encoded_section(one, section, elements.data(), memory, files, writer);

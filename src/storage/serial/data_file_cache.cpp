@@ -1,29 +1,27 @@
 #include "storage/serial/data_file_cache.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "storage/engines/system_file.hpp"
+#include "storage/formats/incomplete.hpp"
 #include "storage/moved_all.hpp"
 
 namespace weir::storage {
 namespace {
 
 constexpr std::size_t most_open = 64;
-
-Result<File> open_file(const std::string& path, DataFileCache::Use use, std::int64_t bytes) {
-  if (use == DataFileCache::Use::reading) return File::open(path, {});
-  auto file = File::open(path, {.read = true, .write = true, .create = bytes > 0});
-  if (!file || bytes == 0) return file;
-  if (Status own = check_is_no_link(file.value()); !own.ok()) return own.error();
-  // Whoever else makes the same file gives it the same length.
-  if (Status longer = file.value().lengthen(bytes); !longer.ok()) return longer.error();
-  return file;
-}
+// Fewer, as each array of a file may have so many.
+constexpr std::size_t most_kept = 8;
 
 }  // namespace
 
-DataFileCache::DataFileCache(Use use, std::shared_ptr<const SliceMover> mover)
-    : use_(use), mover_(mover != nullptr ? std::move(mover) : std::make_shared<SliceMover>()) {}
+DataFileCache::DataFileCache(Use use, std::shared_ptr<const SliceMover> mover, Closing closing)
+    : use_(use),
+      mover_(mover != nullptr ? std::move(mover) : std::make_shared<SliceMover>()),
+      closing_(closing) {}
 
 Status DataFileCache::write(const File& file, std::span<const Slice> slices,
                             std::int64_t offset) const {
@@ -41,6 +39,7 @@ std::shared_ptr<const File> DataFileCache::find(const std::string& path) {
   const auto found = by_path_.find(path);
   if (found == by_path_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
+  entries_.front().is_unsynced = use_ == Use::writing;
   return entries_.front().file;
 }
 
@@ -52,42 +51,111 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
     if (auto file = find(path)) return file;
   }
   // Opening may wait for a server; other threads go on meanwhile.
-  auto opened = open_file(path, use_, bytes_when_made);
-  if (Status is_known = check_is_known(known, path, opened); !is_known.ok()) {
-    return is_known.error();
-  }
+  auto opened = open_system_file(
+      path, {.write = use_ == Use::writing, .bytes_when_made = bytes_when_made, .known = known});
   if (!opened) return opened.error();
   const std::lock_guard lock(mutex_);
+  const auto& changed = opened.value().changed_folders;
+  changed_folders_.insert(changed.begin(), changed.end());
   if (auto file = find(path)) return file;
   if (entries_.size() >= most_open) {
-    if (use_ == Use::writing) unsynced_ = entries_.back().path;
-    by_path_.erase(entries_.back().path);
-    entries_.pop_back();
+    if (Status closed = close_one(); !closed.ok()) return closed.error();
   }
-  entries_.push_front({path, std::make_shared<const File>(std::move(opened).value())});
+  entries_.push_front({path, std::make_shared<File>(std::move(opened.value().file))});
   by_path_[path] = entries_.begin();
-  return entries_.front().file;
+  return find(path);
 }
 
-void DataFileCache::written(const std::string& path) {
+// The one that was used last longest ago. When all are in use, one more stays open.
+Status DataFileCache::close_one() {
+  const auto unused = std::find_if(entries_.rbegin(), entries_.rend(),
+                                   [](const Entry& one) { return !one.is_in_use(); });
+  if (unused == entries_.rend()) return {};
+  const auto oldest = std::prev(unused.base());
+  if (oldest->is_unsynced && closing_ == Closing::makes_durable) {
+    if (Status durable = sync_open(); !durable.ok()) return durable;
+  }
+  if (oldest->is_unsynced) closed_unsynced_ = oldest->path;
+  Status closed = use_ == Use::writing ? oldest->file->close() : Status();
+  by_path_.erase(oldest->path);
+  entries_.erase(oldest);
+  if (!closed.ok()) lost_ = closed;
+  return closed;
+}
+
+Status DataFileCache::sync_open() {
+  std::vector<const File*> files;
+  files.reserve(entries_.size() + kept_.size());
+  for (const Entry& one : entries_) {
+    if (one.is_unsynced) files.push_back(one.file.get());
+  }
+  for (const File& one : kept_) files.push_back(&one);
+  if (Status durable = sync_data(files); !durable.ok()) {
+    lost_ = durable;
+    return durable;
+  }
+  for (Entry& one : entries_) one.is_unsynced = one.is_unsynced && one.is_in_use();
+  return {};
+}
+
+Status DataFileCache::keep_written(File file) {
   const std::lock_guard lock(mutex_);
-  unsynced_ = path;
+  if (closing_ == Closing::leaves_to_sync) {
+    closed_unsynced_ = file.path();
+    Status closed = file.close();
+    if (!closed.ok()) lost_ = closed;
+    return closed;
+  }
+  kept_.push_back(std::move(file));
+  return kept_.size() < most_kept ? Status() : close_all_kept();
+}
+
+void DataFileCache::changed_folder(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  changed_folders_.insert(folder);
+}
+
+Status DataFileCache::close_kept() {
+  const std::lock_guard lock(mutex_);
+  return close_all_kept();
+}
+
+Status DataFileCache::close_all_kept() {
+  if (kept_.empty()) return {};
+  Status status = sync_open();
+  for (File& one : kept_) {
+    Status closed = one.close();
+    if (status.ok()) status = std::move(closed);
+  }
+  kept_.clear();
+  if (!status.ok()) lost_ = status;
+  return status;
 }
 
 Status DataFileCache::sync() {
   const std::lock_guard lock(mutex_);
-  if (unsynced_.empty()) {
-    for (const Entry& one : entries_) {
-      if (Status durable = one.file->sync_data(); !durable.ok()) return durable;
-    }
-    return {};
+  if (!lost_.ok()) return lost_;
+  Status durable = kept_.empty() ? sync_open() : close_all_kept();
+  if (!durable.ok()) return durable;
+  if (!closed_unsynced_.empty()) {
+    auto one = File::open(closed_unsynced_, {});
+    if (!one) return one.error();
+    lost_ = one.value().sync_file_system();
+    if (!lost_.ok()) return lost_;
+    closed_unsynced_.clear();
   }
-  // Thousands of files of chunks: one commit of the file system instead of one for each.
-  auto one = File::open(unsynced_, {});
-  if (!one) return one.error();
-  if (Status synced = one.value().sync_file_system(); !synced.ok()) return synced;
-  unsynced_.clear();
+  while (!changed_folders_.empty()) {
+    // One that is gone was renamed before it was durable, with all that was in it.
+    Status synced = sync_folder(*changed_folders_.begin());
+    if (!synced.ok() && synced.error().system_error != ENOENT) return synced;
+    changed_folders_.erase(changed_folders_.begin());
+  }
   return {};
+}
+
+void DataFileCache::forget_losses() {
+  const std::lock_guard lock(mutex_);
+  lost_ = {};
 }
 
 }  // namespace weir::storage

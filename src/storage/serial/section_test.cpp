@@ -384,7 +384,7 @@ TEST(AbandonedSteps, AreNotSeenInTheNextOne) {
         return write_section(stored, section, data, memory, files);
       }
       std::int64_t next = room.value().free_from;
-      EncodedWriter writer(stored.map, files, false, [&](std::int64_t bytes) {
+      EncodedWriter writer(stored.map, files, [&](std::int64_t bytes) {
         return Result<std::int64_t>(std::exchange(next, next + bytes));
       });
       Status written = write_encoded_section(stored, section, data, memory, files, writer);
