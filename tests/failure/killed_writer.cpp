@@ -1,11 +1,12 @@
 // Adds steps to a file through the library until it is killed: what killed_steps.py starts, kills
-// and reads back.
+// and reads back. Or adds so many durable ones: what test_lost_writes.py records.
 //
-//     killed_writer PATH FORMAT LOG
+//     killed_writer PATH FORMAT LOG [STEPS]
 //
-// FORMAT is hdf5, zarr and so on, or hdf5-encoded, zarr-encoded: with compressed chunks. The log
-// gets a line for each rank's process, "rank RANK PID", and one for each step that a rank was told
-// to have ended, "ended STEPS". A file that is there is opened to add steps.
+// FORMAT is hdf5, zarr and so on, or hdf5-encoded, zarr-encoded: with compressed chunks; "array":
+// an array by itself, which is written and synced STEPS times. The log gets a line for each rank's
+// process, "rank RANK PID", and one for each step that a rank was told to have ended, "ended
+// STEPS". A file that is there is opened to add steps.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@
 namespace {
 
 using weir::Extents;
+
+constexpr std::int64_t endless = INT64_MAX;
 
 // Element after element its number in the array, from 1, and the step.
 template <typename Element>
@@ -53,7 +56,9 @@ void append_line(const std::string& log, std::string line) {
   ::close(file);
 }
 
-void add_steps(const std::string& path, const std::string& kind, const std::string& log) {
+// `most`: how many steps, none of which is durable where there is no end of them.
+void add_steps(const std::string& path, const std::string& kind, const std::string& log,
+               std::int64_t most) {
   const std::string format = kind.substr(0, kind.find('-'));
   const bool encoded = format != kind;
   const Extents plane = {24, 30};
@@ -65,7 +70,8 @@ void add_steps(const std::string& path, const std::string& kind, const std::stri
   const auto lines = session.distribution(line, "BLOCK");
   weir_file_options as{};
   as.format = format.c_str();
-  as.durability = "none";  // a crash of the program alone is what happens here
+  // Without an end a crash of the program alone is what happens.
+  as.durability = most == endless ? "none" : "step";
   const Extents plane_chunks = {12, 10};
   const Extents plane_shards = {24, 20};
   const Extents small_chunks = {4, 5};
@@ -81,13 +87,14 @@ void add_steps(const std::string& path, const std::string& kind, const std::stri
   }
   const bool there = std::filesystem::exists(path);
   weir_file_open_options adding{};
-  adding.durability = "none";
+  adding.durability = as.durability;
   MPI_Barrier(MPI_COMM_WORLD);
   auto file = there ? session.open_file(path, adding) : session.create_file(path, as);
   auto density = there ? file.array("density") : file.define<double>("density", plane, planar);
   auto count = there ? file.array("count") : file.define<std::int32_t>("count", small, stepped);
   auto mesh = there ? file.array("mesh") : file.define<double>("mesh", line);
-  for (std::int64_t step = there ? file.steps() : 0;; ++step) {
+  const std::int64_t first = there ? file.steps() : 0;
+  for (std::int64_t step = first; step - first < most; ++step) {
     file.begin_step();
     if (step == 0) mesh.write(lines, part_of<double>(lines, line, 0));
     density.write(planes, part_of<double>(planes, plane, step));
@@ -97,20 +104,40 @@ void add_steps(const std::string& path, const std::string& kind, const std::stri
   }
 }
 
+// Writes an array by itself so many times, each with numbers of its own, and syncs it each time.
+void sync_array(const std::string& path, const std::string& log, std::int64_t times) {
+  const Extents shape = {24, 30};
+  weir::Session session(MPI_COMM_WORLD);
+  const auto planes = session.distribution(shape, "BLOCK, BLOCK");
+  auto array = session.create<double>(path, shape);
+  for (std::int64_t number = 0; number < times; ++number) {
+    array.write(planes, part_of<double>(planes, shape, number));
+    array.sync();
+    append_line(log, "ended " + std::to_string(number + 1));
+  }
+  array.close();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   append_line(argv[3], "rank " + std::to_string(rank) + " " + std::to_string(::getpid()));
   MPI_Barrier(MPI_COMM_WORLD);
   try {
-    add_steps(argv[1], argv[2], argv[3]);
+    const std::int64_t most = argc == 5 ? std::stoll(argv[4]) : endless;
+    if (std::string(argv[2]) == "array") {
+      sync_array(argv[1], argv[3], most);
+    } else {
+      add_steps(argv[1], argv[2], argv[3], most);
+    }
   } catch (const weir::Failure& error) {
     append_line(argv[3], std::string("error ") + error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  MPI_Finalize();
   return 0;
 }

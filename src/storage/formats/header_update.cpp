@@ -39,7 +39,8 @@ class Commit {
     for (const std::string& name : made) {
       if (Status synced = sync_path(below(name)); !synced.ok()) return synced;
     }
-    return {};
+    // A document tells of the data under their temporary name, which is there before.
+    return replaces_ && has_document_ ? sync_folder(folder_of(place_)) : Status();
   }
 
   Status apply(const HeaderWrite& change) {

@@ -112,7 +112,9 @@ Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
     const Block& one = blocks[i];
     const bool named_by_this = before == Part::new_block && one.part != Part::new_block;
     const bool seen_by_this = before != Part::object_header && one.part == Part::object_header;
-    if (named_by_this || seen_by_this) changes.emplace_back(DurabilityPoint{});
+    // Places behind the end that the superblock tells of are refused by the library.
+    const bool lies_behind_end = before == Part::superblock && one.part != Part::superblock;
+    if (named_by_this || lies_behind_end || seen_by_this) changes.emplace_back(DurabilityPoint{});
     before = one.part;
     HeaderWrite write{one.offset, one.bytes};
     if (one.part == Part::object_header && in_one_page(one)) {

@@ -114,10 +114,11 @@ Status finish_raw_renaming(const std::string& path, RawFile& file) {
   file.renaming = false;
   auto text = raw_file_json(file);
   if (!text) return text.error();
-  HeaderUpdate update;
+  HeaderUpdate update{.made = {""}, .changes = {}};
   if (!renamed) update.changes.emplace_back(Publication{});
   update.changes.emplace_back(SidecarReplacement{sidecar_path(""), std::move(text).value()});
-  return commit(path, update, StepDurability::none);
+  // Durable, as what it replaces is.
+  return commit(path, update, StepDurability::step);
 }
 
 Status finish_raw_renaming(const std::string& path) {

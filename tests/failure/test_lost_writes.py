@@ -1,0 +1,205 @@
+"""A crash of the system loses no step that had ended, whatever it loses of what was not durable.
+
+Programs add steps while recorded_io.c records what they ask of the file system; lost_writes.py
+makes the states that a crash may leave at any time, and each is read: all steps that had ended are
+there, with their numbers, at most one more, and that whole.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from failing_runs import BUILD, environment, launcher
+from killed_steps import SHAPES, SUFFIXES, WRITER, read_by_weir
+from lost_writes import Folder, Record, snapshot_of, states_of
+
+import weir
+from weir._core.files import PATH_VARIABLE, FileHandle
+
+RECORDER = BUILD / "tests" / "failure" / "recorded_io.so"
+RUN_SECONDS = 120
+LOOKED_AT_ONE_BY_ONE = 10
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder in memory, where thousands of states are quickly made."""
+    place = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=place if os.access(place, os.W_OK) else None) as folder:
+        yield Path(folder).resolve()
+
+
+def run_recorded(command: list[str], data: Path, record: Path) -> None:
+    preload = [
+        "env", f"LD_PRELOAD={RECORDER}", f"WEIR_RECORDED={data}", f"WEIR_RECORD={record}",
+        "WEIR_ENGINE=posix",
+    ]  # fmt: skip
+    launch = [*launcher(), "-n", "2", *preload] if command[0] == str(WRITER) else preload
+    library = {name: os.environ[name] for name in [PATH_VARIABLE] if name in os.environ}
+    ended = subprocess.run(
+        [*launch, *command], env=environment(library), capture_output=True, text=True, check=False,
+        timeout=RUN_SECONDS,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+
+
+def read_all_states(
+    record: Record, folder: Path, read: Callable[[Path], int], *, earlier: int = 0, seed: int = 1
+) -> int:
+    """How many there were. `earlier`: steps that were there before the record."""
+    shown = Folder(folder)
+    count = 0
+    for ended, what, state in states_of(record, most=LOOKED_AT_ONE_BY_ONE, seed=seed):
+        shown.show(state)
+        count += 1
+        least = max(earlier, ended)
+        try:
+            found = read(folder)
+            assert least <= found <= least + 1, f"{found} steps, {least} had ended"
+        except Exception as error:
+            raise AssertionError(f"{error!r}: {what}") from error
+    return count
+
+
+def steps_in(path: Path) -> int:
+    """The steps of a file, all whole; none where there is nothing to be opened."""
+    if path.exists() or Path(f"{path}.json").exists():
+        return read_by_weir(path)
+    return 0
+
+
+class Recorded:
+    """A folder whose changes are recorded, and what reads the states that a crash leaves of it."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.data = folder / "data"
+        self.data.mkdir()
+        self.name = name
+        self.path = self.data / name
+        self.record = folder / "record"
+        self.shown = folder / "shown"
+        self.shown.mkdir()
+        self.before = snapshot_of(self.data)
+
+    def read_all(self, read: Callable[[Path], int] = steps_in, *, earlier: int = 0) -> int:
+        record = Record(self.record, self.data, self.before)
+        states = read_all_states(record, self.shown, lambda at: read(at / self.name),
+                                 earlier=earlier)  # fmt: skip
+        # Nothing has escaped the recorder.
+        left = {path: content for path, (_, content) in snapshot_of(self.data).items()}
+        assert record.state_at_end() == left
+        return states
+
+
+@pytest.mark.parametrize(
+    "file_format", ["hdf5", "hdf5-encoded", "cdf5", "zarr", "zarr-encoded", "raw"]
+)
+def test_no_step_is_lost(memory: Path, file_format: str) -> None:
+    folder = Recorded(memory, f"file.{SUFFIXES[file_format]}")
+    for _ in range(2):  # one run makes the file, one adds steps
+        command = [str(WRITER), str(folder.path), file_format, str(folder.record), "2"]
+        run_recorded(command, folder.data, folder.record)
+    assert folder.read_all() > 50
+
+
+SHARED_CHUNKS = {
+    "arrays": [
+        {"name": "density", "shape": [1, 24, 30], "type": "float64", "grows": True,
+         "chunks": [4, 12, 10], "shards": [4, 24, 20], "codecs": "gzip:1,crc32c"},
+        {"name": "count", "shape": [1, 7, 5], "type": "int32", "grows": True,
+         "chunks": [4, 4, 5], "codecs": "gzip:1,crc32c"},
+        {"name": "mesh", "shape": [16], "type": "float64"},
+    ]
+}  # fmt: skip
+
+
+def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path) -> None:
+    """A step is written into compressed chunks and shards that hold committed steps."""
+    folder = Recorded(memory, "file.zarr")
+    file = FileHandle.create(folder.path, "zarr", SHARED_CHUNKS)
+    for number, (name, shape) in enumerate([*SHAPES.items(), ("mesh", (16,))]):
+        steps = () if name == "mesh" else (1,)
+        values = np.arange(1, np.prod(shape) + 1).reshape((*steps, *shape))
+        values = values.astype(SHARED_CHUNKS["arrays"][number]["type"])
+        start = [0] * values.ndim
+        file.write(number, start, list(values.shape), [1] * values.ndim, values)
+    file.commit()
+    folder.before = snapshot_of(folder.data)
+    run_recorded([str(WRITER), str(folder.path), "zarr", str(folder.record), "2"], folder.data,
+                 folder.record)  # fmt: skip
+    assert folder.read_all(earlier=1) > 50
+
+
+MAKER = """
+import sys
+import numpy as np
+from weir._core.files import FileHandle
+path, file_format, log, *chunks = sys.argv[1:]
+array = {"name": "a", "shape": [96, 8], "type": "float64"}
+if chunks:
+    array |= {"chunks": [1, 8], "codecs": chunks[0]}
+file = FileHandle.create(path, file_format, {"arrays": [array]})
+for row in range(96):
+    file.write(0, [row, 0], [1, 8], [1, 1], np.full((1, 8), row + 1.0))
+file.commit()
+with open(log, "a") as told:
+    told.write("ended 1\\n")
+"""
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "raw", "zarr", "zarr-encoded"])
+def test_no_file_of_one_process_is_lost(memory: Path, file_format: str) -> None:
+    """Also one of more chunks than are open together."""
+    folder = Recorded(memory, f"file.{SUFFIXES[file_format]}")
+    name, _, encoded = file_format.partition("-")
+    chunks = ["gzip:1"] if encoded else [""] if name == "zarr" else []
+    run_recorded([sys.executable, "-c", MAKER, str(folder.path), name, str(folder.record), *chunks],
+                 folder.data, folder.record)  # fmt: skip
+
+    def read(path: Path) -> int:
+        if not path.exists() and not Path(f"{path}.json").exists():
+            return 0
+        with weir.open(path) as file:
+            rows = np.broadcast_to(np.arange(1, 97.0)[:, np.newaxis], (96, 8))
+            np.testing.assert_array_equal(file["a"][...], rows)
+        return 1
+
+    assert folder.read_all(read) > 20
+
+
+def test_no_array_that_was_synced_is_lost(memory: Path) -> None:
+    folder = Recorded(memory, "array")
+    run_recorded([str(WRITER), str(folder.path), "array", str(folder.record), "2"], folder.data,
+                 folder.record)  # fmt: skip
+
+    def read(path: Path) -> int:
+        """How many syncs of the array had ended for what is there, where that can be told."""
+        if not Path(f"{path}.json").exists():
+            return 0
+        with weir.open(path) as file:
+            values = file["array"][...].ravel()
+        numbers = np.arange(1, values.size + 1)
+        for synced in (2, 1):
+            if np.array_equal(values, numbers + 1000 * (synced - 1)):
+                return synced
+        return -1
+
+    record = Record(folder.record, folder.data, folder.before)
+    shown = Folder(folder.shown)
+    states = 0
+    for ended, what, state in states_of(record, most=LOOKED_AT_ONE_BY_ONE, seed=1):
+        shown.show(state)
+        states += 1
+        if ended == 0:
+            continue  # what nobody synced may be in any state
+        found = read(folder.shown / folder.name)
+        # The second write is over the first, in place.
+        assert found >= ended or (ended == 1 and found == -1), f"{found} of {ended}: {what}"
+    assert states > 5
