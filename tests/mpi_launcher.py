@@ -5,11 +5,14 @@ The ctests use the same one. The launcher of another MPI would start each rank a
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 CLONE = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("BUILD_FOLDER", CLONE / "build" / "release"))
@@ -51,10 +54,36 @@ def launcher(deadline_seconds: int | None = None) -> list[str]:
     return command
 
 
+needs_survivors = pytest.mark.skipif(
+    not is_open_mpi(),
+    reason="when a rank is killed, this launcher kills the others at once: none of them can tell",
+)
+
+
+def library_path() -> str:
+    """LD_LIBRARY_PATH with which mpi4py's wheels find the MPI of build/release.
+
+    They look for MPICH as libmpi.so.12, the name that its relatives have agreed on. Debian's has
+    the name libmpich.so.12 alone, and gets the other one by a link.
+    """
+    given = os.environ.get("LD_LIBRARY_PATH", "")
+    library = Path(configured("MPI_mpich_LIBRARY"))
+    if is_open_mpi() or not library.is_file() or (library.parent / "libmpi.so.12").exists():
+        return given
+    folder = BUILD / "mpi4py"
+    folder.mkdir(exist_ok=True)
+    link = folder / "libmpi.so.12"
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(library.resolve())
+    return f"{folder}:{given}" if given else str(folder)
+
+
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """The person's own settings kept out; root may start ranks, as in a container."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # Where several MPIs are installed, mpi4py takes the first that it finds.
     same_mpi = {"MPI4PY_MPIABI": "openmpi" if is_open_mpi() else "mpich"}
+    if path := library_path():
+        same_mpi["LD_LIBRARY_PATH"] = path
     return {**inherited, **allowed, **same_mpi, **extra}

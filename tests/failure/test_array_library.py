@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import BRIEF, PATIENCE_SECONDS, assert_ended_cleanly, run
-from mpi_launcher import BUILD, environment
+from mpi_launcher import BUILD, environment, needs_survivors
 from mpi_launcher import launcher as mpi_launcher
 
 from conftest import mount
@@ -20,6 +20,7 @@ ARRAY = ("array", "--api", "weir", "--shape", "128x128", "--buffer", "16k", *BRI
 WAYS = [("direct",), ("node", "--aggregators", "4"), ("two-phase", "--aggregators", "4")]
 
 
+@needs_survivors
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way[0])
 def test_a_rank_killed_in_a_write(tmp_path: Path, way: tuple[str, ...]) -> None:
     fault = "rank=2,call=pwrite,nth=1,effect=kill"

@@ -15,6 +15,7 @@ from failing_runs import (
     ranks_under_way,
     run,
 )
+from mpi_launcher import needs_survivors
 
 from weir.results.calibration import Calibration, Trials
 from weir.results.schema import Failure
@@ -98,6 +99,7 @@ def test_a_failed_calibration_can_be_repeated(tmp_path: Path) -> None:
     calibration_of(run(tmp_path, *SHORT, workload=WORKLOAD, directory=directory))
 
 
+@needs_survivors
 def test_a_killed_rank(tmp_path: Path) -> None:
     def kill(_: subprocess.Popen[str]) -> None:
         os.kill(ranks_under_way(tmp_path)[1], signal.SIGKILL)

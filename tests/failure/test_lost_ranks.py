@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from failing_runs import BRIEF, ENDLESS, assert_ended_cleanly, ranks_under_way, run
+from mpi_launcher import needs_survivors
 
 ENGINES = [("POSIX", "SYNC"), ("POSIX", "ASYNC"), ("MPI", "SYNC"), ("MPI", "ASYNC")]
 
 
+@needs_survivors
 @pytest.mark.parametrize(
     ("call", "nth"), [("pwrite", 1), ("pwrite", 6), ("pread", 2), ("fsync", 3)]
 )
@@ -25,6 +27,7 @@ def test_a_rank_killed_in_a_call(tmp_path: Path, call: str, nth: int) -> None:
     assert "rank 2: was lost" in ended.messages[0]
 
 
+@needs_survivors
 @pytest.mark.parametrize(("method", "mode"), ENGINES)
 @pytest.mark.parametrize("victim", [0, 3])
 def test_a_rank_killed_from_outside(tmp_path: Path, method: str, mode: str, victim: int) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from jsonschema import Draft202012Validator
+from mpi_launcher import needs_survivors
 
 from weir.bench.launcher import found_launcher
 from weir.bench.program import find_program
@@ -222,7 +223,9 @@ def finished_repetitions(folder: Path) -> int:
     return len(load_run(files[0]).repetitions) if files else 0
 
 
-@pytest.mark.parametrize("ending", ["a rank is killed", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "ending", [pytest.param("a rank is killed", marks=needs_survivors), "Ctrl-C"]
+)
 def test_a_run_that_breaks_off_keeps_what_was_finished_and_leaves_no_test_files(
     tmp_path: Path, ending: str
 ) -> None:
