@@ -86,6 +86,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
   file->enter_step(0);
   file->find_kinds(state);
+  if (Status filled = file->write_fills(state); !filled.ok()) return filled.error();
   return std::unique_ptr<File>(std::move(file));
 }
 
@@ -154,12 +155,16 @@ void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& 
                     .fill = one.description.fill,
                     .file_number = number_,
                     .descriptors = state.group->descriptors(),
-                    .closing = settings_.durability == storage::StepDurability::none
-                                   ? storage::DataFileCache::Closing::leaves_to_sync
-                                   : storage::DataFileCache::Closing::makes_durable,
+                    .closing = closing(),
                     .account = account_},
         one.map, state.engines));
   }
+}
+
+storage::DataFileCache::Closing StepFile::closing() const {
+  using Closing = storage::DataFileCache::Closing;
+  return settings_.durability == storage::StepDurability::none ? Closing::leaves_to_sync
+                                                               : Closing::makes_durable;
 }
 
 // Requests need not compare neighbours then.
@@ -352,7 +357,7 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
   if (std::holds_alternative<FirstStepPlaces>(told.value())) {
     enter_step(0);
     find_kinds(state);
-    return {};
+    return write_fills(state);
   }
   if (const auto* const changes = std::get_if<ArrayChanges>(&told.value())) {
     take_changes(*changes);
@@ -362,7 +367,7 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
   if (Status given = give_places(state); !given.ok()) return given;
   enter_step(steps_);
   find_kinds(state);
-  return {};
+  return write_fills(state);
 }
 
 // What this rank wrote.

@@ -105,6 +105,11 @@ class StepFile final : public File {
   // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
   // node share, once they are many.
   Status share_places(CollectiveState& state);
+  // Collective (step_file_fill.cpp). Arrays whose fill value is not zeros get it in the step that
+  // has begun; on failure the step has not.
+  Status write_fills(CollectiveState& state);
+  [[nodiscard]] Status write_own_fills(const CollectiveState& state) const;
+  [[nodiscard]] storage::DataFileCache::Closing closing() const;
   // Of checksums (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
   // `text`: of the file of checksums, as rank 0 read it.

@@ -89,6 +89,50 @@ Status write_sums(weir_files& file) {
                                      StepDurability::step);
 }
 
+// Whether elements that nobody writes would not have the array's fill value: the room for an array
+// is zeros, and a chunk that is encoded is written whole.
+bool has_fill_to_write(const StoredArray& array) {
+  const auto& fill = array.description.fill;
+  return array.map.encoded() == nullptr &&
+         std::any_of(fill.begin(), fill.end(), [](std::byte one) { return one != std::byte{0}; });
+}
+
+// The array's elements that are not settled get the fill value. Under the mutex.
+Status fill_rest(weir_files& file, std::size_t array) {
+  const StoredArray& stored = file.map.arrays[array];
+  auto rest = weir::array::Section::of(stored.map.shape.box());
+  std::int64_t& settled = file.settled[array];
+  rest.start[0] = settled;
+  rest.count[0] -= settled;
+  if (rest.empty()) return {};
+  settled += rest.count[0];
+  return weir::storage::write_fill(stored, rest, file.data_files);
+}
+
+// Before a section is written. Arrays that are written whole, from one end to the other, are
+// written once: only what comes in another order is written over the fill value.
+Status settle(weir_files& file, std::size_t array, const weir::array::Section& section) {
+  const StoredArray& stored = file.map.arrays[array];
+  if (!has_fill_to_write(stored) || section.empty()) return {};
+  const std::lock_guard lock(file.mutex);
+  std::int64_t& settled = file.settled[array];
+  weir::array::Section rows = weir::array::Section::of(stored.map.shape.box());
+  rows.start[0] = settled;
+  rows.count[0] = section.count[0];
+  if (section.start[0] != settled || !(section == rows)) return fill_rest(file, array);
+  settled += section.count[0];
+  return {};
+}
+
+Status fill_all_rests(weir_files& file) {
+  const std::lock_guard lock(file.mutex);
+  for (std::size_t i = 0; i < file.map.arrays.size(); ++i) {
+    if (!has_fill_to_write(file.map.arrays[i])) continue;
+    if (Status filled = fill_rest(file, i); !filled.ok()) return filled;
+  }
+  return {};
+}
+
 }  // namespace
 
 int weir_files_create(const char* path, const char* format, const char* description,
@@ -115,6 +159,7 @@ int weir_files_create(const char* path, const char* format, const char* descript
     made->free_from = room.value().free_from;
     made->lock = std::move(lock).value();
     made->made = weir::storage::identity_of(place);
+    made->settled.assign(made->map.arrays.size(), 0);
     if (parsed.value().checksum != weir::storage::Checksum::none) {
       made->sums.emplace(made->map.arrays.size());
     }
@@ -136,6 +181,8 @@ int weir_files_write(weir_files* file, int64_t array, const int64_t* start, cons
         std::holds_alternative<weir::storage::EncodedTable>(encoded->places)) {
       return write_to_table(*file, array, request.value(), data);
     }
+    Status settled = settle(*file, static_cast<std::size_t>(array), request.value().section);
+    if (!settled.ok()) return settled;
     auto sums = weir::storage::WrittenSums::of_one_write();
     const bool summed = file->sums && encoded == nullptr;
     Status written = weir::storage::write_section(
@@ -158,6 +205,7 @@ int weir_files_commit(weir_files* file) {
       error.file = weir::storage::incomplete_path(file->path);
       return error;
     }
+    if (Status filled = fill_all_rests(*file); !filled.ok()) return filled;
     if (Status durable = file->data_files.sync(); !durable.ok()) return durable;
     if (!file->written.empty()) {
       const auto format = weir::storage::find_format(file->format);

@@ -508,6 +508,62 @@ TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
   }
 }
 
+TEST_F(Files, WhatNobodyWritesHasTheFillValue) {
+  const std::array<std::int64_t, 3> chunks = {2, 6, 3};
+  const std::array<std::int64_t, 3> shards = {4, 6, 6};
+  const double fill = -999;
+  const std::int32_t other = -7;
+  for (const std::string kind :
+       {"hdf5", "hdf5 chunks", "cdf5", "zarr", "zarr chunks", "zarr shards", "raw", "raw chunks"}) {
+    SCOPED_TRACE(kind);
+    const std::string format = kind.substr(0, kind.find(' '));
+    const std::string name = path("file." + std::string(kind).replace(format.size(), 1, "_"));
+    weir_define_options options{};
+    options.steps = 1;
+    options.fill = &fill;
+    if (kind != format) options.chunks = chunks.data();
+    if (kind == "zarr shards") options.shards = shards.data();
+    weir_define_options fixed{};
+    fixed.fill = &other;
+    Session session(MPI_COMM_WORLD, by("two-phase"));
+    const auto blocks = session.distribution(cube, "BLOCK, CYCLIC(2), *");
+    const Section part{{1, 0, 1}, {3, 6, 2}, {1, 1, 1}};
+    {
+      File file = session.create_file(name, as(format.c_str()));
+      Array density = file.define<double>("density", cube, options);
+      Array nothing = file.define<double>("nothing", cube, options);
+      Array grid = file.define<std::int32_t>("grid", plane, fixed);
+      for (int step = 0; step < 2; ++step) {
+        file.begin_step();
+        density.write(blocks, part_of_step<double>(blocks, cube, 1, step), {}, part);
+        file.end_step();
+      }
+      file.close();
+    }
+    File file = session.open_file(name);
+    for (int step = 0; step < 2; ++step) {
+      file.select_step(step);
+      std::vector<double> found(blocks.elements());
+      file.array("nothing").read(blocks, found);
+      EXPECT_EQ(found, std::vector<double>(blocks.elements(), fill));
+      file.array("density").read(blocks, found);
+      auto expected = part_of_step<double>(blocks, cube, 1, step);
+      const Extents local = blocks.shape();
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        const Extents at = blocks.global_index(index_of(static_cast<std::int64_t>(k), local));
+        const bool written = at[0] >= 1 && at[0] < 4 && at[2] >= 1 && at[2] < 3;
+        if (!written) expected[k] = fill;
+      }
+      EXPECT_EQ(found, expected) << "step " << step;
+    }
+    const auto rows = session.distribution(plane, "BLOCK, *");
+    std::vector<std::int32_t> grid(rows.elements());
+    file.array("grid").read(rows, grid);
+    EXPECT_EQ(grid, std::vector<std::int32_t>(rows.elements(), other));
+    file.close();
+  }
+}
+
 TEST_F(Files, StepsAreAddedToAFileThatIsThere) {
   for (const std::string format : formats) {
     SCOPED_TRACE(format);
