@@ -20,7 +20,8 @@ class PerDimension {
   constexpr PerDimension() = default;
   constexpr explicit PerDimension(int size, const T& value = T{}) : size_(size) {
     assert(0 <= size && size <= capacity);
-    for (T& one : *this) one = value;
+    // Counted, as gcc 14 warns that end() might lie before begin().
+    for (int d = 0; d < size; ++d) values_[static_cast<std::size_t>(d)] = value;
   }
   constexpr PerDimension(std::initializer_list<T> values)
       : PerDimension(std::span<const T>(values.begin(), values.size())) {}
