@@ -97,18 +97,23 @@ const char* weir_files_format(const weir_files* file);
  *                "dimension_names": ["time", "x"], "fill": null, "codecs": "shuffle,zstd:1",
  *                "byte_order": "little",
  *                "attributes": [{"name": "units", "text": "kg/m^3"},
- *                               {"name": "range", "reals": [0.5, "NaN"]},
- *                               {"name": "level", "integers": [3]}]}],
+ *                               {"name": "tags", "texts": ["a", "b"]},
+ *                               {"name": "range", "reals": [0.5, "NaN"], "type": "float32"},
+ *                               {"name": "level", "integers": [3], "type": "int16"}]}],
  *    "groups": [{"name": "fields", "attributes": []}],
  *    "refused": [{"name": "notes", "reason": "is of text"}],
- *    "left_out": [{"owner": "fields", "name": "tags", "reason": "it is a list of texts"}]}
+ *    "left_out": [{"owner": "fields", "name": "grid", "reason": "it has 2 dimensions"}],
+ *    "retyped": []}
  *
  * The group "" is the file itself. "fill" is an element's bytes in hexadecimal digits, as they are
  * in memory; "codecs" are what chunks are compressed and summed by, as docs/formats.md has them.
  * The first dimension of an array that grows has the file's steps. Numbers that JSON does not have
  * are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir.
- * "left_out" names attributes without a form here, by the array or group that has them; the name ""
- * stands for all those of an object beyond the number that is read. */
+ * The type of an attribute's numbers is "int8" to "int64", "uint8" to "uint64", "float32",
+ * "float64", or "bool" of integers that are 0 or 1. A file that is being made gets int64 and
+ * float64 where none is given. "left_out" names attributes without a form here, by the array or
+ * group that has them; the name "" stands for all those of an object beyond the number that is
+ * read. */
 const char* weir_files_description(const weir_files* file);
 
 /* How many arrays there are (those refused left out), and the number of one by its name. */
@@ -152,9 +157,12 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
 /* Makes a file of one of the formats, from a description as above of which "name", "shape" and
  * "type" of each array are needed; the rest may be left out. "alignment" beside "arrays": those of
  * at least so many bytes begin at a multiple of it; without it large ones begin at multiples of up
- * to 2 MiB. "checksum": "crc32c" puts the checksums of what is written beside the file. Until
- * weir_files_commit() it is called PATH.incomplete, and a file that is there at `path` stays. A
- * Zarr folder must not be there. */
+ * to 2 MiB. "checksum": "crc32c" puts the checksums of what is written beside the file.
+ * "leave_out_attributes": true leaves out attributes that the format cannot hold, which fail
+ * otherwise: the new handle's description has them in "left_out", and in "retyped", with owner,
+ * name and reason, those whose values are there in another type. Until weir_files_commit() the file
+ * is called PATH.incomplete, and a file that is there at `path` stays. A Zarr folder must not be
+ * there. */
 int weir_files_create(const char* path, const char* format, const char* description,
                       weir_files** file);
 

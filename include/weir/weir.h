@@ -368,8 +368,9 @@ typedef struct weir_define_options {
   int64_t chunk_block_bytes;
   const int64_t* shards; /* extents of what shares a file, multiples of the chunks (zarr) */
   const char* const* dimension_names; /* one per dimension; null: none */
-  const void*
-      fill; /* one element: what readers see where nothing was written. Null: the format's */
+  const void* fill; /* one element: what readers see where nothing was written, and take as missing:
+                       the array gets the attribute "_FillValue" (not those of truth values, complex
+                       numbers and records). Null: the format's, and no attribute */
   const char* codec; /* what is done to the bytes of each chunk before they are stored: "zstd:3",
                         "shuffle,zstd:1,crc32c", "blosc:lz4:5:byte", "zfp:0.001" (hdf5, zarr;
                         docs/formats.md). Null: nothing */
@@ -392,6 +393,18 @@ int weir_file_attribute_integers(weir_file* file, const char* owner, const char*
                                  int64_t count, const int64_t* values);
 int weir_file_attribute_reals(weir_file* file, const char* owner, const char* name, int64_t count,
                               const double* values);
+/* Numbers of a type, which they keep in the file: "int8" to "int64", "uint8" to "uint64",
+ * "float32", "float64", or "bool" (bytes of 0 and 1). `values`: `count` of them, at least 1, as
+ * they are in memory. The array's "_FillValue" gets the array's type where that holds it. CDF-5 has
+ * no "bool" (it gets int8), CDF-1 and CDF-2 have int8, int16, int32, float32 and float64 (others
+ * get one of these where it holds them); what does not fit is refused when the file is laid out.
+ * Local. */
+int weir_file_attribute_numbers(weir_file* file, const char* owner, const char* name,
+                                const char* element_type, int64_t count, const void* values);
+/* A list of `count` texts, 0 or more; not in NetCDF's classic formats. HDF5 has a list of one text
+ * as the text alone. Local. */
+int weir_file_attribute_texts(weir_file* file, const char* owner, const char* name, int64_t count,
+                              const char* const* texts);
 
 /* All fields alike. */
 typedef struct weir_file_open_options {
@@ -435,11 +448,12 @@ int weir_file_array(weir_file* file, const char* name, weir_array** array);
 int32_t weir_array_has_steps(const weir_array* array);
 const char* weir_array_dimension_name(const weir_array* array, int32_t dimension);
 
-enum { WEIR_TEXT = 1, WEIR_INTEGERS = 2, WEIR_REALS = 3 };
+enum { WEIR_TEXT = 1, WEIR_INTEGERS = 2, WEIR_REALS = 3, WEIR_TEXTS = 4 };
 
 /* The attributes of `owner`, as in weir_file_attribute_text: how many; the name, kind and count
- * (bytes of text, or numbers) of one; its value. Texts are valid until the file is closed. Numbers
- * are as many as `count` says: fewer room is refused. Local. */
+ * (bytes of a text, numbers, or texts of a list) of one; its value. WEIR_INTEGERS are whole numbers
+ * of every type and truth values, WEIR_REALS float32 and float64. Texts are valid until the file is
+ * closed. Numbers and texts are as many as `count` says: less room is refused. Local. */
 int64_t weir_file_attributes(const weir_file* file, const char* owner);
 int weir_file_attribute(const weir_file* file, const char* owner, int64_t number, const char** name,
                         int32_t* kind, int64_t* count);
@@ -449,6 +463,14 @@ int weir_file_get_integers(const weir_file* file, const char* owner, const char*
                            int64_t* values);
 int weir_file_get_reals(const weir_file* file, const char* owner, const char* name, int64_t room,
                         double* values);
+/* The type of an attribute: "text", "texts", or that of its numbers as in
+ * weir_file_attribute_numbers; null when there is no such attribute. Its numbers in that type, as
+ * they are in memory, where `room` is in bytes; the texts of a list. Local. */
+const char* weir_file_attribute_type(const weir_file* file, const char* owner, const char* name);
+int weir_file_get_numbers(const weir_file* file, const char* owner, const char* name, int64_t room,
+                          void* values);
+int weir_file_get_texts(const weir_file* file, const char* owner, const char* name, int64_t room,
+                        const char** texts);
 
 /* Closes the file and its arrays. A step that has not ended is not in the file, and the call fails
  * to say so. *file becomes null whatever happens. */

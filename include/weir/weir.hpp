@@ -31,6 +31,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -343,8 +344,10 @@ class Array {
   bool in_file_ = false;
 };
 
-// The value of an attribute: text, integers or reals.
-using AttributeValue = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>>;
+// The value of an attribute: text, integers or reals of any type, uint64 numbers that are no int64,
+// or a list of texts.
+using AttributeValue = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>,
+                                    std::vector<std::uint64_t>, std::vector<std::string>>;
 
 // A file of a standard format: arrays, attributes and steps, in the order that weir.h gives.
 class File {
@@ -378,6 +381,24 @@ class File {
                                               static_cast<std::int64_t>(numbers.size()),
                                               numbers.data()));
   }
+  // Numbers that keep their type: integers of 8 to 64 bits, float, double, bool.
+  template <Elements List>
+  void attribute_numbers(const std::string& owner, const std::string& name,
+                         const List& numbers) const {
+    const std::span elements(numbers);
+    using Number = std::remove_cv_t<std::remove_pointer_t<decltype(elements.data())>>;
+    detail::checked(weir_file_attribute_numbers(
+        get(), owner.c_str(), name.c_str(), element_type_of<Number>().c_str(),
+        static_cast<std::int64_t>(elements.size()), elements.data()));
+  }
+  void attribute(const std::string& owner, const std::string& name,
+                 const std::vector<std::string>& texts) const {
+    std::vector<const char*> places;
+    for (const std::string& one : texts) places.push_back(one.c_str());
+    detail::checked(weir_file_attribute_texts(get(), owner.c_str(), name.c_str(),
+                                              static_cast<std::int64_t>(places.size()),
+                                              places.data()));
+  }
 
   // All attributes of an owner, by their names.
   [[nodiscard]] std::map<std::string, AttributeValue> attributes(const std::string& owner) const {
@@ -393,6 +414,15 @@ class File {
         const char* text = nullptr;
         detail::checked(weir_file_get_text(get(), whose, name, &text));
         found[name] = std::string(text);
+      } else if (kind == WEIR_TEXTS) {
+        std::vector<const char*> places(static_cast<std::size_t>(count));
+        detail::checked(weir_file_get_texts(get(), whose, name, count, places.data()));
+        found[name] = std::vector<std::string>(places.begin(), places.end());
+      } else if (weir_file_attribute_type(get(), whose, name) == std::string_view("uint64")) {
+        std::vector<std::uint64_t> values(static_cast<std::size_t>(count));
+        detail::checked(weir_file_get_numbers(
+            get(), whose, name, count * std::int64_t{sizeof(std::uint64_t)}, values.data()));
+        found[name] = std::move(values);
       } else if (kind == WEIR_INTEGERS) {
         std::vector<std::int64_t> values(static_cast<std::size_t>(count));
         detail::checked(weir_file_get_integers(get(), whose, name, count, values.data()));

@@ -1,6 +1,5 @@
 #include "aggregation/call_fingerprint.hpp"
 
-#include <bit>
 #include <string>
 #include <variant>
 
@@ -73,16 +72,13 @@ void CallFingerprint::add(const std::vector<storage::Attribute>& attributes) {
     add(Argument::files, one.name);
     add(Argument::files, one.value.index());
     if (const auto* text = std::get_if<std::string>(&one.value)) add(Argument::files, *text);
-    if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&one.value)) {
-      add(Argument::files, whole->size());
-      for (const std::int64_t number : *whole) {
-        add(Argument::files, static_cast<std::uint64_t>(number));
-      }
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&one.value)) {
+      add(Argument::files, texts->size());
+      for (const std::string& text : *texts) add(Argument::files, text);
     }
-    if (const auto* reals = std::get_if<std::vector<double>>(&one.value)) {
-      add(Argument::files, reals->size());
-      for (const double number : *reals) add(Argument::files, std::bit_cast<std::uint64_t>(number));
-    }
+    const auto bytes = storage::number_bytes(one.value);
+    add(Argument::files,
+        std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
 }
 

@@ -2,11 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
+#include "storage/formats/fill_attribute.hpp"
 
 namespace weir::capi {
 namespace {
@@ -54,6 +59,10 @@ Outcome give(weir_file* file, const char* call, const char* owner, const char* n
     }
     attributes = &group->attributes;
   }
+  // As readers need it: in the array's type, where that holds its number.
+  if (array != described.arrays.end() && std::string_view(name) == storage::fill_attribute_name) {
+    value = storage::numbers_as(array->type.kind(), value).value_or(value);
+  }
   // Given again, it has the later value.
   const auto same = std::find_if(attributes->begin(), attributes->end(),
                                  [&](const Attribute& one) { return one.name == name; });
@@ -73,6 +82,56 @@ Outcome give_numbers(weir_file* file, const char* call, const char* owner, const
                                     values == nullptr ? " and values is null" : ""));
   }
   return give(file, call, owner, name, std::vector<Number>(values, values + count));
+}
+
+Outcome give_typed(weir_file* file, const char* call, const char* owner, const char* name,
+                   const char* element_type, std::int64_t count, const void* values) {
+  if (element_type == nullptr) return null_argument(call, "element_type");
+  if (count < 1 || values == nullptr) {
+    return bad_argument(fmt::format("{}: count is {}{}: give at least one number", call, count,
+                                    values == nullptr ? " and values is null" : ""));
+  }
+  const auto type = array::ElementType::parse(element_type);
+  if (!type) return outcome_of(type.error(), "element_type");
+  // More than any attribute has would not be copied in vain.
+  const auto bytes = array::Shape::create({count});
+  if (!bytes || !bytes.value().bytes(type.value())) {
+    return bad_argument(fmt::format("{}: count is {}: so many numbers there are not", call, count));
+  }
+  auto value = storage::numbers_of(type.value().kind(),
+                                   {static_cast<const std::byte*>(values),
+                                    static_cast<std::size_t>(count * type.value().bytes())});
+  if (!value) {
+    return bad_argument(
+        fmt::format("{}: attributes have no numbers of {}: give integers of 8 to 64 bits, float32, "
+                    "float64 or bool",
+                    call, type.value().name()));
+  }
+  return give(file, call, owner, name, *std::move(value));
+}
+
+Outcome give_texts(weir_file* file, const char* owner, const char* name, std::int64_t count,
+                   const char* const* texts) {
+  constexpr const char* call = "weir_file_attribute_texts";
+  if (count < 0 || (texts == nullptr && count > 0)) {
+    return bad_argument(fmt::format("{}: count is {}{}", call, count,
+                                    texts == nullptr ? " and texts is null" : ""));
+  }
+  std::vector<std::string> list;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const char* const one = *std::next(texts, i);
+    if (one == nullptr) return bad_argument(fmt::format("{}: texts[{}] is null", call, i));
+    list.emplace_back(one);
+  }
+  return give(file, call, owner, name, std::move(list));
+}
+
+std::int32_t kind_of(const Attribute& attribute) {
+  const auto numbers = storage::number_kind(attribute.value);
+  if (!numbers) return attribute.value.index() == 0 ? WEIR_TEXT : WEIR_TEXTS;
+  const bool real =
+      *numbers == array::ElementKind::float32 || *numbers == array::ElementKind::float64;
+  return real ? WEIR_REALS : WEIR_INTEGERS;
 }
 
 // The attribute, or why there is none.
@@ -96,36 +155,65 @@ Outcome find(const weir_file* file, const char* call, const char* owner, const c
 
 template <typename Number>
 Outcome get_numbers(const weir_file* file, const char* call, const char* owner, const char* name,
-                    std::int64_t room, Number* values) {
+                    std::int32_t kind, array::ElementKind as, std::int64_t room, Number* values) {
   const Attribute* attribute = nullptr;
   if (auto found = find(file, call, owner, name, &attribute); !found.ok()) return found;
-  const auto* const numbers = std::get_if<std::vector<Number>>(&attribute->value);
-  if (numbers == nullptr) {
+  if (kind_of(*attribute) != kind) {
     return bad_argument(fmt::format("{}: attribute {} is of another kind", call, quoted(name)));
   }
-  const auto count = static_cast<std::int64_t>(numbers->size());
+  const auto wide = storage::numbers_as(as, attribute->value);
+  if (!wide) {
+    return bad_argument(
+        fmt::format("{}: attribute {} has a number above 2^63 - 1: take it by "
+                    "weir_file_get_numbers",
+                    call, quoted(name)));
+  }
+  const auto& numbers = std::get<std::vector<Number>>(*wide);
+  const auto count = static_cast<std::int64_t>(numbers.size());
   if (room < count || values == nullptr) {
     return bad_argument(fmt::format("{}: attribute {} has {} numbers, there is room for {}", call,
                                     quoted(name), count, values == nullptr ? 0 : room));
   }
-  std::copy(numbers->begin(), numbers->end(), values);
+  std::copy(numbers.begin(), numbers.end(), values);
   return {};
 }
 
-std::int32_t kind_of(const Attribute& attribute) {
-  switch (attribute.value.index()) {
-    case 0:
-      return WEIR_TEXT;
-    case 1:
-      return WEIR_INTEGERS;
-    default:
-      return WEIR_REALS;
+Outcome get_typed(const weir_file* file, const char* owner, const char* name, std::int64_t room,
+                  void* values) {
+  constexpr const char* call = "weir_file_get_numbers";
+  const Attribute* attribute = nullptr;
+  if (auto found = find(file, call, owner, name, &attribute); !found.ok()) return found;
+  if (!storage::number_kind(attribute->value)) {
+    return bad_argument(fmt::format("{}: attribute {} is text", call, quoted(name)));
   }
+  const auto bytes = storage::number_bytes(attribute->value);
+  if (room < std::ssize(bytes) || values == nullptr) {
+    return bad_argument(
+        fmt::format("{}: attribute {} has {} bytes of numbers, there is room for {}", call,
+                    quoted(name), bytes.size(), values == nullptr ? 0 : room));
+  }
+  std::memcpy(values, bytes.data(), bytes.size());
+  return {};
 }
 
-std::int64_t count_of(const Attribute& attribute) {
-  return std::visit([](const auto& value) { return static_cast<std::int64_t>(value.size()); },
-                    attribute.value);
+Outcome get_texts(const weir_file* file, const char* owner, const char* name, std::int64_t room,
+                  const char** texts) {
+  constexpr const char* call = "weir_file_get_texts";
+  const Attribute* attribute = nullptr;
+  if (auto found = find(file, call, owner, name, &attribute); !found.ok()) return found;
+  const auto* const list = std::get_if<std::vector<std::string>>(&attribute->value);
+  if (list == nullptr) {
+    return bad_argument(fmt::format("{}: attribute {} is no list of texts", call, quoted(name)));
+  }
+  if (room < std::ssize(*list) || (texts == nullptr && !list->empty())) {
+    return bad_argument(fmt::format("{}: attribute {} has {} texts, there is room for {}", call,
+                                    quoted(name), list->size(), texts == nullptr ? 0 : room));
+  }
+  for (const std::string& one : *list) {
+    *texts = one.c_str();
+    texts = std::next(texts);
+  }
+  return {};
 }
 
 Outcome look_at(const weir_file* file, const char* owner, std::int64_t number, const char** name,
@@ -142,7 +230,7 @@ Outcome look_at(const weir_file* file, const char* owner, std::int64_t number, c
   const Attribute& one = (*attributes)[static_cast<std::size_t>(number)];
   if (name != nullptr) *name = one.name.c_str();
   if (kind != nullptr) *kind = kind_of(one);
-  if (count != nullptr) *count = count_of(one);
+  if (count != nullptr) *count = static_cast<std::int64_t>(storage::attribute_count(one.value));
   return {};
 }
 
@@ -214,15 +302,50 @@ int weir_file_get_text(const weir_file* file, const char* owner, const char* nam
 int weir_file_get_integers(const weir_file* file, const char* owner, const char* name,
                            std::int64_t room, std::int64_t* values) {
   return weir::capi::report_outcome_of([&] {
-    return weir::capi::get_numbers(file, "weir_file_get_integers", owner, name, room, values);
+    return weir::capi::get_numbers(file, "weir_file_get_integers", owner, name, WEIR_INTEGERS,
+                                   weir::array::ElementKind::int64, room, values);
   });
 }
 
 int weir_file_get_reals(const weir_file* file, const char* owner, const char* name,
                         std::int64_t room, double* values) {
   return weir::capi::report_outcome_of([&] {
-    return weir::capi::get_numbers(file, "weir_file_get_reals", owner, name, room, values);
+    return weir::capi::get_numbers(file, "weir_file_get_reals", owner, name, WEIR_REALS,
+                                   weir::array::ElementKind::float64, room, values);
   });
+}
+
+int weir_file_attribute_numbers(weir_file* file, const char* owner, const char* name,
+                                const char* element_type, std::int64_t count, const void* values) {
+  return weir::capi::report_outcome_of([&] {
+    return weir::capi::give_typed(file, "weir_file_attribute_numbers", owner, name, element_type,
+                                  count, values);
+  });
+}
+
+int weir_file_attribute_texts(weir_file* file, const char* owner, const char* name,
+                              std::int64_t count, const char* const* texts) {
+  return weir::capi::report_outcome_of(
+      [&] { return weir::capi::give_texts(file, owner, name, count, texts); });
+}
+
+const char* weir_file_attribute_type(const weir_file* file, const char* owner, const char* name) {
+  const weir::storage::Attribute* attribute = nullptr;
+  const int code = weir::capi::report_outcome_of(
+      [&] { return weir::capi::find(file, "weir_file_attribute_type", owner, name, &attribute); });
+  return code == WEIR_OK ? weir::storage::attribute_type(attribute->value) : nullptr;
+}
+
+int weir_file_get_numbers(const weir_file* file, const char* owner, const char* name,
+                          std::int64_t room, void* values) {
+  return weir::capi::report_outcome_of(
+      [&] { return weir::capi::get_typed(file, owner, name, room, values); });
+}
+
+int weir_file_get_texts(const weir_file* file, const char* owner, const char* name,
+                        std::int64_t room, const char** texts) {
+  return weir::capi::report_outcome_of(
+      [&] { return weir::capi::get_texts(file, owner, name, room, texts); });
 }
 
 }  // extern "C"

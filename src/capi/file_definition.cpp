@@ -13,6 +13,7 @@
 #include "capi/session.hpp"
 #include "capi/striping_argument.hpp"
 #include "storage/codecs/codec.hpp"
+#include "storage/formats/fill_attribute.hpp"
 #include "storage/formats/format.hpp"
 
 namespace weir::capi {
@@ -175,6 +176,7 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   if (options.fill != nullptr) {
     described.fill.resize(static_cast<std::size_t>(type.value().bytes()));
     std::memcpy(described.fill.data(), options.fill, described.fill.size());
+    described.attributes = storage::with_fill_attribute(described);
   }
   // By itself, so that a mistake is told here and not when the file is laid out.
   const auto abilities = storage::find_format(file.settings.format).value()->abilities();

@@ -10,7 +10,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "storage/codecs/codec.hpp"
@@ -32,28 +34,47 @@ Json list_or_null(const std::optional<array::Indices>& indices) {
   return indices ? list_of(*indices) : Json();
 }
 
-Json real_of(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
+template <typename Number>
+Json number_of(Number number) {
+  if constexpr (std::is_same_v<Number, storage::Truth>) {
+    return number == storage::Truth::yes ? 1 : 0;
+  } else if constexpr (std::is_floating_point_v<Number>) {
+    if (std::isnan(number)) return "NaN";
+    if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+    return static_cast<double>(number);
+  } else {
+    return number;
+  }
 }
 
 Json attributes_of(const std::vector<Attribute>& attributes) {
   Json list = Json::array();
   for (const Attribute& one : attributes) {
     Json member = {{"name", one.name}};
-    if (const auto* const text = std::get_if<std::string>(&one.value)) {
-      member["text"] = *text;
-    } else if (const auto* const integers = std::get_if<std::vector<std::int64_t>>(&one.value)) {
-      member["integers"] = *integers;
-    } else {
-      Json reals = Json::array();
-      for (const double value : std::get<std::vector<double>>(one.value)) {
-        reals.push_back(real_of(value));
-      }
-      member["reals"] = std::move(reals);
-    }
+    std::visit(
+        [&]<typename Value>(const Value& value) {
+          if constexpr (std::is_same_v<Value, std::string>) {
+            member["text"] = value;
+          } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+            member["texts"] = value;
+          } else {
+            Json numbers = Json::array();
+            for (const auto number : value) numbers.push_back(number_of(number));
+            const bool real = std::is_floating_point_v<typename Value::value_type>;
+            member[real ? "reals" : "integers"] = std::move(numbers);
+            member["type"] = storage::attribute_type(one.value);
+          }
+        },
+        one.value);
     list.push_back(std::move(member));
+  }
+  return list;
+}
+
+Json left_out_of(const std::vector<storage::AttributeLeftOut>& attributes) {
+  Json list = Json::array();
+  for (const storage::AttributeLeftOut& one : attributes) {
+    list.push_back({{"owner", one.owner}, {"name", one.name}, {"reason", one.reason}});
   }
   return list;
 }
@@ -143,17 +164,51 @@ array::Indices indices_from(const Json& value, const std::string& where) {
   return array::Indices(std::span<const std::int64_t>(list));
 }
 
+// Whole numbers up to 2^64 - 1.
+Attribute::Value integers_from(const Json& value, const std::string& where) {
+  const bool large =
+      value.is_array() && std::any_of(value.begin(), value.end(), [](const Json& one) {
+        return one.is_number_unsigned() && one.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
+      });
+  if (!large) return list_from(value, where, integer_of);
+  return list_from(value, where, [](const Json& one, const std::string& at) {
+    if (!one.is_number_unsigned()) refuse(fmt::format("has no whole number below 2^64 in {}", at));
+    return one.get<std::uint64_t>();
+  });
+}
+
 Attribute attribute_from(const Json& value, const std::string& where) {
   if (!value.is_object()) refuse(fmt::format("has no object in {}", where));
   Attribute attribute{text_of(member(value, "name", where), where), {}};
   if (const auto text = value.find("text"); text != value.end()) {
     attribute.value = text_of(*text, where);
-  } else if (const auto integers = value.find("integers"); integers != value.end()) {
-    attribute.value = list_from(*integers, where, integer_of);
+    return attribute;
+  }
+  if (const auto texts = value.find("texts"); texts != value.end()) {
+    attribute.value = list_from(*texts, where, text_of);
+    return attribute;
+  }
+  const auto integers = value.find("integers");
+  if (integers != value.end()) {
+    attribute.value = integers_from(*integers, where);
   } else {
     attribute.value =
         list_from(member(value, "reals", where), where,
                   [](const Json& one, const std::string& at) { return real_of(one, at); });
+  }
+  if (const auto type = value.find("type"); type != value.end()) {
+    const auto known = array::ElementType::parse(text_of(*type, where));
+    if (!known) throw Wrong(known.error());
+    const auto* const reals = std::get_if<std::vector<double>>(&attribute.value);
+    if (reals != nullptr && known.value() == array::ElementKind::float32) {
+      attribute.value = std::vector<float>(reals->begin(), reals->end());  // the nearest ones
+    }
+    auto typed = storage::numbers_as(known.value().kind(), attribute.value);
+    if (!typed) {
+      refuse(fmt::format("has an attribute \"{}\" that is not of the type {} in {}",
+                         storage::printable(attribute.name), known.value().name(), where));
+    }
+    attribute.value = *std::move(typed);
   }
   return attribute;
 }
@@ -252,7 +307,8 @@ storage::GroupDescription group_from(const Json& value, const std::string& where
 
 }  // namespace
 
-std::string description_json(std::string_view format, const storage::FileMap& map) {
+std::string description_json(std::string_view format, const storage::FileMap& map,
+                             const std::vector<storage::AttributeLeftOut>& retyped) {
   Json document = {{"format", format}, {"arrays", Json::array()}, {"groups", Json::array()}};
   for (const storage::StoredArray& one : map.arrays) document["arrays"].push_back(array_of(one));
   for (const storage::GroupDescription& one : map.groups) {
@@ -263,11 +319,8 @@ std::string description_json(std::string_view format, const storage::FileMap& ma
   for (const storage::RefusedArray& one : map.refused) {
     document["refused"].push_back({{"name", one.name}, {"reason", one.reason}});
   }
-  document["left_out"] = Json::array();
-  for (const storage::AttributeLeftOut& one : map.left_out) {
-    document["left_out"].push_back(
-        {{"owner", one.owner}, {"name", one.name}, {"reason", one.reason}});
-  }
+  document["left_out"] = left_out_of(map.left_out);
+  document["retyped"] = left_out_of(retyped);
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -277,7 +330,8 @@ Result<AskedFile> parse_description(std::string_view text) {
     if (document.is_discarded() || !document.is_object())
       refuse("is no JSON document of one object");
     refuse_unknown(document,
-                   {"format", "arrays", "groups", "refused", "left_out", "alignment", "checksum"},
+                   {"format", "arrays", "groups", "refused", "left_out", "retyped", "alignment",
+                    "checksum", "leave_out_attributes"},
                    "the file");
     AskedFile asked;
     storage::FileDescription& file = asked.description;
@@ -294,6 +348,10 @@ Result<AskedFile> parse_description(std::string_view text) {
         refuse("has a checksum that is not \"crc32c\"");
       }
       asked.checksum = storage::Checksum::crc32c;
+    }
+    if (const Json* const leave_out = optional_member(document, "leave_out_attributes")) {
+      if (!leave_out->is_boolean()) refuse("has \"leave_out_attributes\" neither true nor false");
+      asked.leave_out_attributes = leave_out->get<bool>();
     }
     return asked;
   } catch (const Wrong& wrong) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/status.hpp"
 #include "storage/formats/file_description.hpp"
@@ -12,11 +13,15 @@
 
 namespace weir::files {
 
-[[nodiscard]] std::string description_json(std::string_view format, const storage::FileMap& map);
+// `retyped`: attributes of a file that is being made, whose types its format has not.
+[[nodiscard]] std::string description_json(
+    std::string_view format, const storage::FileMap& map,
+    const std::vector<storage::AttributeLeftOut>& retyped = {});
 
 struct AskedFile {
   storage::FileDescription description;
   storage::Checksum checksum = storage::Checksum::none;
+  bool leave_out_attributes = false;  // those that the format cannot hold, instead of failing
 };
 // Fails on what is no such document; what a format cannot express, its lay_out() refuses.
 [[nodiscard]] Result<AskedFile> parse_description(std::string_view text);

@@ -14,6 +14,7 @@
 #include "storage/encoded/encoded_section.hpp"
 #include "storage/encoded/encoded_writer.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/stored_attributes.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/write_section.hpp"
 #include "storage/sums/sums_file.hpp"
@@ -144,17 +145,25 @@ int weir_files_create(const char* path, const char* format, const char* descript
     }
     const auto found = weir::storage::find_format(format);
     if (!found) return found.error();
-    const auto parsed = weir::files::parse_description(description);
+    auto parsed = weir::files::parse_description(description);
     if (!parsed) return parsed.error();
+    weir::storage::FileDescription& asked = parsed.value().description;
+    weir::storage::AttributesChanged changed;
+    if (parsed.value().leave_out_attributes) {
+      changed = weir::storage::leave_out_attributes(asked, *found.value());
+    }
     auto lock = weir::storage::WriterLock::take(path);
     if (!lock) return lock.error();
-    auto room = found.value()->lay_out(parsed.value().description, path);
+    auto room = found.value()->lay_out(asked, path);
     if (!room) return room.error();
+    room.value().map.left_out = std::move(changed.left_out);
     const std::string place = weir::storage::incomplete_path(path);
     weir::storage::set_known_file(room.value().map,
                                   weir::storage::known_file_of(room.value().map, place));
     auto made = std::make_unique<weir_files>(
         path, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
+    made->description =
+        weir::files::description_json(found.value()->name(), made->map, changed.retyped);
     made->unpublished = std::move(room.value().update);
     made->free_from = room.value().free_from;
     made->lock = std::move(lock).value();

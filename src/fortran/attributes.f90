@@ -1,11 +1,13 @@
 ! Attributes of files of standard formats: text, integers or reals that belong to an array, to a group
 ! or ('') to the file. A unit is the text 'units'.
 module weir_attributes
-  use, intrinsic :: iso_c_binding, only: c_double, c_int32_t, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_int32_t, c_loc, &
+                                         c_null_char, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-  use weir_file_bindings, only: c_attribute, c_attribute_integers, c_attribute_reals, &
-                                c_attribute_text, c_attributes, c_get_integers, c_get_reals, &
-                                c_get_text
+  use weir_file_bindings, only: c_attribute, c_attribute_integers, c_attribute_numbers, &
+                                c_attribute_reals, c_attribute_text, c_attribute_texts, &
+                                c_attribute_type, c_attributes, c_get_integers, &
+                                c_get_numbers, c_get_reals, c_get_text, c_get_texts
   use weir_files, only: weir_file
   use weir_outcomes, only: settle, text_at, with_null
   implicit none
@@ -13,15 +15,18 @@ module weir_attributes
   public :: weir_file_attribute_text, weir_file_attribute_integers, weir_file_attribute_reals
   public :: weir_file_attributes, weir_file_attribute
   public :: weir_file_get_text, weir_file_get_integers, weir_file_get_reals
+  public :: weir_file_attribute_texts, weir_file_attribute_type
+  public :: weir_file_get_numbers, weir_file_get_texts
 
   integer, parameter, public :: weir_text = 1
   integer, parameter, public :: weir_integers = 2
   integer, parameter, public :: weir_reals = 3
+  integer, parameter, public :: weir_texts = 4
 
   ! weir_file_attribute_integers(file, owner, name, values [, status])
   !
-  ! Gives `owner` an attribute: one integer of 4 or 8 bytes, or several. Before the first step begins.
-  ! Local.
+  ! Gives `owner` an attribute: one integer of 4 or 8 bytes, or several, which keep their type. Before
+  ! the first step begins. Local.
   interface weir_file_attribute_integers
     module procedure small_integer, large_integer, small_integers, large_integers
   end interface
@@ -47,7 +52,7 @@ contains
     character(len=*), intent(in) :: owner, name
     integer(int32), intent(in) :: values
     integer, intent(out), optional :: status
-    call large_integers(file, owner, name, [int(values, int64)], status)
+    call small_integers(file, owner, name, [values], status)
   end subroutine
 
   subroutine large_integer(file, owner, name, values, status)
@@ -63,7 +68,11 @@ contains
     character(len=*), intent(in) :: owner, name
     integer(int32), intent(in) :: values(:)
     integer, intent(out), optional :: status
-    call large_integers(file, owner, name, int(values, int64), status)
+    integer(int32), target :: packed(size(values))
+    packed = values
+    call settle(c_attribute_numbers(file%handle, with_null(owner), with_null(name), &
+                                    with_null('int32'), size(values, kind=int64), &
+                                    c_loc(packed)), status)
   end subroutine
 
   subroutine large_integers(file, owner, name, values, status)
@@ -80,7 +89,7 @@ contains
     character(len=*), intent(in) :: owner, name
     real(real32), intent(in) :: values
     integer, intent(out), optional :: status
-    call large_reals(file, owner, name, [real(values, real64)], status)
+    call small_reals(file, owner, name, [values], status)
   end subroutine
 
   subroutine large_real(file, owner, name, values, status)
@@ -96,7 +105,11 @@ contains
     character(len=*), intent(in) :: owner, name
     real(real32), intent(in) :: values(:)
     integer, intent(out), optional :: status
-    call large_reals(file, owner, name, real(values, real64), status)
+    real(real32), target :: packed(size(values))
+    packed = values
+    call settle(c_attribute_numbers(file%handle, with_null(owner), with_null(name), &
+                                    with_null('float32'), size(values, kind=int64), &
+                                    c_loc(packed)), status)
   end subroutine
 
   subroutine large_reals(file, owner, name, values, status)
@@ -107,6 +120,73 @@ contains
     call settle(c_attribute_reals(file%handle, with_null(owner), with_null(name), &
                                   size(values, kind=int64), real(values, c_double)), status)
   end subroutine
+
+  ! Gives `owner` a list of texts, without the blanks at their ends. Before the first step begins.
+  ! Local.
+  subroutine weir_file_attribute_texts(file, owner, name, texts, status)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: owner, name, texts(:)
+    integer, intent(out), optional :: status
+    character(kind=c_char), target :: letters(len(texts) + 1, max(1, size(texts)))
+    type(c_ptr) :: places(max(1, size(texts)))
+    integer :: i, k
+    do i = 1, size(texts)
+      letters(:, i) = c_null_char
+      do k = 1, len_trim(texts(i))
+        letters(k, i) = texts(i) (k:k)
+      end do
+      places(i) = c_loc(letters(1, i))
+    end do
+    call settle(c_attribute_texts(file%handle, with_null(owner), with_null(name), &
+                                  size(texts, kind=int64), places), status)
+  end subroutine
+
+  ! The type of an attribute: 'text', 'texts', 'int32', ... ; '' where there is none. Local.
+  function weir_file_attribute_type(file, owner, name) result(text)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: owner, name
+    character(len=:), allocatable :: text
+    type(c_ptr) :: place
+    place = c_attribute_type(file%handle, with_null(owner), with_null(name))
+    text = ''
+    if (c_associated(place)) text = text_at(place)
+  end function
+
+  ! The numbers of an attribute in its own type, into `bytes` bytes of memory at `place`. Local.
+  subroutine weir_file_get_numbers(file, owner, name, bytes, place, status)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: owner, name
+    integer(int64), intent(in) :: bytes
+    type(c_ptr), intent(in) :: place
+    integer, intent(out), optional :: status
+    call settle(c_get_numbers(file%handle, with_null(owner), with_null(name), bytes, place), status)
+  end subroutine
+
+  ! The texts of a list, as long as the longest of them; none on failure. Local.
+  function weir_file_get_texts(file, owner, name, status) result(texts)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: owner, name
+    integer, intent(out), optional :: status
+    character(len=:), allocatable :: texts(:)
+    type(c_ptr), allocatable :: places(:)
+    integer :: code, i, longest
+    allocate (places(items_of(file, owner, name, weir_texts)))
+    code = c_get_texts(file%handle, with_null(owner), with_null(name), size(places, kind=int64), &
+                       places)
+    if (code /= 0) then
+      deallocate (places)
+      allocate (places(0))
+    end if
+    longest = 0
+    do i = 1, size(places)
+      longest = max(longest, len(text_at(places(i))))
+    end do
+    allocate (character(len=longest) :: texts(size(places)))
+    do i = 1, size(places)
+      texts(i) = text_at(places(i))
+    end do
+    call settle(int(code, int64), status)
+  end function
 
   ! How many attributes `owner` has. Local.
   function weir_file_attributes(file, owner, status) result(attributes)
@@ -184,6 +264,15 @@ contains
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, wanted
     integer(int64) :: found
+    found = items_of(file, owner, wanted, weir_integers) + items_of(file, owner, wanted, weir_reals)
+  end function
+
+  ! How many items an attribute of this kind has, 0 where there is none.
+  function items_of(file, owner, wanted, wanted_kind) result(found)
+    type(weir_file), intent(in) :: file
+    character(len=*), intent(in) :: owner, wanted
+    integer, intent(in) :: wanted_kind
+    integer(int64) :: found
     character(len=:), allocatable :: name
     integer(int64) :: count, i
     integer :: kind, status
@@ -191,7 +280,7 @@ contains
     do i = 1, c_attributes(file%handle, with_null(owner))
       call weir_file_attribute(file, owner, int(i), name, kind, count, status)
       if (status == 0 .and. name == trim(wanted)) then
-        if (kind /= weir_text) found = count
+        if (kind == wanted_kind) found = count
         return
       end if
     end do

@@ -42,10 +42,12 @@ module weir_file_bindings
   end type
 
   public :: c_array_dimension_name, c_array_has_steps, c_attribute, c_attribute_integers
-  public :: c_attribute_reals, c_attribute_text, c_attributes, c_file_array, c_file_array_name
+  public :: c_attribute_numbers, c_attribute_reals, c_attribute_text, c_attributes
+  public :: c_file_array, c_file_array_name
   public :: c_file_arrays, c_file_close, c_file_create, c_file_define, c_file_open
   public :: c_file_select_step, c_file_step_begin, c_file_step_end, c_file_steps, c_get_integers
-  public :: c_get_reals, c_get_text
+  public :: c_get_numbers, c_get_reals, c_get_text, c_get_texts
+  public :: c_attribute_texts, c_attribute_type
 
   interface
     function c_file_create(session, path, options, file) bind(C, name='weir_file_create') &
@@ -101,6 +103,54 @@ module weir_file_bindings
       character(kind=c_char), intent(in) :: owner(*), name(*)
       integer(c_int64_t), value, intent(in) :: count
       integer(c_int64_t), intent(in) :: values(*)
+      integer(c_int) :: code
+    end function
+
+    function c_attribute_numbers(file, owner, name, element_type, count, values) &
+        bind(C, name='weir_file_attribute_numbers') result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*), element_type(*)
+      integer(c_int64_t), value, intent(in) :: count
+      type(c_ptr), value, intent(in) :: values
+      integer(c_int) :: code
+    end function
+
+    function c_attribute_texts(file, owner, name, count, texts) &
+        bind(C, name='weir_file_attribute_texts') result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      integer(c_int64_t), value, intent(in) :: count
+      type(c_ptr), intent(in) :: texts(*)
+      integer(c_int) :: code
+    end function
+
+    function c_attribute_type(file, owner, name) bind(C, name='weir_file_attribute_type') &
+        result(text)
+      import :: c_char, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      type(c_ptr) :: text
+    end function
+
+    function c_get_numbers(file, owner, name, room, values) &
+        bind(C, name='weir_file_get_numbers') result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      integer(c_int64_t), value, intent(in) :: room
+      type(c_ptr), value, intent(in) :: values
+      integer(c_int) :: code
+    end function
+
+    function c_get_texts(file, owner, name, room, texts) &
+        bind(C, name='weir_file_get_texts') result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      character(kind=c_char), intent(in) :: owner(*), name(*)
+      integer(c_int64_t), value, intent(in) :: room
+      type(c_ptr), intent(inout) :: texts(*)
       integer(c_int) :: code
     end function
 

@@ -67,7 +67,7 @@ def attribute(name: str, value: Any) -> dict[str, Any]:
         return {"name": name, "text": value}
     numbers = np.atleast_1d(value)
     kind = "integers" if numbers.dtype.kind in "iu" else "reals"
-    return {"name": name, kind: numbers.tolist()}
+    return {"name": name, kind: numbers.tolist(), "type": numbers.dtype.name}
 
 
 def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray[Any, Any]:
@@ -97,7 +97,8 @@ def cases(file_format: str) -> list[Case]:
              grows=True),
         Case("time", np.arange(3, dtype="float64") * 6, ("time",),
              {"units": "hours since 2000-01-01 00:00:00"}, grows=True),
-        Case("count", numbers((7, 10), "int16", 3), ("y", "x"), fill=-99),
+        Case("count", numbers((7, 10), "int16", 3), ("y", "x"), {"_FillValue": np.int16(-99)},
+             fill=-99),
     ]  # fmt: skip
     if not zarr:  # there columns are chunks
         found.append(Case("columns", numbers((10, 7), "float32", 4), ("x", "y"), column_major=True))

@@ -92,12 +92,13 @@ def test_attributes_without_a_value_are_named(tmp_path: Path) -> None:
     path = tmp_path / "theirs.h5"
     with h5py.File(path, "w") as file:
         file["plain"] = VALUES
-        file["plain"].attrs["tags"] = ["one", "two"]
+        file["plain"].attrs["grid"] = VALUES
     with weir.open(path) as opened:
         left_out = opened.left_out
-    assert left_out == ["plain: attribute 'tags' is left out: it is a list of texts"]
+    assert left_out == ["plain: attribute 'grid' is left out: it has 2 dimensions"]
     assert check(path).left_out == left_out
-    for command in (["check", path], ["convert", path, tmp_path / "ours.h5"]):
+    converted = ["convert", "--skip-unreadable", path, tmp_path / "ours.h5"]
+    for command in (["check", path], converted):
         done = subprocess.run(
             [sys.executable, "-m", "weir.cli", *command],
             capture_output=True, text=True, timeout=60, check=False,

@@ -6,10 +6,9 @@ of standard formats", and in ``docs/formats.md``.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,15 +16,14 @@ import numpy as np
 from weir._core import library as c
 from weir._core.arguments import choice, extents, numbers, type_name
 from weir._core.array_handle import Array
+from weir._core.attribute_values import GivenValue, PlainValue, plain
 from weir._core.failures import checked
 
 if TYPE_CHECKING:
     from weir._core.session import Distribution, Order, Session
 
-Attribute: TypeAlias = "str | int | float | Sequence[int] | Sequence[float] | np.ndarray[Any, Any]"
 Durability: TypeAlias = Literal["none", "step", "operation"]
 Checksum: TypeAlias = Literal["none", "crc32c"]
-TEXT, INTEGERS = 1, 2
 ORDERS = {"C": 0, "F": 1}
 
 
@@ -99,14 +97,15 @@ class File:
         dimension_names: Sequence[str] | None = None,
         fill: Any = None,
         codec: str | None = None,
-        attributes: Mapping[str, Attribute] | None = None,
+        attributes: Mapping[str, GivenValue] | None = None,
     ) -> FileArray:
         """Defines an array, before the file's first step begins. Local.
 
         `name` has ``/`` between groups. `steps`: other values in each step, `shape` being that of
         one. `chunks`, `typical_request` and `shards` are extents in elements. `fill` is what
-        readers see where nothing was written. `codec` is what is done to the bytes of chunks, as
-        ``"zstd:3"`` or ``"shuffle,zstd:1,crc32c"`` (hdf5 and zarr).
+        readers see where nothing was written, and what those that follow NetCDF's conventions, as
+        xarray, take as missing: it is the attribute ``_FillValue`` too. `codec` is what is done to
+        the bytes of chunks, as ``"zstd:3"`` or ``"shuffle,zstd:1,crc32c"`` (hdf5 and zarr).
         """
         shape = extents("shape", shape)
         wanted = element_type if isinstance(element_type, str) else None
@@ -149,30 +148,30 @@ class File:
             self.set_attribute(attribute, value, owner=name)
         return self._arrays[name]
 
-    def set_attribute(self, name: str, value: Attribute, *, owner: str = "") -> None:
+    def set_attribute(self, name: str, value: GivenValue, *, owner: str = "") -> None:
         """Gives an array, a group or the file (`owner` ``""``) an attribute. Local.
 
-        Text, or numbers: integers as int64, others as float64. A unit is the text ``units``.
+        A text, a list of texts (not in NetCDF's classic formats), or numbers, which keep the type
+        that NumPy gives them: ``numpy.float32(0.5)``, Python's own int64, float64 and bool. A unit
+        is the text ``units``. Raises TypeError for other types, ValueError for more dimensions.
         """
         library = c.library()
         whose = (self.handle, owner.encode(), name.encode())
-        if isinstance(value, str):
-            checked(library.weir_file_attribute_text(*whose, value.encode()))
-            return
-        values = np.atleast_1d(np.asarray(value))
-        if values.dtype.kind in "iub":
-            whole = np.ascontiguousarray(values, np.int64)
-            pointer = whole.ctypes.data_as(c.NUMBERS)
-            checked(library.weir_file_attribute_integers(*whose, whole.size, pointer))
+        given = plain(name, value)
+        if isinstance(given, str):
+            checked(library.weir_file_attribute_text(*whose, given.encode()))
+        elif isinstance(given, list):
+            texts = (c_char_p * max(1, len(given)))(*(one.encode() for one in given))
+            checked(library.weir_file_attribute_texts(*whose, len(given), texts))
         else:
-            real = np.ascontiguousarray(values, np.float64)
-            reals = real.ctypes.data_as(ctypes.POINTER(c_double))
-            checked(library.weir_file_attribute_reals(*whose, real.size, reals))
+            named = type_name(given.dtype).encode()
+            numbers_at = given.ctypes.data_as(c_void_p)
+            checked(library.weir_file_attribute_numbers(*whose, named, given.size, numbers_at))
 
-    def attributes(self, owner: str = "") -> dict[str, str | np.ndarray[Any, Any]]:
-        """The attributes of an array, a group or the file: texts, and arrays of numbers."""
+    def attributes(self, owner: str = "") -> dict[str, PlainValue]:
+        """The attributes of an array, a group or the file: texts, lists of them, and arrays."""
         library = c.library()
-        found: dict[str, str | np.ndarray[Any, Any]] = {}
+        found: dict[str, PlainValue] = {}
         for number in range(checked(library.weir_file_attributes(self.handle, owner.encode()))):
             name, kind, count = c_char_p(), c_int32(), c_int64()
             checked(
@@ -182,20 +181,21 @@ class File:
             )
             whose = (self.handle, owner.encode(), name)
             key = (name.value or b"").decode()
-            if kind.value == TEXT:
+            named = library.weir_file_attribute_type(*whose).decode()
+            if named == "text":
                 text = c_char_p()
                 checked(library.weir_file_get_text(*whose, byref(text)))
                 found[key] = (text.value or b"").decode(errors="replace")
-            elif kind.value == INTEGERS:
-                whole = np.empty(count.value, np.int64)
-                pointer = whole.ctypes.data_as(c.NUMBERS)
-                checked(library.weir_file_get_integers(*whose, whole.size, pointer))
-                found[key] = whole
+            elif named == "texts":
+                texts = (c_char_p * max(1, count.value))()
+                checked(library.weir_file_get_texts(*whose, count, texts))
+                several = texts[: count.value]
+                found[key] = [(one or b"").decode(errors="replace") for one in several]
             else:
-                real = np.empty(count.value, np.float64)
-                reals = real.ctypes.data_as(ctypes.POINTER(c_double))
-                checked(library.weir_file_get_reals(*whose, real.size, reals))
-                found[key] = real
+                values = np.empty(count.value, named)
+                place = values.ctypes.data_as(c_void_p)
+                checked(library.weir_file_get_numbers(*whose, values.nbytes, place))
+                found[key] = values
         return found
 
     @contextmanager

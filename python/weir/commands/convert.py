@@ -47,6 +47,13 @@ def convert_command(
     array: Annotated[
         list[str] | None, typer.Option("--array", help="convert this array, and others so named")
     ] = None,
+    skip_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unreadable",
+            help="go on without arrays that cannot be read and attributes that cannot be kept",
+        ),
+    ] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="threads [cores]")] = None,
     memory: Annotated[
         int, typer.Option("--memory", min=1, help="MiB for elements under way")
@@ -70,6 +77,10 @@ def convert_command(
     started = time.monotonic()
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     console = message_console()
+
+    def name_line(line: str) -> None:
+        console.print(f"{source}: {line}", highlight=False, markup=False, soft_wrap=True)
+
     try:
         with (
             weir.open(source, verify="touched") as file,
@@ -82,14 +93,15 @@ def convert_command(
                     shown, completed=progress.bytes_done, total=max(1, progress.bytes_in_all)
                 )
 
-            for line in file.left_out:
-                console.print(f"{source}: {line}", highlight=False, markup=False, soft_wrap=True)
             done = convert(
                 file, target, file_format=file_format, layout=layout, arrays=array or (),
+                skip_unreadable=skip_unreadable,
                 workers=workers or len(os.sched_getaffinity(0)), memory_bytes=memory << 20,
-                tell=tell,
+                tell=tell, name_line=name_line,
             )  # fmt: skip
     except ConversionError as error:
+        for line in error.lines:
+            name_line(line)
         raise BenchError(str(error), USAGE) from None
     except weir.Error as error:
         raise BenchError(str(error), FAILED) from None

@@ -8,7 +8,7 @@ whole new file, or what was there before.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weir._core.files import FileHandle
-from weir.convert.target import ConversionError, Layout, chosen_arrays, description, format_of
+from weir.convert.target import (
+    ConversionError,
+    Layout,
+    chosen_arrays,
+    description,
+    format_of,
+    lost,
+)
 from weir.convert.text import StoredForm, stored_form
 from weir.convert.tiles import Tile, tile_shape, tiles
 
@@ -52,17 +59,22 @@ def convert(
     file_format: str | None = None,
     layout: Layout | None = None,
     arrays: Sequence[str] = (),
+    skip_unreadable: bool = False,
     workers: int = 2,
     memory_bytes: int = 256 << 20,
     tell: Callable[[Progress], None] | None = None,
+    name_line: Callable[[str], None] | None = None,
 ) -> Progress:
     """Writes the arrays of `source`, all or those named, into the new file `target`.
 
     Threads hold at most `memory_bytes` of elements together, or one chunk of the target each where
     that is more; besides, each has two buffers of 4 MiB, or of one encoded chunk. `tell` is called
-    from this thread about ten times a second. A source that is opened with ``verify="touched"`` is
-    verified whole where it has checksums. Raises ConversionError, and weir.Error where a file
-    cannot be read or written; then the target is as it was.
+    from this thread about ten times a second. Arrays that cannot be read, and attributes that
+    cannot be read or that the target's format cannot hold, are an error unless `skip_unreadable`
+    leaves them out. `name_line` is called with a line for each of these, and for each attribute
+    whose numbers are of another type in the target. A source that is opened with
+    ``verify="touched"`` is verified whole where it has checksums. Raises ConversionError, and
+    weir.Error where a file cannot be read or written; then the target is as it was.
     """
     name = format_of(target, file_format)
     if target.exists() and target.samefile(source.path):
@@ -71,15 +83,33 @@ def convert(
     if source.verify == "touched" and (damage := source.handle.sums()[2]):
         message = f"{damage}; remove it to convert what cannot be verified"
         raise ConversionError(message)
-    chosen = chosen_arrays(source, arrays)
+    chosen = chosen_arrays(source, arrays, skip_unreadable=skip_unreadable)
     described = description(source, chosen, name, layout or Layout())
     made = FileHandle.create(target, name, described)
     try:
+        lines = lost(source, chosen, name, made.description)
+        if not arrays:
+            lines += [f"{one} is left out: {why}" for one, why in source.refused.items()]
+        if lines and not skip_unreadable:
+            others = f" ({len(lines)} in all)" if len(lines) > 1 else ""
+            message = (
+                f"{source.path}: not all attributes can be kept in {target}: {lines[0]}{others}; "
+                "go on without them by --skip-unreadable"
+            )
+            raise ConversionError(message, lines)
+        for line in (*lines, *map(_retyped_line, made.description["retyped"])):
+            if name_line:
+                name_line(line)
         progress = _copy(chosen, made, name, max(1, workers), memory_bytes, tell)
         made.commit()
     finally:
         made.close()
     return progress
+
+
+def _retyped_line(one: Mapping[str, str]) -> str:
+    owner = f"{one['owner']}: " if one["owner"] else ""
+    return f"{owner}attribute {one['name']!r} has another type: {one['reason']}"
 
 
 def _copy(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import struct
 import sys
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from weir._core.arguments import type_name
 from weir._core.files import FileHandle
 from weir.convert.target import (
     CHUNKED,
+    FILL,
     ConversionError,
     described_attributes,
     format_of,
@@ -27,7 +26,6 @@ from weir.convert.text import stored_form
 if TYPE_CHECKING:
     from xarray import Dataset
 
-FILL = "_FillValue"
 Extents = Sequence[int]
 Attributes = Mapping[str, Any]
 
@@ -103,7 +101,7 @@ def save(
                 "codecs": codec if value.ndim or name == "zarr" else None,
                 "fill": _fill(key, value, named["fill"], name),
                 "attributes": described_attributes(
-                    {**notes.get(key, {}), **_missing(_of(key, taken.fill), name)}
+                    {**_missing(value, _of(key, named["fill"])), **notes.get(key, {})}
                 ),
             }
             for key, value in values.items()
@@ -194,18 +192,12 @@ def _fill(
     return str(element.tobytes().hex())
 
 
-def _missing(fill: Any, file_format: str) -> dict[str, Any]:
-    """The attribute by which readers of a dataset mask what is missing.
-
-    A NetCDF file has it with every fill.
-    """
-    if fill is None or file_format.startswith("cdf"):
+def _missing(value: np.ndarray[Any, Any], fill: Any) -> dict[str, Any]:
+    """The attribute by which readers mask what is missing, in the array's type."""
+    if fill is None or value.dtype.kind not in "iuf":
         return {}
-    number = np.asarray(fill)
-    if file_format == "zarr" and number.dtype.kind == "f":
-        # As xarray has them in Zarr v3, whose attributes are JSON without NaN.
-        return {FILL: b64encode(struct.pack("<d", float(number))).decode()}
-    return {FILL: fill}
+    kept = np.float32 if value.dtype == np.float16 else value.dtype
+    return {FILL: np.asarray(fill).astype(kept)}
 
 
 class _Taken:

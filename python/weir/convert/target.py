@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weir._core.arguments import type_name
+from weir._core.attribute_values import plain
 from weir._core.files import formats
 from weir.convert.text import StoredForm, stored_form
+from weir.files.stored_file import left_out_line
 
 if TYPE_CHECKING:
+    from weir._core.attribute_values import AttributeValue
     from weir.files import StoredArray, StoredFile
 
 SUFFIXES = {
@@ -24,12 +27,20 @@ CHUNKED = {"hdf5", "zarr", "raw"}
 GROUPED = {"hdf5", "zarr", "raw"}
 COLUMN_MAJOR = {"zarr", "raw"}
 CHECKSUMS = ("crc32c", "none")
+FILL = "_FillValue"
+"""The attribute by which readers that follow NetCDF's conventions know missing elements."""
+NOT_UTF8 = "\N{REPLACEMENT CHARACTER}"
 CHUNK_BYTES = 16 << 20
 """Of chunks that are chosen here, because the format or the codec wants some: at most."""
 
 
 class ConversionError(Exception):
     """What was asked for cannot be converted; the text says what, and what to do."""
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = list(lines)
+        """A line for each array or attribute that cannot be kept."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +75,16 @@ def format_of(target: Path, told: str | None) -> str:
     return name
 
 
-def chosen_arrays(source: StoredFile, names: Sequence[str]) -> list[StoredArray]:
-    """The arrays named, or all; those that cannot be read have to be left out by naming others."""
+def chosen_arrays(
+    source: StoredFile, names: Sequence[str], *, skip_unreadable: bool = False
+) -> list[StoredArray]:
+    """The arrays named, or all; those that cannot be read only where they may be skipped."""
     if not names:
-        if source.refused:
+        if source.refused and not skip_unreadable:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in source.refused.items())
             message = (
                 f"{source.path} has arrays that cannot be read ({reasons}): name those to convert "
-                "by --array"
+                "by --array, or go on without these by --skip-unreadable"
             )
             raise ConversionError(message)
         if not source.arrays:
@@ -110,11 +123,12 @@ def description(
     return {
         "arrays": [_array(one, file_format, layout) for one in arrays],
         "groups": [
-            {"name": name, "attributes": described_attributes(source.attributes_of_group(name))}
+            {"name": name, "attributes": _kept(source.attributes_of_group(name))}
             for name in groups
             if source.attributes_of_group(name)
         ],
         "checksum": None if checksum == "none" else checksum,
+        "leave_out_attributes": True,
     }
 
 
@@ -144,6 +158,8 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
             for d, (wanted, extent) in enumerate(zip(chunks, array.shape, strict=True))
         )
     form = stored_form(array.dtype, file_format)
+    # A NetCDF file would have it as the attribute, with which readers take its elements as missing.
+    is_unmarked = file_format.startswith("cdf") and FILL not in array.attributes
     return {
         "name": array.name,
         "shape": list(form.extents(array.shape)),
@@ -157,8 +173,8 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "shards": list(shards) if shards and file_format == "zarr" else None,
         "dimension_names": list(form.names(array.dimension_names)),
         "codecs": codecs,
-        "fill": _fill(array, form),
-        "attributes": described_attributes(array.attributes),
+        "fill": None if is_unmarked else _fill(array, form),
+        "attributes": _kept(array.attributes),
     }
 
 
@@ -190,18 +206,71 @@ def suitable_chunks(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]
     return tuple(chunks)
 
 
+def lost(
+    source: StoredFile, arrays: Sequence[StoredArray], file_format: str, laid_out: Mapping[str, Any]
+) -> list[str]:
+    """A line for each attribute of these arrays and their groups that the new file does not get.
+
+    `laid_out` is the new file's description.
+    """
+    groups = {
+        name
+        for name in ["", *source.group_names]
+        if len(arrays) == len(source.arrays) or any(_lies_in(one, name) for one in arrays)
+    }
+    owners = {one.name for one in arrays} | groups
+    lines = [left_out_line(one) for one in source.described_left_out if one["owner"] in owners]
+    attributes = {one.name: one.attributes for one in arrays}
+    for group in sorted(groups):
+        there = source.attributes_of_group(group)
+        if group and file_format not in GROUPED:
+            why = f"there are no groups in {file_format}"
+            lines += [_left_out(group, name, why) for name in there]
+        else:
+            attributes[group] = there
+    lines += [
+        _left_out(owner, name, "its text is not in UTF-8")
+        for owner, named in attributes.items()
+        for name, value in named.items()
+        if _is_beyond_utf8(value)
+    ]
+    return lines + [left_out_line(one) for one in laid_out["left_out"]]
+
+
+def _lies_in(array: StoredArray, group: str) -> bool:
+    return not group or array.name.startswith(f"{group}/")
+
+
+def _left_out(owner: str, name: str, reason: str) -> str:
+    return left_out_line({"owner": owner, "name": name, "reason": reason})
+
+
+def _is_beyond_utf8(value: AttributeValue) -> bool:
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return any(NOT_UTF8 in one for one in texts)
+
+
+def _kept(attributes: Mapping[str, AttributeValue]) -> list[dict[str, Any]]:
+    return described_attributes(
+        {name: value for name, value in attributes.items() if not _is_beyond_utf8(value)}
+    )
+
+
 def described_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Attributes as the library is told of them."""
+    """Attributes as the library is told of them. Raises TypeError for what files have not."""
     return [_attribute(name, value) for name, value in attributes.items()]
 
 
 def _attribute(name: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"name": name, "text": value}
-    numbers = np.atleast_1d(value)
-    if numbers.dtype.kind in "iu":
-        return {"name": name, "integers": numbers.tolist()}
-    return {"name": name, "reals": [_real(number) for number in numbers.tolist()]}
+    given = plain(name, value)
+    if isinstance(given, str):
+        return {"name": name, "text": given}
+    if isinstance(given, list):
+        return {"name": name, "texts": given}
+    described = {"name": name, "type": type_name(given.dtype)}
+    if given.dtype.kind == "f":
+        return {**described, "reals": [_real(number) for number in given.tolist()]}
+    return {**described, "integers": [int(number) for number in given.tolist()]}
 
 
 def _real(number: float) -> float | str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weir._core.arguments import dtype_of
+from weir._core.attribute_values import AttributeValue, one_or_all
 from weir.files.gathered_selection import is_basic, read_gathered
 from weir.files.selection import Key, select
 
@@ -16,22 +17,20 @@ if TYPE_CHECKING:
 
     from weir.files.stored_file import StoredFile
 
-AttributeValue: TypeAlias = str | int | float | np.ndarray[Any, Any]
-
 
 def attributes_of(described: list[dict[str, Any]]) -> Mapping[str, AttributeValue]:
-    """Names and values: texts, numbers, or arrays of several (or no) numbers."""
+    """Names and values: texts, lists of texts, numbers, or arrays of several (or no) numbers."""
     return MappingProxyType({one["name"]: _value(one) for one in described})
 
 
 def _value(one: dict[str, Any]) -> AttributeValue:
     if "text" in one:
         return str(one["text"])
+    if "texts" in one:
+        return [str(text) for text in one["texts"]]
     if "integers" in one:
-        whole = one["integers"]
-        return int(whole[0]) if len(whole) == 1 else np.array(whole, np.int64)
-    reals = [float(value) for value in one["reals"]]
-    return reals[0] if len(reals) == 1 else np.array(reals, np.float64)
+        return one_or_all(np.array(one["integers"], one["type"]))
+    return one_or_all(np.array([float(value) for value in one["reals"]], one["type"]))
 
 
 class StoredArray:
@@ -55,7 +54,8 @@ class StoredArray:
         self.dimension_names: tuple[str, ...] = tuple(described["dimension_names"])
         """One per dimension, or none."""
         self.attributes = attributes_of(described["attributes"])
-        """Texts and numbers; the unit is ``attributes["units"]``, where there is one."""
+        """Texts and numbers, which have NumPy's types (Python's own for int64, float64 and bool
+        alone); the unit is ``attributes["units"]``, where there is one."""
         self.chunks: tuple[int, ...] | None = _tuple_or_none(described["chunks"])
         """Extents of the chunks on disk, or None where the array is not chunked."""
         self.shards: tuple[int, ...] | None = _tuple_or_none(described["shards"])

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from weir._core.attribute_values import AttributeValue
 from weir._core.errors import UnsupportedError
 from weir._core.files import VERIFIED, FileHandle
-from weir.files.stored_array import AttributeValue, StoredArray, attributes_of
+from weir.files.stored_array import StoredArray, attributes_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -125,9 +126,11 @@ class StoredFile(StoredGroup):
         """All arrays by their full names."""
         self.refused: dict[str, str] = {one["name"]: one["reason"] for one in described["refused"]}
         """Arrays that are there and that Weir cannot read, with the reasons."""
-        self.left_out: list[str] = [_left_out_line(one) for one in described["left_out"]]
-        """A line for each attribute that is there and that Weir has no value for, as a list of
-        texts, with the reason."""
+        self.left_out: list[str] = [left_out_line(one) for one in described["left_out"]]
+        """A line for each attribute that is there and that Weir has no value for, as complex
+        numbers, with the reason."""
+        self.described_left_out: list[dict[str, str]] = described["left_out"]
+        """The same, each as "owner", "name" and "reason"."""
         self._attributes = {
             one["name"]: attributes_of(one["attributes"]) for one in described["groups"]
         }
@@ -191,7 +194,8 @@ class StoredFile(StoredGroup):
         return f"<weir.StoredFile {self.path} ({self.format}): {', '.join(self)}>"
 
 
-def _left_out_line(one: Mapping[str, str]) -> str:
+def left_out_line(one: Mapping[str, str]) -> str:
+    """What says of an attribute that it is left out, and why."""
     owner = f"{one['owner']}: " if one["owner"] else ""
     attribute = f"attribute {one['name']!r} is left out: " if one["name"] else ""
     return f"{owner}{attribute}{one['reason']}"

@@ -8,10 +8,7 @@ by who uses it: `weir` needs neither.
 from __future__ import annotations
 
 import os
-import struct
-from base64 import b64decode
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +22,6 @@ from weir.files import StoredArray
 if TYPE_CHECKING:
     from weir.files import StoredFile, StoredGroup
     from weir.files.stored_file import Verify
-
-FILL = "_FillValue"
 
 
 class StoredBackendArray(BackendArray):
@@ -66,15 +61,6 @@ def variable(array: StoredArray) -> xr.Variable:
     """The array as it is stored: lazy, not decoded."""
     names = dimension_names(array)
     attributes: dict[str, Any] = dict(array.attributes)
-    # NetCDF's fill value is an attribute everywhere; Zarr has one for every array, without meaning.
-    if array.fill is not None and array.file.format.startswith("cdf"):
-        attributes.setdefault(FILL, array.fill)
-    if isinstance(attributes.get(FILL), str) and array.dtype.kind == "f":
-        # So xarray writes reals into Zarr v3.
-        with suppress(ValueError, struct.error):
-            attributes[FILL] = struct.unpack("<d", b64decode(attributes[FILL]))[0]
-    if isinstance(attributes.get(FILL), int | float) and array.dtype.kind in "iuf":
-        attributes[FILL] = array.dtype.type(attributes[FILL])
     encoding: dict[str, Any] = {"source": str(array.file.path), "original_shape": array.shape}
     if array.chunks:
         encoding["chunksizes"] = array.chunks

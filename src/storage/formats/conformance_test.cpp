@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "storage/formats/file_version.hpp"
+#include "storage/formats/fill_attribute.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/test_description.hpp"
@@ -60,6 +65,102 @@ TEST_P(EveryFormat, HoldsWhatWasWrittenThroughItsMaps) {
       EXPECT_EQ(wrong_elements(found.value()->map, static_cast<std::int64_t>(i)), 0)
           << file.arrays[i].name;
     }
+  }
+}
+
+// NaN is not equal to itself, so values are compared as bytes.
+void expect_attribute(const std::vector<Attribute>& attributes, const std::string& name,
+                      const Attribute::Value& expected) {
+  const Attribute* const found = find_attribute(attributes, name);
+  ASSERT_NE(found, nullptr) << name;
+  EXPECT_STREQ(attribute_type(found->value), attribute_type(expected)) << name;
+  const auto bytes = number_bytes(found->value);
+  const auto wanted = number_bytes(expected);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), wanted.begin(), wanted.end())) << name;
+  if (!number_kind(expected)) {
+    EXPECT_EQ(found->value, expected) << name;
+  }
+}
+
+TEST_P(EveryFormat, KeepsAttributesAndTheirTypes) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Attribute> all = {
+      {"text",
+       "Stra\xc3\x9f"
+       "e"},
+      {"no text", ""},
+      {"texts", std::vector<std::string>{"a", "", "long enough to lie elsewhere"}},
+      {"no texts", std::vector<std::string>{}},
+      {"int8", std::vector<std::int8_t>{-128, 127}},
+      {"int16", std::vector<std::int16_t>{-32768}},
+      {"int32", std::vector<std::int32_t>{INT32_MIN, 0}},
+      {"int64", std::vector<std::int64_t>{INT64_MIN, INT64_MAX}},
+      {"uint8", std::vector<std::uint8_t>{255}},
+      {"uint16", std::vector<std::uint16_t>{65535, 1}},
+      {"uint32", std::vector<std::uint32_t>{UINT32_MAX}},
+      {"uint64", std::vector<std::uint64_t>{UINT64_MAX, 0}},
+      {"small uint64", std::vector<std::uint64_t>{7}},
+      {"float32", std::vector<float>{0.1F, -inf}},
+      {"whole float32", std::vector<float>{3}},
+      {"float64", std::vector<double>{nan, 0.1, -0.0}},
+      {"no float64", std::vector<double>{}},
+      {"bool", std::vector<Truth>{Truth::yes, Truth::no}},
+      {"one bool", std::vector<Truth>{Truth::no}}};
+  const array::ElementType type = array::ElementKind::int32;
+  FileDescription file = {.arrays = {{.name = "a", .shape = shape_of({2}), .type = type}}};
+  const bool exact = format().name() != "cdf2" && format().name() != "cdf1";
+  int refused = 0;
+  for (const Attribute& one : all) {
+    const auto stored = format().stored_attribute(one, &type);
+    if (stored) {
+      file.arrays[0].attributes.push_back(one);
+    } else {
+      ++refused;
+      FileDescription alone = file;
+      alone.arrays[0].attributes = {one};
+      EXPECT_FALSE(format().lay_out(alone, path()).ok()) << one.name;
+    }
+  }
+  file.groups = {{"", file.arrays[0].attributes}};
+  ASSERT_TRUE(make_file(format(), file, path()).ok());
+  const auto opened = format().open(path());
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  EXPECT_TRUE(opened.value().left_out.empty());
+  ASSERT_EQ(opened.value().groups.size(), 1U);
+  for (const Attribute& one : file.arrays[0].attributes) {
+    const auto stored = format().stored_attribute(one, &type);
+    expect_attribute(opened.value().arrays[0].description.attributes, one.name, stored.value());
+    expect_attribute(opened.value().groups[0].attributes, one.name, stored.value());
+    const bool truth = number_kind(one.value) == array::ElementKind::boolean;
+    if (exact && !(truth && format().name() == "cdf5")) {
+      EXPECT_STREQ(attribute_type(stored.value()), attribute_type(one.value)) << one.name;
+    }
+  }
+  const bool classic = format().name().starts_with("cdf");
+  EXPECT_EQ(refused, !classic ? 0 : exact ? 2 : 5);
+}
+
+TEST_P(EveryFormat, KeepsTheAttributeOfAFillValue) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::byte> fill(sizeof nan);
+  std::memcpy(fill.data(), &nan, sizeof nan);
+  ArrayDescription real{
+      .name = "real", .shape = shape_of({3}), .type = array::ElementKind::float32, .fill = fill};
+  ArrayDescription whole{.name = "whole",
+                         .shape = shape_of({3}),
+                         .type = array::ElementKind::int16,
+                         .fill = {std::byte{0xfe}, std::byte{0xff}}};
+  for (ArrayDescription* const one : {&real, &whole}) one->attributes = with_fill_attribute(*one);
+  ASSERT_TRUE(make_file(format(), {.arrays = {real, whole}}, path()).ok());
+  const auto opened = format().open(path());
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  for (const ArrayDescription& one : {real, whole}) {
+    const ArrayDescription& found = opened.value().find(one.name)->description;
+    EXPECT_EQ(found.fill, one.fill) << one.name;
+    ASSERT_EQ(found.attributes.size(), 1U) << one.name;
+    expect_attribute(found.attributes, fill_attribute_name, one.attributes[0].value);
+    EXPECT_EQ(fill_by_attribute(found), one.fill);
   }
 }
 

@@ -37,18 +37,10 @@ Status check_attributes(const std::vector<Attribute>& attributes, const std::str
                                         attributes.size(), most_attributes));
   }
   for (const Attribute& one : attributes) {
-    if (Status fine = check_part(one.name, one.name); !fine.ok()) return fine;
-    if (one.name.find('/') != std::string::npos || !names.insert(one.name).second) {
-      return invalid_argument(fmt::format(
-          "attribute \"{}\" of \"{}\" is there twice or has a '/' in its name", one.name, owner));
-    }
-    const std::size_t bytes = std::visit(
-        [](const auto& value) { return value.size() * sizeof(*value.data()); }, one.value);
-    if (bytes > most_attribute_bytes) {
+    if (Status fine = check_attribute(one, owner); !fine.ok()) return fine;
+    if (!names.insert(one.name).second) {
       return invalid_argument(
-          fmt::format("attribute \"{}\" of \"{}\" has {} bytes; at most {} are "
-                      "stored, put more into an array",
-                      one.name, owner, bytes, most_attribute_bytes));
+          fmt::format("attribute \"{}\" of \"{}\" is there twice", one.name, owner));
     }
   }
   return {};
@@ -214,6 +206,31 @@ Status check_name(std::string_view name) {
     if (end == std::string_view::npos) return {};
     begin = end + 1;
   }
+}
+
+Status check_attribute(const Attribute& attribute, const std::string& owner) {
+  if (Status fine = check_part(attribute.name, attribute.name); !fine.ok()) return fine;
+  if (attribute.name.find('/') != std::string::npos) {
+    return invalid_argument(
+        fmt::format("attribute \"{}\" of \"{}\" has a '/' in its name", attribute.name, owner));
+  }
+  const auto has_null = [](const std::string& text) { return text.find('\0') != text.npos; };
+  const auto* const text = std::get_if<std::string>(&attribute.value);
+  const auto* const texts = std::get_if<std::vector<std::string>>(&attribute.value);
+  if ((text != nullptr && has_null(*text)) ||
+      (texts != nullptr && std::any_of(texts->begin(), texts->end(), has_null))) {
+    return invalid_argument(
+        fmt::format("attribute \"{}\" of \"{}\" has a null character, at which texts of files end",
+                    attribute.name, owner));
+  }
+  const std::size_t bytes = attribute_bytes(attribute.value);
+  if (bytes > most_attribute_bytes) {
+    return invalid_argument(
+        fmt::format("attribute \"{}\" of \"{}\" has {} bytes; at most {} are "
+                    "stored, put more into an array",
+                    attribute.name, owner, bytes, most_attribute_bytes));
+  }
+  return {};
 }
 
 std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes) {

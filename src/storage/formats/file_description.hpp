@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "array/element_type.hpp"
@@ -16,22 +15,13 @@
 #include "array/shape.hpp"
 #include "common/status.hpp"
 #include "storage/codecs/codec.hpp"
+#include "storage/formats/attribute.hpp"
 #include "storage/striping.hpp"
 
 namespace weir::storage {
 
-// Text is UTF-8. A unit is the attribute "units", as all of NetCDF's conventions have it.
-struct Attribute {
-  using Value = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>>;
-
-  std::string name;
-  Value value;
-
-  friend bool operator==(const Attribute&, const Attribute&) = default;
-};
-
 // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
-// An attribute of a file that Weir has no value for: a list of texts, a very long one.
+// An attribute that is not taken over: one that Weir has no value for, or a format no place.
 struct AttributeLeftOut {
   std::string owner;  // an array or group; "" is the file itself
   std::string name;   // "" stands for all those beyond the number that is read
@@ -126,6 +116,8 @@ struct FormatAbilities {
 // Whether a name is one of an array or group: parts of printable characters between '/', none of
 // them "." or "..", so that no name leads out of the file's folder.
 [[nodiscard]] Status check_name(std::string_view name);
+// Fails on names and lengths of attributes that no format stores. `owner` is for the error.
+[[nodiscard]] Status check_attribute(const Attribute& attribute, const std::string& owner);
 
 // The chunks of an array in a format that has nothing else: those asked for, or one of the whole
 // array, or one per step.

@@ -103,6 +103,10 @@ class Message : public Side {
       auto number = std::bit_cast<std::int64_t>(value);
       this->number(number);
       if constexpr (!packs) value = std::bit_cast<double>(number);
+    } else if constexpr (std::is_same_v<Kind, float>) {
+      auto number = static_cast<std::int64_t>(std::bit_cast<std::int32_t>(value));
+      this->number(number);
+      if constexpr (!packs) value = std::bit_cast<float>(static_cast<std::int32_t>(number));
     } else if constexpr (std::is_same_v<Kind, std::string>) {
       this->text(value);
     } else if constexpr (std::is_same_v<Kind, std::vector<EncodedTable::Entry>>) {

@@ -11,7 +11,11 @@ StoredArray stored(const std::string& name, ExtentMap map) {
   one.description.dimension_names = {"y", "x"};
   one.description.attributes = {{"units", std::string("K\xff")},  // as no UTF-8 has it
                                 {"levels", std::vector<std::int64_t>{1, -2}},
-                                {"scale", std::vector<double>{0.5}}};
+                                {"scale", std::vector<double>{0.5}},
+                                {"small", std::vector<float>{-0.1F}},
+                                {"large", std::vector<std::uint64_t>{UINT64_MAX}},
+                                {"flags", std::vector<Truth>{Truth::yes, Truth::no}},
+                                {"tags", std::vector<std::string>{"a", ""}}};
   one.description.codecs = {ShuffleCodec{4},
                             DeflateCodec{9, true},
                             ZstdCodec{-3, true},

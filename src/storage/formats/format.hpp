@@ -96,6 +96,12 @@ class Format {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual FormatAbilities abilities() const = 0;
 
+  // An attribute's value as it is in a file of the format, perhaps in another type; fails on one
+  // that the format cannot hold. `array` is the type of the array that has the attribute; null for
+  // a group.
+  [[nodiscard]] virtual Result<Attribute::Value> stored_attribute(
+      const Attribute& attribute, const array::ElementType* array) const = 0;
+
   // Makes the file under a temporary name (incomplete.hpp), which the maps have and the first
   // commit takes away; a file that is there at `path` stays until then. The arrays of the result
   // are in the order of the description and described as there.

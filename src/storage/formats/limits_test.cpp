@@ -267,7 +267,7 @@ TEST(LimitsOfZarr, ChunksOfATable) {
     std::memcpy(shard.data() + 4 + sizeof index, &sum, sizeof sum);
     write_text(path + "/s/c.0", shard);
     const auto store = read_zarr_store(path);
-    const auto parsed = parse_zarr_array(store.value().documents.at("s"), "s");
+    const auto parsed = parse_zarr_array(store.value().documents.at("s"), "s", {});
     const auto& array = std::get<ZarrArray>(parsed);
     const auto read = [&](auto... most) {
       auto map = zarr_shard_map(array, path + "/s/");

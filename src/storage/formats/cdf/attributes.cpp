@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <optional>
+#include <utility>
 
 #include "storage/formats/cdf/big_endian.hpp"
 #include "storage/formats/cdf/header.hpp"
@@ -10,13 +10,26 @@
 namespace weir::storage {
 namespace {
 
-template <typename Stored, typename Shown>
+template <typename Number>
 Attribute::Value values_as(const std::vector<std::byte>& bytes) {
-  std::vector<Shown> values;
-  for (std::size_t at = 0; at + sizeof(Stored) <= bytes.size(); at += sizeof(Stored)) {
-    values.push_back(static_cast<Shown>(big_endian_at<Stored>(bytes.data() + at)));
+  std::vector<Number> values;
+  for (std::size_t at = 0; at + sizeof(Number) <= bytes.size(); at += sizeof(Number)) {
+    values.push_back(big_endian_at<Number>(bytes.data() + at));
   }
   return values;
+}
+
+// The numbers' own type where the version has it, or another that holds them: bytes for truth
+// values, and 32 bits for whole numbers where these suffice, as most readers expect.
+std::optional<Attribute::Value> in_a_type_of(int version, const Attribute::Value& numbers) {
+  using array::ElementKind;
+  const ElementKind own = *number_kind(numbers);
+  const ElementKind other = own == ElementKind::boolean ? ElementKind::int8 : ElementKind::int32;
+  for (const ElementKind kind : {own, other, ElementKind::int64}) {
+    if (!cdf_type(kind, version)) continue;
+    if (auto made = numbers_as(kind, numbers)) return made;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -28,73 +41,59 @@ Result<CdfAttribute> encode_cdf_attribute(const Attribute& attribute, int versio
     made.values.assign(begin, begin + text->size());
     return made;
   }
-  if (const auto* real = std::get_if<std::vector<double>>(&attribute.value)) {
-    made.type = CdfType::float64;
-    for (const double value : *real) append_big_endian(made.values, value);
-    return made;
-  }
-  const auto& whole = std::get<std::vector<std::int64_t>>(attribute.value);
-  // Most readers expect numbers of 32 bits where these suffice.
-  const bool small = std::all_of(whole.begin(), whole.end(), [](std::int64_t value) {
-    return value >= std::numeric_limits<std::int32_t>::min() &&
-           value <= std::numeric_limits<std::int32_t>::max();
-  });
-  if (!small && version < 5) {
+  if (!number_kind(attribute.value)) {
     return invalid_argument(fmt::format(
-        "attribute \"{}\" has a number of over 32 bits, for which CDF-{} has no type; use CDF-5",
-        attribute.name, version));
+        "attribute \"{}\" is a list of texts, which CDF does not have", attribute.name));
   }
-  made.type = small ? CdfType::int32 : CdfType::int64;
-  for (const std::int64_t value : whole) {
-    if (small) {
-      append_big_endian(made.values, static_cast<std::int32_t>(value));
-    } else {
-      append_big_endian(made.values, value);
-    }
+  const auto numbers = in_a_type_of(version, attribute.value);
+  if (!numbers) {
+    return invalid_argument(fmt::format(
+        "attribute \"{}\" has a number of {} for which CDF-{} has no type{}", attribute.name,
+        attribute_type(attribute.value), version, version < 5 ? "; use CDF-5" : ""));
   }
+  made.type = *cdf_type(*number_kind(*numbers), version);
+  std::visit(
+      [&]<typename List>(const List& list) {
+        if constexpr (Numbers<List>) {
+          for (const auto number : list) append_big_endian(made.values, number);
+        }
+      },
+      *numbers);
   return made;
 }
 
-std::optional<Attribute> decode_cdf_attribute(const CdfAttribute& attribute) {
+Attribute decode_cdf_attribute(const CdfAttribute& attribute) {
   const std::vector<std::byte>& bytes = attribute.values;
   const auto named = [&](Attribute::Value value) {
     return Attribute{attribute.name, std::move(value)};
   };
   switch (attribute.type) {
-    case CdfType::character: {
-      std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      while (!text.empty() && text.back() == '\0') text.pop_back();
-      return named(std::move(text));
-    }
     case CdfType::int8:
-      return named(values_as<std::int8_t, std::int64_t>(bytes));
+      return named(values_as<std::int8_t>(bytes));
     case CdfType::int16:
-      return named(values_as<std::int16_t, std::int64_t>(bytes));
+      return named(values_as<std::int16_t>(bytes));
     case CdfType::int32:
-      return named(values_as<std::int32_t, std::int64_t>(bytes));
-    case CdfType::uint8:
-      return named(values_as<std::uint8_t, std::int64_t>(bytes));
-    case CdfType::uint16:
-      return named(values_as<std::uint16_t, std::int64_t>(bytes));
-    case CdfType::uint32:
-      return named(values_as<std::uint32_t, std::int64_t>(bytes));
+      return named(values_as<std::int32_t>(bytes));
     case CdfType::int64:
-      return named(values_as<std::int64_t, std::int64_t>(bytes));
+      return named(values_as<std::int64_t>(bytes));
+    case CdfType::uint8:
+      return named(values_as<std::uint8_t>(bytes));
+    case CdfType::uint16:
+      return named(values_as<std::uint16_t>(bytes));
+    case CdfType::uint32:
+      return named(values_as<std::uint32_t>(bytes));
+    case CdfType::uint64:
+      return named(values_as<std::uint64_t>(bytes));
     case CdfType::float32:
-      return named(values_as<float, double>(bytes));
+      return named(values_as<float>(bytes));
     case CdfType::float64:
-      return named(values_as<double, double>(bytes));
-    case CdfType::uint64: {
-      // What is beyond the range of int64 is negative as such a number.
-      auto numbers =
-          std::get<std::vector<std::int64_t>>(values_as<std::int64_t, std::int64_t>(bytes));
-      if (std::any_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n < 0; })) {
-        return std::nullopt;
-      }
-      return named(std::move(numbers));
-    }
+      return named(values_as<double>(bytes));
+    case CdfType::character:
+      break;
   }
-  return std::nullopt;
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  return named(std::move(text));
 }
 
 }  // namespace weir::storage

@@ -73,6 +73,13 @@ class CdfFormat final : public Format {
             .fill = true};
   }
 
+  Result<Attribute::Value> stored_attribute(const Attribute& attribute,
+                                            const array::ElementType* /*array*/) const override {
+    const auto encoded = encode_cdf_attribute(attribute, version_);
+    if (!encoded) return encoded.error();
+    return decode_cdf_attribute(encoded.value()).value;
+  }
+
   Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
     if (Status fine = check_description(description, abilities(), name_); !fine.ok()) {
       return fine.error();

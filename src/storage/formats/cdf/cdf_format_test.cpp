@@ -29,13 +29,15 @@ FileDescription cdf_example() {
                       .grows = true,
                       .dimension_names = {"time", "y", "x"},
                       .fill = {std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0x3f}},
-                      .attributes = {{"units", "m s-1"}, {"range", std::vector<double>{1, 2}}}},
+                      .attributes = {{"_FillValue", std::vector<float>{1}},
+                                     {"units", "m s-1"},
+                                     {"range", std::vector<double>{1, 2}}}},
                      {.name = "x", .shape = shape_of({5}), .dimension_names = {"x"}},
                      {.name = "b",
                       .shape = shape_of({3, 3}),
                       .type = array::ElementKind::int8,
                       .dimension_names = {"y", "z"}}},
-          .groups = {{"", {{"title", "a test"}, {"levels", std::vector<std::int64_t>{1, -2, 3}}}}}};
+          .groups = {{"", {{"title", "a test"}, {"levels", std::vector<std::int32_t>{1, -2, 3}}}}}};
 }
 
 std::vector<std::byte> bytes_of_file(const std::string& path) {

@@ -7,12 +7,10 @@
 #include <map>
 
 #include "common/checked.hpp"
-#include "storage/formats/cdf/big_endian.hpp"
+#include "storage/formats/fill_attribute.hpp"
 
 namespace weir::storage {
 namespace {
-
-constexpr const char* fill_attribute = "_FillValue";
 
 // What a version can say of a length and of a place.
 std::int64_t most_length(int version) {
@@ -25,11 +23,6 @@ std::int64_t most_bytes(int version) {
 }
 std::int64_t most_offset(int version) {
   return version == 1 ? std::numeric_limits<std::int32_t>::max() : INT64_MAX;
-}
-
-std::vector<std::byte> reversed(std::vector<std::byte> bytes) {
-  std::reverse(bytes.begin(), bytes.end());
-  return bytes;
 }
 
 // ---- Description to header --------------------------------------------------------------------
@@ -109,10 +102,12 @@ class HeaderMaker {
       if (!number) return number.error();
       variable.dimensions.push_back(number.value());
     }
-    if (!one.fill.empty()) {
-      variable.attributes.push_back({fill_attribute, *type, reversed(one.fill)});
+    // A file of this format has no other place for a fill value.
+    if (*type == CdfType::character && !one.fill.empty() &&
+        find_attribute(one.attributes, fill_attribute_name) == nullptr) {
+      variable.attributes.push_back({fill_attribute_name, *type, one.fill});
     }
-    if (Status fine = add(variable.attributes, one.attributes); !fine.ok()) return fine;
+    if (Status fine = add(variable.attributes, with_fill_attribute(one)); !fine.ok()) return fine;
     header_.variables.push_back(std::move(variable));
     return {};
   }
@@ -197,15 +192,6 @@ struct RecordRoom {
   std::int64_t file_bytes = 0;
 };
 
-void show_or_leave_out(const CdfAttribute& attribute, const std::string& owner,
-                       std::vector<Attribute>& shown, FileMap& map) {
-  if (auto decoded = decode_cdf_attribute(attribute)) {
-    shown.push_back(*std::move(decoded));
-  } else {
-    map.left_out.push_back({owner, attribute.name, "it holds a number above 2^63 - 1"});
-  }
-}
-
 // A reason, when the variable cannot be moved.
 std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
                                      const std::string& path, const RecordRoom& room,
@@ -250,13 +236,9 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
                     .extents = DenseExtents{one.begin}}};
   if (record) made.map.extents = RecordExtents{one.begin, room.stride};
   for (const CdfAttribute& attribute : one.attributes) {
-    if (attribute.name == fill_attribute && attribute.type == one.type &&
-        static_cast<std::int64_t>(attribute.values.size()) == type.bytes()) {
-      made.description.fill = reversed(attribute.values);
-    } else {
-      show_or_leave_out(attribute, one.name, made.description.attributes, map);
-    }
+    made.description.attributes.push_back(decode_cdf_attribute(attribute));
   }
+  made.description.fill = fill_by_attribute(made.description);
   map.arrays.push_back(std::move(made));
   return std::nullopt;
 }
@@ -310,7 +292,7 @@ FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_
   }
   GroupDescription root{"", {}};
   for (const CdfAttribute& attribute : header.attributes) {
-    show_or_leave_out(attribute, "", root.attributes, map);
+    root.attributes.push_back(decode_cdf_attribute(attribute));
   }
   if (!root.attributes.empty()) map.groups.push_back(std::move(root));
   return map;

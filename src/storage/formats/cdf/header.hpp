@@ -96,9 +96,9 @@ struct CdfParse {
 // bytes that it was given.
 [[nodiscard]] CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path);
 
-// Attributes to the header's and back; values that the version cannot hold are an error.
+// Attributes to the header's and back. Numbers of a type that the version has not get one that
+// holds them all; fails where there is none, and for lists of texts.
 [[nodiscard]] Result<CdfAttribute> encode_cdf_attribute(const Attribute& attribute, int version);
-// A number above 2^63 - 1 is the one value that has no form.
-[[nodiscard]] std::optional<Attribute> decode_cdf_attribute(const CdfAttribute& attribute);
+[[nodiscard]] Attribute decode_cdf_attribute(const CdfAttribute& attribute);
 
 }  // namespace weir::storage

@@ -5,39 +5,63 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "storage/formats/hdf5/types.hpp"
+
 namespace weir::storage {
 namespace {
 
-Status write_one(hid_t object, const Attribute& attribute, const std::string& path) {
+// How an attribute is stored, and what H5Awrite takes of it.
+struct Stored {
   Hdf5Handle type;
   Hdf5Handle space;
   const void* data = nullptr;
-  const auto numbers = [&](const auto& list, hid_t number) {
-    type = Hdf5Handle(H5Tcopy(number));
-    const hsize_t count = list.size();
-    space = Hdf5Handle(count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr));
-    data = list.data();
-  };
-  if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-    type = Hdf5Handle(H5Tcopy(H5T_C_S1));
-    H5Tset_size(type.id(), std::max<std::size_t>(1, text->size()));
-    H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
-    H5Tset_cset(type.id(), H5T_CSET_UTF8);
-    space = Hdf5Handle(H5Screate(H5S_SCALAR));
-    data = text->c_str();
-  } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-    numbers(*whole, H5T_STD_I64LE);
-  } else {
-    numbers(std::get<std::vector<double>>(attribute.value), H5T_IEEE_F64LE);
+  std::vector<const char*> texts = {};
+};
+
+Hdf5Handle list_space(std::size_t items) {
+  const hsize_t count = items;
+  return Hdf5Handle(H5Screate_simple(1, &count, nullptr));
+}
+
+Hdf5Handle text_type(std::size_t bytes) {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1));
+  H5Tset_size(type.id(), bytes);
+  H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  return type;
+}
+
+Stored stored_form(const Attribute::Value& value) {
+  if (const auto* const text = std::get_if<std::string>(&value)) {
+    Stored stored{text_type(std::max<std::size_t>(1, text->size())),
+                  Hdf5Handle(H5Screate(H5S_SCALAR)), text->c_str()};
+    H5Tset_strpad(stored.type.id(), H5T_STR_NULLPAD);
+    return stored;
   }
-  const Hdf5Handle made(
-      H5Acreate2(object, attribute.name.c_str(), type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT));
+  if (const auto* const texts = std::get_if<std::vector<std::string>>(&value)) {
+    Stored stored{text_type(H5T_VARIABLE), list_space(texts->size())};
+    for (const std::string& one : *texts) stored.texts.push_back(one.c_str());
+    if (!stored.texts.empty()) stored.data = static_cast<const void*>(stored.texts.data());
+    return stored;
+  }
+  const std::size_t count = attribute_count(value);
+  const auto bytes = number_bytes(value);
+  return {hdf5_type(*number_kind(value), ByteOrder::little),
+          count == 1 ? Hdf5Handle(H5Screate(H5S_SCALAR)) : list_space(count),
+          bytes.empty() ? nullptr : bytes.data()};
+}
+
+Status write_one(hid_t object, const Attribute& attribute, const std::string& path) {
+  const Stored stored = stored_form(attribute.value);
+  const Hdf5Handle made(H5Acreate2(object, attribute.name.c_str(), stored.type.id(),
+                                   stored.space.id(), H5P_DEFAULT, H5P_DEFAULT));
   // An empty list has no place in memory, and nothing to write.
-  if (!made.ok() || (data != nullptr && H5Awrite(made.id(), type.id(), data) < 0)) {
+  if (!made.ok() ||
+      (stored.data != nullptr && H5Awrite(made.id(), stored.type.id(), stored.data) < 0)) {
     return hdf5_failure("write attribute \"" + attribute.name + '"', path, ErrorCode::io);
   }
   return {};
@@ -64,45 +88,92 @@ Value too_long(const Hdf5AttributeLimits& limits) {
   return fmt::format("it takes more than the {} bytes that are read of one", limits.bytes);
 }
 
-Value read_text(hid_t attribute, hid_t type, bool variable, const Hdf5AttributeLimits& limits) {
-  if (!variable) {
-    const std::size_t bytes = H5Tget_size(type);
-    if (bytes > limits.bytes) return too_long(limits);
-    std::string text(bytes, '\0');
-    if (H5Aread(attribute, type, text.data()) < 0) return unreadable_value();
-    text.resize(std::min(text.find('\0'), text.size()));
-    return Attribute::Value(std::move(text));
+std::string until_null(const char* text, std::size_t bytes) {
+  const std::string_view all(text, bytes);
+  return std::string(all.substr(0, all.find('\0')));
+}
+
+// Texts of as many bytes each.
+Value read_fixed_texts(hid_t attribute, hid_t type, std::size_t count,
+                       const Hdf5AttributeLimits& limits, std::vector<std::string>& texts) {
+  const std::size_t bytes = H5Tget_size(type);
+  if (bytes == 0) return unreadable_value();
+  if (count > limits.bytes / bytes) return too_long(limits);
+  std::string all(bytes * count, '\0');
+  if (H5Aread(attribute, type, all.data()) < 0) return unreadable_value();
+  for (std::size_t i = 0; i < count; ++i) {
+    texts.push_back(until_null(all.data() + i * bytes, bytes));
   }
-  char* characters = nullptr;
-  if (H5Aread(attribute, type, static_cast<void*>(&characters)) < 0) return unreadable_value();
-  if (characters == nullptr) return Attribute::Value(std::string());
-  const std::string_view text(characters);
-  Value value = text.size() > limits.bytes ? too_long(limits) : Attribute::Value(std::string(text));
-  H5free_memory(characters);
-  return value;
+  return Attribute::Value();
 }
 
-template <typename Number>
-Value read_numbers(hid_t attribute, std::size_t count, hid_t memory) {
-  std::vector<Number> numbers(count);
-  if (count > 0 && H5Aread(attribute, memory, numbers.data()) < 0) return unreadable_value();
-  return Attribute::Value(std::move(numbers));
+Value read_variable_texts(hid_t attribute, hid_t type, hid_t space, std::size_t count,
+                          const Hdf5AttributeLimits& limits, std::vector<std::string>& texts) {
+  if (count > limits.bytes / sizeof(char*)) return too_long(limits);
+  std::vector<char*> places(count);
+  auto* const memory = static_cast<void*>(places.data());
+  if (H5Aread(attribute, type, memory) < 0) return unreadable_value();
+  std::size_t bytes = 0;
+  for (const char* const one : places) {
+    if (one != nullptr) bytes += std::string_view(one).size();
+    if (bytes > limits.bytes) break;
+    texts.emplace_back(one == nullptr ? "" : one);
+  }
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, memory);
+  return bytes > limits.bytes ? too_long(limits) : Value(Attribute::Value());
 }
 
-// The library would store 2^63 - 1 where a number is larger.
-Value read_unsigned(hid_t attribute, std::size_t count) {
-  std::vector<std::uint64_t> numbers(count);
-  if (count > 0 && H5Aread(attribute, H5T_NATIVE_UINT64, numbers.data()) < 0)
-    return unreadable_value();
-  std::vector<std::int64_t> shown;
-  shown.reserve(count);
-  for (const std::uint64_t number : numbers) {
-    if (number > static_cast<std::uint64_t>(INT64_MAX)) {
-      return std::string("it holds a number above 2^63 - 1");
+// One text, also where it is in a list, as NetCDF-4 has it; or several.
+Value read_texts(hid_t attribute, hid_t type, hid_t space, std::size_t count,
+                 const Hdf5AttributeLimits& limits) {
+  const htri_t variable = H5Tis_variable_str(type);
+  if (variable < 0) return unreadable_value();
+  std::vector<std::string> texts;
+  if (count > 0) {
+    Value read = variable > 0 ? read_variable_texts(attribute, type, space, count, limits, texts)
+                              : read_fixed_texts(attribute, type, count, limits, texts);
+    if (std::holds_alternative<std::string>(read)) return read;
+  }
+  if (count != 1) return Attribute::Value(std::move(texts));
+  return Attribute::Value(std::move(texts.front()));
+}
+
+// Nothing for types that attributes have not.
+std::optional<array::ElementKind> kind_of_numbers(hid_t type) {
+  using array::ElementKind;
+  const std::size_t bytes = H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER: {
+      const bool has_sign = H5Tget_sign(type) != H5T_SGN_NONE;
+      if (bytes == 1) return has_sign ? ElementKind::int8 : ElementKind::uint8;
+      if (bytes == 2) return has_sign ? ElementKind::int16 : ElementKind::uint16;
+      if (bytes == 4) return has_sign ? ElementKind::int32 : ElementKind::uint32;
+      if (bytes == 8) return has_sign ? ElementKind::int64 : ElementKind::uint64;
+      return std::nullopt;
     }
-    shown.push_back(static_cast<std::int64_t>(number));
+    case H5T_FLOAT:
+      if (bytes == 4) return ElementKind::float32;
+      if (bytes == 8) return ElementKind::float64;
+      return std::nullopt;
+    case H5T_ENUM: {
+      const Hdf5Handle truth = hdf5_type(ElementKind::boolean, ByteOrder::little);
+      if (H5Tequal(type, truth.id()) > 0) return ElementKind::boolean;
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
   }
-  return Attribute::Value(std::move(shown));
+}
+
+Value read_numbers(hid_t attribute, array::ElementKind kind, std::size_t count,
+                   const Hdf5AttributeLimits& limits) {
+  const auto bytes = static_cast<std::size_t>(array::ElementType(kind).bytes());
+  if (count > limits.bytes / bytes) return too_long(limits);
+  const Hdf5Handle memory = hdf5_type(kind, ByteOrder::little);
+  std::vector<std::byte> numbers(count * bytes);
+  if (count > 0 && H5Aread(attribute, memory.id(), numbers.data()) < 0) return unreadable_value();
+  auto value = numbers_of(kind, numbers);
+  return value ? Value(*std::move(value)) : unreadable_value();
 }
 
 Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
@@ -112,23 +183,21 @@ Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
   const hssize_t points = H5Sget_simple_extent_npoints(space.id());
   if (points < 0) return unreadable_value();
   const auto count = static_cast<std::size_t>(points);
+  const int dimensions = H5Sget_simple_extent_ndims(space.id());
+  if (dimensions > 1 && count > 1) return fmt::format("it has {} dimensions", dimensions);
+  if (H5Tget_class(type.id()) == H5T_STRING) {
+    // NetCDF-4 stores an empty text as one of no dataspace.
+    if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) return Attribute::Value(std::string());
+    return read_texts(attribute, type.id(), space.id(), count, limits);
+  }
+  if (const auto kind = kind_of_numbers(type.id())) {
+    return read_numbers(attribute, *kind, count, limits);
+  }
   switch (H5Tget_class(type.id())) {
-    case H5T_STRING: {
-      // NetCDF-4 stores an empty text as one of no dataspace.
-      if (count == 0) return Attribute::Value(std::string());
-      if (count > 1) return std::string("it is a list of texts");
-      const htri_t variable = H5Tis_variable_str(type.id());
-      if (variable < 0) return unreadable_value();
-      return read_text(attribute, type.id(), variable > 0, limits);
-    }
     case H5T_INTEGER:
-      if (count > limits.bytes / sizeof(std::int64_t)) return too_long(limits);
-      return H5Tget_sign(type.id()) == H5T_SGN_NONE
-                 ? read_unsigned(attribute, count)
-                 : read_numbers<std::int64_t>(attribute, count, H5T_NATIVE_INT64);
     case H5T_FLOAT:
-      if (count > limits.bytes / sizeof(double)) return too_long(limits);
-      return read_numbers<double>(attribute, count, H5T_NATIVE_DOUBLE);
+      return fmt::format("its numbers are of a type of {} bytes that attributes have not",
+                         H5Tget_size(type.id()));
     default:
       return std::string("it is neither text nor numbers");
   }

@@ -12,7 +12,8 @@ namespace weir::storage {
 // Of the root group: what FileDescription::alignment was.
 inline constexpr const char* hdf5_alignment_attribute = "_weir_alignment";
 
-// Text of fixed length in UTF-8; a single number as a scalar, several as a list.
+// Text of fixed length, several of variable length, all in UTF-8; a single number as a scalar,
+// several as a list; truth values as h5py has them.
 Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attributes,
                              const std::string& path);
 
@@ -25,9 +26,9 @@ struct Hdf5AttributeLimits {
   std::size_t bytes = most_bytes_read;
 };
 
-// Shows text, and numbers and lists of numbers that int64 or float64 can hold; names the others as
-// left out. Attributes in which dimension scales, NetCDF-4 and Weir keep their own affairs are in
-// neither list. `owner`: the name of the object, for what is left out.
+// Shows texts and lists of texts, and numbers and lists of numbers of the types that attributes
+// have; names the others as left out. Attributes in which dimension scales, NetCDF-4 and Weir keep
+// their own affairs are in neither list. `owner`: the name of the object, for what is left out.
 [[nodiscard]] AttributesFound read_hdf5_attributes(hid_t object, const std::string& owner,
                                                    const Hdf5AttributeLimits& limits = {});
 

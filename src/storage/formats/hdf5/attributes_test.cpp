@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "storage/formats/hdf5/hdf5_format.hpp"
+#include "storage/formats/hdf5/types.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -112,30 +115,49 @@ TEST_F(AttributesOfOthers, AreReadUpToTheMostOfAnObject) {
   EXPECT_TRUE(found({.attributes = most_attributes + 1}).left_out.empty());
 }
 
-TEST_F(AttributesOfOthers, UnsignedNumbersAreShownWhereTheyFit) {
-  const std::uint64_t fits = (std::uint64_t{1} << 63) - 1;
-  const std::uint64_t beyond = std::uint64_t{1} << 63;
-  put("fits", H5T_NATIVE_UINT64, {}, &fits);
-  put("beyond", H5T_NATIVE_UINT64, {}, &beyond);
-  EXPECT_EQ(found().shown,
-            (std::vector<Attribute>{{"fits", std::vector<std::int64_t>{INT64_MAX}}}));
-  EXPECT_EQ(
-      found().left_out,
-      (std::vector<AttributeLeftOut>{{"fields", "beyond", "it holds a number above 2^63 - 1"}}));
+TEST_F(AttributesOfOthers, NumbersKeepTheirTypeInEitherByteOrder) {
+  const std::uint64_t most = UINT64_MAX;
+  put("uint64", H5T_NATIVE_UINT64, {}, &most);
+  const float third = 1.0F / 3;
+  put("float32", H5T_NATIVE_FLOAT, {}, &third);
+  const std::array<std::uint8_t, 2> big = {0xff, 0xfe};
+  put("int16", H5T_STD_I16BE, {1}, big.data());
+  EXPECT_EQ(found().shown, (std::vector<Attribute>{{"float32", std::vector<float>{third}},
+                                                   {"int16", std::vector<std::int16_t>{-2}},
+                                                   {"uint64", std::vector<std::uint64_t>{most}}}));
+  EXPECT_TRUE(found().left_out.empty());
+}
+
+TEST_F(AttributesOfOthers, TextsInAListAreShown) {
+  const Hdf5Handle fixed(H5Tcopy(H5T_C_S1));
+  H5Tset_size(fixed.id(), 2);
+  put("fixed", fixed.id(), {3}, "abc\0\0\0");
+  const Hdf5Handle variable(H5Tcopy(H5T_C_S1));
+  H5Tset_size(variable.id(), H5T_VARIABLE);
+  const std::array<const char*, 2> texts = {"first", ""};
+  put("variable", variable.id(), {2}, texts.data());
+  put("one", variable.id(), {1}, texts.data());
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(found().shown, (std::vector<Attribute>{{"fixed", Texts{"ab", "c", ""}},
+                                                   {"one", std::string("first")},
+                                                   {"variable", Texts{"first", ""}}}));
 }
 
 TEST_F(AttributesOfOthers, KindsWithoutAFormAreNamed) {
-  const Hdf5Handle text(H5Tcopy(H5T_C_S1));
-  H5Tset_size(text.id(), 2);
-  put("texts", text.id(), {2}, "abcd");
   const Hdf5Handle pair(H5Tcreate(H5T_COMPOUND, 2));
   H5Tinsert(pair.id(), "first", 0, H5T_NATIVE_INT8);
   H5Tinsert(pair.id(), "second", 1, H5T_NATIVE_INT8);
   put("pair", pair.id(), {}, "ab");
+  const std::array<double, 4> numbers = {1, 2, 3, 4};
+  put("matrix", H5T_NATIVE_DOUBLE, {2, 2}, numbers.data());
+  const Hdf5Handle half = hdf5_type(array::ElementKind::float16, ByteOrder::little);
+  put("half", half.id(), {}, "ab");
   EXPECT_TRUE(found().shown.empty());
   EXPECT_EQ(found().left_out,
-            (std::vector<AttributeLeftOut>{{"fields", "pair", "it is neither text nor numbers"},
-                                           {"fields", "texts", "it is a list of texts"}}));
+            (std::vector<AttributeLeftOut>{
+                {"fields", "half", "its numbers are of a type of 2 bytes that attributes have not"},
+                {"fields", "matrix", "it has 2 dimensions"},
+                {"fields", "pair", "it is neither text nor numbers"}}));
 }
 
 }  // namespace

@@ -108,6 +108,14 @@ class Hdf5Format final : public Format {
             .codecs = hdf5_codecs()};
   }
 
+  // One text in a list is read as NetCDF-4's texts are: without the list.
+  Result<Attribute::Value> stored_attribute(const Attribute& attribute,
+                                            const array::ElementType* /*array*/) const override {
+    const auto* const texts = std::get_if<std::vector<std::string>>(&attribute.value);
+    if (texts != nullptr && texts->size() == 1) return Attribute::Value(texts->front());
+    return attribute.value;
+  }
+
   Result<Room> lay_out(const FileDescription& file, const std::string& path) const override {
     if (Status fine = check_description(file, abilities(), name()); !fine.ok()) return fine.error();
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();

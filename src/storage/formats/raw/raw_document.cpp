@@ -22,6 +22,13 @@ Json extents_list(const array::Indices& indices) {
   return std::vector<std::int64_t>(indices.begin(), indices.end());
 }
 
+// Into the object of an array or group.
+void put_attributes(const std::vector<Attribute>& attributes, Json& object) {
+  if (!attributes.empty()) object["attributes"] = attributes_json(attributes);
+  Json types = attribute_types_json(attributes);
+  if (!types.empty()) object["attribute_types"] = std::move(types);
+}
+
 Json array_json(const RawFileArray& array) {
   const ArrayDescription& about = array.description;
   Json one;
@@ -36,7 +43,7 @@ Json array_json(const RawFileArray& array) {
   if (about.chunk_extents) one["chunk_shape"] = extents_list(*about.chunk_extents);
   if (!about.fill.empty()) one["fill_value"] = fill_value_json(about.type, about.fill);
   if (!about.dimension_names.empty()) one["dimension_names"] = about.dimension_names;
-  if (!about.attributes.empty()) one["attributes"] = attributes_json(about.attributes);
+  put_attributes(about.attributes, one);
   return one;
 }
 
@@ -55,7 +62,8 @@ std::vector<Attribute> attributes_in(const Json& from, const std::string& owner,
                                      std::vector<AttributeLeftOut>& left_out) {
   const auto there = from.find("attributes");
   if (there == from.end()) return {};
-  AttributesFound found = parse_attributes(*there, owner);
+  const auto types = from.find("attribute_types");
+  AttributesFound found = parse_attributes(*there, types == from.end() ? nullptr : &*types, owner);
   std::move(found.left_out.begin(), found.left_out.end(), std::back_inserter(left_out));
   return std::move(found.shown);
 }
@@ -148,8 +156,9 @@ Result<std::string> raw_file_json(const RawFile& file) {
   document["arrays"] = Json::array();
   for (const RawFileArray& one : file.arrays) document["arrays"].push_back(array_json(one));
   for (const GroupDescription& one : file.groups) {
-    document["groups"].push_back(
-        {{"name", one.name}, {"attributes", attributes_json(one.attributes)}});
+    Json group = {{"name", one.name}};
+    put_attributes(one.attributes, group);
+    document["groups"].push_back(std::move(group));
   }
   auto text = spelled(document);
   if (!text) return beyond_utf8(file);

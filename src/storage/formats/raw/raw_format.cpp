@@ -25,6 +25,7 @@
 #include "storage/formats/raw/raw_file.hpp"
 #include "storage/formats/raw/raw_leftovers.hpp"
 #include "storage/formats/raw_files.hpp"
+#include "storage/formats/stored_attributes.hpp"
 #include "storage/serial/write_section.hpp"
 #include "storage/text_file.hpp"
 
@@ -103,23 +104,11 @@ Result<FileMap> map_of_one_array(const std::string& path) {
 }
 
 Status check_for_raw(const FileDescription& file) {
-  const auto check = [](const std::vector<Attribute>& attributes) -> Status {
-    for (const Attribute& one : attributes) {
-      if (has_json_form(one)) continue;
-      return invalid_argument(fmt::format(
-          "attribute \"{}\" has a number that is not finite, which JSON does not know", one.name));
-    }
-    return {};
-  };
   for (const ArrayDescription& one : file.arrays) {
-    if (Status fine = check(one.attributes); !fine.ok()) return fine;
     if (one.type.kind() == array::ElementKind::record && !one.fill.empty()) {
       return invalid_argument(fmt::format("array \"{}\": the format raw has no fill values of {}",
                                           one.name, one.type.name()));
     }
-  }
-  for (const GroupDescription& one : file.groups) {
-    if (Status fine = check(one.attributes); !fine.ok()) return fine;
   }
   return {};
 }
@@ -161,11 +150,18 @@ class RawFormat final : public Format {
 
   [[nodiscard]] FormatAbilities abilities() const override { return raw_abilities(); }
 
+  Result<Attribute::Value> stored_attribute(const Attribute& attribute,
+                                            const array::ElementType* /*array*/) const override {
+    if (Status fine = check_has_json_form(attribute); !fine.ok()) return fine.error();
+    return attribute.value;
+  }
+
   Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
       return fine.error();
     }
     if (Status fine = check_for_raw(description); !fine.ok()) return fine.error();
+    if (Status fine = check_stored_attributes(description, *this); !fine.ok()) return fine.error();
     auto file = place_raw_arrays(description);
     if (!file) return file.error();
     const auto texts = documents_of(file.value());

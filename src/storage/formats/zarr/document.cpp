@@ -8,14 +8,13 @@
 
 #include "storage/formats/attribute_json.hpp"
 #include "storage/formats/element_json.hpp"
+#include "storage/formats/fill_attribute.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/data_type.hpp"
+#include "storage/formats/zarr/fill_text.hpp"
 
 namespace weir::storage {
 namespace {
-
-// In Zarr any array may be resized; this attribute says which are meant to.
-constexpr const char* grows_attribute = "_weir_grows";
 
 // ---- Writing ----------------------------------------------------------------------------------
 
@@ -241,8 +240,7 @@ Json zarr_array_document(const ArrayDescription& array) {
   } else {
     document["codecs"] = chunk_codecs(array);
   }
-  document["attributes"] = attributes_json(array.attributes);
-  if (array.grows) document["attributes"][grows_attribute] = true;
+  document["attributes"] = attributes_json(with_zarr_fill(array));
   if (!array.dimension_names.empty()) document["dimension_names"] = array.dimension_names;
   return document;
 }
@@ -251,8 +249,8 @@ Json zarr_group_document(const std::vector<Attribute>& attributes) {
   return {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", attributes_json(attributes)}};
 }
 
-std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
-                                                      const std::string& name) {
+std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, const std::string& name,
+                                                      const ZarrOwn& own) {
   Reader reader(document);
   array::Indices extents = reader.indices(Reader::member(document, "shape"), "shape", 0);
   if (reader.reason) return *reader.reason;
@@ -286,7 +284,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
     if (!zeros) about.fill = *std::move(element);
   }
   about.dimension_names = dimension_names(document, scalar ? 0 : shape.value().dimensions());
-  AttributesFound found = zarr_attributes(document, name);
+  AttributesFound found = zarr_attributes(document, name, own);
   about.attributes = std::move(found.shown);
   for (const Attribute& one : stored.attributes) {
     const bool is_there =
@@ -295,8 +293,8 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
     if (!is_there) about.attributes.push_back(one);
   }
   array.left_out = std::move(found.left_out);
-  const Json* const attributes = Reader::member(document, "attributes");
-  about.grows = attributes != nullptr && Reader::member(*attributes, grows_attribute) != nullptr &&
+  about.attributes = without_zarr_fill(about);
+  about.grows = (own.growing.contains(name) || grows_as_before(document)) &&
                 about.order == array::Order::row_major;
   // The same rules as for what Weir lays out: chunks and shards that fit the array.
   const FormatAbilities anything = {.several_arrays = true,
@@ -321,26 +319,30 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document,
   return array;
 }
 
-AttributesFound zarr_attributes(const Json& document, const std::string& owner) {
+AttributesFound zarr_attributes(const Json& document, const std::string& owner,
+                                const ZarrOwn& own) {
   AttributesFound found;
   const Json* const all = Reader::member(document, "attributes");
-  if (all != nullptr) found = parse_attributes(*all, owner);
-  const auto is_weirs = [](const auto& one) { return one.name == grows_attribute; };
+  if (all != nullptr) found = parse_attributes(*all, own.types_of(owner), owner);
+  const auto is_weirs = [](const auto& one) { return is_zarr_own(one.name); };
   std::erase_if(found.shown, is_weirs);
   std::erase_if(found.left_out, is_weirs);
   return found;
 }
 
-Status check_zarr_attributes(const std::vector<Attribute>& attributes) {
-  for (const Attribute& one : attributes) {
-    if (!has_json_form(one) || one.name == grows_attribute) {
-      return invalid_argument(
-          fmt::format("attribute \"{}\" has a number that is not finite, which JSON does not know, "
-                      "or is Weir's own",
-                      one.name));
-    }
+Status check_zarr_attribute(const Attribute& attribute, const array::ElementType* array) {
+  if (is_zarr_own(attribute.name)) {
+    return invalid_argument(fmt::format("attribute \"{}\" is Weir's own", attribute.name));
   }
-  return {};
+  if (Status fine = check_has_json_form(attribute); !fine.ok()) return fine;
+  if (array == nullptr || attribute.name != fill_attribute_name ||
+      array->kind() == array::ElementKind::boolean) {
+    return {};
+  }
+  if (has_zarr_fill_form(attribute.value, *array)) return {};
+  return invalid_argument(fmt::format(
+      "attribute \"{}\" is no number of the array's type, {}, as readers of Zarr need it",
+      attribute.name, array->name()));
 }
 
 }  // namespace weir::storage

@@ -8,6 +8,7 @@
 
 #include "storage/formats/extent_map.hpp"
 #include "storage/formats/file_description.hpp"
+#include "storage/formats/zarr/own_attribute.hpp"
 #include "storage/json.hpp"
 
 namespace weir::storage {
@@ -30,13 +31,16 @@ struct ZarrArray {
 [[nodiscard]] ZarrJson zarr_array_document(const ArrayDescription& array);
 [[nodiscard]] ZarrJson zarr_group_document(const std::vector<Attribute>& attributes);
 
-// The reason where it is nothing that Weir can read; whatever the document is.
+// The reason where it is nothing that Weir can read; whatever the document is. `own`: of the store.
 [[nodiscard]] std::variant<ZarrArray, std::string> parse_zarr_array(const ZarrJson& document,
-                                                                    const std::string& name);
+                                                                    const std::string& name,
+                                                                    const ZarrOwn& own);
 // `owner` is the array or group that the document is of.
-[[nodiscard]] AttributesFound zarr_attributes(const ZarrJson& document, const std::string& owner);
+[[nodiscard]] AttributesFound zarr_attributes(const ZarrJson& document, const std::string& owner,
+                                              const ZarrOwn& own);
 
-// Fails on numbers that JSON does not have.
-Status check_zarr_attributes(const std::vector<Attribute>& attributes);
+// Fails on what JSON does not have, and on names of Weir's own. `array` is the type of the array
+// that has the attribute; null for a group.
+Status check_zarr_attribute(const Attribute& attribute, const array::ElementType* array);
 
 }  // namespace weir::storage

@@ -11,6 +11,7 @@
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
 #include "storage/formats/incomplete.hpp"
+#include "storage/formats/stored_attributes.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
@@ -70,14 +71,10 @@ Status check_for_zarr(const FileDescription& file) {
       error.code = ErrorCode::unsupported;
       return error;
     }
-    if (Status fine = check_zarr_attributes(one.attributes); !fine.ok()) return fine;
     // A node's name is that of a folder, and its own document's and data's are in there.
     if (last_part(one.name).starts_with("__") || last_part(one.name) == "zarr.json") {
       return invalid_argument(fmt::format("\"{}\" is no name for an array in Zarr", one.name));
     }
-  }
-  for (const GroupDescription& one : file.groups) {
-    if (Status fine = check_zarr_attributes(one.attributes); !fine.ok()) return fine;
   }
   return {};
 }
@@ -90,6 +87,7 @@ ZarrDocuments documents_of(const FileDescription& file) {
     documents[one.name] = zarr_group_document(one.attributes);
   }
   for (const ArrayDescription& one : file.arrays) documents[one.name] = zarr_array_document(one);
+  put_zarr_own(file, documents[""]);
   return documents;
 }
 
@@ -115,6 +113,7 @@ struct Opened {
 
 Opened opened(const ZarrDocuments& documents, const std::string& path) {
   Opened found;
+  const ZarrOwn own = parse_zarr_own(documents.at(""));
   for (const auto& [name, document] : documents) {
     if (document.is_string()) {
       found.damaged.push_back({name, document.get<std::string>()});
@@ -122,13 +121,13 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
       continue;
     }
     if (!is_zarr_array(document)) {
-      auto attributes = zarr_attributes(document, name);
+      auto attributes = zarr_attributes(document, name, own);
       if (!attributes.shown.empty())
         found.map.groups.push_back({name, std::move(attributes.shown)});
       append(attributes.left_out, found.map.left_out);
       continue;
     }
-    auto parsed = parse_zarr_array(document, name);
+    auto parsed = parse_zarr_array(document, name, own);
     if (auto* const reason = std::get_if<std::string>(&parsed)) {
       found.map.refused.push_back({name, std::move(*reason)});
       continue;
@@ -172,11 +171,18 @@ class ZarrFormat final : public Format {
             .codecs = zarr_codecs()};
   }
 
+  Result<Attribute::Value> stored_attribute(const Attribute& attribute,
+                                            const array::ElementType* array) const override {
+    if (Status fine = check_zarr_attribute(attribute, array); !fine.ok()) return fine.error();
+    return attribute.value;
+  }
+
   Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
       return fine.error();
     }
     if (Status fine = check_for_zarr(description); !fine.ok()) return fine.error();
+    if (Status fine = check_stored_attributes(description, *this); !fine.ok()) return fine.error();
     const FileDescription file = with_chunks(description);
     const std::string place = incomplete_path(path);
     Room room{.map = {}, .update = publication_of({})};

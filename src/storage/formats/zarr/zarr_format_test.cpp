@@ -364,7 +364,7 @@ TEST(ZarrFormat, RefusesForeignDocumentsByName) {
     const auto at = text.find(one.from);
     ASSERT_NE(at, std::string::npos) << one.from;
     text.replace(at, one.from.size(), one.to);
-    const auto parsed = parse_zarr_array(ZarrJson::parse(text), "a");
+    const auto parsed = parse_zarr_array(ZarrJson::parse(text), "a", {});
     const auto* const reason = std::get_if<std::string>(&parsed);
     ASSERT_NE(reason, nullptr) << one.to;
     EXPECT_NE(reason->find(one.named), std::string::npos) << *reason;

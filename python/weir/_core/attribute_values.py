@@ -1,0 +1,54 @@
+"""Values of attributes: texts, lists of texts, and numbers that keep their NumPy type."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+GivenValue: TypeAlias = "str | int | float | bool | list[str] | Any"
+"""What a program gives: a text, texts, numbers, or what `numpy.asarray` makes of it."""
+PlainValue: TypeAlias = "str | list[str] | np.ndarray[Any, Any]"
+"""A text, several of them, or a list of numbers of a type that files have."""
+AttributeValue: TypeAlias = (
+    "str | list[str] | int | float | bool | np.generic | np.ndarray[Any, Any]"
+)
+"""What a file has: one number by itself, Python's own for bool, int64 and float64."""
+
+REALS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def plain(name: str, value: GivenValue) -> PlainValue:
+    """The value of attribute `name` as files have it.
+
+    Raises TypeError for a type that attributes have not, ValueError for several dimensions.
+    """
+    if isinstance(value, str):
+        return str(value)
+    values = np.asarray(value)
+    if values.ndim > 1:
+        message = f"attribute {name!r} has {values.ndim} dimensions: give one list, or an array"
+        raise ValueError(message)
+    items = np.asarray(value, object).ravel().tolist()
+    if items and all(isinstance(one, str) for one in items):
+        return [str(one) for one in items]
+    if values.dtype.kind not in "biu" and values.dtype.newbyteorder("=") not in REALS:
+        message = (
+            f"attribute {name!r} is {value!r} of type {values.dtype}: give texts, or whole numbers "
+            "of 8 to 64 bits, float32, float64 or truth values"
+        )
+        raise TypeError(message)
+    if any(isinstance(one, str) for one in items):
+        message = f"attribute {name!r} is {value!r}: give texts or numbers, not both"
+        raise TypeError(message)
+    return np.ascontiguousarray(np.atleast_1d(values).astype(values.dtype.newbyteorder("=")))
+
+
+def one_or_all(values: np.ndarray[Any, Any]) -> AttributeValue:
+    """A single number by itself, in Python's own type where there is one of that size."""
+    if values.size != 1:
+        return values
+    number: np.generic = values.reshape(-1)[0]
+    if values.dtype in (np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)):
+        return number.item()  # type: ignore[no-any-return]
+    return number

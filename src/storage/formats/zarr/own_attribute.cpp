@@ -1,0 +1,67 @@
+#include "storage/formats/zarr/own_attribute.hpp"
+
+#include <utility>
+
+#include "storage/formats/attribute_json.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr const char* own_attribute = "_nc_weir";
+constexpr const char* growing_member = "grows";
+constexpr const char* types_member = "types";
+constexpr const char* earlier_attribute = "_weir_grows";
+
+// Null where there is none, or `from` is no object.
+const Json* member(const Json* from, const char* name) {
+  if (from == nullptr || !from->is_object()) return nullptr;
+  const auto found = from->find(name);
+  return found == from->end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void put_zarr_own(const FileDescription& file, Json& root) {
+  Json growing = Json::array();
+  Json types = Json::object();
+  const auto put_types = [&](const std::string& owner, const std::vector<Attribute>& attributes) {
+    Json of_owner = attribute_types_json(attributes);
+    if (!of_owner.empty()) types[owner] = std::move(of_owner);
+  };
+  for (const ArrayDescription& one : file.arrays) {
+    if (one.grows) growing.push_back(one.name);
+    put_types(one.name, one.attributes);
+  }
+  for (const GroupDescription& one : file.groups) put_types(one.name, one.attributes);
+  Json own = Json::object();
+  if (!growing.empty()) own[growing_member] = std::move(growing);
+  if (!types.empty()) own[types_member] = std::move(types);
+  if (!own.empty()) root["attributes"][own_attribute] = std::move(own);
+}
+
+ZarrOwn parse_zarr_own(const Json& root) {
+  ZarrOwn found;
+  const Json* const own = member(member(&root, "attributes"), own_attribute);
+  if (const Json* const growing = member(own, growing_member);
+      growing != nullptr && growing->is_array()) {
+    for (const Json& one : *growing) {
+      if (one.is_string()) found.growing.insert(one.get<std::string>());
+    }
+  }
+  if (const Json* const types = member(own, types_member); types != nullptr && types->is_object()) {
+    for (const auto& [owner, of_owner] : types->items()) {
+      if (of_owner.is_object()) found.types.emplace(owner, of_owner);
+    }
+  }
+  return found;
+}
+
+bool is_zarr_own(const std::string& name) {
+  return name == own_attribute || name == earlier_attribute;
+}
+
+bool grows_as_before(const Json& array) {
+  return member(member(&array, "attributes"), earlier_attribute) != nullptr;
+}
+
+}  // namespace weir::storage
