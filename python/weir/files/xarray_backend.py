@@ -41,18 +41,19 @@ class StoredBackendArray(BackendArray):
 
 
 def dimension_names(array: StoredArray) -> tuple[str, ...]:
-    """The array's names, or names by extent: dimensions of one extent are the same one.
+    """The array's names, or those that Weir's own files get: by extent.
 
-    A second dimension of the same array with the same extent gets a number.
+    A second dimension of the same array with the same extent gets a number; steps are "step".
     """
     if array.dimension_names:
         return array.dimension_names
     names: list[str] = []
-    for extent in array.shape:
-        name, number = f"dim_{extent}", 1
+    for place, extent in enumerate(array.shape):
+        stem = "step" if array.grows and place == 0 else f"dim_{extent}"
+        name, number = stem, 1
         while name in names:
             number += 1
-            name = f"dim_{extent}_{number}"
+            name = f"{stem}_{number}"
         names.append(name)
     return tuple(names)
 

@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/formats/dimension_names.hpp"
+#include "storage/formats/test_description.hpp"
 
 namespace weir::storage {
 namespace {
@@ -120,6 +126,50 @@ TEST(FileDescription, RefusesWhatTheFormatLacks) {
     EXPECT_NE(status.error().text().find(named), std::string::npos) << status.error().text();
     EXPECT_NE(status.error().text().find("small"), std::string::npos) << status.error().text();
   }
+}
+
+// ---- Names of dimensions ------------------------------------------------------------------------
+
+using Names = std::vector<std::string>;
+
+std::vector<Names> named(std::vector<ArrayDescription> arrays) {
+  std::vector<Names> names;
+  const FileDescription all = with_dimension_names({.arrays = std::move(arrays)});
+  for (const ArrayDescription& one : all.arrays) names.push_back(one.dimension_names);
+  return names;
+}
+
+TEST(DimensionNames, AreMadeByLengthWhereThereAreNone) {
+  EXPECT_EQ(named({{.name = "a", .shape = shape_of({5, 7, 5})},
+                   {.name = "b", .shape = shape_of({1, 5, 1}), .grows = true},
+                   {.name = "c", .shape = shape_of({7}), .dimension_names = {"x"}}}),
+            (std::vector<Names>{{"dim_5", "dim_7", "dim_5_2"}, {"step", "dim_5", "dim_1"}, {"x"}}));
+}
+
+TEST(DimensionNames, DoNotCollideWithThoseThatAreTaken) {
+  EXPECT_EQ(named({{.name = "fixed", .shape = shape_of({10}), .dimension_names = {"step"}},
+                   {.name = "t", .shape = shape_of({3, 4}), .grows = true},
+                   {.name = "b", .shape = shape_of({7}), .dimension_names = {"dim_5"}},
+                   {.name = "c", .shape = shape_of({5})},
+                   {.name = "d", .shape = shape_of({5}), .dimension_names = {"dim_5_3"}},
+                   {.name = "dim_4", .shape = shape_of({2})},
+                   {.name = "dim_2/u", .shape = shape_of({2})}}),
+            (std::vector<Names>{{"step"},
+                                {"step_2", "dim_4_2"},
+                                {"dim_5"},
+                                {"dim_5_2"},
+                                {"dim_5_3"},
+                                {"dim_2_2"},
+                                {"dim_2_2"}}));
+}
+
+TEST(DimensionNames, OfStepsAreThoseOfAnArrayThatNamesThem) {
+  EXPECT_EQ(
+      named(
+          {{.name = "a", .shape = shape_of({3, 4}), .grows = true},
+           {.name = "b", .shape = shape_of({3, 4}), .grows = true, .dimension_names = {"time", ""}},
+           {.name = "c", .shape = shape_of({2}), .grows = true}}),
+      (std::vector<Names>{{"time", "dim_4"}, {"time", "dim_4"}, {"step"}}));
 }
 
 }  // namespace

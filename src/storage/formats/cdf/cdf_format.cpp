@@ -9,6 +9,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/cdf/cdf_layout.hpp"
+#include "storage/formats/dimension_names.hpp"
 #include "storage/formats/incomplete.hpp"
 
 namespace weir::storage {
@@ -80,7 +81,8 @@ class CdfFormat final : public Format {
     return decode_cdf_attribute(encoded.value()).value;
   }
 
-  Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
+  Result<Room> lay_out(const FileDescription& given, const std::string& path) const override {
+    const FileDescription description = with_dimension_names(given);
     if (Status fine = check_description(description, abilities(), name_); !fine.ok()) {
       return fine.error();
     }

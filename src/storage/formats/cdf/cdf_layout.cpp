@@ -53,14 +53,6 @@ class HeaderMaker {
     return {};
   }
 
-  // Of the one record dimension: as the first array that names it has it.
-  [[nodiscard]] std::string record_name() const {
-    for (const ArrayDescription& one : file_.arrays) {
-      if (one.grows && !one.dimension_names.empty()) return one.dimension_names.front();
-    }
-    return "record";
-  }
-
   Result<std::int64_t> dimension(const std::string& name, std::int64_t length, bool record) {
     const auto known = numbers_.find(name);
     if (known != numbers_.end()) return known->second;
@@ -93,8 +85,7 @@ class HeaderMaker {
       const int d = array::dimension_at_depth(one.order, dimensions, depth);
       const bool record = one.grows && d == 0;
       const std::int64_t length = one.shape.extent(d);
-      std::string name = record ? record_name() : fmt::format("dim_{}", length);
-      if (!one.dimension_names.empty()) name = one.dimension_names[static_cast<std::size_t>(d)];
+      const std::string& name = one.dimension_names[static_cast<std::size_t>(d)];
       if (record) {
         if (Status fine = agree_on_records(one, name); !fine.ok()) return fine;
       }

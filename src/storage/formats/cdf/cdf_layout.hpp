@@ -9,9 +9,9 @@
 
 namespace weir::storage {
 
-// The header of a file that holds the description; `bytes` is set. Dimensions without names get
-// some: "dim_LENGTH", "record". Fails on what the version cannot hold: types, lengths and places of
-// over 32 bits, more than one record dimension.
+// The header of a file that holds the description, in which all dimensions have names; `bytes` is
+// set. Fails on what the version cannot hold: types, lengths and places of over 32 bits, more than
+// one record dimension.
 [[nodiscard]] Result<CdfHeader> cdf_header_of(const FileDescription& file, int version);
 
 // The maps of a file of this length. A variable whose data end beyond it is refused by name.

@@ -10,6 +10,7 @@
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
+#include "storage/formats/dimension_names.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/stored_attributes.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
@@ -177,7 +178,9 @@ class ZarrFormat final : public Format {
     return attribute.value;
   }
 
-  Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
+  // Readers such as xarray open no store in which a dimension has no name.
+  Result<Room> lay_out(const FileDescription& given, const std::string& path) const override {
+    const FileDescription description = with_dimension_names(given);
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
       return fine.error();
     }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "storage/codecs/crc32c.hpp"
+#include "storage/formats/dimension_names.hpp"
 #include "storage/formats/element_json.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
@@ -78,7 +79,7 @@ TEST(ZarrFormat, OpensAgainAsDescribed) {
     for (std::size_t i = 0; i < 3; ++i) {
       const auto found = opened.value().get(zarr_example().arrays[i].name);
       ASSERT_TRUE(found.ok()) << found.error().text();
-      EXPECT_EQ(found.value()->description, zarr_example().arrays[i]);
+      EXPECT_EQ(found.value()->description, with_dimension_names(zarr_example()).arrays[i]);
       EXPECT_EQ(found.value()->map, map.value().arrays[i].map);
     }
   }
