@@ -74,8 +74,10 @@ enum {
   WEIR_E_MEMORY = -5,      /* not enough memory or disk */
   WEIR_E_UNSUPPORTED = -6, /* this system, or this version of Weir, cannot do that */
   WEIR_E_DEADLINE = -7,    /* a rank did not come; the session is broken */
-  WEIR_E_BROKEN = -8 /* MPI failed, a rank gave the session up, or an earlier deadline was missed:
-                        close the session */
+  WEIR_E_BROKEN = -8,      /* MPI failed, a rank gave the session up, or an earlier deadline was
+                              missed: close the session */
+  WEIR_E_ABORTED = -9      /* a rank has given up the step that the call belongs to, and says why:
+                              call weir_file_step_abort on this rank too */
 };
 
 enum { WEIR_ROW_MAJOR = 0, WEIR_COLUMN_MAJOR = 1 };
@@ -431,6 +433,19 @@ int weir_file_step_begin(weir_file* file);
  * only when each array that was written in it has been written again. A file whose first step could
  * not be made durable has to be created again. */
 int weir_file_step_end(weir_file* file);
+/* Gives up the step that has begun, as after an exception: nothing of it is in the file, now or in
+ * the next step, which begins in the same place. Requests of the session that are under way end
+ * first. A first step that is given up leaves nothing on disk: the file is a definition again, to
+ * which arrays may be added. Collective, and may be called by one rank before the others know:
+ * until every rank has called it, every other collective call of the session returns
+ * WEIR_E_ABORTED, with this rank and its `reason` (per rank; null or "": none) in
+ * weir_last_error(). WEIR_E_ARGUMENT when no step has begun. When what was written cannot be taken
+ * out of the file, the call fails and the step is given up all the same; the next one removes it.
+ */
+int weir_file_step_abort(weir_file* file, const char* reason);
+/* Whether a step has begun and neither ended nor been given up: 1 or 0; a step whose end failed is
+ * over. Negative when the handle is null. Local. */
+int32_t weir_file_in_step(const weir_file* file);
 /* Steps that have ended; 1 where no array has steps. Negative when the handle is null. Local. */
 int64_t weir_file_steps(const weir_file* file);
 /* Which step reads move from now on, from 0; at first the last one. Not inside a step. Local, but

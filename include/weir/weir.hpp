@@ -438,6 +438,11 @@ class File {
 
   void begin_step() const { detail::checked(weir_file_step_begin(get())); }
   void end_step() const { detail::checked(weir_file_step_end(get())); }
+  // The other ranks are told the reason, in what their calls throw.
+  void abort_step(const std::string& reason = {}) const {
+    detail::checked(weir_file_step_abort(get(), reason.c_str()));
+  }
+  [[nodiscard]] bool in_step() const { return detail::checked(weir_file_in_step(get())) != 0; }
   [[nodiscard]] std::int64_t steps() const { return detail::checked(weir_file_steps(get())); }
   void select_step(std::int64_t step) const { detail::checked(weir_file_select_step(get(), step)); }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
     from weir._core.errors import (
+        AbortedError,
         ArgumentError,
         ArgumentTypeError,
         BrokenError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AbortedError",
     "ArgumentError",
     "ArgumentTypeError",
     "Array",

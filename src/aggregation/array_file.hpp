@@ -263,6 +263,12 @@ class OpenArray final : public ArrayFile {
     is_written_in_step_ = false;
     if (!is_committed && origin_.grows) abandon_files();
   }
+  // A step that was left is given up: the next one has nothing of it, so nothing has to be written
+  // again.
+  void forget_step() {
+    has_failed_ = false;
+    is_to_be_written_again_ = false;
+  }
 
   // On rank 0, where this run made the array: no other run makes it anew before it is closed.
   void set_lock(storage::WriterLock lock) { lock_ = std::move(lock); }

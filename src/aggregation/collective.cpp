@@ -174,6 +174,7 @@ class Implementation final : public Collective {
     return step_file(file).begin_step(state_, asked);
   }
   Status end_step(File& file) override { return step_file(file).end_step(state_); }
+  Status abort_step(File& file) override { return step_file(file).abort_step(state_); }
   Status close_file(File& file) override { return step_file(file).close(state_); }
 
   Result<plan::SharedDistribution> distribute(const array::Shape& shape,

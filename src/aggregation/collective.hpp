@@ -138,6 +138,8 @@ class File {
   // Committed ones; of a file in which nothing grows 1, or 0 before its first step has ended.
   [[nodiscard]] virtual std::int64_t steps() const = 0;
   [[nodiscard]] virtual bool in_step() const = 0;
+  // Whether readers see it: its first step has ended, or it was opened.
+  [[nodiscard]] virtual bool is_published() const = 0;
   // Which step requests on arrays that grow move, between steps: at first the last. Local, but
   // alike on all ranks when a request begins.
   virtual Status select_step(std::int64_t step) = 0;
@@ -248,6 +250,9 @@ class Collective {
   // Collective. Makes the step durable as the settings say, then lets readers see it. When this
   // fails, or a write in the step has failed, the step is not committed and may be begun again.
   virtual Status end_step(File& file) = 0;
+  // Collective. Gives up the step that has begun: nothing of it is in the file, and the next one
+  // begins in its place. After a first step the object is of no more use, as there is no file.
+  virtual Status abort_step(File& file) = 0;
   // Collective. An error when a step is not ended: it is not committed. The object remains.
   virtual Status close_file(File& file) = 0;
 

@@ -440,6 +440,38 @@ Status StepFile::end_step(CollectiveState& state) {
   return has_chunk_tables_ ? take_chunks(state, chunks) : Status();
 }
 
+// By rank 0, when no rank writes any more.
+Status StepFile::clear_step() {
+  if (published_) {
+    if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
+    Status cleared = storage::find_format(format_).value()->clear_unfinished(path_, steps_);
+    note_version();
+    return cleared;
+  }
+  storage::remove_incomplete(path_);
+  lock_.release();
+  return {};
+}
+
+Status StepFile::abort_step(CollectiveState& state) {
+  end_current(state);
+  Status possible;
+  if (!in_step_) possible = refusal(path_, "no step has begun");
+  // A folder is removed only when no rank has files in it open. What cannot be closed is given up.
+  if (in_step_ && !published_) (void)close_files();
+  Status agreed = agree_on(state, possible, fingerprint("abort a step"));
+  if (!agreed.ok()) return agreed;
+  leave_step(false);
+  for (const auto& one : arrays_) one->forget_step();
+  forget_descriptors(state, number_);
+  Result<std::string> cleared = std::string();
+  if (state.rank == 0) {
+    if (Status done = named(clear_step(), path_); !done.ok()) cleared = done.error();
+  }
+  const auto told = told_by_rank_0(state, cleared, "what is left of the step");
+  return told ? Status() : told.error();
+}
+
 Status StepFile::close(CollectiveState& state) {
   end_current(state);
   Status first;

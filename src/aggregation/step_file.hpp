@@ -3,6 +3,8 @@
 //   create ─► in a step ─► end_step ─► between steps ─► begin_step ─► in a step ─► …
 //                 │           │                            ▲
 //                 └── fails ──┴──► between steps, nothing committed
+//                 └── abort_step ──► between steps, nothing committed and nothing left in the file;
+//                                    a file in its first step is gone
 //
 // Rank 0 alone calls the format: it lays the file out, makes room for a step, and commits it when
 // the bytes of all ranks are written (and durable, where that is asked for). What the others need,
@@ -62,10 +64,12 @@ class StepFile final : public File {
   }
   [[nodiscard]] std::int64_t steps() const override { return steps_; }
   [[nodiscard]] bool in_step() const override { return in_step_; }
+  [[nodiscard]] bool is_published() const override { return published_; }
   Status select_step(std::int64_t step) override;
 
   Status begin_step(CollectiveState& state, const Asked* asked);
   Status end_step(CollectiveState& state);
+  Status abort_step(CollectiveState& state);
   Status close(CollectiveState& state);
 
  private:
@@ -91,6 +95,7 @@ class StepFile final : public File {
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
   void leave_step(bool is_committed);
+  [[nodiscard]] Status clear_step();
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
   // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.

@@ -116,6 +116,34 @@ Outcome end_step(weir_file& file) {
   });
 }
 
+Outcome abort_step(weir_file& file, const char* reason) {
+  weir_session& session = *file.session;
+  constexpr const char* call = "weir_file_step_abort";
+  const std::string text = fmt::format("weir_file_step_abort({})", file.text);
+  if (file.open == nullptr || !file.open->in_step()) {
+    return session.call(text, {}, [&]() -> Outcome {
+      return bad_argument(fmt::format("{}: no step of {} has begun", call, file.text));
+    });
+  }
+  const bool has_reason = reason != nullptr && *reason != '\0';
+  const Outcome told =
+      failure(WEIR_E_ABORTED,
+              fmt::format("rank {}: {}: this rank has given up step {} of {}{}{}; give it up on "
+                          "every rank",
+                          session.ranks.rank(), call, file.open->steps(), file.text,
+                          has_reason ? ": " : "", has_reason ? reason : ""));
+  return session.call_to_give_up(text, told, [&]() -> Outcome {
+    const bool was_first = !file.open->is_published();
+    const Status aborted = session.collective->abort_step(*file.open);
+    if (was_first && !file.open->in_step()) {
+      // Nothing is laid out any more, and the file is a definition again.
+      for (const auto& array : file.arrays) array->file = nullptr;
+      file.open.reset();
+    }
+    return outcome_of(aborted, call);
+  });
+}
+
 Outcome close(weir_file& file) {
   weir_session& session = *file.session;
   auto outcome = session.call(fmt::format("weir_file_close({})", file.text), {}, [&]() -> Outcome {
@@ -196,6 +224,20 @@ int weir_file_step_end(weir_file* file) {
     if (file == nullptr) return weir::capi::null_argument("weir_file_step_end", "file");
     return weir::capi::end_step(*file);
   });
+}
+
+int weir_file_step_abort(weir_file* file, const char* reason) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_step_abort", "file");
+    return weir::capi::abort_step(*file, reason);
+  });
+}
+
+std::int32_t weir_file_in_step(const weir_file* file) {
+  if (file == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_file_in_step", "file"));
+  }
+  return file->open != nullptr && file->open->in_step() ? 1 : 0;
 }
 
 std::int64_t weir_file_steps(const weir_file* file) {

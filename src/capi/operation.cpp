@@ -95,8 +95,9 @@ void OperationQueue::compare(Operation& operation, bool may_wait) {
     end(operation, std::move(outcome));
   } else {
     const std::int64_t failed = operation.comparison.lowest_failed();
+    const bool all_called_the_same = Ranks::called_the_same(operation.comparison);
     const bool is_refused = failed != ranks::Channel::nobody;
-    if (!is_refused && Ranks::called_the_same(operation.comparison)) {
+    if (all_called_the_same && (!is_refused || operation.gives_up)) {
       begin(operation);
       return;
     }

@@ -41,6 +41,9 @@ struct Operation {
   std::function<std::string()> describe = nullptr;
   // What this rank found wrong with its own arguments.
   Outcome prepared;
+  // The call takes back what the others may still be doing: it is carried out only when every rank
+  // makes it, and any other call that it meets is refused with `prepared`.
+  bool gives_up = false;
   // What the call is for: waits, and gives the same outcome on every rank; or begins a request.
   // `call` is read when the steps before have ended well, so they may own what they need.
   std::function<Outcome()> run;

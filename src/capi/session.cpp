@@ -41,6 +41,25 @@ weir::capi::Outcome weir_session::call_asking(
   return queue.complete(*operation);
 }
 
+weir::capi::Outcome weir_session::call_to_give_up(std::string text, weir::capi::Outcome told,
+                                                  std::function<weir::capi::Outcome()> run) {
+  while (true) {
+    bool has_run = false;
+    const auto operation = std::make_shared<weir::capi::Operation>();
+    operation->call = text;
+    operation->prepared = told;
+    operation->gives_up = true;
+    operation->run = [&] {
+      has_run = true;
+      return run();
+    };
+    queue.submit(operation);
+    auto outcome = queue.complete(*operation);
+    // Otherwise other ranks have been refused what they called, and come to this call next.
+    if (has_run || ranks.broken()) return outcome;
+  }
+}
+
 bool weir_session::holds(const weir_array* array) const { return known_arrays.contains(array); }
 bool weir_session::holds(const weir_array* array, const weir_array* before) const {
   if (before != nullptr && before->container != nullptr) {

@@ -91,6 +91,10 @@ struct weir_session {
   weir::capi::Outcome call_asking(
       std::string text, weir::capi::Outcome prepared,
       std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask);
+  // A collective call that gives something up. Until every rank makes it, all other calls that the
+  // ranks make are refused with `told`, so that none of them waits for this rank.
+  weir::capi::Outcome call_to_give_up(std::string text, weir::capi::Outcome told,
+                                      std::function<weir::capi::Outcome()> run);
   // Of its own or in one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
   // Sooner, when it is the next in the file of one that is held; null: none is known.

@@ -4,7 +4,8 @@
 !   weir_file_create, weir_file_define, weir_file_attribute_...   nothing is on disk yet
 !   weir_file_step_begin     lays the file out; later ones make room for one more step
 !   weir_write, ...          on the file's arrays: they move the step that has begun
-!   weir_file_step_end       the step is durable, as asked for, and readers see it, whole
+!   weir_file_step_end       the step is durable, as asked for, and readers see it, whole;
+!                            or weir_file_step_abort: nothing of it is in the file
 !   weir_file_close
 !
 ! Steps are an array's last dimension in Fortran, which no shape here counts; they are numbered from
@@ -17,8 +18,9 @@ module weir_files
   use weir_distributions, only: weir_column_major, weir_distribution
   use weir_file_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
                                 c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
-                                c_file_define, c_file_open, c_file_select_step, &
-                                c_file_step_begin, c_file_step_end, c_file_steps, &
+                                c_file_define, c_file_in_step, c_file_open, c_file_select_step, &
+                                c_file_step_abort, c_file_step_begin, c_file_step_end, &
+                                c_file_steps, &
                                 define_options_in_c, file_open_options_in_c, file_options_in_c
   use weir_memory, only: describe
   use weir_outcomes, only: place_names, settle, text_at, weir_e_argument, weir_ok, with_null
@@ -26,7 +28,8 @@ module weir_files
   implicit none
   private
   public :: weir_file_create, weir_file_open, weir_file_close, weir_file_define
-  public :: weir_file_step_begin, weir_file_step_end, weir_file_steps, weir_file_select_step
+  public :: weir_file_step_begin, weir_file_step_end, weir_file_step_abort, weir_file_in_step
+  public :: weir_file_steps, weir_file_select_step
   public :: weir_file_arrays, weir_file_array_name, weir_file_array
   public :: weir_array_has_steps, weir_array_dimension_name
 
@@ -86,6 +89,8 @@ module weir_files
     procedure :: close => weir_file_close
     procedure :: step_begin => weir_file_step_begin
     procedure :: step_end => weir_file_step_end
+    procedure :: step_abort => weir_file_step_abort
+    procedure :: in_step => weir_file_in_step
     procedure :: steps => weir_file_steps
     procedure :: select_step => weir_file_select_step
     procedure :: arrays => weir_file_arrays
@@ -285,6 +290,31 @@ contains
     integer, intent(out), optional :: status
     call settle(c_file_step_end(file%handle), status)
   end subroutine
+
+  ! Gives up the step that has begun: nothing of it is in the file, now or in the next step, and a
+  ! first step leaves nothing on disk. Collective, and may be called by one rank before the others
+  ! know: their calls get weir_e_aborted with this rank's `reason` until each has called this.
+  subroutine weir_file_step_abort(file, reason, status)
+    class(weir_file), intent(in) :: file
+    character(len=*), intent(in), optional :: reason
+    integer, intent(out), optional :: status
+    if (present(reason)) then
+      call settle(c_file_step_abort(file%handle, with_null(reason)), status)
+    else
+      call settle(c_file_step_abort(file%handle, with_null('')), status)
+    end if
+  end subroutine
+
+  ! Whether a step has begun and neither ended nor been given up. Local.
+  function weir_file_in_step(file, status) result(in_step)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    logical :: in_step
+    integer(c_int32_t) :: found
+    found = c_file_in_step(file%handle)
+    in_step = found > 0
+    call settle(int(found, int64), status)
+  end function
 
   ! Steps that have ended; 1 where no array has steps. Local.
   function weir_file_steps(file, status) result(steps)

@@ -19,6 +19,7 @@ module weir_outcomes
   integer, parameter, public :: weir_e_unsupported = -6
   integer, parameter, public :: weir_e_deadline = -7
   integer, parameter, public :: weir_e_broken = -8
+  integer, parameter, public :: weir_e_aborted = -9
 
   ! Gives a code to whoever asked for it; for the others a failure is a line and a stop.
   interface settle

@@ -61,6 +61,11 @@ contains
     numbers = reshape([(100 * rank + i, i=1, 15)], [3, 5])
     do step = 1, 3
       call file%step_begin()
+      call weir_write(density, slabs, density_of(9))
+      call file%step_abort('to be tried again', status)
+      call check(status == weir_ok .and. .not. file%in_step(), format//': given up')
+      call file%step_begin()
+      call check(file%in_step(), format//': begun again')
       if (step == 1) call weir_write(grid, rows, numbers)
       call weir_write(density, slabs, density_of(step))
       call weir_write(time, one, [0.5d0 * step])

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from mpi4py import MPI
 
 import weir
 
 COMM = MPI.COMM_WORLD
 LAST = COMM.size - 1
+NEGATIVE = "a negative density"
 
 
 def part_of(whole: np.ndarray, distribution: weir.Distribution) -> np.ndarray:
@@ -504,6 +506,44 @@ def left_by_exception(folder: Path) -> None:
     COMM.barrier()
     with weir.Session(COMM) as session:
         assert session.open_file(path, read_only=True).steps == 2
+
+
+def left_steps(folder: Path) -> None:
+    """Steps that an exception leaves, on all ranks or on one: each can be begun again."""
+    with weir.Session(COMM, deadline_seconds=60) as session:
+        rows = session.distribution((8, 6), "BLOCK, *")
+        for ending in ("h5", "nc", "zarr"):
+            with session.create_file(str(folder / f"left.{ending}")) as file:
+                field = file.define("field", (8, 6), "float64", steps=True)
+                for number in range(3):
+                    for leaving in (list(range(COMM.size)), [LAST]):
+                        leave_step(file, field, rows, leaving)
+                        assert not file.in_step
+                        assert file.steps == number
+                    with file.step():
+                        field.write(rows, np.full(rows.shape, 1.0 + number))
+            with session.open_file(str(folder / f"left.{ending}"), read_only=True) as file:
+                assert file.steps == 3
+                for number in range(3):
+                    file.select_step(number)
+                    assert (file["field"].read(rows) == 1.0 + number).all()
+
+
+def leave_step(
+    file: weir.File, field: weir.FileArray, rows: weir.Distribution, leaving: list[int]
+) -> None:
+    def left() -> None:
+        with file.step():
+            field.write(rows, np.full(rows.shape, -1.0))
+            if COMM.rank in leaving:
+                raise ValueError(NEGATIVE)
+            field.write(rows, np.full(rows.shape, -2.0))
+
+    with pytest.raises(ValueError if COMM.rank in leaving else weir.AbortedError) as told:
+        left()
+    text = str(told.value)
+    assert text == NEGATIVE or f"rank {LAST}: abort_step: " in text
+    assert NEGATIVE in text
 
 
 if __name__ == "__main__":

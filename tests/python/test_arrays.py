@@ -37,7 +37,7 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
     ("ranks", "cases"),
     [
         (1, ["memory", "sections", "directories", "regions"]),
-        (3, ["element_types", "sections", "boxes", "refusals", "files"]),
+        (3, ["element_types", "sections", "boxes", "refusals", "files", "left_steps"]),
         (3, ["dropped_requests", "wrong_data", "wrong_regions", "left_by_exception"]),
         (4, ["memory", "records", "requests", "regions"]),
     ],

@@ -264,6 +264,8 @@ class PhaseOnRanks:
 
     def one_step(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         is_first = self.steps == 0
+        if not is_first and not self.faulty and self.draw.random() < 0.1:
+            self.give_step_up(session, file, arrays)
         writing = [one for one in self.case.arrays if one.grows or is_first]
         if self.ranks.rank == 0:
             self.model.tell(f"begun {self.generation} {self.steps + 1}")
@@ -456,6 +458,12 @@ class PhaseOnRanks:
             self.end_fault()
             given = self.together("distributing again", drawn)
         return given
+
+    def give_step_up(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
+        """Nothing of such a step is in the file, and the next one begins in its place."""
+        self.together("beginning a step", file.begin_step)
+        self.write_step(session, arrays, self.case.growing, keep=False)
+        self.together("giving a step up", file.abort_step)
 
     def leave_unfinished(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         """A step that is begun and written and does not end is not in the file."""

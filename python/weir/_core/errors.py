@@ -56,6 +56,13 @@ class BrokenError(DeadlineError):
     """
 
 
+class AbortedError(Error):
+    """A rank has given up the step that the call belongs to, for the reason that the text tells.
+
+    `File.step` gives it up on this rank, too; who calls `begin_step` calls `abort_step`.
+    """
+
+
 CLASSES = {
     -1: ArgumentError,
     -2: MismatchError,
@@ -65,4 +72,5 @@ CLASSES = {
     -6: UnsupportedError,
     -7: DeadlineError,
     -8: BrokenError,
+    -9: AbortedError,
 }

@@ -51,6 +51,7 @@ CALLS = {
     "file_define": "define",
     "file_step_begin": "begin_step",
     "file_step_end": "end_step",
+    "file_step_abort": "abort_step",
     "file_select_step": "select_step",
     "file_close": "File.close",
     "file_attribute_text": "set_attribute",

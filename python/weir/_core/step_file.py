@@ -6,6 +6,9 @@ of standard formats", and in ``docs/formats.md``.
 
 from __future__ import annotations
 
+import sys
+import threading
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int32, c_int64, c_void_p
@@ -17,6 +20,7 @@ from weir._core import library as c
 from weir._core.arguments import choice, extents, numbers, type_name
 from weir._core.array_handle import Array
 from weir._core.attribute_values import GivenValue, PlainValue, plain
+from weir._core.errors import Error
 from weir._core.failures import checked
 
 if TYPE_CHECKING:
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 Durability: TypeAlias = Literal["none", "step", "operation"]
 Checksum: TypeAlias = Literal["none", "crc32c"]
 ORDERS = {"C": 0, "F": 1}
+SILENT_SECONDS = 5.0
+"""A rank that waits longer for the others to give up a step shows its exception meanwhile."""
 
 
 class FileArray(Array):
@@ -202,11 +208,17 @@ class File:
     def step(self) -> Iterator[None]:
         """A step: what is written inside the with statement is in the file when it ends.
 
-        The first one lays the file out. Left by an exception, the step is not in the file.
+        The first one lays the file out. Left by an exception, on all ranks or on one, the step is
+        given up on all of them (`abort_step`), and may be begun again.
         """
         self.begin_step()
-        yield
-        self.end_step()
+        try:
+            yield
+            self.end_step()
+        except BaseException as raised:
+            if self.handle and self.in_step:
+                self._give_up_step(raised)
+            raise
 
     def begin_step(self) -> None:
         """Begins a step: room for it in all arrays that have steps."""
@@ -215,6 +227,32 @@ class File:
     def end_step(self) -> None:
         """Makes the step durable, as asked for when the file was made; then readers see it."""
         checked(c.library().weir_file_step_end(self.handle))
+
+    def abort_step(self, reason: str = "") -> None:
+        """Gives up the step that has begun: nothing of it is in the file, now or in the next step.
+
+        One rank may call it before the others know: these get an `AbortedError` with the reason
+        from whatever they call, and call this too.
+        """
+        checked(c.library().weir_file_step_abort(self.handle, reason.encode()))
+
+    @property
+    def in_step(self) -> bool:
+        """Whether a step has begun and neither ended nor been given up. Local."""
+        return bool(checked(c.library().weir_file_in_step(self.handle)))
+
+    def _give_up_step(self, raised: BaseException) -> None:
+        """Gives up the step that an exception has left. The exception stays the one that counts."""
+        reason = " ".join("".join(traceback.format_exception_only(raised)).split())
+        waits = threading.Timer(SILENT_SECONDS, say_why_ranks_are_awaited, [raised])
+        waits.daemon = True
+        waits.start()
+        try:
+            self.abort_step(reason)
+        except Error as failed:
+            raised.add_note(f"the step could not be given up: {failed}")
+        finally:
+            waits.cancel()
 
     @property
     def steps(self) -> int:
@@ -244,6 +282,12 @@ class File:
         place = c_void_p(self.handle.value if self.handle else None)
         self._handle = c_void_p()
         checked(c.library().weir_file_close(byref(place)))
+
+
+def say_why_ranks_are_awaited(raised: BaseException) -> None:
+    """Shows an exception whose rank waits for others that do not come, perhaps for long."""
+    shown = "".join(traceback.format_exception(raised))
+    sys.stderr.write(f"{shown}weir: waiting for the other ranks to give up the step\n")
 
 
 def dimension_texts(names: Any, dimensions: int) -> list[bytes]:

@@ -124,6 +124,9 @@ class Format {
   virtual Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room,
                                             std::int64_t steps,
                                             std::span<const WrittenChunk> chunks) const;
+  // By one rank, in place of commit(): removes what was laid out and written for steps from `steps`
+  // on, which is as many as are committed. What a killed commit left may stay for make_room().
+  virtual Status clear_unfinished(const std::string& path, std::int64_t steps) const = 0;
   // What a killed run left in a file that opens, besides arrays with more steps than others, and
   // which arrays are refused as the file is damaged ("array NAME: REASON"): a line each.
   virtual Result<std::vector<std::string>> unfinished(const std::string& path) const = 0;

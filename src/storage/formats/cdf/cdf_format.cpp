@@ -152,6 +152,19 @@ class CdfFormat final : public Format {
                                          encoded_cdf_records(header.value().version, steps)}}}};
   }
 
+  Status clear_unfinished(const std::string& path, std::int64_t steps) const override {
+    auto file = File::open(path, {.read = true, .write = true});
+    if (!file) return file.error();
+    const auto length = length_of(file.value());
+    if (!length) return length.error();
+    const auto header = read_header(file.value(), length.value());
+    if (!header) return header.error();
+    const auto bytes = cdf_file_bytes(header.value(), steps);
+    if (!bytes) return invalid_argument("the file's end is not known");
+    Status done = cut(file.value(), *bytes);
+    return done.ok() ? file.value().close() : done;
+  }
+
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
     auto file = File::open(path, {});
     if (!file) return file.error();

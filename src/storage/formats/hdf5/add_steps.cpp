@@ -149,6 +149,16 @@ std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   return all - inside;
 }
 
+// Whether the last chunks of an array that grows have room for more steps.
+bool ends_inside_chunk(hid_t dataset) {
+  const auto one = growing(dataset, "");
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  if (!one || H5Pget_layout(creation.id()) != H5D_CHUNKED) return false;
+  std::array<hsize_t, H5S_MAX_RANK> chunk{};
+  return H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data()) > 0 && chunk.front() > 0 &&
+         one->sizes.front() % chunk.front() != 0;
+}
+
 // Whether the index has encoded chunks of steps from `steps` on, which the array did not have
 // before. A commit that was killed entered them.
 Result<bool> has_chunks_from(hid_t dataset, hsize_t steps, Hdf5Writing& writing) {
@@ -324,6 +334,25 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
     if (!cleared.ok()) return cleared.error();
   }
   return room;
+}
+
+Status clear_unfinished_hdf5_steps(const std::string& path) {
+  Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
+  const Hdf5Handle access = writing.access();
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
+  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
+  const std::int64_t committed = writing.end();
+  if (writing.length() <= committed) return {};
+  const auto objects = list_hdf5_objects(file.id(), path);
+  if (!objects) return objects.error();
+  bool may_have_more = false;
+  for (const std::string& name : objects.value().datasets) {
+    const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT));
+    may_have_more = may_have_more || chunks_behind_extent(dataset.id()).value_or(0) > 0 ||
+                    ends_inside_chunk(dataset.id());
+  }
+  if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
+  return set_length(path, committed, may_have_more ? committed + marker_bytes : committed);
 }
 
 Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) {

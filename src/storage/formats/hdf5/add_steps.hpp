@@ -23,6 +23,10 @@ namespace weir::storage {
 Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& path,
                           std::int64_t steps, const Room& room);
 
+// Format::clear_unfinished(). The file stays longer than its superblock says where parts of steps
+// may be left that only make_room() takes away: in an index, or in chunks of several steps.
+Status clear_unfinished_hdf5_steps(const std::string& path);
+
 // Format::unfinished().
 [[nodiscard]] Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path);
 

@@ -165,6 +165,11 @@ class Hdf5Format final : public Format {
     return enter_hdf5_chunks(path, room, steps, chunks);
   }
 
+  Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
+    const Hdf5Silence silence;
+    return clear_unfinished_hdf5_steps(path);
+  }
+
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
     const Hdf5Silence silence;
     return unfinished_hdf5_steps(path);

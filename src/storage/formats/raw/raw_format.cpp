@@ -214,16 +214,12 @@ class RawFormat final : public Format {
     }
     auto text = raw_file_json(longer);
     if (!text) return text.error();
-    // Behind the last step lies what a killed run wrote. Cut off, it reads as zeros.
     auto data = File::open(path, {.read = true, .write = true});
     if (!data) return data.error();
     if (Status whole = check_has(data.value(), file.value().data_bytes()); !whole.ok()) {
       return whole.error();
     }
-    Status done = data.value().set_length(file.value().data_bytes());
-    for (const RawRange& range : unused_in_last_record(file.value())) {
-      if (done.ok()) done = write_zeros(data.value(), range);
-    }
+    Status done = clear_behind(data.value(), file.value());
     if (done.ok()) done = data.value().set_length(longer.data_bytes());
     if (done.ok()) done = data.value().close();
     if (done.ok() && is_on_disk(announced(path))) done = clear_last_chunks(file.value(), path);
@@ -232,6 +228,19 @@ class RawFormat final : public Format {
     return Room{
         longer.map(path),
         {.made = {""}, .changes = {SidecarReplacement{sidecar_suffix, std::move(text).value()}}}};
+  }
+
+  Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
+    auto file = growing_file(path);
+    if (!file) return file.error();
+    auto data = File::open(data_of(file.value(), path), {.read = true, .write = true});
+    if (!data) return data.error();
+    Status done = clear_behind(data.value(), file.value());
+    if (done.ok()) done = data.value().close();
+    if (!done.ok() || !is_on_disk(announced(path))) return done;
+    if (done = clear_last_chunks(file.value(), path); !done.ok()) return done;
+    if (::unlink(announced(path).c_str()) == 0 || errno == ENOENT) return {};
+    return system_failure("unlink", announced(path), -1, errno);
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
@@ -262,6 +271,15 @@ class RawFormat final : public Format {
   }
 
  private:
+  // Behind the last step lies what was written and not committed. Cut off, it reads as zeros.
+  static Status clear_behind(const File& data, const RawFile& file) {
+    Status done = data.set_length(file.data_bytes());
+    for (const RawRange& range : unused_in_last_record(file)) {
+      if (done.ok()) done = write_zeros(data, range);
+    }
+    return done;
+  }
+
   // In chunks that hold committed steps, what a killed run wrote of the next ones.
   static Status clear_last_chunks(const RawFile& file, const std::string& path) {
     const std::int64_t now = file.steps().value();

@@ -116,6 +116,13 @@ bool zarr_step_announced(const std::string& path) {
   return std::filesystem::exists(replacement_path(zarr_folder(path, "") + document_name), failed);
 }
 
+Status withdraw_zarr_step(const std::string& path) {
+  const std::string announced = replacement_path(zarr_folder(path, "") + document_name);
+  std::error_code failed;
+  std::filesystem::remove(announced, failed);
+  return failed ? system_failure("unlink", announced, -1, failed.value()) : Status();
+}
+
 bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array"); }
 
 namespace {

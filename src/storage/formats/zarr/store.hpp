@@ -29,6 +29,8 @@ Status announce_zarr_step(const std::string& path, const std::string& root_text)
 // The name of that document below PATH.
 [[nodiscard]] std::string zarr_announcement();
 [[nodiscard]] bool zarr_step_announced(const std::string& path);
+// No step is being written any more, and nothing of one is there.
+Status withdraw_zarr_step(const std::string& path);
 
 // How much of a folder is read: a hostile one may hold anything.
 struct ZarrLimits {

@@ -237,6 +237,16 @@ class ZarrFormat final : public Format {
     return room_for_steps(path, steps, known_steps);
   }
 
+  Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
+    if (!zarr_step_announced(path)) return {};
+    const auto store = read_zarr_store(path);
+    if (!store) return store.error();
+    // Without the announcement they would be the truth.
+    if (Status restored = restore_documents(store.value(), path); !restored.ok()) return restored;
+    Status cleared = clear_later_steps(opened(store.value().documents, path), path);
+    return cleared.ok() ? withdraw_zarr_step(path) : cleared;
+  }
+
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
     const auto store = read_zarr_store(path);
     if (!store) return store.error();
@@ -282,18 +292,11 @@ class ZarrFormat final : public Format {
       }
     }
     remove_folder_mark(path);
-    for (const std::string& name : store.value().of_uncommitted_step) {
-      Status restored = renew_zarr_text(zarr_folder(path, name), zarr_text(documents.at(name)));
-      if (!restored.ok()) return restored.error();
+    if (Status restored = restore_documents(store.value(), path); !restored.ok()) {
+      return restored.error();
     }
     if (zarr_step_announced(path)) {
-      for (const ZarrArray& array : found.arrays) {
-        if (!array.description.grows) continue;
-        const std::string folder = zarr_folder(path, array.description.name);
-        Status removed = remove_later_files(array, folder);
-        if (removed.ok()) removed = clear_last_files(array, folder);
-        if (!removed.ok()) return removed.error();
-      }
+      if (Status cleared = clear_later_steps(found, path); !cleared.ok()) return cleared.error();
       found = opened(documents, path);  // shards may have other indices now
     }
     if (store.value().root_is_older) {
@@ -387,6 +390,28 @@ class ZarrFormat final : public Format {
     }
     if (failed) return system_failure("read folder", folder, -1, failed.value());
     return later;
+  }
+
+  // Nodes whose own documents are those of a step that is not committed get the committed ones.
+  static Status restore_documents(const ZarrStore& store, const std::string& path) {
+    for (const std::string& name : store.of_uncommitted_step) {
+      Status restored =
+          renew_zarr_text(zarr_folder(path, name), zarr_text(store.documents.at(name)));
+      if (!restored.ok()) return restored;
+    }
+    return {};
+  }
+
+  // Behind the committed steps of every array.
+  static Status clear_later_steps(const Opened& found, const std::string& path) {
+    for (const ZarrArray& array : found.arrays) {
+      if (!array.description.grows) continue;
+      const std::string folder = zarr_folder(path, array.description.name);
+      Status cleared = remove_later_files(array, folder);
+      if (cleared.ok()) cleared = clear_last_files(array, folder);
+      if (!cleared.ok()) return cleared;
+    }
+    return {};
   }
 
   // What nobody writes has to have the fill value again.

@@ -1,0 +1,247 @@
+// Steps that are given up: nothing of them is in the file, now or in the next step, and a rank that
+// gives one up alone keeps no other waiting.
+#include <array>
+#include <filesystem>
+
+#include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr double given_up = 99;
+
+struct Layout {
+  const char* format;
+  const char* name;
+  bool in_chunks = false;
+  bool in_shards = false;
+  const char* codec = nullptr;
+};
+
+constexpr std::array<Layout, 8> layouts = {{{"raw", "dense.raw"},
+                                            {"raw", "chunks.raw", true},
+                                            {"cdf5", "file.nc"},
+                                            {"hdf5", "plain.h5"},
+                                            {"hdf5", "encoded.h5", true, false, "fletcher32"},
+                                            {"zarr", "plain.zarr", true},
+                                            {"zarr", "shards.zarr", true, true},
+                                            {"zarr", "encoded.zarr", true, true, "crc32c"}}};
+
+// What a call throws, with its code; WEIR_OK where it throws nothing.
+struct Told {
+  int code = WEIR_OK;
+  std::string text;
+};
+
+template <typename Call>
+Told told_by(const Call& call) {
+  try {
+    call();
+  } catch (const Failure& failure) {
+    return {failure.code(), failure.what()};
+  }
+  return {};
+}
+
+class AbortedSteps : public OnRanks {
+ protected:
+  AbortedSteps() : session_(MPI_COMM_WORLD, options()) {}
+
+  static weir_session_options options() {
+    weir_session_options options{};
+    options.buffer_bytes = 2048;
+    options.ranks_per_node = 2;
+    options.deadline_seconds = 60;
+    return options;
+  }
+  [[nodiscard]] static weir_file_options as(const char* format) {
+    weir_file_options options{};
+    options.format = format;
+    return options;
+  }
+  [[nodiscard]] Array define(File& file, const Layout& layout, const char* name) const {
+    weir_define_options stepped{};
+    stepped.steps = 1;
+    stepped.chunks = layout.in_chunks ? chunks_.data() : nullptr;
+    stepped.shards = layout.in_shards ? shards_.data() : nullptr;
+    stepped.codec = layout.codec;
+    return file.define<double>(name, shape_, stepped);
+  }
+  [[nodiscard]] std::vector<double> part(double value) const {
+    return std::vector<double>(rows_.elements(), value);
+  }
+  void write_half(Array& array, double value) {
+    const Section left{{0, 0}, {shape_[0], 20}, {1, 1}};
+    session_.write_many({Outgoing(array, rows_, part(value), {}, left)});
+  }
+  // Names below the test's folder with their lengths; the same on every rank.
+  [[nodiscard]] std::string on_disk() const {
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path(""))) {
+      const bool is_lock = entry.path().extension() == ".weir_lock";
+      if (is_lock || !entry.is_regular_file()) continue;
+      found.push_back(entry.path().string() + " " + std::to_string(entry.file_size()) + "\n");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::sort(found.begin(), found.end());
+    std::string all;
+    for (const std::string& one : found) all += one;
+    return all;
+  }
+
+  Session session_;
+  const Extents shape_ = {3 * size_of_world(), 40};
+  const Extents chunks_ = {2, 20};
+  const Extents shards_ = {4, 40};
+  const Distribution rows_ = session_.distribution(shape_, "BLOCK, *");
+};
+
+TEST_F(AbortedSteps, AreNeitherInTheFileNorInTheNextStep) {
+  for (const Layout& layout : layouts) {
+    SCOPED_TRACE(layout.name);
+    const std::string name = path(layout.name);
+    File file = session_.create_file(name, as(layout.format));
+    Array first = define(file, layout, "first");
+    Array second = define(file, layout, "second");
+    file.begin_step();
+    first.write(rows_, part(1));
+    second.write(rows_, part(1));
+    file.end_step();
+    const std::string before = on_disk();
+    for (int time = 0; time < 2; ++time) {
+      file.begin_step();
+      EXPECT_TRUE(file.in_step());
+      first.write(rows_, part(given_up));
+      second.write(rows_, part(given_up));
+      file.abort_step();
+      EXPECT_FALSE(file.in_step());
+      EXPECT_EQ(file.steps(), 1);
+      EXPECT_EQ(on_disk(), before);
+      std::vector<double> found(rows_.elements());
+      first.read(rows_, found);
+      EXPECT_EQ(found, part(1));
+    }
+    // One array is written in part, and the other one not at all.
+    file.begin_step();
+    write_half(first, 2);
+    file.end_step();
+    EXPECT_EQ(file.steps(), 2);
+    file.close();
+
+    Session reader(MPI_COMM_WORLD);
+    const auto rows = reader.distribution(shape_, "BLOCK, *");
+    File again = reader.open_file(name);
+    ASSERT_EQ(again.steps(), 2);
+    for (const char* const array : {"first", "second"}) {
+      std::vector<double> found(rows.elements());
+      again.select_step(0);
+      again.array(array).read(rows, found);
+      EXPECT_EQ(found, part(1)) << array;
+      again.select_step(1);
+      again.array(array).read(rows, found);
+      EXPECT_EQ(std::count(found.begin(), found.end(), given_up), 0) << array;
+      const auto written = std::count(found.begin(), found.end(), 2);
+      EXPECT_EQ(written, array == std::string("first") ? std::ssize(found) / 2 : 0) << array;
+    }
+    again.close();
+  }
+}
+
+TEST_F(AbortedSteps, OfANewFileLeaveADefinition) {
+  for (const Layout& layout : layouts) {
+    SCOPED_TRACE(layout.name);
+    const std::string name = path(layout.name);
+    const std::string before = on_disk();
+    File file = session_.create_file(name, as(layout.format));
+    Array first = define(file, layout, "first");
+    file.begin_step();
+    first.write(rows_, part(given_up));
+    file.abort_step("nothing has changed");
+    EXPECT_EQ(on_disk(), before);
+    EXPECT_EQ(file.steps(), 0);
+    EXPECT_EQ(told_by([&] { first.write(rows_, part(1)); }).code, WEIR_E_ARGUMENT);
+    Array second = define(file, layout, "second");
+    file.begin_step();
+    write_half(first, 1);
+    second.write(rows_, part(2));
+    file.end_step();
+    file.close();
+    File again = session_.open_file(name);
+    std::vector<double> found(rows_.elements());
+    again.array("first").read(rows_, found);
+    EXPECT_EQ(std::count(found.begin(), found.end(), given_up), 0);
+    EXPECT_EQ(std::count(found.begin(), found.end(), 1), std::ssize(found) / 2);
+    again.array("second").read(rows_, found);
+    EXPECT_EQ(found, part(2));
+    again.close();
+  }
+}
+
+TEST_F(AbortedSteps, AreToldToRanksThatDoSomethingElse) {
+  const int last = size_of_world() - 1;
+  File file = session_.create_file(path("file.nc"), as("cdf5"));
+  Array array = define(file, layouts[2], "a");
+  const std::string why = "rank " + std::to_string(last) +
+                          ": weir_file_step_abort: this rank has " + "given up step 0 of ";
+  // The others write, end the step, begin several requests, or are refused what they passed.
+  for (const std::string others : {"write", "end", "requests", "mistake"}) {
+    SCOPED_TRACE(others);
+    file.begin_step();
+    array.write(rows_, part(given_up));
+    if (rank_of_world() == last) {
+      file.abort_step("a negative density");
+    } else if (others == "requests") {
+      const auto mine = part(given_up);
+      auto one = session_.write_begin({Outgoing(array, rows_, mine)});
+      auto other = session_.write_begin({Outgoing(array, rows_, mine)});
+      EXPECT_EQ(told_by([&] { one.wait(); }).code, WEIR_E_ABORTED);
+      EXPECT_EQ(told_by([&] { other.wait(); }).code, WEIR_E_ABORTED);
+      file.abort_step();
+    } else {
+      const Told told = told_by([&] {
+        if (others == "end") file.end_step();
+        if (others == "write") array.write(rows_, part(given_up));
+        if (others == "mistake") array.write(rows_, std::vector<double>(3));
+      });
+      if (others == "mistake") {
+        EXPECT_EQ(told.code, WEIR_E_ARGUMENT) << told.text;
+      } else {
+        EXPECT_EQ(told.code, WEIR_E_ABORTED) << told.text;
+        EXPECT_NE(told.text.find(why), std::string::npos) << told.text;
+        EXPECT_NE(told.text.find("a negative density"), std::string::npos) << told.text;
+      }
+      EXPECT_TRUE(file.in_step());
+      file.abort_step();
+    }
+    EXPECT_FALSE(file.in_step());
+    EXPECT_EQ(file.steps(), 0);
+  }
+  file.begin_step();
+  array.write(rows_, part(1));
+  file.end_step();
+  std::vector<double> found(rows_.elements());
+  array.read(rows_, found);
+  EXPECT_EQ(found, part(1));
+  file.close();
+}
+
+TEST_F(AbortedSteps, AreRefusedWhereNoStepHasBegun) {
+  File file = session_.create_file(path("file.h5"), as("hdf5"));
+  Array array = define(file, layouts[3], "a");
+  for (int step = 0; step < 2; ++step) {
+    const Told told = told_by([&] { file.abort_step(); });
+    EXPECT_EQ(told.code, WEIR_E_ARGUMENT);
+    EXPECT_NE(told.text.find("no step"), std::string::npos) << told.text;
+    file.begin_step();
+    array.write(rows_, part(step));
+    file.end_step();
+  }
+  EXPECT_EQ(file.steps(), 2);
+  file.close();
+  EXPECT_LT(weir_file_step_abort(nullptr, nullptr), 0);
+  EXPECT_LT(weir_file_in_step(nullptr), 0);
+}
+
+}  // namespace
+}  // namespace weir::test
