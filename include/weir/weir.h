@@ -362,7 +362,9 @@ typedef struct weir_define_options {
                     extents; not for arrays with steps */
   int32_t steps; /* not 0: the array has other values in each step. In the file it has one more
                     dimension, the first. 0: it is written in the first step, once. */
-  /* At most one of the next three. Null: chosen by the format (dense where it can be). */
+  /* At most one of the next three. Null: dense where the format can be that; where it or the codec
+   * wants chunks, such of at most 16 MiB (64 for a better fit), by the first distribution of the
+   * array's shape that the session has when the first step begins. weir_session_explain tells. */
   const int64_t* chunks; /* as in weir_array_options; of one step */
   const weir_distribution* natural_chunks;
   const int64_t* typical_request;

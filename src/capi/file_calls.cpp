@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aggregation/call_fingerprint.hpp"
+#include "capi/chosen_chunks.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
 
@@ -93,7 +94,7 @@ Outcome begin_step(weir_file& file) {
       return outcome_of(session.collective->begin_step(*file.open, &asked), call);
     }
     auto created =
-        session.collective->create_file(file.path, file.description, file.settings, &asked);
+        session.collective->create_file(file.path, with_chosen_chunks(file), file.settings, &asked);
     if (!created) return outcome_of(created.error(), call);
     file.open = std::move(created).value();
     for (std::size_t i = 0; i < file.arrays.size(); ++i) {

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "array/fingerprint.hpp"
 #include "array/section.hpp"
+#include "capi/chosen_chunks.hpp"
 #include "capi/session.hpp"
 #include "capi/transfer_argument.hpp"
 
@@ -131,6 +133,13 @@ Outcome explain(weir_session& session, std::int32_t direction, const GivenTransf
   auto explained = session.collective->explain(content.parts, way);
   if (!explained) return outcome_of(explained.error(), asked.call);
   session.explanation = std::move(explained).value();
+  std::set<const weir_array*> told;
+  for (std::int32_t i = 0; i < asked.count; ++i) {
+    const weir_transfer& transfer = *std::next(asked.transfers, i);
+    if (!told.insert(transfer.array).second) continue;
+    const std::string chunks = about_chosen_chunks(*transfer.array, *transfer.distribution);
+    if (!chunks.empty()) session.explanation += "\n" + chunks;
+  }
   *text = session.explanation.c_str();
   return {};
 }

@@ -601,6 +601,52 @@ TEST_F(Files, StepsAreAddedToAFileThatIsThere) {
   }
 }
 
+TEST_F(Files, ChunksThatNobodyGaveFitTheBlocksOfTheRanks) {
+  struct Wanted {
+    const char* format;
+    const char* codec;
+    const char* by;
+  };
+  const Extents large = {std::int64_t{64} * size_of_world(), 256, 256};  // 32 MiB for each rank
+  for (const Wanted& wanted : {Wanted{"zarr", nullptr, "the format zarr wants some"},
+                               {"zarr", "crc32c", "a codec wants some"},
+                               {"hdf5", "fletcher32", "a codec wants some"},
+                               {"hdf5", nullptr, nullptr}}) {
+    SCOPED_TRACE(wanted.format);
+    Session session(MPI_COMM_WORLD);
+    const auto blocks = session.distribution(large, "BLOCK, *, *");
+    File file = session.create_file(file_of(wanted.format), as(wanted.format));
+    weir_define_options options{};
+    options.codec = wanted.codec;
+    for (const bool has_steps : {false, true}) {
+      options.steps = has_steps ? 1 : 0;
+      static_cast<void>(file.define<double>(has_steps ? "stepped" : "once", large, options));
+    }
+    file.begin_step();
+    for (const char* const name : {"once", "stepped"}) {
+      const Array array = file.array(name);
+      weir_transfer transfer{};
+      transfer.array = array.get();
+      transfer.distribution = blocks.get();
+      const char* text = nullptr;
+      ASSERT_EQ(weir_session_explain(session.get(), WEIR_WRITE, 1, &transfer, &text), WEIR_OK)
+          << weir_last_error();
+      const std::string told = text;
+      if (wanted.by == nullptr) {
+        EXPECT_EQ(told.find("chosen as none were given"), std::string::npos) << told;
+        continue;
+      }
+      for (const std::string part :
+           {"chunks of 32 x 256 x 256 (16384 KiB)", wanted.by,
+            "a rank's block of 64 x 256 x 256 is a whole number of them"}) {
+        EXPECT_NE(told.find(part), std::string::npos) << told;
+      }
+    }
+    file.abort_step();
+    file.close();
+  }
+}
+
 TEST_F(Files, AnOldFileStaysUntilTheFirstStepHasEnded) {
   Session session(MPI_COMM_WORLD);
   const auto rows = session.distribution(plane, "BLOCK, *");

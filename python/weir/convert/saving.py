@@ -19,7 +19,6 @@ from weir.convert.target import (
     ConversionError,
     described_attributes,
     format_of,
-    suitable_chunks,
 )
 from weir.convert.text import stored_form
 
@@ -93,7 +92,7 @@ def save(
                 "type": type_name(forms[key].dtype),
                 "order": "row-major",
                 "grows": False,
-                "chunks": _chunks(key, value, named["chunks"], name, codec),
+                "chunks": _chunks(key, value, named["chunks"]),
                 "shards": None,
                 "dimension_names": list(
                     forms[key].names(_dimensions(key, value, named["dimensions"]))
@@ -158,19 +157,12 @@ def _dimensions(key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any])
     return names
 
 
-def _chunks(
-    key: str,
-    value: np.ndarray[Any, Any],
-    given: Mapping[str, Any],
-    file_format: str,
-    codec: str | None,
-) -> list[int] | None:
+def _chunks(key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any]) -> list[int] | None:
     asked = _of(key, given)
     if not value.ndim:
         return None
     if asked is None:
-        wanted = file_format == "zarr" or (codec is not None and file_format in CHUNKED)
-        return list(suitable_chunks(value.shape, value.dtype.itemsize)) if wanted else None
+        return None
     extents = [asked] if isinstance(asked, int) else list(asked)
     if len(extents) != value.ndim or any(extent < 1 for extent in extents):
         message = f"chunks of {key!r}: {asked!r}; give an extent of at least 1 for each dimension"

@@ -30,8 +30,6 @@ CHECKSUMS = ("crc32c", "none")
 FILL = "_FillValue"
 """The attribute by which readers that follow NetCDF's conventions know missing elements."""
 NOT_UTF8 = "\N{REPLACEMENT CHARACTER}"
-CHUNK_BYTES = 16 << 20
-"""Of chunks that are chosen here, because the format or the codec wants some: at most."""
 
 
 class ConversionError(Exception):
@@ -143,8 +141,6 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
     if file_format not in CHUNKED:
         # The source's chunks have no place there; chunks that were asked for are refused.
         chunks = asked
-    elif array.ndim and chunks is None and (file_format == "zarr" or codecs or shards):
-        chunks = suitable_chunks(array.shape, array.dtype.itemsize)
     for name, extents in (("chunks", chunks), ("shards", shards)):
         if extents is not None and len(extents) != array.ndim:
             message = (
@@ -194,16 +190,6 @@ def _asked(given: Mapping[str, tuple[int, ...]], array: StoredArray) -> tuple[in
 
 def _text(extents: Sequence[int]) -> str:
     return ",".join(map(str, extents))
-
-
-def suitable_chunks(shape: Sequence[int], element_bytes: int) -> tuple[int, ...]:
-    """Whole rows, and so many of them that a chunk has at most `CHUNK_BYTES`."""
-    chunks = [1] * len(shape)
-    room = max(1, CHUNK_BYTES // element_bytes)
-    for d in reversed(range(len(shape))):
-        chunks[d] = max(1, min(shape[d], room))
-        room //= chunks[d]
-    return tuple(chunks)
 
 
 def lost(

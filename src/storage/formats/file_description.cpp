@@ -7,6 +7,7 @@
 #include <set>
 
 #include "array/chunk_grid.hpp"
+#include "array/suitable_chunks.hpp"
 #include "storage/formats/extent_map.hpp"
 
 namespace weir::storage {
@@ -280,8 +281,17 @@ Status check_description(const FileDescription& file, const FormatAbilities& abi
   return check_able(file, abilities, format);
 }
 
+bool wants_chunks(const ArrayDescription& one, const FormatAbilities& abilities) {
+  return !one.chunk_extents && abilities.chunks && (!abilities.dense || !one.codecs.empty());
+}
+
 array::Indices chunk_extents_of(const ArrayDescription& one) {
-  if (one.chunk_extents) return *one.chunk_extents;
+  return one.chunk_extents
+             ? *one.chunk_extents
+             : array::suitable_chunks(one.shape.extents(), one.order, one.type.bytes());
+}
+
+array::Indices extents_of_one_chunk(const ArrayDescription& one) {
   array::Indices extents = one.shape.extents();
   for (std::int64_t& extent : extents) extent = std::max<std::int64_t>(1, extent);
   if (one.grows) extents[0] = 1;

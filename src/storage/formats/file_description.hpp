@@ -58,7 +58,7 @@ struct ArrayDescription {
   std::vector<std::byte> fill = {};
   std::vector<Attribute> attributes = {};
   // What is done to the bytes of each chunk before they are stored; none: chunks are as in memory.
-  // Without chunk_extents the whole array, or a step, is a chunk.
+  // Without chunk_extents some are chosen (chunk_extents_of()).
   Pipeline codecs = {};
 
   friend bool operator==(const ArrayDescription&, const ArrayDescription&) = default;
@@ -119,9 +119,13 @@ struct FormatAbilities {
 // Fails on names and lengths of attributes that no format stores. `owner` is for the error.
 [[nodiscard]] Status check_attribute(const Attribute& attribute, const std::string& owner);
 
-// The chunks of an array in a format that has nothing else: those asked for, or one of the whole
-// array, or one per step.
+// Whether chunks have to be chosen for the array, as none were given and the format or a codec has
+// nothing else.
+[[nodiscard]] bool wants_chunks(const ArrayDescription& one, const FormatAbilities& abilities);
+// The chunks of an array that has to have some: those asked for, or of a suitable size.
 [[nodiscard]] array::Indices chunk_extents_of(const ArrayDescription& one);
+// The whole array as a chunk, or one step.
+[[nodiscard]] array::Indices extents_of_one_chunk(const ArrayDescription& one);
 
 // What precedes the last '/', "" when there is none, and what follows it.
 [[nodiscard]] std::string group_of(const std::string& name);

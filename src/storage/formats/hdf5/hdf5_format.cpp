@@ -49,10 +49,16 @@ Status make_groups(hid_t file, const FileDescription& description, const std::st
   return {};
 }
 
-// HDF5 has no contiguous dataset that grows or is filtered.
+// HDF5 has no contiguous dataset that grows or is filtered. Without a codec a step is one chunk, so
+// that it lies densely in the file and any part of it is read alone; but a chunk has less than 4
+// GiB.
 FileDescription with_chunks(FileDescription file) {
   for (ArrayDescription& one : file.arrays) {
-    if (one.grows || !one.codecs.empty()) one.chunk_extents = chunk_extents_of(one);
+    if (one.chunk_extents || (!one.grows && one.codecs.empty())) continue;
+    const array::Indices step = extents_of_one_chunk(one);
+    const auto bytes = bytes_of(step, one.type);
+    const bool is_dense = one.codecs.empty() && bytes && *bytes <= UINT32_MAX;
+    one.chunk_extents = is_dense ? step : chunk_extents_of(one);
   }
   return file;
 }
