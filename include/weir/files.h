@@ -135,6 +135,11 @@ int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
  * thread's next call of this function. */
 const char* weir_files_unfinished(const char* path);
 
+/* Keeps the first `steps` steps of the file at `path`, of any format, and takes the others away, as
+ * weir_file_drop_steps() of weir.h does. Fails where another program writes to the file. Handles
+ * that are open on the file are to be opened again. */
+int weir_files_drop_steps(const char* path, int64_t steps);
+
 /* Verifies the file against its checksums in PATH.sums, which weir.h's files have when
  * asked for: weir_files_sums() looks for them and says in how many parts of at most 8 MiB (or a
  * block) that is done, 0 where there are none; weir_files_verify() reads one part, from 0 on, also

@@ -448,6 +448,13 @@ int weir_file_step_abort(weir_file* file, const char* reason);
 /* Whether a step has begun and neither ended nor been given up: 1 or 0; a step whose end failed is
  * over. Negative when the handle is null. Local. */
 int32_t weir_file_in_step(const weir_file* file);
+/* Keeps the first `steps` steps of an open file, 0 to weir_file_steps(), and takes the others away,
+ * as for a run that starts again from an earlier checkpoint; the next step to begin is number
+ * `steps`. Collective, between steps; `steps` alike. Readers see the steps of before or of after,
+ * also when the run is killed meanwhile: what it left undone is done before the next step. A reader
+ * that has the file open may fail in the steps that are gone, or find later ones in their place:
+ * let it open the file again. Arrays without steps stay. After a failure open the file again. */
+int weir_file_drop_steps(weir_file* file, int64_t steps);
 /* Steps that have ended; 1 where no array has steps. Negative when the handle is null. Local. */
 int64_t weir_file_steps(const weir_file* file);
 /* Which step reads move from now on, from 0; at first the last one. Not inside a step. Local, but

@@ -442,6 +442,8 @@ class File {
   void abort_step(const std::string& reason = {}) const {
     detail::checked(weir_file_step_abort(get(), reason.c_str()));
   }
+  // Keeps the first `steps` steps.
+  void drop_steps(std::int64_t steps) const { detail::checked(weir_file_drop_steps(get(), steps)); }
   [[nodiscard]] bool in_step() const { return detail::checked(weir_file_in_step(get())) != 0; }
   [[nodiscard]] std::int64_t steps() const { return detail::checked(weir_file_steps(get())); }
   void select_step(std::int64_t step) const { detail::checked(weir_file_select_step(get(), step)); }

@@ -24,6 +24,7 @@ from weir.commands.report import report_command
 from weir.commands.results import results_app
 from weir.commands.run import THRESHOLDS_TEXT, run_command
 from weir.commands.terminal import warn
+from weir.commands.truncate import truncate_command
 from weir.results.errors import ResultError
 
 # Typer carries a Click of its own or imports the installed one, by version: its classes are
@@ -43,6 +44,7 @@ app.command("report")(report_command)
 app.command("check")(check_command)
 app.command("ls")(list_command)
 app.command("convert")(convert_command)
+app.command("truncate")(truncate_command)
 app.command("run", epilog=THRESHOLDS_TEXT)(run_command)
 app.command("manual")(manual_command)
 app.add_typer(results_app, name="results")

@@ -175,6 +175,9 @@ class Implementation final : public Collective {
   }
   Status end_step(File& file) override { return step_file(file).end_step(state_); }
   Status abort_step(File& file) override { return step_file(file).abort_step(state_); }
+  Status drop_steps(File& file, std::int64_t steps) override {
+    return step_file(file).drop_steps(state_, steps);
+  }
   Status close_file(File& file) override { return step_file(file).close(state_); }
 
   Result<plan::SharedDistribution> distribute(const array::Shape& shape,

@@ -253,6 +253,8 @@ class Collective {
   // Collective. Gives up the step that has begun: nothing of it is in the file, and the next one
   // begins in its place. After a first step the object is of no more use, as there is no file.
   virtual Status abort_step(File& file) = 0;
+  // Collective. Keeps the first `steps` steps of a file and takes the others away, between steps.
+  virtual Status drop_steps(File& file, std::int64_t steps) = 0;
   // Collective. An error when a step is not ended: it is not committed. The object remains.
   virtual Status close_file(File& file) = 0;
 

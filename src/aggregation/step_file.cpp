@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aggregation/told_layout.hpp"
+#include "storage/formats/drop_steps.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/sums/sums_file.hpp"
@@ -212,6 +213,10 @@ void StepFile::leave_step(bool is_committed) {
     for (const auto& one : arrays_) one->give_places({});
   }
   refuse_writing_between_steps();
+  select_last_step();
+}
+
+void StepFile::select_last_step() {
   for (const auto& one : arrays_) {
     if (!one->origin().grows) continue;
     one->select_step(steps_ > 0 ? std::optional(steps_ - 1) : std::nullopt);
@@ -241,9 +246,9 @@ void StepFile::lengthen_arrays(std::int64_t steps) {
   }
 }
 
-// By rank 0: what changes of each array that is open. One that is refused, as it has grown beyond
-// what is read, would lose what is written into it.
-Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map) const {
+// By rank 0: what changes of each array that is open, of which `kept` steps stay. One that is
+// refused, as it has grown beyond what is read, would lose what is written into it.
+Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map, std::int64_t kept) const {
   std::unordered_map<std::string_view, const storage::StoredArray*> by_name;
   for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
   ArrayChanges changes;
@@ -252,7 +257,7 @@ Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map) const {
     const auto found = by_name.find(ours.description.name);
     if (found == by_name.end()) {
       Error error = map.get(ours.description.name).error();
-      error.message = fmt::format("step {} cannot begin: {}", steps_, error.message);
+      error.message = fmt::format("step {} cannot begin: {}", kept, error.message);
       error.file = path_;
       return error;
     }
@@ -260,7 +265,7 @@ Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map) const {
     storage::ExtentMap theirs = found->second->map;
     if (!ours.description.grows) theirs.shape = ours.map.shape;
     theirs.order = ours.map.order;
-    changes.push_back(storage::change_of(ours.map, theirs, ours.description.grows, steps_));
+    changes.push_back(storage::change_of(ours.map, theirs, ours.description.grows, kept));
   }
   return changes;
 }
@@ -328,11 +333,14 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
     if (Status again = can_be_tried_again(); !again.ok()) return again.error();
     return StepPlaces(FirstStepPlaces{});
   }
+  if (Status finished = storage::finish_drop(path_, settings_.durability); !finished.ok()) {
+    return finished.error();
+  }
   auto room =
       storage::find_format(format_).value()->make_room_behind(path_, steps_ + 1, map_, steps_);
   note_version();  // making room may have finished what a killed run left
   if (!room) return room.error();
-  auto changes = changes_to(room.value().map);
+  auto changes = changes_to(room.value().map, steps_);
   if (!changes) return changes.error();
   if (Status cut = cut_sums(); !cut.ok()) return cut.error();
   room_ = std::move(room).value();
@@ -368,6 +376,57 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
   enter_step(steps_);
   find_kinds(state);
   return write_fills(state);
+}
+
+Status StepFile::may_keep(std::int64_t steps) const {
+  if (!writable_) return refusal(path_, "the file is open for reading only");
+  if (in_step_) return refusal(path_, "a step has begun: end it or give it up before");
+  if (!published_) return refusal(path_, "no step of it has ended: there is none to drop");
+  if (!has_steps_) return refusal(path_, "no array of the file grows: it has no steps to drop");
+  if (steps >= 0 && steps <= steps_) return {};
+  return refusal(path_,
+                 fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, steps_, steps_));
+}
+
+// By rank 0: takes the steps from `steps` on away.
+Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::int64_t steps) {
+  if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
+  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
+  sums_as_.reset();
+  // Should it fail half-way, no step begins before the file is opened again.
+  version_ = {};
+  if (Status dropped = storage::drop_steps(path_, steps, settings_.durability); !dropped.ok()) {
+    return dropped.error();
+  }
+  const auto left = storage::find_format(format_).value()->open(path_);
+  if (!left) return left.error();
+  auto changes = changes_to(left.value(), steps);
+  if (!changes) return changes.error();
+  note_version();
+  return StepPlaces(std::move(changes).value());
+}
+
+Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
+  end_current(state);
+  Status possible = may_keep(steps);
+  // Files of the steps that are dropped go, and whoever writes such a step again makes new ones.
+  if (possible.ok()) possible = close_files();
+  CallFingerprint call = fingerprint("drop steps");
+  call.add(Argument::settings, static_cast<std::uint64_t>(steps));
+  const auto told = ask_for_places(
+      state, nullptr, possible, call, [&] { return without_later_steps(state, steps); }, path_);
+  forget_descriptors(state, number_);
+  if (!told) return told.error();
+  take_changes(std::get<ArrayChanges>(told.value()));
+  steps_ = steps;
+  select_last_step();
+  Result<std::string> sums = std::string();
+  if (state.rank == 0) {
+    // As when the file is opened: what cannot be read is not known.
+    if (auto read = storage::read_sums(storage::sums_path(path_))) sums = std::move(read).value();
+  }
+  auto shared = told_by_rank_0(state, sums, "the checksums that are left");
+  return shared ? load_sums(state, std::move(shared).value()) : Status(shared.error());
 }
 
 // What this rank wrote.

@@ -70,6 +70,7 @@ class StepFile final : public File {
   Status begin_step(CollectiveState& state, const Asked* asked);
   Status end_step(CollectiveState& state);
   Status abort_step(CollectiveState& state);
+  Status drop_steps(CollectiveState& state, std::int64_t steps);
   Status close(CollectiveState& state);
 
  private:
@@ -81,7 +82,8 @@ class StepFile final : public File {
 
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
-  [[nodiscard]] Result<ArrayChanges> changes_to(const storage::FileMap& map) const;
+  [[nodiscard]] Result<ArrayChanges> changes_to(const storage::FileMap& map,
+                                                std::int64_t kept) const;
   void take_changes(const ArrayChanges& changes);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: changing them later would change steps that
@@ -96,6 +98,9 @@ class StepFile final : public File {
   void find_kinds(CollectiveState& state);
   void leave_step(bool is_committed);
   [[nodiscard]] Status clear_step();
+  void select_last_step();
+  [[nodiscard]] Status may_keep(std::int64_t steps) const;
+  Result<StepPlaces> without_later_steps(CollectiveState& state, std::int64_t steps);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
   // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.

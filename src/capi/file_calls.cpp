@@ -145,6 +145,18 @@ Outcome abort_step(weir_file& file, const char* reason) {
   });
 }
 
+Outcome drop_steps(weir_file& file, std::int64_t steps) {
+  weir_session& session = *file.session;
+  constexpr const char* call = "weir_file_drop_steps";
+  return session.call(fmt::format("{}({}, steps {})", call, file.text, steps), {},
+                      [&]() -> Outcome {
+                        if (file.open == nullptr) {
+                          return bad_argument(fmt::format("{}: {} has no step", call, file.text));
+                        }
+                        return outcome_of(session.collective->drop_steps(*file.open, steps), call);
+                      });
+}
+
 Outcome close(weir_file& file) {
   weir_session& session = *file.session;
   auto outcome = session.call(fmt::format("weir_file_close({})", file.text), {}, [&]() -> Outcome {
@@ -231,6 +243,13 @@ int weir_file_step_abort(weir_file* file, const char* reason) {
   return weir::capi::report_outcome_of([&] {
     if (file == nullptr) return weir::capi::null_argument("weir_file_step_abort", "file");
     return weir::capi::abort_step(*file, reason);
+  });
+}
+
+int weir_file_drop_steps(weir_file* file, std::int64_t steps) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_drop_steps", "file");
+    return weir::capi::drop_steps(*file, steps);
   });
 }
 

@@ -9,6 +9,8 @@
 #include "files/file_handle.hpp"
 #include "files/version.hpp"
 #include "storage/check/unfinished.hpp"
+#include "storage/formats/drop_steps.hpp"
+#include "storage/formats/writer_lock.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/read_section.hpp"
 
@@ -71,6 +73,18 @@ int weir_files_close(weir_files** file) {
     *file = nullptr;
   }
   return WEIR_FILES_OK;
+}
+
+int weir_files_drop_steps(const char* path, int64_t steps) {
+  return reported([&]() -> Status {
+    if (path == nullptr) return weir::invalid_argument("path is null");
+    const auto opened = weir::storage::open_any(path);
+    if (!opened) return opened.error();
+    auto lock = weir::storage::WriterLock::take(opened.value().path);
+    if (!lock) return lock.error();
+    return weir::storage::drop_steps(opened.value().path, steps,
+                                     weir::storage::StepDurability::step);
+  });
 }
 
 const char* weir_files_format(const weir_files* file) {

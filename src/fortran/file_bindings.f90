@@ -45,9 +45,9 @@ module weir_file_bindings
   public :: c_attribute_numbers, c_attribute_reals, c_attribute_text, c_attributes
   public :: c_file_array, c_file_array_name
   public :: c_file_arrays, c_file_close, c_file_create, c_file_define, c_file_open
-  public :: c_attribute_texts, c_attribute_type, c_file_in_step, c_file_select_step
-  public :: c_file_step_abort, c_file_step_begin, c_file_step_end, c_file_steps, c_get_integers
-  public :: c_get_numbers, c_get_reals, c_get_text, c_get_texts
+  public :: c_attribute_texts, c_attribute_type, c_file_drop_steps, c_file_in_step
+  public :: c_file_select_step, c_file_step_abort, c_file_step_begin, c_file_step_end
+  public :: c_file_steps, c_get_integers, c_get_numbers, c_get_reals, c_get_text, c_get_texts
 
   interface
     function c_file_create(session, path, options, file) bind(C, name='weir_file_create') &
@@ -180,6 +180,13 @@ module weir_file_bindings
       import :: c_char, c_int, c_ptr
       type(c_ptr), value, intent(in) :: file
       character(kind=c_char), intent(in) :: reason(*)
+      integer(c_int) :: code
+    end function
+
+    function c_file_drop_steps(file, steps) bind(C, name='weir_file_drop_steps') result(code)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      integer(c_int64_t), value, intent(in) :: steps
       integer(c_int) :: code
     end function
 

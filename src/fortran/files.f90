@@ -18,7 +18,8 @@ module weir_files
   use weir_distributions, only: weir_column_major, weir_distribution
   use weir_file_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
                                 c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
-                                c_file_define, c_file_in_step, c_file_open, c_file_select_step, &
+                                c_file_define, c_file_drop_steps, c_file_in_step, c_file_open, &
+                                c_file_select_step, &
                                 c_file_step_abort, c_file_step_begin, c_file_step_end, &
                                 c_file_steps, &
                                 define_options_in_c, file_open_options_in_c, file_options_in_c
@@ -29,7 +30,7 @@ module weir_files
   private
   public :: weir_file_create, weir_file_open, weir_file_close, weir_file_define
   public :: weir_file_step_begin, weir_file_step_end, weir_file_step_abort, weir_file_in_step
-  public :: weir_file_steps, weir_file_select_step
+  public :: weir_file_steps, weir_file_select_step, weir_file_drop_steps
   public :: weir_file_arrays, weir_file_array_name, weir_file_array
   public :: weir_array_has_steps, weir_array_dimension_name
 
@@ -91,6 +92,7 @@ module weir_files
     procedure :: step_end => weir_file_step_end
     procedure :: step_abort => weir_file_step_abort
     procedure :: in_step => weir_file_in_step
+    procedure :: drop_steps => weir_file_drop_steps
     procedure :: steps => weir_file_steps
     procedure :: select_step => weir_file_select_step
     procedure :: arrays => weir_file_arrays
@@ -303,6 +305,15 @@ contains
     else
       call settle(c_file_step_abort(file%handle, with_null('')), status)
     end if
+  end subroutine
+
+  ! Keeps the first `steps` steps and takes the others away, between steps: a run starts again from
+  ! an earlier checkpoint. Collective, `steps` alike.
+  subroutine weir_file_drop_steps(file, steps, status)
+    class(weir_file), intent(in) :: file
+    integer, intent(in) :: steps
+    integer, intent(out), optional :: status
+    call settle(c_file_drop_steps(file%handle, int(steps, int64)), status)
   end subroutine
 
   ! Whether a step has begun and neither ended nor been given up. Local.

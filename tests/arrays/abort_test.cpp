@@ -1,5 +1,5 @@
-// Steps that are given up: nothing of them is in the file, now or in the next step, and a rank that
-// gives one up alone keeps no other waiting.
+// Steps that are given up or dropped: nothing of them is in the file, now or in the next step, and
+// a rank that gives one up alone keeps no other waiting.
 #include <array>
 #include <filesystem>
 
@@ -11,8 +11,8 @@ namespace {
 constexpr double given_up = 99;
 
 struct Layout {
-  const char* format;
-  const char* name;
+  const char* format = nullptr;
+  const char* name = nullptr;
   bool in_chunks = false;
   bool in_shards = false;
   const char* codec = nullptr;
@@ -241,6 +241,100 @@ TEST_F(AbortedSteps, AreRefusedWhereNoStepHasBegun) {
   file.close();
   EXPECT_LT(weir_file_step_abort(nullptr, nullptr), 0);
   EXPECT_LT(weir_file_in_step(nullptr), 0);
+}
+
+class DroppedSteps : public AbortedSteps {
+ protected:
+  void expect_steps(const std::string& name, const std::vector<double>& values) {
+    Session reader(MPI_COMM_WORLD);
+    const auto rows = reader.distribution(shape_, "BLOCK, *");
+    File file = reader.open_file(name);
+    ASSERT_EQ(file.steps(), std::ssize(values));
+    for (std::size_t step = 0; step < values.size(); ++step) {
+      std::vector<double> found(rows.elements());
+      file.select_step(static_cast<std::int64_t>(step));
+      file.array("a").read(rows, found);
+      EXPECT_EQ(found, part(values[step])) << "step " << step;
+    }
+    file.close();
+  }
+};
+
+TEST_F(DroppedSteps, AreGoneAndOthersTakeTheirPlace) {
+  for (const Layout& layout : layouts) {
+    SCOPED_TRACE(layout.name);
+    const std::string name = path(layout.name);
+    weir_file_options options = as(layout.format);
+    if (layout.codec == nullptr) options.checksum = "crc32c";
+    File file = session_.create_file(name, options);
+    Array array = define(file, layout, "a");
+    for (int step = 0; step < 5; ++step) {
+      file.begin_step();
+      array.write(rows_, part(step));
+      file.end_step();
+    }
+    const auto expect_here = [&](const std::vector<double>& values) {
+      ASSERT_EQ(file.steps(), std::ssize(values));
+      for (std::size_t step = 0; step < values.size(); ++step) {
+        std::vector<double> found(rows_.elements());
+        file.select_step(static_cast<std::int64_t>(step));
+        array.read(rows_, found);
+        EXPECT_EQ(found, part(values[step])) << "step " << step;
+      }
+    };
+    file.drop_steps(5);
+    expect_here({0, 1, 2, 3, 4});
+    file.drop_steps(3);
+    expect_here({0, 1, 2});
+    EXPECT_EQ(told_by([&] { file.select_step(3); }).code, WEIR_E_ARGUMENT);
+    expect_steps(name, {0, 1, 2});
+    file.begin_step();
+    array.write(rows_, part(10));
+    file.end_step();
+    expect_here({0, 1, 2, 10});
+    expect_steps(name, {0, 1, 2, 10});
+    file.close();
+    // By a run that starts again, down to no step at all.
+    File again = session_.open_file(name);
+    Array opened = again.array("a");
+    again.drop_steps(1);
+    again.drop_steps(0);
+    EXPECT_EQ(again.steps(), 0);
+    again.begin_step();
+    write_half(opened, 20);
+    again.end_step();
+    std::vector<double> found(rows_.elements());
+    opened.read(rows_, found);
+    EXPECT_EQ(std::count(found.begin(), found.end(), 20), std::ssize(found) / 2);
+    EXPECT_EQ(std::count(found.begin(), found.end(), 0), std::ssize(found) / 2);
+    again.close();
+  }
+}
+
+TEST_F(DroppedSteps, AreRefusedWhereThereAreNone) {
+  File file = session_.create_file(path("file.nc"), as("cdf5"));
+  Array array = define(file, layouts[2], "a");
+  EXPECT_EQ(told_by([&] { file.drop_steps(0); }).code, WEIR_E_ARGUMENT);
+  file.begin_step();
+  array.write(rows_, part(1));
+  EXPECT_EQ(told_by([&] { file.drop_steps(0); }).code, WEIR_E_ARGUMENT);
+  file.end_step();
+  for (const std::int64_t steps : {-1, 2}) {
+    const Told told = told_by([&] { file.drop_steps(steps); });
+    EXPECT_EQ(told.code, WEIR_E_ARGUMENT);
+    EXPECT_NE(told.text.find("give 0 to 1"), std::string::npos) << told.text;
+  }
+  weir_file_open_options to_read{};
+  to_read.read_only = 1;
+  File reading = session_.open_file(path("file.nc"), to_read);
+  EXPECT_EQ(told_by([&] { reading.drop_steps(0); }).code, WEIR_E_ARGUMENT);
+  // The lock is the other one's.
+  File second = session_.open_file(path("file.nc"));
+  EXPECT_NE(told_by([&] { second.drop_steps(0); }).code, WEIR_OK);
+  second.close();
+  reading.close();
+  file.close();
+  EXPECT_LT(weir_file_drop_steps(nullptr, 0), 0);
 }
 
 }  // namespace

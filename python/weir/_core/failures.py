@@ -52,6 +52,7 @@ CALLS = {
     "file_step_begin": "begin_step",
     "file_step_end": "end_step",
     "file_step_abort": "abort_step",
+    "file_drop_steps": "drop_steps",
     "file_select_step": "select_step",
     "file_close": "File.close",
     "file_attribute_text": "set_attribute",

@@ -39,6 +39,7 @@ FUNCTIONS: Declarations = {
     "weir_files_close": (c_int, [PLACE]),
     "weir_files_description": (c_char_p, [HANDLE]),
     "weir_files_unfinished": (c_char_p, [c_char_p]),
+    "weir_files_drop_steps": (c_int, [c_char_p, c_int64]),
     "weir_files_sums": (c_int64, [HANDLE, NUMBERS, POINTER(c_char_p)]),
     "weir_files_verify": (c_char_p, [HANDLE, c_int64]),
     "weir_files_verify_reads": (c_int, [HANDLE, c_int32]),
@@ -77,6 +78,11 @@ def unfinished(path: str | os.PathLike[str]) -> list[str]:
         text = library().weir_files_last_error().decode(errors="replace")
         raise StorageError(text)
     return str(lines.decode(errors="replace")).splitlines()
+
+
+def drop_steps(path: str | os.PathLike[str], steps: int) -> None:
+    """Keeps the first `steps` steps of a file."""
+    checked(library().weir_files_drop_steps(os.fsencode(path), steps))
 
 
 def numbers(values: Sequence[int] | None) -> Any:

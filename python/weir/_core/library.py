@@ -264,6 +264,7 @@ FUNCTIONS: Declarations = {
     "weir_file_step_end": (c_int, [c_void_p]),
     "weir_file_step_abort": (c_int, [c_void_p, c_char_p]),
     "weir_file_in_step": (c_int32, [c_void_p]),
+    "weir_file_drop_steps": (c_int, [c_void_p, c_int64]),
     "weir_file_steps": (c_int64, [c_void_p]),
     "weir_file_select_step": (c_int, [c_void_p, c_int64]),
     "weir_file_arrays": (c_int64, [c_void_p]),

@@ -241,6 +241,14 @@ class File:
         """Whether a step has begun and neither ended nor been given up. Local."""
         return bool(checked(c.library().weir_file_in_step(self.handle)))
 
+    def drop_steps(self, steps: int) -> None:
+        """Keeps the first `steps` steps and takes the others away, between steps.
+
+        So a run starts again from an earlier checkpoint. Readers see the steps of before or of
+        after, whenever the run is killed; let those that have the file open open it again.
+        """
+        checked(c.library().weir_file_drop_steps(self.handle, steps))
+
     def _give_up_step(self, raised: BaseException) -> None:
         """Gives up the step that an exception has left. The exception stays the one that counts."""
         reason = " ".join("".join(traceback.format_exception_only(raised)).split())

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "storage/formats/drop_steps.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_leftovers.hpp"
@@ -52,6 +53,10 @@ Result<std::vector<std::string>> find_unfinished(const std::string& path) {
   if (is_replaced_document(path)) {
     findings.push_back(fmt::format("{} is of the raw file that was here before: remove it",
                                    printable(sidecar_path(path))));
+  }
+  if (is_on_disk(drop_note_path(path))) {
+    findings.push_back(
+        fmt::format("{} tells of steps that were being dropped", printable(drop_note_path(path))));
   }
   add_arrays_ahead(opened.value().map, findings);
   const auto format = find_format(opened.value().format);

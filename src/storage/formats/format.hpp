@@ -6,6 +6,7 @@
 //     make room     one rank, before steps are added                  → Room
 //     (move bytes)
 //     commit        one rank, when the bytes of these steps are written
+//     drop steps    one rank, in place of adding some                 → update to commit
 //     enter chunks  one rank, before commit, where encoded chunks got places in the file
 //     open          one process: a file of this format, whoever wrote it → FileMap
 //
@@ -124,8 +125,15 @@ class Format {
   virtual Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room,
                                             std::int64_t steps,
                                             std::span<const WrittenChunk> chunks) const;
-  // By one rank, in place of commit(): removes what was laid out and written for steps from `steps`
-  // on, which is as many as are committed. What a killed commit left may stay for make_room().
+  // By one rank: the update after which readers see the first `steps` steps alone, at most as many
+  // as there are. What is then left of the others clear_unfinished() removes. `before`: as many
+  // steps as any array may have had when a drop began that was killed; at least as many as there
+  // are. drop_steps.hpp has all of it.
+  virtual Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
+                                          std::int64_t before) const = 0;
+  // By one rank, in place of commit() or after a drop: removes what was laid out and written for
+  // steps from `steps` on, which is as many as are committed. What a killed commit left may stay
+  // for make_room().
   virtual Status clear_unfinished(const std::string& path, std::int64_t steps) const = 0;
   // What a killed run left in a file that opens, besides arrays with more steps than others, and
   // which arrays are refused as the file is damaged ("array NAME: REASON"): a line each.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/check/unfinished.hpp"
+#include "storage/formats/drop_steps.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/test_steps.hpp"
@@ -96,6 +97,8 @@ HeaderUpdate beginning(const HeaderUpdate& update, std::size_t changes) {
 class KilledSteps : public testing::TestWithParam<StepsOfFormat> {
  protected:
   [[nodiscard]] const Format& format() const { return *GetParam().format; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& copy() const { return copy_; }
 
   void add_steps_killing_each_commit(std::int64_t arrays, std::int64_t most,
                                      const std::vector<std::int64_t>& added) {
@@ -121,6 +124,50 @@ class KilledSteps : public testing::TestWithParam<StepsOfFormat> {
       ASSERT_TRUE(commit(path_, room.value().update, StepDurability::none).ok());
       now = next;
     }
+  }
+
+  void lay_out_with_steps(std::int64_t arrays, std::int64_t steps) {
+    auto laid_out = format().lay_out(growing(format(), arrays, 1, GetParam().pipeline()), path_);
+    ASSERT_TRUE(laid_out.ok()) << laid_out.error().text();
+    write_and_commit(path_, laid_out.value(), 0);
+    auto room = format().make_room(path_, steps);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    write_and_commit(path_, room.value(), 1);
+  }
+
+  // In the copy, which has `now` steps: two more are added, of which the first is never written.
+  void expect_none_of_later_steps(std::int64_t arrays, std::int64_t now) {
+    EXPECT_TRUE(find_unfinished(copy_).value().empty());
+    const auto opened = format().open(copy_);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    expect_steps(opened.value(), arrays, now, now);
+    auto room = format().make_room(copy_, now + 2);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    write_and_commit(copy_, room.value(), now + 1);
+    const auto after = format().open(copy_);
+    ASSERT_TRUE(after.ok()) << after.error().text();
+    EXPECT_EQ(after.value().steps(), now + 2);
+    for (std::int64_t i = 0; i < arrays; ++i) {
+      const StoredArray* const one = after.value().find(name_of(i));
+      ASSERT_NE(one, nullptr);
+      EXPECT_TRUE(is_empty_step(*one, now)) << name_of(i);
+      EXPECT_FALSE(is_empty_step(*one, now + 1)) << name_of(i);
+    }
+  }
+
+  // Whether all elements of a step are zeros.
+  static bool is_empty_step(const StoredArray& one, std::int64_t step) {
+    const array::Section section = steps_section(one.map.shape, step, step + 1);
+    const std::int64_t count = one.map.shape.elements() / one.map.shape.extent(0);
+    std::vector<std::byte> elements(static_cast<std::size_t>(count * one.map.type.bytes()),
+                                    std::byte{1});
+    DataFileCache files(DataFileCache::Use::reading);
+    const auto memory =
+        array::Layout::packed(section.count, one.map.type.bytes(), array::Order::row_major).value();
+    const Status read = read_section(one, section, elements.data(), memory, files);
+    EXPECT_TRUE(read.ok()) << read.error().text();
+    return std::all_of(elements.begin(), elements.end(),
+                       [](std::byte one_byte) { return one_byte == std::byte{0}; });
   }
 
  private:
@@ -157,6 +204,44 @@ TEST_P(KilledSteps, LeavesAllEarlierOnes) { add_steps_killing_each_commit(3, 24,
 TEST_P(KilledSteps, OfManyArraysLeavesAllEarlierOnes) {
   if (format().name() == "zarr") GTEST_SKIP() << "each array is a document: as with three";
   add_steps_killing_each_commit(18, 2, {1});
+}
+
+// A run that drops steps is killed at any point, after it has noted that it does. What it began is
+// finished before steps are added, and these hold nothing of those that were dropped.
+TEST_P(KilledSteps, DroppedAreThereOrGone) {
+  constexpr std::int64_t arrays = 3;
+  for (const std::int64_t kept : {0, 1, 4, 5, 9}) {
+    lay_out_with_steps(arrays, 9);
+    const auto update = format().drop_steps(path(), kept, 9);
+    ASSERT_TRUE(update.ok()) << update.error().text();
+    for (std::size_t changes = 0; changes <= update.value().changes.size(); ++changes) {
+      SCOPED_TRACE(std::to_string(kept) + " steps kept, " + std::to_string(changes) + " changes");
+      copy_file(path(), copy());
+      std::ofstream(drop_note_path(copy())) << 9;
+      const HeaderUpdate part = beginning(update.value(), changes);
+      ASSERT_TRUE(commit(copy(), part, StepDurability::none).ok());
+      const auto opened = format().open(copy());
+      ASSERT_TRUE(opened.ok()) << opened.error().text();
+      expect_steps(opened.value(), arrays, kept, 9);
+      EXPECT_FALSE(find_unfinished(copy()).value().empty());
+      const Status finished = finish_drop(copy(), StepDurability::none);
+      ASSERT_TRUE(finished.ok()) << finished.error().text();
+      expect_none_of_later_steps(arrays, opened.value().steps().value());
+      if (HasFailure()) return;
+    }
+    std::filesystem::remove_all(path());
+  }
+}
+
+TEST_P(KilledSteps, MoreThanThereAreAreNotKept) {
+  lay_out_with_steps(3, 2);
+  EXPECT_FALSE(drop_steps(path(), 3, StepDurability::step).ok());
+  EXPECT_FALSE(drop_steps(path(), -1, StepDurability::step).ok());
+  EXPECT_TRUE(find_unfinished(path()).value().empty());
+  const Status dropped = drop_steps(path(), 1, StepDurability::step);
+  ASSERT_TRUE(dropped.ok()) << dropped.error().text();
+  EXPECT_TRUE(find_unfinished(path()).value().empty());
+  expect_steps(format().open(path()).value(), 3, 1, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, KilledSteps, testing::ValuesIn(formats_with_steps()),

@@ -152,6 +152,22 @@ class CdfFormat final : public Format {
                                          encoded_cdf_records(header.value().version, steps)}}}};
   }
 
+  Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
+                                  std::int64_t /*before*/) const override {
+    auto file = File::open(path, {});
+    if (!file) return file.error();
+    const auto length = length_of(file.value());
+    if (!length) return length.error();
+    const auto header = read_header(file.value(), length.value());
+    if (!header) return header.error();
+    const auto now = records_of(header.value(), length.value(), path);
+    if (!now) return now.error();
+    return HeaderUpdate{
+        .made = {},
+        .changes = {
+            HeaderWrite{cdf_records_offset, encoded_cdf_records(header.value().version, steps)}}};
+  }
+
   Status clear_unfinished(const std::string& path, std::int64_t steps) const override {
     auto file = File::open(path, {.read = true, .write = true});
     if (!file) return file.error();

@@ -149,14 +149,15 @@ std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   return all - inside;
 }
 
-// Whether the last chunks of an array that grows have room for more steps.
-bool ends_inside_chunk(hid_t dataset) {
+// How many more steps the last chunks of an array that grows have room for.
+hsize_t steps_left_in_chunk(hid_t dataset) {
   const auto one = growing(dataset, "");
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
-  if (!one || H5Pget_layout(creation.id()) != H5D_CHUNKED) return false;
+  if (!one || H5Pget_layout(creation.id()) != H5D_CHUNKED) return 0;
   std::array<hsize_t, H5S_MAX_RANK> chunk{};
-  return H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data()) > 0 && chunk.front() > 0 &&
-         one->sizes.front() % chunk.front() != 0;
+  if (H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data()) <= 0 || chunk.front() == 0) return 0;
+  const hsize_t in_last = one->sizes.front() % chunk.front();
+  return in_last == 0 ? 0 : chunk.front() - in_last;
 }
 
 // Whether the index has encoded chunks of steps from `steps` on, which the array did not have
@@ -336,23 +337,66 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   return room;
 }
 
-Status clear_unfinished_hdf5_steps(const std::string& path) {
+Result<HeaderUpdate> drop_hdf5_steps(const std::string& path, std::int64_t steps,
+                                     std::int64_t before) {
+  Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
+  const Hdf5Handle access = writing.access();
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()));
+  if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::io);
+  const std::int64_t committed = writing.end();
+  const auto objects = list_hdf5_objects(file.id(), path);
+  if (!objects) return objects.error();
+  const auto all = find_growing(file.id(), objects.value(), path);
+  if (!all) return all.error();
+  for (const Growing& one : all.value()) {
+    const Hdf5Handle dataset(H5Dopen2(file.id(), one.name.c_str(), H5P_DEFAULT));
+    std::vector<hsize_t> sizes = one.sizes;
+    bool done = true;
+    if (sizes.front() < static_cast<hsize_t>(before)) {
+      // A drop that was killed made the array shorter, and may have left chunks in its index, which
+      // the library takes out where it makes the array shorter itself.
+      sizes.front() = static_cast<hsize_t>(before);
+      done = H5Dset_extent(dataset.id(), sizes.data()) >= 0;
+    }
+    sizes.front() = static_cast<hsize_t>(steps);
+    if (!done || H5Dset_extent(dataset.id(), sizes.data()) < 0) {
+      return hdf5_failure("drop steps of \"" + one.name + '"', path, ErrorCode::io);
+    }
+  }
+  if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
+  auto changes = hdf5_header_changes(writing.caught(), path, committed, Hdf5Commit::of_fewer_steps);
+  if (!changes) return changes.error();
+  changes.value().emplace_back(FileEnd{writing.end()});
+  return HeaderUpdate{.made = {}, .changes = std::move(changes).value()};
+}
+
+Status clear_unfinished_hdf5_steps(const std::string& path, std::int64_t steps) {
   Hdf5Writing writing(Hdf5Writing::Writes::are_caught, 1);
   const Hdf5Handle access = writing.access();
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
   if (!file.ok()) return hdf5_failure("open the file", path, ErrorCode::corrupt);
   const std::int64_t committed = writing.end();
-  if (writing.length() <= committed) return {};
+  const std::int64_t length = writing.length();
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
-  bool may_have_more = false;
+  bool has_chunks_behind = false;
+  hsize_t in_last_chunks = 0;
   for (const std::string& name : objects.value().datasets) {
     const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT));
-    may_have_more = may_have_more || chunks_behind_extent(dataset.id()).value_or(0) > 0 ||
-                    ends_inside_chunk(dataset.id());
+    has_chunks_behind = has_chunks_behind || chunks_behind_extent(dataset.id()).value_or(0) > 0;
+    in_last_chunks = std::max(in_last_chunks, steps_left_in_chunk(dataset.id()));
   }
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
-  return set_length(path, committed, may_have_more ? committed + marker_bytes : committed);
+  if (in_last_chunks > 0) {
+    // Room for as many steps clears what lies in these chunks, and is not committed.
+    Status marked = set_length(path, committed, committed + marker_bytes);
+    if (!marked.ok()) return marked;
+    const auto room = add_hdf5_steps(path, steps + static_cast<std::int64_t>(in_last_chunks), {});
+    if (!room) return room.error();
+  }
+  const std::int64_t end = has_chunks_behind ? committed + marker_bytes : committed;
+  if (in_last_chunks == 0 && length == end) return {};
+  return set_length(path, committed, end);
 }
 
 Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) {

@@ -1,4 +1,4 @@
-// Places for more steps in a file that stays as it is.
+// Places for more steps, or for fewer, in a file that stays as it is.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,13 @@ namespace weir::storage {
 Status extend_hdf5_arrays(hid_t file, Hdf5Writing& writing, const std::string& path,
                           std::int64_t steps, const Room& room);
 
-// Format::clear_unfinished(). The file stays longer than its superblock says where parts of steps
-// may be left that only make_room() takes away: in an index, or in chunks of several steps.
-Status clear_unfinished_hdf5_steps(const std::string& path);
+// Format::drop_steps(): the library makes the arrays shorter, and what it writes is caught.
+[[nodiscard]] Result<HeaderUpdate> drop_hdf5_steps(const std::string& path, std::int64_t steps,
+                                                   std::int64_t before);
+
+// Format::clear_unfinished(). The file stays longer than its superblock says where a killed commit
+// left chunks in an index, which only make_room() takes away.
+Status clear_unfinished_hdf5_steps(const std::string& path, std::int64_t steps);
 
 // Format::unfinished().
 [[nodiscard]] Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path);

@@ -171,9 +171,15 @@ class Hdf5Format final : public Format {
     return enter_hdf5_chunks(path, room, steps, chunks);
   }
 
-  Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
+  Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
+                                  std::int64_t before) const override {
     const Hdf5Silence silence;
-    return clear_unfinished_hdf5_steps(path);
+    return drop_hdf5_steps(path, steps, before);
+  }
+
+  Status clear_unfinished(const std::string& path, std::int64_t steps) const override {
+    const Hdf5Silence silence;
+    return clear_unfinished_hdf5_steps(path, steps);
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {

@@ -30,6 +30,17 @@ struct Block {
   std::vector<std::byte> bytes;
 };
 
+// Where a part stands in a commit: parts of one group need no order among them that outlives a
+// crash of the system.
+int group_of(Part part, Hdf5Commit kind) {
+  if (part == Part::new_block) return 0;
+  const bool adds = kind == Hdf5Commit::of_more_steps;
+  if (part == Part::object_header) return adds ? 3 : 1;
+  // Places behind the end that the superblock tells of are refused by the library.
+  if (part == Part::superblock) return adds ? 1 : 3;
+  return 2;
+}
+
 std::string_view signature(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(4, bytes.size())};
 }
@@ -76,7 +87,7 @@ void join(const Block& next, HeaderWrite& write) {
 
 Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
                                                       const std::string& path,
-                                                      std::int64_t committed) {
+                                                      std::int64_t committed, Hdf5Commit kind) {
   const auto file = File::open(path, {});
   if (!file) return file.error();
   std::vector<Block> blocks;
@@ -103,18 +114,17 @@ Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
     }
     blocks.push_back(std::move(block));
   }
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const Block& a, const Block& b) { return a.part < b.part; });
+  std::stable_sort(blocks.begin(), blocks.end(), [kind](const Block& a, const Block& b) {
+    return std::pair(group_of(a.part, kind), a.part) < std::pair(group_of(b.part, kind), b.part);
+  });
 
   std::vector<HeaderChange> changes;
   Part before = Part::new_block;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& one = blocks[i];
-    const bool named_by_this = before == Part::new_block && one.part != Part::new_block;
-    const bool seen_by_this = before != Part::object_header && one.part == Part::object_header;
-    // Places behind the end that the superblock tells of are refused by the library.
-    const bool lies_behind_end = before == Part::superblock && one.part != Part::superblock;
-    if (named_by_this || lies_behind_end || seen_by_this) changes.emplace_back(DurabilityPoint{});
+    if (group_of(before, kind) != group_of(one.part, kind)) {
+      changes.emplace_back(DurabilityPoint{});
+    }
     before = one.part;
     HeaderWrite write{one.offset, one.bytes};
     if (one.part == Part::object_header && in_one_page(one)) {

@@ -17,10 +17,16 @@ namespace weir::storage {
 //     blocks of indices of chunks           entries for chunks outside all extents are added
 //     object headers                        the extents: readers see the steps
 //
-// each block as a write of its own, but for the object headers of one page, which are one write.
+// where steps are added; where some are dropped, the object headers come before the blocks of
+// indices and the superblock, which then tells of an earlier end:
+//
+//     new blocks, object headers, blocks of indices, the superblock
+//
+// Each block is a write of its own, but for the object headers of one page, which are one write.
 // Fails when a block in the middle of the file is none that grows in place.
-[[nodiscard]] Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
-                                                                    const std::string& path,
-                                                                    std::int64_t committed);
+enum class Hdf5Commit : std::uint8_t { of_more_steps, of_fewer_steps };
+[[nodiscard]] Result<std::vector<HeaderChange>> hdf5_header_changes(
+    const Hdf5Blocks& caught, const std::string& path, std::int64_t committed,
+    Hdf5Commit kind = Hdf5Commit::of_more_steps);
 
 }  // namespace weir::storage

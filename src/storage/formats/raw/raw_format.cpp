@@ -230,6 +230,20 @@ class RawFormat final : public Format {
         {.made = {""}, .changes = {SidecarReplacement{sidecar_suffix, std::move(text).value()}}}};
   }
 
+  Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
+                                  std::int64_t /*before*/) const override {
+    auto file = growing_file(path);
+    if (!file) return file.error();
+    if (Status finished = finish_raw_renaming(path, file.value()); !finished.ok()) {
+      return finished.error();
+    }
+    if (Status possible = file.value().set_steps(steps); !possible.ok()) return possible.error();
+    auto text = raw_file_json(file.value());
+    if (!text) return text.error();
+    return HeaderUpdate{.made = {},
+                        .changes = {SidecarReplacement{sidecar_suffix, std::move(text).value()}}};
+  }
+
   Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
     auto file = growing_file(path);
     if (!file) return file.error();
@@ -237,8 +251,8 @@ class RawFormat final : public Format {
     if (!data) return data.error();
     Status done = clear_behind(data.value(), file.value());
     if (done.ok()) done = data.value().close();
-    if (!done.ok() || !is_on_disk(announced(path))) return done;
-    if (done = clear_last_chunks(file.value(), path); !done.ok()) return done;
+    if (done.ok()) done = clear_last_chunks(file.value(), path);
+    if (!done.ok()) return done;
     if (::unlink(announced(path).c_str()) == 0 || errno == ENOENT) return {};
     return system_failure("unlink", announced(path), -1, errno);
   }

@@ -237,8 +237,36 @@ class ZarrFormat final : public Format {
     return room_for_steps(path, steps, known_steps);
   }
 
+  // The root's document is replaced first: who reads by that one sees fewer steps of all arrays.
+  Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
+                                  std::int64_t /*before*/) const override {
+    if (is_zarr_v2(path)) return no_steps_in_v2(path);
+    auto store = read_zarr_store(path);
+    if (!store) return store.error();
+    ZarrDocuments& documents = store.value().documents;
+    for (const auto& [name, document] : documents) {
+      if (document.is_string()) return damaged(path, document.get<std::string>());
+    }
+    if (Status restored = restore_documents(store.value(), path); !restored.ok()) {
+      return restored.error();
+    }
+    HeaderUpdate update;
+    for (const ZarrArray& array : opened(documents, path).arrays) {
+      if (!array.description.grows) continue;
+      const std::string& name = array.description.name;
+      ZarrJson& document = documents.at(name);
+      document["shape"][0] = steps;
+      if (!name.empty()) {
+        update.changes.emplace_back(DocumentReplacement{name + "/zarr.json", zarr_text(document)});
+      }
+    }
+    update.changes.insert(
+        update.changes.begin(),
+        {DocumentReplacement{"zarr.json", zarr_root_text(documents)}, DurabilityPoint{}});
+    return update;
+  }
+
   Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
-    if (!zarr_step_announced(path)) return {};
     const auto store = read_zarr_store(path);
     if (!store) return store.error();
     // Without the announcement they would be the truth.

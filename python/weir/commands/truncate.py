@@ -1,0 +1,29 @@
+"""``weir truncate``: a file without its last steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weir.bench.errors import FAILED, BenchError
+
+
+def truncate_command(
+    path: Annotated[Path, typer.Argument(help="an HDF5, NetCDF, Zarr or raw file")],
+    steps: Annotated[int, typer.Option("--steps", min=0, help="how many steps to keep")],
+) -> None:
+    """Keep the first steps of a file of arrays and take the others away, for good.
+
+    So a run starts again from an earlier checkpoint. Whenever this is killed, the file has the
+    steps of before or of after. It is refused where another program writes to the file.
+    """
+    # The command line starts without it.
+    import weir  # noqa: PLC0415
+    from weir._core.files import drop_steps  # noqa: PLC0415
+
+    try:
+        drop_steps(path, steps)
+    except weir.Error as error:
+        raise BenchError(str(error), FAILED) from error
