@@ -44,6 +44,10 @@ class StoredArray:
 
     def __init__(self, file: StoredFile, number: int, described: dict[str, Any]) -> None:
         self.file = file
+        self.describe(number, described)
+
+    def describe(self, number: int, described: dict[str, Any]) -> None:
+        """Makes it the array of this number in its file as it is open now."""
         self._number = number
         self.name: str = described["name"]
         """The full name: ``fields/density``."""
@@ -70,6 +74,10 @@ class StoredArray:
         """Which elements lie side by side on disk, in NumPy's letters."""
         self.byte_order: str = described["byte_order"]
         """Of the numbers on disk: "little" or "big". In memory they are as the machine has them."""
+
+    def forget(self) -> None:
+        """The file has no such array any more."""
+        self._number = -1
 
     @property
     def ndim(self) -> int:

@@ -111,19 +111,32 @@ class StoredFile(StoredGroup):
         self.path = Path(path)
         self.verify = verify
         """Which blocks are compared with their checksums when they are read."""
-        self._handle: FileHandle | None = FileHandle.open(self.path)
-        self._handle.verify_reads(verify)
         self.cache_bytes = cache_bytes
         """Of decoded chunks that are kept for later reads, at most."""
-        self._handle.cache(min(cache_bytes, (1 << 63) - 1))
-        described = self._handle.description
+        self._handle: FileHandle | None = None
+        self.arrays: dict[str, StoredArray] = {}
+        """All arrays by their full names."""
+        self._take(FileHandle.open(self.path))
+        super().__init__(self, "")
+
+    def _take(self, handle: FileHandle) -> None:
+        """Shows what an open file has. Arrays that were known before are the same objects."""
+        handle.verify_reads(self.verify)
+        handle.cache(min(self.cache_bytes, (1 << 63) - 1))
+        described = handle.description
+        self._handle = handle
         self.format: str = described["format"]
         """"hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"."""
-        self.arrays: dict[str, StoredArray] = {
-            one["name"]: StoredArray(self, number, one)
-            for number, one in enumerate(described["arrays"])
-        }
-        """All arrays by their full names."""
+        known, self.arrays = self.arrays, {}
+        for number, one in enumerate(described["arrays"]):
+            array = known.pop(one["name"], None)
+            if array is None:
+                array = StoredArray(self, number, one)
+            else:
+                array.describe(number, one)
+            self.arrays[array.name] = array
+        for gone in known.values():
+            gone.forget()
         self.refused: dict[str, str] = {one["name"]: one["reason"] for one in described["refused"]}
         """Arrays that are there and that Weir cannot read, with the reasons."""
         self.left_out: list[str] = [left_out_line(one) for one in described["left_out"]]
@@ -138,7 +151,18 @@ class StoredFile(StoredGroup):
             [*self._attributes, *self.arrays], self.arrays
         )
         """The full names of all groups, those above before those inside."""
-        super().__init__(self, "")
+
+    def reload(self) -> None:
+        """Shows what is in the file now: steps that were added or dropped since it was opened.
+
+        Arrays that the program holds are those of the file from then on, with another shape; one
+        that is gone raises StorageError when it is read. Also where another file has taken the
+        path. Not while other threads read. Raises as `open` does, and then nothing has changed.
+        """
+        if self._handle is None:
+            message = f"{self.path} was closed"
+            raise ValueError(message)
+        self._take(FileHandle.open(self.path))
 
     @property
     def steps(self) -> int | None:
