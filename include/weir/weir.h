@@ -390,7 +390,8 @@ int weir_file_define(weir_file* file, const char* name, int32_t dimensions, cons
                      weir_array** array);
 
 /* Gives `owner` (the name of an array or group, "" for the file) an attribute: text in UTF-8, or
- * `count` numbers. A unit is the text "units". Before the first step begins. Local. */
+ * `count` numbers. A unit is the text "units". Before the first step begins, which refuses an owner
+ * that is none of these. Local. */
 int weir_file_attribute_text(weir_file* file, const char* owner, const char* name,
                              const char* text);
 int weir_file_attribute_integers(weir_file* file, const char* owner, const char* name,

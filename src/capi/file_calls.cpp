@@ -86,6 +86,22 @@ std::string state_of(const weir_file& file) {
                      settings.checksum ? static_cast<int>(*settings.checksum) : -1);
 }
 
+// A name that is misspelt would become a group of its own.
+Outcome check_owners_of_attributes(const weir_file& file) {
+  for (const storage::GroupDescription& group : file.description.groups) {
+    const bool is_there =
+        group.name.empty() ||
+        std::any_of(file.description.arrays.begin(), file.description.arrays.end(),
+                    [&](const auto& array) { return array.name.starts_with(group.name + "/"); });
+    if (is_there) continue;
+    return bad_argument(fmt::format(
+        "weir_file_step_begin: an attribute was given to {}, and there is neither an array nor a "
+        "group with arrays of this name in {}",
+        quoted(group.name.c_str()), file.text));
+  }
+  return {};
+}
+
 Outcome begin_step(weir_file& file) {
   weir_session& session = *file.session;
   const auto begin = [&](const aggregation::Asked& asked) -> Outcome {
@@ -102,8 +118,9 @@ Outcome begin_step(weir_file& file) {
     }
     return {};
   };
+  Outcome prepared = file.open == nullptr ? check_owners_of_attributes(file) : Outcome{};
   return session.call_asking(fmt::format("weir_file_step_begin({}, {})", file.text, state_of(file)),
-                             {}, begin);
+                             std::move(prepared), begin);
 }
 
 Outcome end_step(weir_file& file) {

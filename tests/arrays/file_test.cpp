@@ -675,6 +675,30 @@ TEST_F(Files, AnOldFileStaysUntilTheFirstStepHasEnded) {
   }
 }
 
+TEST_F(Files, RefuseAttributesOfWhatIsNotThere) {
+  Session session(MPI_COMM_WORLD);
+  for (const std::string format : {"hdf5", "zarr", "raw"}) {
+    File file = session.create_file(file_of(format), as(format.c_str()));
+    static_cast<void>(file.define<std::int32_t>("fields/grid", plane));
+    file.attribute("", "title", "a");
+    file.attribute("fields", "units", "m");
+    file.attribute("fields/gird", "units", "m");
+    try {
+      file.begin_step();
+      ADD_FAILURE() << "the step began";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), WEIR_E_ARGUMENT);
+      EXPECT_NE(std::string(failure.what()).find("'fields/gird'"), std::string::npos)
+          << failure.what();
+    }
+    // It becomes the name of a group.
+    static_cast<void>(file.define<std::int32_t>("fields/gird/grid", plane));
+    file.begin_step();
+    file.end_step();
+    file.close();
+  }
+}
+
 TEST_F(Files, RefuseWhatCannotBe) {
   Session session(MPI_COMM_WORLD);
   const auto fails = [](const auto& call) -> std::string {
