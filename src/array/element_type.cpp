@@ -60,8 +60,9 @@ Result<ElementType> ElementType::sized(ElementKind kind, std::int64_t units) {
     if (one.kind != kind) continue;
     const std::int64_t most = max_record_bytes / one.unit_bytes;
     if (units >= 1 && units <= most) return ElementType(kind, units * one.unit_bytes);
-    return invalid_argument(fmt::format("an element {}{}]: give 1 to {} {}, or several elements",
-                                        one.prefix, units, most, one.units));
+    return invalid_argument(
+        fmt::format("element type '{}{}]': give 1 to {} {}, or several elements", one.prefix, units,
+                    most, one.units));
   }
   return ElementType(kind);
 }

@@ -148,7 +148,7 @@ TEST_F(Refusal, Arrays) {
   const char* const upwards = "a/../..";
   const std::vector<Case> cases = {
       {"type", with([](Call& c) { c.type = "double"; }), "'double'"},
-      {"record", with([](Call& c) { c.type = "record[0]"; }), "record of 0 bytes"},
+      {"record", with([](Call& c) { c.type = "record[0]"; }), "element type 'record[0]'"},
       {"extent", with([](Call& c) { c.shape[0] = -1; }), "extent -1"},
       {"bytes", with([](Call& c) {
          c.shape = {std::int64_t{1} << 31, std::int64_t{1} << 31};
