@@ -60,4 +60,14 @@ std::optional<Json> parse_json(std::string_view text) {
   return document;
 }
 
+const Json* json_member(const Json* from, std::string_view name) {
+  if (from == nullptr || !from->is_object()) return nullptr;
+  const auto found = from->find(name);
+  return found == from->end() ? nullptr : &*found;
+}
+
+std::string json_text(const Json* value) {
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
 }  // namespace weir::storage

@@ -158,4 +158,12 @@ inline constexpr int most_json_levels = 64;
 // Nothing for what is no JSON, or is deeper than most_json_levels.
 [[nodiscard]] std::optional<Json> parse_json(std::string_view text);
 
+// The member `name`; null where `from` is null, is no object, or has no such member.
+[[nodiscard]] const Json* json_member(const Json* from, std::string_view name);
+[[nodiscard]] inline const Json* json_member(const Json& from, std::string_view name) {
+  return json_member(&from, name);
+}
+// The text that `value` is; "" where it is null or no text.
+[[nodiscard]] std::string json_text(const Json* value);
+
 }  // namespace weir::storage

@@ -31,16 +31,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> units = {
      {"us", "microseconds"},
      {"ns", "nanoseconds"}}};
 
-const Json* member(const Json* from, const char* name) {
-  if (from == nullptr || !from->is_object()) return nullptr;
-  const auto found = from->find(name);
-  return found == from->end() ? nullptr : &*found;
-}
-
-std::string text(const Json* value) {
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 std::optional<std::int64_t> whole(const Json* value) {
   if (value == nullptr || !value->is_number_integer()) return std::nullopt;
   if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
@@ -55,9 +45,9 @@ std::string no_type(const std::string& name) {
 
 std::variant<ZarrDataType, std::string> time_type(const std::string& name,
                                                   const Json* configuration) {
-  const std::string unit = text(member(configuration, "unit"));
+  const std::string unit = json_text(json_member(configuration, "unit"));
   for (const auto& [numpys, cfs] : units) {
-    if (numpys != unit || whole(member(configuration, "scale_factor")) != 1) continue;
+    if (numpys != unit || whole(json_member(configuration, "scale_factor")) != 1) continue;
     ZarrDataType found{ElementKind::int64};
     if (name == instant_name) {
       found.attributes = {{"units", fmt::format("{} since 1970-01-01", cfs)},
@@ -85,10 +75,10 @@ Json zarr_data_type(const ElementType& type) {
 
 std::variant<ZarrDataType, std::string> parse_zarr_data_type(const Json* value) {
   if (value != nullptr && value->is_object()) {
-    const std::string name = text(member(value, "name"));
-    const Json* const configuration = member(value, "configuration");
+    const std::string name = json_text(json_member(value, "name"));
+    const Json* const configuration = json_member(value, "configuration");
     if (name == instant_name || name == span_name) return time_type(name, configuration);
-    const auto bytes = whole(member(configuration, "length_bytes"));
+    const auto bytes = whole(json_member(configuration, "length_bytes"));
     if (bytes && name == text_name) {
       const auto type = ElementType::text(*bytes);
       return type ? std::variant<ZarrDataType, std::string>(ZarrDataType{type.value()})
@@ -101,7 +91,7 @@ std::variant<ZarrDataType, std::string> parse_zarr_data_type(const Json* value) 
     }
     return no_type(name);
   }
-  const std::string name = text(value);
+  const std::string name = json_text(value);
   const auto type = ElementType::parse(name);
   const bool is_number = type && type.value().kind() < ElementKind::record;
   if (!is_number) return no_type(name);

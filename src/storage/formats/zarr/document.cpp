@@ -50,14 +50,6 @@ class Reader {
   }
 
   // Null where there is none, or `from` is no object.
-  static const Json* member(const Json& from, const char* name) {
-    if (!from.is_object()) return nullptr;
-    const auto found = from.find(name);
-    return found == from.end() ? nullptr : &*found;
-  }
-  static std::string text(const Json* value) {
-    return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-  }
 
   array::Indices indices(const Json* value, const char* what, std::int64_t least) {
     array::Indices numbers;
@@ -82,23 +74,23 @@ class Reader {
     configuration = &nothing;
     if (value == nullptr) return {};
     if (value->is_string()) return value->get<std::string>();
-    if (const Json* const found = member(*value, "configuration")) configuration = found;
-    return text(member(*value, "name"));
+    if (const Json* const found = json_member(*value, "configuration")) configuration = found;
+    return json_text(json_member(*value, "name"));
   }
 
   void read(ZarrArray& array) {
     read_keys(array);
     read_grid(array);
-    const Json* const transformers = member(document_, "storage_transformers");
+    const Json* const transformers = json_member(document_, "storage_transformers");
     if (transformers != nullptr && !transformers->empty()) refuse("it has storage transformers");
-    read_codecs(member(document_, "codecs"), array, true);
+    read_codecs(json_member(document_, "codecs"), array, true);
   }
 
  private:
   void read_keys(ZarrArray& array) {
     const Json* configuration = nullptr;
-    const std::string name = extension(member(document_, "chunk_key_encoding"), configuration);
-    std::string separator = text(member(*configuration, "separator"));
+    const std::string name = extension(json_member(document_, "chunk_key_encoding"), configuration);
+    std::string separator = json_text(json_member(*configuration, "separator"));
     if (name == "default") {
       if (separator.empty()) separator = "/";
       array.key_prefix = "c" + separator;
@@ -115,10 +107,10 @@ class Reader {
 
   void read_grid(ZarrArray& array) {
     const Json* configuration = nullptr;
-    const std::string name = extension(member(document_, "chunk_grid"), configuration);
+    const std::string name = extension(json_member(document_, "chunk_grid"), configuration);
     if (name != "regular") return refuse("its chunk grid is not regular but " + printable(name));
     array.description.chunk_extents =
-        indices(member(*configuration, "chunk_shape"), "chunk shape", 1);
+        indices(json_member(*configuration, "chunk_shape"), "chunk shape", 1);
   }
 
   void read_codecs(const Json* codecs, ZarrArray& array, bool may_shard) {
@@ -133,7 +125,8 @@ class Reader {
         read_transpose(*configuration, array);
       } else if (name == "bytes" && !has_bytes) {
         has_bytes = true;
-        if (text(member(*configuration, "endian")) == "big") array.byte_order = ByteOrder::big;
+        if (json_text(json_member(*configuration, "endian")) == "big")
+          array.byte_order = ByteOrder::big;
       } else if (!has_bytes && (name == "numcodecs.zfpy" || name == "zfpy")) {
         has_bytes = true;
         append(name, *configuration, array);
@@ -155,7 +148,7 @@ class Reader {
   }
 
   void read_transpose(const Json& configuration, ZarrArray& array) {
-    const array::Indices order = indices(member(configuration, "order"), "transposition", 0);
+    const array::Indices order = indices(json_member(configuration, "order"), "transposition", 0);
     bool reversed = order.size() == array.description.shape.dimensions();
     bool alike = reversed;
     for (int d = 0; d < order.size(); ++d) {
@@ -170,16 +163,16 @@ class Reader {
   void read_shards(const Json& configuration, ZarrArray& array) {
     array.description.shard_extents = array.description.chunk_extents;
     array.description.chunk_extents =
-        indices(member(configuration, "chunk_shape"), "chunk shape inside shards", 1);
-    const std::string place = text(member(configuration, "index_location"));
+        indices(json_member(configuration, "chunk_shape"), "chunk shape inside shards", 1);
+    const std::string place = json_text(json_member(configuration, "index_location"));
     array.index_at_end = place != "start";
     if (place != "start" && place != "end" && !place.empty())
       refuse("its shards' index is elsewhere");
-    const Json* const index = member(configuration, "index_codecs");
+    const Json* const index = json_member(configuration, "index_codecs");
     const Json* settings = nullptr;
     if (index == nullptr || !index->is_array() || index->empty() || index->size() > 2 ||
         extension(&(*index)[0], settings) != "bytes" ||
-        text(member(*settings, "endian")) != "little") {
+        json_text(json_member(*settings, "endian")) != "little") {
       return refuse("its shards' index is not little-endian");
     }
     array.index_summed = index->size() == 2;
@@ -187,7 +180,7 @@ class Reader {
       return refuse("its shards' index is encoded by " +
                     printable(extension(&(*index)[1], settings)));
     }
-    read_codecs(member(configuration, "codecs"), array, false);
+    read_codecs(json_member(configuration, "codecs"), array, false);
   }
 
   const Json& document_;
@@ -199,7 +192,7 @@ bool is_text(const array::ElementType& type) {
 }
 
 std::vector<std::string> dimension_names(const Json& document, int dimensions) {
-  const Json* const list = Reader::member(document, "dimension_names");
+  const Json* const list = json_member(document, "dimension_names");
   if (list == nullptr || !list->is_array() ||
       list->size() != static_cast<std::size_t>(dimensions)) {
     return {};
@@ -252,13 +245,13 @@ Json zarr_group_document(const std::vector<Attribute>& attributes) {
 std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, const std::string& name,
                                                       const ZarrOwn& own) {
   Reader reader(document);
-  array::Indices extents = reader.indices(Reader::member(document, "shape"), "shape", 0);
+  array::Indices extents = reader.indices(json_member(document, "shape"), "shape", 0);
   if (reader.reason) return *reader.reason;
   const bool scalar = extents.empty();
   if (scalar) extents.push_back(1);
   const auto shape = array::Shape::create(extents);
   if (!shape) return printable(shape.error().message);
-  auto data_type = parse_zarr_data_type(Reader::member(document, "data_type"));
+  auto data_type = parse_zarr_data_type(json_member(document, "data_type"));
   if (auto* const reason = std::get_if<std::string>(&data_type)) return std::move(*reason);
   const ZarrDataType& stored = std::get<ZarrDataType>(data_type);
   ZarrArray array{.description = {
@@ -274,7 +267,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
   if (reader.reason) return *reader.reason;
   if (bytes_swapped_together(stored.type) == 1) array.byte_order = ByteOrder::little;
 
-  const Json* const fill = Reader::member(document, "fill_value");
+  const Json* const fill = json_member(document, "fill_value");
   const bool is_empty_text = fill != nullptr && *fill == "" && is_text(about.type);
   if (!is_empty_text) {
     auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
@@ -322,7 +315,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
 AttributesFound zarr_attributes(const Json& document, const std::string& owner,
                                 const ZarrOwn& own) {
   AttributesFound found;
-  const Json* const all = Reader::member(document, "attributes");
+  const Json* const all = json_member(document, "attributes");
   if (all != nullptr) found = parse_attributes(*all, own.types_of(owner), owner);
   const auto is_weirs = [](const auto& one) { return is_zarr_own(one.name); };
   std::erase_if(found.shown, is_weirs);

@@ -13,12 +13,6 @@ constexpr const char* types_member = "types";
 constexpr const char* earlier_attribute = "_weir_grows";
 
 // Null where there is none, or `from` is no object.
-const Json* member(const Json* from, const char* name) {
-  if (from == nullptr || !from->is_object()) return nullptr;
-  const auto found = from->find(name);
-  return found == from->end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 void put_zarr_own(const FileDescription& file, Json& root) {
@@ -41,14 +35,15 @@ void put_zarr_own(const FileDescription& file, Json& root) {
 
 ZarrOwn parse_zarr_own(const Json& root) {
   ZarrOwn found;
-  const Json* const own = member(member(&root, "attributes"), own_attribute);
-  if (const Json* const growing = member(own, growing_member);
+  const Json* const own = json_member(json_member(&root, "attributes"), own_attribute);
+  if (const Json* const growing = json_member(own, growing_member);
       growing != nullptr && growing->is_array()) {
     for (const Json& one : *growing) {
       if (one.is_string()) found.growing.insert(one.get<std::string>());
     }
   }
-  if (const Json* const types = member(own, types_member); types != nullptr && types->is_object()) {
+  if (const Json* const types = json_member(own, types_member);
+      types != nullptr && types->is_object()) {
     for (const auto& [owner, of_owner] : types->items()) {
       if (of_owner.is_object()) found.types.emplace(owner, of_owner);
     }
@@ -61,7 +56,7 @@ bool is_zarr_own(const std::string& name) {
 }
 
 bool grows_as_before(const Json& array) {
-  return member(member(&array, "attributes"), earlier_attribute) != nullptr;
+  return json_member(json_member(&array, "attributes"), earlier_attribute) != nullptr;
 }
 
 }  // namespace weir::storage

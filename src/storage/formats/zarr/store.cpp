@@ -27,21 +27,15 @@ Error corrupt(const std::string& file, std::string what) {
   return error;
 }
 
-const ZarrJson* member(const ZarrJson& from, const char* name) {
-  if (!from.is_object()) return nullptr;
-  const auto found = from.find(name);
-  return found == from.end() ? nullptr : &*found;
-}
-
 bool is_node(const ZarrJson& document, const char* type) {
-  const ZarrJson* const found = member(document, "node_type");
+  const ZarrJson* const found = json_member(document, "node_type");
   return found != nullptr && found->is_string() && *found == type;
 }
 
 Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   auto document = read_zarr_json(file, most);
   if (!document) return document;
-  const ZarrJson* const version = member(document.value(), "zarr_format");
+  const ZarrJson* const version = json_member(document.value(), "zarr_format");
   if (version == nullptr || *version != 3) return corrupt(file, "it is no document of Zarr v3");
   return document;
 }
@@ -133,7 +127,7 @@ std::optional<ZarrDocuments> take_consolidated(ZarrJson& root) {
   if (found == root.end()) return std::nullopt;
   ZarrJson consolidated = std::move(*found);
   root.erase(found);
-  const ZarrJson* const all = member(consolidated, "metadata");
+  const ZarrJson* const all = json_member(consolidated, "metadata");
   if (all == nullptr || !all->is_object()) return std::nullopt;
   ZarrDocuments documents;
   ZarrJson& nodes = consolidated["metadata"];

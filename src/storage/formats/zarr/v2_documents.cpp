@@ -17,14 +17,10 @@ namespace {
 constexpr const char* names_attribute = "_ARRAY_DIMENSIONS";
 constexpr const char* missing_attribute = "_FillValue";
 
+// Version 2 writes null for what an array does not have.
 const Json* member(const Json& from, const char* name) {
-  if (!from.is_object()) return nullptr;
-  const auto found = from.find(name);
-  return found == from.end() || found->is_null() ? nullptr : &*found;
-}
-
-std::string text(const Json* value) {
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+  const Json* const found = json_member(from, name);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 // ---- Types ------------------------------------------------------------------------------------
@@ -119,7 +115,7 @@ Json v3_blosc(const Json& codec, std::int64_t element_bytes) {
 
 // A filter or compressor of numcodecs.
 Json v3_codec(const Json& codec, std::int64_t element_bytes) {
-  const std::string id = text(member(codec, "id"));
+  const std::string id = json_text(member(codec, "id"));
   if (id == "blosc") return v3_blosc(codec, element_bytes);
   Json configuration = codec;
   if (configuration.is_object()) configuration.erase("id");
@@ -130,7 +126,7 @@ Json v3_codec(const Json& codec, std::int64_t element_bytes) {
 Json v3_codecs(const Json& array, const NumpyType& type) {
   Json codecs = Json::array();
   const Json* const shape = member(array, "shape");
-  if (text(member(array, "order")) == "F" && shape != nullptr && shape->is_array()) {
+  if (json_text(member(array, "order")) == "F" && shape != nullptr && shape->is_array()) {
     Json order = Json::array();
     for (std::size_t d = shape->size(); d-- > 0;) order.push_back(d);
     codecs.push_back(named("transpose", {{"order", std::move(order)}}));
@@ -158,13 +154,13 @@ Json v3_of_v2_array(const Json& array, const Json* attributes) {
   Json document = v3_of_v2_group(attributes);
   document["node_type"] = "array";
   if (const Json* const shape = member(array, "shape")) document["shape"] = *shape;
-  const std::string name = text(member(array, "dtype"));
+  const std::string name = json_text(member(array, "dtype"));
   const NumpyType type = parse_numpy_type(name).value_or(NumpyType());
   document["data_type"] = v3_type(type, name.empty() ? "a compound" : name);
   if (const Json* const chunks = member(array, "chunks")) {
     document["chunk_grid"] = named("regular", {{"chunk_shape", *chunks}});
   }
-  const std::string separator = text(member(array, "dimension_separator"));
+  const std::string separator = json_text(member(array, "dimension_separator"));
   document["chunk_key_encoding"] =
       named("v2", {{"separator", separator.empty() ? "." : separator}});
   const Json* const fill = member(array, "fill_value");
