@@ -394,6 +394,7 @@ class File {
   void attribute(const std::string& owner, const std::string& name,
                  const std::vector<std::string>& texts) const {
     std::vector<const char*> places;
+    places.reserve(texts.size());
     for (const std::string& one : texts) places.push_back(one.c_str());
     detail::checked(weir_file_attribute_texts(get(), owner.c_str(), name.c_str(),
                                               static_cast<std::int64_t>(places.size()),

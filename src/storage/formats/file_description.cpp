@@ -215,7 +215,9 @@ Status check_attribute(const Attribute& attribute, const std::string& owner) {
     return invalid_argument(
         fmt::format("attribute \"{}\" of \"{}\" has a '/' in its name", attribute.name, owner));
   }
-  const auto has_null = [](const std::string& text) { return text.find('\0') != text.npos; };
+  const auto has_null = [](const std::string& text) {
+    return text.find('\0') != std::string::npos;
+  };
   const auto* const text = std::get_if<std::string>(&attribute.value);
   const auto* const texts = std::get_if<std::vector<std::string>>(&attribute.value);
   if ((text != nullptr && has_null(*text)) ||

@@ -96,6 +96,8 @@ class Message : public Side {
   void pass(Value& value) {
     using Kind = std::remove_const_t<Value>;
     if constexpr (std::is_integral_v<Kind> || std::is_enum_v<Kind>) {
+      // A number of one byte keeps its sign, too.
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse)
       auto number = static_cast<std::int64_t>(value);
       this->number(number);
       if constexpr (!packs) value = static_cast<Kind>(number);
