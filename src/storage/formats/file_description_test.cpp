@@ -135,6 +135,7 @@ using Names = std::vector<std::string>;
 std::vector<Names> named(std::vector<ArrayDescription> arrays) {
   std::vector<Names> names;
   const FileDescription all = with_dimension_names({.arrays = std::move(arrays)});
+  names.reserve(all.arrays.size());
   for (const ArrayDescription& one : all.arrays) names.push_back(one.dimension_names);
   return names;
 }

@@ -135,8 +135,8 @@ TEST_F(AttributesOfOthers, TextsInAListAreShown) {
   const Hdf5Handle variable(H5Tcopy(H5T_C_S1));
   H5Tset_size(variable.id(), H5T_VARIABLE);
   const std::array<const char*, 2> texts = {"first", ""};
-  put("variable", variable.id(), {2}, texts.data());
-  put("one", variable.id(), {1}, texts.data());
+  put("variable", variable.id(), {2}, static_cast<const void*>(texts.data()));
+  put("one", variable.id(), {1}, static_cast<const void*>(texts.data()));
   using Texts = std::vector<std::string>;
   EXPECT_EQ(found().shown, (std::vector<Attribute>{{"fixed", Texts{"ab", "c", ""}},
                                                    {"one", std::string("first")},

@@ -268,7 +268,8 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
   if (bytes_swapped_together(stored.type) == 1) array.byte_order = ByteOrder::little;
 
   const Json* const fill = json_member(document, "fill_value");
-  const bool is_empty_text = fill != nullptr && *fill == "" && is_text(about.type);
+  const bool is_empty_text =
+      fill != nullptr && fill->is_string() && json_text(fill).empty() && is_text(about.type);
   if (!is_empty_text) {
     auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
     if (!element) return "its fill value is none of its type";
