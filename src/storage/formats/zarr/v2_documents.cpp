@@ -151,7 +151,9 @@ Json v3_of_v2_group(const Json* attributes) {
 }
 
 Json v3_of_v2_array(const Json& array, const Json* attributes) {
-  Json document = v3_of_v2_group(attributes);
+  // Apart from the document, whose members move when one is added.
+  Json notes = attributes != nullptr ? *attributes : Json::object();
+  Json document = v3_of_v2_group(nullptr);
   document["node_type"] = "array";
   if (const Json* const shape = member(array, "shape")) document["shape"] = *shape;
   const std::string name = json_text(member(array, "dtype"));
@@ -167,19 +169,21 @@ Json v3_of_v2_array(const Json& array, const Json* attributes) {
   document["fill_value"] = fill != nullptr ? *fill : open_fill(type.kind);
   document["codecs"] = v3_codecs(array, type);
 
-  Json& notes = document["attributes"];
-  if (!notes.is_object()) return document;
-  if (const Json* const names = member(notes, names_attribute)) {
-    document["dimension_names"] = *names;
-    notes.erase(names_attribute);
+  if (notes.is_object()) {
+    if (const Json* const names = member(notes, names_attribute)) {
+      document["dimension_names"] = *names;
+      notes.erase(names_attribute);
+    }
+    // To readers by CF's rules, v2's fill value says what is missing; 0 is what everything begins
+    // as.
+    const bool says_missing = fill != nullptr && fill->is_number() && fill->get<double>() != 0;
+    if (says_missing && notes.find(missing_attribute) == notes.end()) {
+      notes[missing_attribute] = *fill;
+    }
+    // Weir adds no steps to stores of v2.
+    notes.erase("_weir_grows");
   }
-  // To readers by CF's rules, v2's fill value says what is missing; 0 is what everything begins as.
-  const bool says_missing = fill != nullptr && fill->is_number() && fill->get<double>() != 0;
-  if (says_missing && notes.find(missing_attribute) == notes.end()) {
-    notes[missing_attribute] = *fill;
-  }
-  // Weir adds no steps to stores of v2.
-  notes.erase("_weir_grows");
+  document["attributes"] = std::move(notes);
   return document;
 }
 
