@@ -41,7 +41,7 @@ TEST(SuitableChunks, ABlockIsAWholeNumberOfChunks) {
             (Indices{32, 256, 256}));
   EXPECT_EQ(suitable_chunks({512, 512, 512}, rows, 8, Indices{256, 256, 256}),
             (Indices{32, 256, 256}));
-  // Of 7 planes of 8 MiB one fits, and two are not a divisor.
+  // One of 7 planes of 8 MiB fits; two would fit too, but 2 does not divide 7.
   EXPECT_EQ(suitable_chunks({14, mib}, rows, 8, Indices{7, mib}), (Indices{1, mib}));
   // 31 planes of 512 KiB are within the limit, and have no divisor.
   EXPECT_EQ(suitable_chunks({62, mib}, rows, 1, Indices{31, mib}), (Indices{31, mib}));

@@ -60,8 +60,8 @@ struct weir_files {
   std::int64_t free_from = -1;
   std::vector<weir::storage::WrittenChunk> written;
   std::optional<weir::storage::WrittenSums> sums;  // where they are asked for
-  // Of each array the indices of dimension 0, from 0 on, of which all elements were written or have
-  // the fill value. Under the mutex.
+  // For each array: how many indices of dimension 0, from 0 on, have all their elements written or
+  // filled. Read and changed under the mutex.
   std::vector<std::int64_t> settled;
 };
 

@@ -181,7 +181,7 @@ Result<std::shared_ptr<const DecodedChunk>> EncodedArray::read_kept(std::int64_t
   if (!found) return found.error();
   if (!found.value()) return Shared();
   const Stored& stored = *found.value();
-  // Of the open file: one that was replaced goes on being read as it was.
+  // The state is asked of the open file, which goes on being read when another takes its place.
   const auto state = state_of_file(stored.file->descriptor());
   DecodedChunks::Key key{stored.file->path(), stored.place.offset, array_->description.name};
   if (state) {

@@ -50,12 +50,12 @@ concept Numbers =
 [[nodiscard]] std::optional<array::ElementKind> number_kind(const Attribute::Value& value);
 // As they lie in memory, one after the other; nothing for texts.
 [[nodiscard]] std::span<const std::byte> number_bytes(const Attribute::Value& value);
-// Of numbers as they lie in memory. Nothing for types that attributes have not: float16, complex
-// numbers, records.
+// The value whose numbers lie in memory as `bytes`. Nothing for types that no attribute has:
+// float16, complex numbers, records.
 [[nodiscard]] std::optional<Attribute::Value> numbers_of(array::ElementKind kind,
                                                          std::span<const std::byte> bytes);
-// The same numbers in another type. Nothing where it does not hold one of them exactly, and for
-// texts. Truth values are 0 and 1, a NaN is any NaN.
+// The value's numbers in the type `kind`. Nothing where that type does not hold one of them
+// exactly, and for texts. Truth values count as 0 and 1, and any NaN stands for any other.
 [[nodiscard]] std::optional<Attribute::Value> numbers_as(array::ElementKind kind,
                                                          const Attribute::Value& value);
 

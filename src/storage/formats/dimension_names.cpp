@@ -37,7 +37,7 @@ class Names {
     }
   }
 
-  // Of a dimension of an array that has these names for others of its dimensions.
+  // The name for a dimension of an array whose other dimensions have the names `in_array`.
   std::string name(const Dimension& wanted, const std::vector<std::string>& in_array) {
     if (wanted.grows && !growing_.empty() && known_.at(growing_) == wanted) return growing_;
     const std::string stem = wanted.grows ? "step" : fmt::format("dim_{}", wanted.extent);

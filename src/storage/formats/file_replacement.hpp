@@ -21,7 +21,8 @@ namespace weir::storage {
 // sync_folder() makes it so. `durable`: the content is durable first, so that no crash of the
 // system leaves PATH with neither the old content nor the new one.
 Status finish_replacement(File& file, const std::string& path, bool durable);
-// The same for a file that stays open and is made durable later, with others.
+// Gives the replacement its name, as finish_replacement() does, but leaves the file open: it is
+// made durable later, with others.
 Status rename_replacement(File& file, const std::string& path);
 
 }  // namespace weir::storage

@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, 7> known = {"shuffle", "deflate", "gzip",
                                                    "blosc",   "zfp",     "crc32c"};
 constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4hc",
                                                          "snappy",  "zlib", "zstd"};
-// Of numcodecs, where zlib's own header is around what gzip has, too.
+// The codec of numcodecs with zlib's header around the deflated bytes; gzip has another header.
 constexpr const char* zlib_name = "numcodecs.zlib";
 constexpr std::array<std::string_view, 3> shuffles = {"noshuffle", "shuffle", "bitshuffle"};
 

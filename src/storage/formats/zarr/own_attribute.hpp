@@ -29,7 +29,7 @@ struct ZarrOwn {
 
 // Puts the attribute into the root's document, where there is anything to keep.
 void put_zarr_own(const FileDescription& file, Json& root);
-// Of the root's document, whatever it is.
+// Reads what Weir keeps for itself in the root's document, which may be any JSON.
 [[nodiscard]] ZarrOwn parse_zarr_own(const Json& root);
 
 // Whether an attribute is Weir's and none of the user's.

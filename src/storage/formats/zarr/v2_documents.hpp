@@ -6,8 +6,9 @@
 
 namespace weir::storage {
 
-// Of a node: its .zarray or .zgroup, and its .zattrs; null: there is none. What has no counterpart
-// in v3 becomes a name there that is none, by which the array is refused.
+// Make a node's document of v3 from its .zarray, or as a group's, and its .zattrs (null: it has
+// none). What has no counterpart in v3 becomes a name that v3 does not know, so that the array is
+// refused by that name.
 [[nodiscard]] Json v3_of_v2_array(const Json& array, const Json* attributes);
 [[nodiscard]] Json v3_of_v2_group(const Json* attributes);
 

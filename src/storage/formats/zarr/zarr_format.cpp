@@ -108,7 +108,7 @@ Error no_steps_in_v2(const std::string& path) {
 struct Opened {
   FileMap map;
   std::vector<ZarrArray> arrays;  // those of map.arrays
-  // Those of map.refused whose documents or shards are not what they should be.
+  // The arrays of map.refused whose documents or shards are damaged.
   std::vector<RefusedArray> damaged;
 };
 
