@@ -133,17 +133,29 @@ PhaseFigures phase_figures(const Job& job, const PhaseKey& key, std::span<const 
   return figures;
 }
 
-double span_over_ranks(const Job& job, const ActivePeriod* mine, const ClockOffset& offset) {
+namespace {
+
+double span_over(MPI_Comm ranks, bool tells, const ActivePeriod* mine, std::int64_t offset_ns) {
   // The largest of all three: the last end, and the first start and the shortest pause negated.
   std::array<std::int64_t, 3> own{};
   own.fill(std::numeric_limits<std::int64_t>::min());
   if (mine != nullptr) {
-    own = {mine->end_ns + offset.offset_ns, -(mine->start_ns + offset.offset_ns), -mine->paused_ns};
+    own = {mine->end_ns + offset_ns, -(mine->start_ns + offset_ns), -mine->paused_ns};
   }
   std::array<std::int64_t, 3> largest{};
-  MPI_Reduce(own.data(), largest.data(), 3, MPI_INT64_T, MPI_MAX, 0, job.world);
-  if (job.rank != 0 || largest[0] == std::numeric_limits<std::int64_t>::min()) return 0;
+  MPI_Reduce(own.data(), largest.data(), 3, MPI_INT64_T, MPI_MAX, 0, ranks);
+  if (!tells || largest[0] == std::numeric_limits<std::int64_t>::min()) return 0;
   return seconds_of(largest[0] + largest[1] + largest[2]);
+}
+
+}  // namespace
+
+double span_over_ranks(const Job& job, const ActivePeriod* mine, const ClockOffset& offset) {
+  return span_over(job.world, job.rank == 0, mine, offset.offset_ns);
+}
+
+double span_over_node(const Job& job, const ActivePeriod* mine) {
+  return span_over(job.node, job.node_rank == 0, mine, 0);
 }
 
 void record_latencies(const PhaseKey& key, std::span<const Event> events,

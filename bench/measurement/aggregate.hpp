@@ -70,6 +70,8 @@ struct ActivePeriod {
 // latencies allow. `mine` is null on a rank that did nothing. On rank 0; 0 where no rank acted.
 [[nodiscard]] double span_over_ranks(const Job& job, const ActivePeriod* mine,
                                      const ClockOffset& offset);
+// The same over the ranks of each node, which have one clock. On node leaders.
+[[nodiscard]] double span_over_node(const Job& job, const ActivePeriod* mine);
 
 // This rank's latencies of a phase: one sample per operation, from its start to its end.
 void record_latencies(const PhaseKey& key, std::span<const Event> events,

@@ -242,6 +242,12 @@ void test_span(Test& test) {
   const bool is_last = job.rank == job.size - 1;
   expect(span_over_ranks(job, is_last ? &acted : nullptr, offset), 5, "of one rank");
   expect(span_over_ranks(job, nullptr, offset), 0, "of no rank");
+  // Each rank of a node acts after the one before it: together they take as long as all of them.
+  const std::int64_t begin = 100 * job.node_rank;
+  const ActivePeriod in_turn{.start_ns = begin, .end_ns = begin + 100, .paused_ns = 0};
+  const double node_span = span_over_node(job, &in_turn);
+  const double turns = job.node_rank == 0 ? 100.0 * job.node_size : 0;
+  test.expect(std::abs(node_span * 1e9 - turns) < 0.5, "a node's span from start to end");
 }
 
 // Each rank begins one item and is past the stonewall then: one item of each is left for all that

@@ -110,7 +110,9 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
   const std::array<double, 2> figures{static_cast<double>(operations),
                                       rate(static_cast<double>(operations), elapsed)};
   const std::vector<double> sums = sum_over_ranks(job, figures);
-  const double span = span_over_ranks(job, mine ? &record_.active : nullptr, facts.offset);
+  const ActivePeriod* const active = mine ? &record_.active : nullptr;
+  const double span = span_over_ranks(job, active, facts.offset);
+  const double node_span = span_over_node(job, active);
   std::int64_t node_operations = 0;
   double node_busy = 0;
   MPI_Reduce(&operations, &node_operations, 1, MPI_INT64_T, MPI_SUM, 0, job.node);
@@ -121,7 +123,7 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
     if (job.node_rank == 0) {
       history.node_operations = node_operations;
       history.node_busy_seconds_max = std::max(history.node_busy_seconds_max, node_busy);
-      history.node_rates.push_back(rate(static_cast<double>(node_operations), node_busy));
+      history.node_rates.push_back(rate(static_cast<double>(node_operations), node_span));
     }
   }
   if (job.rank != 0) return nullptr;

@@ -129,14 +129,16 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
   MPI_Reduce(&busy, &node_busy, 1, MPI_DOUBLE, MPI_MAX, 0, job.node);
   // The parts of a mix are done in the time of the whole.
   const bool acted = record.operations > 0 || record.measured.of_mix;
-  const double span = span_over_ranks(job, acted ? &record.active : nullptr, facts.offset);
+  const ActivePeriod* const active = acted ? &record.active : nullptr;
+  const double span = span_over_ranks(job, active, facts.offset);
+  const double node_span = span_over_node(job, active);
   if (counts) {
     // All ranks' after every repetition, so that a job which a signal ends has them.
     history.latencies.merge(merge_over_ranks(job, record.latencies));
     if (job.node_rank == 0) {
       history.node_operations = node_operations;
       history.node_busy_seconds_max = std::max(history.node_busy_seconds_max, node_busy);
-      history.node_rates.push_back(rate(node_operations, node_busy));
+      history.node_rates.push_back(rate(node_operations, node_span));
     }
   }
   const auto calls =
