@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,18 +62,26 @@ class RankTimes:
         return self.read + self.write + self.sync
 
 
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One database in memory for all runs: making one takes longer than reading a small run."""
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
 class EventStore:
     """``events.parquet``, or ``events/`` of a run that is not sealed, behind SQL."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, origin: Path) -> None:
         self._connection = connection
         self._origin = origin
+        self._repetitions: dict[int, int] | None = None
 
     @classmethod
     def open(cls, folder: Path) -> EventStore | None:
         """The events in a run folder; ``None`` when it has none, or none were written."""
-        connection = duckdb.connect()
-        connection.execute("SET enable_progress_bar = false")
+        connection = _database().cursor()
         parquet = folder / PARQUET_FILE
         if (folder / COLUMNS_FOLDER).is_dir():
             connection.register("columns", dict(map_event_columns(folder)))
@@ -87,7 +96,7 @@ class EventStore:
             return None
         store = cls(connection, origin)
         store._run(
-            f"""CREATE VIEW events AS SELECT rank, repetition, {function} AS function_code,
+            f"""CREATE TEMP VIEW events AS SELECT rank, repetition, {function} AS function_code,
             {operation} AS operation_code, bin, start_ns, end_ns, foreground_ns, bytes,
             barrier_wait_ns, token_wait_ns FROM {source}"""
         )
@@ -102,10 +111,12 @@ class EventStore:
 
     def repetitions(self) -> dict[int, int]:
         """Number of events by index of repetition."""
-        rows = self._run(
-            "SELECT repetition, count(*) FROM events GROUP BY repetition ORDER BY repetition"
-        ).fetchall()
-        return {int(index): int(number) for index, number in rows}
+        if self._repetitions is None:
+            rows = self._run(
+                "SELECT repetition, count(*) FROM events GROUP BY repetition ORDER BY repetition"
+            ).fetchall()
+            self._repetitions = {int(index): int(number) for index, number in rows}
+        return self._repetitions
 
     def load(self, repetition: int) -> Events:
         """All events of one repetition."""

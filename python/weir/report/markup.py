@@ -7,6 +7,7 @@ can become markup.
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 VOID_TAGS = frozenset({"br", "col", "hr", "img", "link", "meta"})
 _CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_ESCAPED_CHARACTERS = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _TAG_OR_ATTRIBUTE = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 
 
@@ -29,24 +31,28 @@ Attribute = str | float | bool | None
 
 def escape(text: str) -> Markup:
     """Escape for element content and for quoted attributes; control characters become U+FFFD."""
+    if not _ESCAPED_CHARACTERS.search(text):  # as nearly all texts: a page has thousands
+        return Markup(text)
     return Markup(html.escape(_CONTROL_CHARACTERS.sub("\ufffd", text), quote=True))
 
 
 def join(*children: Child) -> Markup:
     """Children in order, escaped where they are plain strings; ``None`` leaves nothing."""
-    return Markup("".join(_rendered(children)))
+    rendered: list[str] = []
+    _render(children, rendered)
+    return Markup("".join(rendered))
 
 
-def _rendered(child: Child) -> Iterable[str]:
-    if child is None:
-        return
-    if isinstance(child, Markup):
-        yield child
-    elif isinstance(child, str):
-        yield escape(child)
-    else:
-        for inner in child:
-            yield from _rendered(inner)
+def _render(children: Iterable[Child], into: list[str]) -> None:
+    for child in children:
+        if child is None:
+            continue
+        if isinstance(child, Markup):
+            into.append(child)
+        elif isinstance(child, str):
+            into.append(escape(child))
+        else:
+            _render(child, into)
 
 
 def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
@@ -59,7 +65,7 @@ def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     for name, value in attributes.items():
         if value is None or value is False:
             continue
-        label = _checked(name.rstrip("_").replace("_", "-"))
+        label = _attribute(name)
         if value is True:
             parts.append(label)
             continue
@@ -71,6 +77,12 @@ def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     return Markup(f"<{opening}>{join(*children)}</{tag}>")
 
 
+@functools.cache  # the names stand in this package: few
+def _attribute(name: str) -> str:
+    return _checked(name.rstrip("_").replace("_", "-"))
+
+
+@functools.cache
 def _checked(name: str) -> str:
     if not _TAG_OR_ATTRIBUTE.match(name):
         raise ValueError(f"{name!r} is no name of a tag or an attribute")

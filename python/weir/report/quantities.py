@@ -45,8 +45,8 @@ TIME_UNITS = (Unit("ns", 1e-9), Unit("µs", 1e-6), Unit("ms", 1e-3), Unit("s", 1
 
 def fitting_unit(units: Sequence[Unit], value: float) -> Unit:
     """The largest of the ascending units that the value holds once; otherwise the smallest."""
-    fitting = [unit for unit in units if abs(value) >= unit.size * 0.9995]
-    return fitting[-1] if fitting else units[0]
+    size = abs(value)
+    return next((unit for unit in reversed(units) if size >= unit.size * 0.9995), units[0])
 
 
 def rate_unit(largest: float) -> Unit:

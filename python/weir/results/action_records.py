@@ -66,13 +66,17 @@ class OperationRate(Record):
 
 
 class NodeActions(Record):
-    """One action on one node; the time is of its slowest rank."""
+    """One action on one node."""
 
     host: str
     operations: Count
-    busy_seconds_max: NonNegative
+    busy_seconds_max: NonNegative = Field(
+        description="in the operations, of its slowest rank in any repetition"
+    )
     median_per_second: NonNegative = Field(
-        description="operations over the time in them of the node's slowest rank"
+        description="operations over the time from its first rank's start to its last rank's end; "
+        "in results of earlier versions over its slowest rank's time in them, which may be a rate "
+        "that nothing reached"
     )
 
 

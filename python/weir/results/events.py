@@ -119,7 +119,9 @@ def seal_events(folder: Path) -> Path:
     unfinished = folder / ".events-sealing.parquet"
     scratch.unlink(missing_ok=True)
     try:
-        with duckdb.connect(str(scratch)) as connection:
+        # What is one slice stays in memory: for it a file takes longer than all the rest.
+        fits = len(columns["rank"]) <= ROWS_AT_A_TIME
+        with duckdb.connect(":memory:" if fits else str(scratch)) as connection:
             connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
             connection.execute("SET preserve_insertion_order = true")
             _insert_in_slices(connection, columns)

@@ -52,13 +52,12 @@ def seal(path: Path, judge: Judge) -> list[SealedRun]:
                 f"{folder} says that it is still running; if its job is over, "
                 "seal it with: weir report --job-is-over " + str(path)
             )
+    jobs: dict[Path, list[Path]] = {}
+    for folder in runs:
+        jobs.setdefault(folder.parent, []).append(folder)
     sealed = []
     for folder, run in runs.items():
-        siblings = [
-            other
-            for place, other in runs.items()
-            if place != folder and place.parent == folder.parent
-        ]
+        siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
         sealed.append(SealedRun(folder, _seal_folder(folder, run, siblings, judge)))
     return sealed
 
