@@ -1,6 +1,6 @@
 /* A file system that counts what a lock manager would do: one client of a shared folder.
  *
- * usage: extent_locks COUNTS CLIENT FOLDER MOUNT_POINT
+ * usage: extent_locks COUNTS CLIENT FOLDER MOUNT_POINT [TYPE]
  *
  * Each process is one client, mounted on MOUNT_POINT; all clients pass their calls on to FOLDER.
  * Parallel file systems let one client at a time write into an extent of a file: Lustre by extent
@@ -13,6 +13,9 @@
  * first writer of an extent claims an empty slot, later ones exchange the owner in it.
  *
  * Calls come as the program made them (direct_io), up to the kernel's largest FUSE request.
+ *
+ * With TYPE each client keeps pages, as client_pages.h says, so clients do not see each other's
+ * writes; the table of mounts calls the file system fuse.TYPE.
  */
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
@@ -32,6 +35,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "client_pages.h"
+
 enum { SLOTS = 1 << 20, OWNER_BITS = 8, EXTENT_BITS = 32, FILE_BITS = 24, MOST_CLIENTS = 255 };
 
 struct counts {
@@ -46,6 +51,7 @@ struct counts {
 static struct counts* counts;
 static uint64_t client; /* from 1 on: a slot of 0 is empty */
 static int folder = -1;
+static int keeps_pages;
 
 /* The path below the folder; "." for the folder itself. */
 static const char* below(const char* path) { return path[1] == '\0' ? "." : path + 1; }
@@ -99,8 +105,10 @@ static void* begin(struct fuse_conn_info* connection, struct fuse_config* config
 }
 
 static int get_attributes(const char* path, struct stat* status, struct fuse_file_info* info) {
-  if (info != NULL) return result(fstat((int)info->fh, status));
-  return result(fstatat(folder, below(path), status, AT_SYMLINK_NOFOLLOW));
+  const int got = info != NULL ? result(fstat((int)info->fh, status))
+                               : result(fstatat(folder, below(path), status, AT_SYMLINK_NOFOLLOW));
+  if (got == 0 && keeps_pages) status->st_size = pages_length(status->st_ino, status->st_size);
+  return got;
 }
 
 static int read_folder(const char* path, void* buffer, fuse_fill_dir_t fill, off_t offset,
@@ -122,8 +130,15 @@ static int read_folder(const char* path, void* buffer, fuse_fill_dir_t fill, off
 
 static int open_file(const char* path, struct fuse_file_info* info, int flags, mode_t mode) {
   /* The kernel adds the offset of appended data. */
-  const int file = openat(folder, below(path), flags & ~(O_APPEND | O_DIRECT | O_NOFOLLOW), mode);
+  flags &= ~(O_APPEND | O_DIRECT | O_NOFOLLOW);
+  if (keeps_pages && (flags & O_ACCMODE) == O_WRONLY) flags = (flags & ~O_ACCMODE) | O_RDWR;
+  const int file = openat(folder, below(path), flags, mode);
   if (file < 0) return -errno;
+  const int opened = keeps_pages ? pages_open(file) : 0;
+  if (opened != 0) {
+    close(file);
+    return opened;
+  }
   info->fh = (uint64_t)file;
   info->direct_io = 1;
   return 0;
@@ -140,6 +155,7 @@ static int create(const char* path, mode_t mode, struct fuse_file_info* info) {
 static int read_file(const char* path, char* data, size_t bytes, off_t offset,
                      struct fuse_file_info* info) {
   (void)path;
+  if (keeps_pages) return (int)pages_read((int)info->fh, data, bytes, offset);
   const ssize_t got = pread((int)info->fh, data, bytes, offset);
   return got < 0 ? -errno : (int)got;
 }
@@ -150,15 +166,23 @@ static int write_file(const char* path, const char* data, size_t bytes, off_t of
   if (bytes == 0) return 0;
   const int owned = own_range((int)info->fh, offset, bytes);
   if (owned != 0) return owned;
+  if (keeps_pages) return (int)pages_write((int)info->fh, data, bytes, offset);
   const ssize_t put = pwrite((int)info->fh, data, bytes, offset);
   return put < 0 ? -errno : (int)put;
 }
 
+static int set_length(int file, off_t bytes) {
+  int done = keeps_pages ? pages_write_back(file) : 0;
+  if (done == 0) done = result(ftruncate(file, bytes));
+  if (done == 0 && keeps_pages) done = pages_forget(file);
+  return done;
+}
+
 static int truncate_file(const char* path, off_t bytes, struct fuse_file_info* info) {
-  if (info != NULL) return result(ftruncate((int)info->fh, bytes));
+  if (info != NULL) return set_length((int)info->fh, bytes);
   const int file = openat(folder, below(path), O_WRONLY);
   if (file < 0) return -errno;
-  const int done = result(ftruncate(file, bytes));
+  const int done = set_length(file, bytes);
   close(file);
   return done;
 }
@@ -166,16 +190,28 @@ static int truncate_file(const char* path, off_t bytes, struct fuse_file_info* i
 static int allocate(const char* path, int mode, off_t offset, off_t bytes,
                     struct fuse_file_info* info) {
   (void)path;
-  return result(fallocate((int)info->fh, mode, offset, bytes));
+  int done = keeps_pages ? pages_write_back((int)info->fh) : 0;
+  if (done == 0) done = result(fallocate((int)info->fh, mode, offset, bytes));
+  if (done == 0 && keeps_pages) done = pages_forget((int)info->fh);
+  return done;
 }
 
 static int sync_file(const char* path, int data_only, struct fuse_file_info* info) {
   (void)path;
+  const int written = keeps_pages ? pages_write_back((int)info->fh) : 0;
+  if (written != 0) return written;
   return result(data_only != 0 ? fdatasync((int)info->fh) : fsync((int)info->fh));
+}
+
+/* In close(), which waits for it. */
+static int flush_file(const char* path, struct fuse_file_info* info) {
+  (void)path;
+  return keeps_pages ? pages_write_back((int)info->fh) : 0;
 }
 
 static int release(const char* path, struct fuse_file_info* info) {
   (void)path;
+  if (keeps_pages) pages_close((int)info->fh);
   return result(close((int)info->fh));
 }
 
@@ -218,6 +254,7 @@ static const struct fuse_operations operations = {
     .truncate = truncate_file,
     .fallocate = allocate,
     .fsync = sync_file,
+    .flush = flush_file,
     .release = release,
     .mkdir = make_folder,
     .unlink = remove_file,
@@ -235,8 +272,8 @@ static int fail(const char* what) {
 }
 
 int main(int words, char** word) {
-  if (words != 5) {
-    fprintf(stderr, "usage: extent_locks COUNTS CLIENT FOLDER MOUNT_POINT\n");
+  if (words != 5 && words != 6) {
+    fprintf(stderr, "usage: extent_locks COUNTS CLIENT FOLDER MOUNT_POINT [TYPE]\n");
     return 2;
   }
   client = strtoul(word[2], NULL, 10);
@@ -260,8 +297,11 @@ int main(int words, char** word) {
   folder = open(word[3], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return fail(word[3]);
   umask(0);
-  char* arguments[] = {
-      word[0], word[4], "-o",
-      "allow_other,default_permissions,fsname=weir-testbed-locks,subtype=extent_locks"};
+  keeps_pages = words == 6;
+  char options[256];
+  snprintf(options, sizeof options,
+           "allow_other,default_permissions,fsname=weir-testbed-locks,subtype=%s",
+           keeps_pages ? word[5] : "extent_locks");
+  char* arguments[] = {word[0], word[4], "-o", options};
   return fuse_main((int)(sizeof arguments / sizeof *arguments), arguments, &operations, NULL);
 }

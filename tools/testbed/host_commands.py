@@ -1,4 +1,4 @@
-"""The commands ``hosts up``, ``hosts set``, ``hosts launcher`` and ``hosts run``."""
+"""The commands ``hosts up``, ``set``, ``unplug``, ``plug-in``, ``launcher`` and ``run``."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def add(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     change.add_argument("--json", action="store_true")
     change.set_defaults(act=_set)
 
+    for name, act, about in (
+        ("unplug", _unplug, "lose all packets to and from a host, in silence"),
+        ("plug-in", _plug_in, "undo unplug"),
+    ):
+        cable = parsers.add_parser(name, help=about)
+        cable.add_argument("host")
+        cable.set_defaults(act=act)
+
     words = parsers.add_parser("launcher", help="print the command that starts ranks on the hosts")
     words.add_argument("-n", "--ranks", type=int, required=True)
     words.set_defaults(act=_launcher)
@@ -64,6 +72,14 @@ def _set(arguments: argparse.Namespace) -> None:
         print_json({"hosts": [asdict(changed)]})
     else:
         print(described(changed))
+
+
+def _unplug(arguments: argparse.Namespace) -> None:
+    hosts.unplug(Journal(), arguments.host)
+
+
+def _plug_in(arguments: argparse.Namespace) -> None:
+    hosts.plug_in(Journal(), arguments.host)
 
 
 def _launcher(arguments: argparse.Namespace) -> None:

@@ -132,3 +132,22 @@ def set_link(journal: Journal, name: str, link: int) -> Host:
     hosts[number] = changed
     journal.set_facts(PART, {"hosts": [asdict(host) for host in hosts]})
     return changed
+
+
+def unplug(journal: Journal, name: str) -> None:
+    """Takes a host's cable out of the switch: all packets to and from it are lost in silence.
+
+    Its own end still looks connected, as behind a switch or a firewall that drops packets.
+    """
+    _port_of(journal, name, "nomaster")
+
+
+def plug_in(journal: Journal, name: str) -> None:
+    """Undoes ``unplug``."""
+    _port_of(journal, name, "master", "switch")
+
+
+def _port_of(journal: Journal, name: str, *setting: str) -> None:
+    find(journal, name)
+    names = [host.name for host in listed(journal)]
+    run(["ip", "-n", SWITCH, "link", "set", f"port{names.index(name)}", *setting])

@@ -19,6 +19,12 @@ def add(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     up.add_argument("--clients", type=int, default=4, help="how many, 4 unless told otherwise")
     up.add_argument("--extent", default="1MiB", help="what one client at a time may own")
     up.add_argument("--size", default="256MiB", help="of all files together, in memory")
+    up.add_argument(
+        "--pages-of",
+        metavar="TYPE",
+        help="clients keep pages as NFS's do, and the type is fuse.TYPE; else their writes are "
+        "seen at once",
+    )
     up.add_argument("--json", action="store_true")
     up.set_defaults(act=_up)
 
@@ -34,7 +40,7 @@ def _up(arguments: argparse.Namespace) -> None:
     extent, size = parse_bytes(arguments.extent), parse_bytes(arguments.size)
     journal = Journal()
     with making(journal, locks.PART):
-        made = locks.up(journal, arguments.clients, extent, size)
+        made = locks.up(journal, arguments.clients, extent, size, arguments.pages_of)
     if arguments.json:
         print_json(asdict(made))
     else:

@@ -7,6 +7,9 @@
 Parallel file systems let one client at a time write into an extent of a file: Lustre by extent
 locks, GPFS by tokens. ``extent_locks.c`` passes all calls on and counts how often an extent that
 one client had written is written by another. Ranks on host i use client i modulo the clients.
+
+Told a type, each client keeps pages of its own, written back at fsync and close and read anew when
+a file is opened, as NFS's clients do (``client_pages.h``); the file system's type is fuse.TYPE.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from testbed.mounts import is_mounted
 from testbed.programs import require_programs, run, start, wait_for
 
 PART = "locks"
-SOURCE = Path(__file__).parent / "extent_locks.c"
+SOURCES = [Path(__file__).parent / name for name in ("extent_locks.c", "client_pages.c")]
 DATA = FOLDER / "locks-data"
 CLIENTS = FOLDER / "locks"
 OWN = CLIENTS / "own"
@@ -67,8 +70,13 @@ def require() -> None:
         ) from None
 
 
-def up(journal: Journal, clients: int, extent_bytes: int, size_bytes: int) -> Locks:
-    """Mounts the file system once for each client; the files take up to `size_bytes` of memory."""
+def up(
+    journal: Journal, clients: int, extent_bytes: int, size_bytes: int, pages_of: str | None = None
+) -> Locks:
+    """Mounts the file system once for each client; the files take up to `size_bytes` of memory.
+
+    With `pages_of` clients keep pages, and the type of the file system is fuse.`pages_of`.
+    """
     require()
     if not 1 <= clients <= MOST_CLIENTS:
         raise TestbedError(f"{clients} clients asked for; 1 to {MOST_CLIENTS} can be", USAGE)
@@ -82,7 +90,7 @@ def up(journal: Journal, clients: int, extent_bytes: int, size_bytes: int) -> Lo
     run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", TMPFS_SOURCE, DATA])
     program, files = DATA / "extent_locks", DATA / "files"
     flags = run(["pkg-config", "--cflags", "--libs", "fuse3"]).split()
-    run(["cc", "-O2", "-o", program, SOURCE, *flags])
+    run(["cc", "-O2", "-o", program, *SOURCES, *flags])
     files.mkdir()
     files.chmod(0o1777)
     _counts().write_bytes(HEAD.pack(extent_bytes, SLOTS, 0, 0, 0) + bytes(8 * SLOTS))
@@ -93,7 +101,8 @@ def up(journal: Journal, clients: int, extent_bytes: int, size_bytes: int) -> Lo
         _make_folder(journal, point)
         journal.enter(PART, Resource("mount", str(point)))
         with (DATA / f"client{number}.output").open("wb") as output:
-            start([program, _counts(), str(number + 1), files, point], output.fileno())
+            words = [str(program), str(_counts()), str(number + 1), str(files), str(point)]
+            start([*words, *([pages_of] if pages_of else [])], output.fileno())
         wait_for(f"{point} to be mounted", MOUNT_SECONDS, partial(is_mounted, point))
     locks = Locks([str(point) for point in made], str(OWN), extent_bytes)
     journal.set_facts(PART, {"clients": locks.clients, "own": locks.own, "extent": extent_bytes})

@@ -1,0 +1,85 @@
+"""Hosts that are lost without a word while arrays are written: every rank gets an error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testbed_calls import MakeHosts, call
+
+BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
+LIBRARY = BUILD / "src/capi/libweir.so.0"
+PROGRAM = Path(__file__).parent / "lost_host_program.py"
+SECONDS = 90.0
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
+
+
+def wait_for(paths: list[Path]) -> list[str]:
+    """Their texts, when all are there."""
+    end = time.monotonic() + SECONDS
+    while not all(path.exists() for path in paths):
+        assert time.monotonic() < end, f"not there: {[p.name for p in paths if not p.exists()]}"
+        time.sleep(0.05)
+    return [path.read_text() for path in paths]
+
+
+def ends(
+    folder: Path, ranks: int, deadline: float, staying: list[int], lose: Callable[[list[int]], None]
+) -> list[str]:
+    """How a write ended on the ranks that stay; `lose` is given all processes before it begins."""
+    launcher = shlex.split(call("hosts", "launcher", "-n", str(ranks)).stdout)
+    job = subprocess.Popen(
+        [*launcher, "-x", "WEIR_LIBRARY", sys.executable, str(PROGRAM), str(folder), str(deadline)],
+        env=os.environ | {"WEIR_LIBRARY": str(LIBRARY)},
+        start_new_session=True,
+    )  # fmt: skip
+    processes: list[int] = []
+    try:
+        ready = wait_for([folder / f"ready-{rank}" for rank in range(ranks)])
+        processes = [int(process) for process in ready]
+        lose(processes)
+        (folder / "go.new").write_text(" ".join(map(str, staying)))
+        (folder / "go.new").rename(folder / "go")
+        return wait_for([folder / f"end-{rank}" for rank in staying])
+    finally:
+        for process in [*processes, job.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        job.wait()
+
+
+def test_of_a_host_whose_packets_are_lost(hosts: MakeHosts, tmp_path: Path) -> None:
+    """Ranks of the other hosts say which one; its own ranks see that the others are gone."""
+    made = hosts(3)
+    texts = ends(
+        tmp_path, 6, 2.0, list(range(6)), lambda _: call("hosts", "unplug", made[2].name) and None
+    )
+    assert all("cannot be reached any more" in text for text in texts), texts
+    assert "on host weir-host2" in texts[0]
+    assert "on host weir-host2" not in texts[5]
+
+
+@pytest.mark.parametrize("ranks", [3, 6])
+def test_of_a_host_all_of_whose_ranks_are_stopped(
+    hosts: MakeHosts, tmp_path: Path, ranks: int
+) -> None:
+    """Its system still answers for them, so they count as computing, but not for ever."""
+    hosts(3)
+    each = ranks // 3
+
+    def stop(processes: list[int]) -> None:
+        for process in processes[-each:]:
+            os.kill(process, signal.SIGSTOP)
+
+    texts = ends(tmp_path, ranks, 0.5, list(range(2 * each)), stop)
+    assert all("waited" in text or "given" in text for text in texts), texts
