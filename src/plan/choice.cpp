@@ -7,13 +7,13 @@
 #include <set>
 
 #include "common/checked.hpp"
+#include "common/page.hpp"
 
 namespace weir::plan {
 namespace {
 
 constexpr std::int64_t least_usual_buffer = 2 << 20;
 constexpr std::int64_t most_usual_buffer = 16 << 20;
-constexpr std::int64_t page = 4096;
 // More aggregators replace fewer ones for a gain worth speaking of: each has buffers and an open
 // file.
 constexpr double worth_more = 0.98;
@@ -151,8 +151,8 @@ std::string reason(const Price& chosen, const Price* direct) {
 }  // namespace
 
 std::int64_t alignment_for(const topology::FileTargets& targets) {
-  const std::int64_t stripe = std::max(targets.stripe_bytes, page);
-  const std::int64_t lock = std::max(targets.lock_bytes, page);
+  const std::int64_t stripe = std::max(targets.stripe_bytes, page_bytes);
+  const std::int64_t lock = std::max(targets.lock_bytes, page_bytes);
   const auto both = checked_multiply(stripe / std::gcd(stripe, lock), lock);
   return both && *both <= 4 * std::max(stripe, lock) ? *both : std::max(stripe, lock);
 }

@@ -27,7 +27,7 @@ constexpr std::int64_t most_samples = std::int64_t{1} << 30;
 
 constexpr std::int64_t sector_bytes = 512;  // of /sys/dev/block/*/stat, whatever the device's own
 
-std::int64_t page_bytes() { return ::sysconf(_SC_PAGESIZE); }
+std::int64_t system_page_bytes() { return ::sysconf(_SC_PAGESIZE); }
 
 Error refusal(const File& file, std::int64_t offset, ErrorCode code, std::string message) {
   Error error;
@@ -86,7 +86,7 @@ class Mapping {
 Status drop_cached_pages(const File& file, std::int64_t offset, std::int64_t bytes) {
   if (Status checked = check_range(file, offset, bytes); !checked.ok()) return checked;
   // The kernel keeps pages that the range covers in part, so the range is widened to whole ones.
-  const std::int64_t page = page_bytes();
+  const std::int64_t page = system_page_bytes();
   const std::int64_t begin = offset / page * page;
   const std::int64_t end = checked_round_up(offset + bytes, page).value_or(offset + bytes);
   const int failed = ::posix_fadvise(file.descriptor(), begin, end - begin, POSIX_FADV_DONTNEED);
@@ -112,7 +112,7 @@ Result<double> resident_fraction(const File& file, std::int64_t offset, std::int
                    "the system tells resident pages only to a file's owner");
   }
 
-  const std::int64_t page = page_bytes();
+  const std::int64_t page = system_page_bytes();
   const std::int64_t first_page = offset / page;
   const std::int64_t pages = (end_offset - 1) / page - first_page + 1;
   const std::int64_t samples = std::min({pages, sample_pages, most_samples});

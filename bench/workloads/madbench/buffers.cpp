@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "common/checked.hpp"
+#include "common/page.hpp"
 #include "workloads/madbench/layout.hpp"
 
 namespace weir::bench::madbench {
-namespace {
-constexpr std::int64_t page_bytes = 4096;
-}
-
 Result<Buffers> Buffers::create(std::int64_t bytes) {
   Buffers buffers;
   const auto stride = checked_round_up(bytes, page_bytes);

@@ -10,6 +10,7 @@
 
 #include "array/copy.hpp"
 #include "common/clock.hpp"
+#include "common/page.hpp"
 #include "workloads/madbench/busy_work.hpp"
 #include "workloads/probe/bursts.hpp"
 #include "workloads/probe/empty_items.hpp"
@@ -21,7 +22,6 @@ namespace {
 using storage::Direction;
 using storage::Durability;
 
-constexpr std::int64_t page_bytes = 4096;
 constexpr std::int64_t row_stride = 8;             // rows between those of a rank that copies
 constexpr std::int64_t checked_bytes = 256 * KiB;  // of what a trial has read
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "common/clock.hpp"
+#include "common/page.hpp"
 #include "measurement/payload.hpp"
 #include "storage/page_cache.hpp"
 
@@ -14,7 +15,6 @@ namespace weir::bench::probe {
 namespace {
 
 constexpr std::uint64_t payload_seed = 0x57656972;  // any: incompressible is what it has to be
-constexpr std::int64_t page_bytes = 4096;
 constexpr std::int64_t word_bytes = 8;
 // How often the guard is told where an operation of small ones is.
 constexpr std::int64_t watched_operations = 64;

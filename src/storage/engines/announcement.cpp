@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include "common/clock.hpp"
+#include "common/page.hpp"
 #include "storage/engines/system_file.hpp"
 
 namespace weir::storage {
 namespace {
 
-constexpr std::int64_t page_bytes = 4096;
 // Of longer ranges the system reads ahead by itself, in larger requests.
 constexpr std::int64_t most_announced = 256 << 10;
 // Memory answers in a microsecond or two, a fast disk in fifty.

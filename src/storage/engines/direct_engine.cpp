@@ -34,13 +34,13 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::int64_t page_bytes = 4096;
+constexpr std::int64_t least_alignment = 4096;
 constexpr std::int64_t least_direct_bytes = 64 << 10;
 constexpr std::int64_t staging_bytes = 8 << 20;
 
 struct Alignment {
-  std::int64_t file = page_bytes;    // of offsets and lengths
-  std::int64_t memory = page_bytes;  // of addresses and, like those of the file, lengths
+  std::int64_t file = least_alignment;    // of offsets and lengths
+  std::int64_t memory = least_alignment;  // of addresses and, like those of the file, lengths
 };
 
 // As the file system tells, where the kernel is new enough to ask.
@@ -50,7 +50,7 @@ Alignment alignment_of(const File& file) {
   struct statx told {};
   if (::statx(file.descriptor(), "", AT_EMPTY_PATH, STATX_DIOALIGN, &told) == 0 &&
       (told.stx_mask & STATX_DIOALIGN) != 0 && told.stx_dio_mem_align > 0) {
-    alignment.file = std::max<std::int64_t>(page_bytes, told.stx_dio_offset_align);
+    alignment.file = std::max<std::int64_t>(least_alignment, told.stx_dio_offset_align);
     alignment.memory = told.stx_dio_mem_align;
   }
 #else
@@ -134,7 +134,7 @@ class Batch {
   // The same through memory of the engine, for at most room() bytes.
   void add_staged(const FileRange& range, std::int64_t from, std::int64_t to) {
     if (staging_ == nullptr) {
-      void* const memory = std::aligned_alloc(page_bytes, staging_bytes);
+      void* const memory = std::aligned_alloc(least_alignment, staging_bytes);
       if (memory == nullptr) throw std::bad_alloc();
       staging_.reset(static_cast<std::byte*>(memory));
     }

@@ -33,12 +33,12 @@ namespace {
 
 constexpr unsigned batch_entries = 32;
 
-class Ring {
+class TransferRing {
  public:
-  Ring() = default;
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
-  ~Ring() { close(); }
+  TransferRing() = default;
+  TransferRing(const TransferRing&) = delete;
+  TransferRing& operator=(const TransferRing&) = delete;
+  ~TransferRing() { close(); }
 
   // 0, or the errno that refused it. Waiting with a timeout is done by the ring itself from Linux
   // 5.11 on; an older kernel counts as having none.
@@ -259,7 +259,7 @@ class UringTransfer final : public Transfer {
 
   const File& file_;
   std::int64_t bytes_per_call_;
-  Ring ring_;
+  TransferRing ring_;
   bool busy_ = false;
   TransferRequest request_;
   TransferTiming timing_;
