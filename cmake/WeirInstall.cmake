@@ -47,7 +47,7 @@ weir_requires(nlohmann_json::nlohmann_json "find_dependency(nlohmann_json)" nloh
 weir_requires(PkgConfig::liburing "find_dependency(PkgConfig)
 pkg_check_modules(liburing REQUIRED IMPORTED_TARGET liburing)" liburing)
 weir_requires(ZLIB::ZLIB "find_dependency(ZLIB)" zlib)
-foreach(module IN ITEMS libzstd blosc blosc2)
+foreach(module IN ITEMS libzstd liblz4 blosc blosc2)
   weir_requires(PkgConfig::${module} "find_dependency(PkgConfig)
 pkg_check_modules(${module} REQUIRED IMPORTED_TARGET ${module})" ${module})
 endforeach()
@@ -65,6 +65,9 @@ if(WEIR_HDF5_TARGET)
 endif()
 if(zfp::zfp IN_LIST WEIR_CODEC_TARGETS)
   string(APPEND weir_other_libraries " -lzfp")
+endif()
+if(WEIR_WITH_SZIP IN_LIST WEIR_CODEC_DEFINITIONS)
+  string(APPEND weir_other_libraries " -lsz")
 endif()
 
 configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake

@@ -46,17 +46,35 @@ bool built_with(std::string_view codecs) {
 }
 
 TEST(Codecs, AreReadAsTheyAreWritten) {
-  for (const char* const text :
-       {"", "shuffle", "deflate:6", "gzip:1", "zstd:-3", "blosc:lz4:5:byte", "blosc:zstd:1:bit",
-        "blosc2:zstd:5:none", "zfp:0.001", "shuffle,zstd:1,crc32c", "fletcher32", "lzf"}) {
+  for (const char* const text : {"",
+                                 "shuffle",
+                                 "deflate:6",
+                                 "gzip:1",
+                                 "zstd:-3",
+                                 "blosc:lz4:5:byte",
+                                 "blosc:zstd:1:bit",
+                                 "blosc2:zstd:5:none",
+                                 "zfp:0.001",
+                                 "shuffle,zstd:1,crc32c",
+                                 "fletcher32",
+                                 "lzf",
+                                 "lz4",
+                                 "bitshuffle:lz4",
+                                 "bitshuffle:none",
+                                 "bitshuffle:zstd",
+                                 "szip:nn:32",
+                                 "szip:ec:8",
+                                 "delta",
+                                 "delta:float32,zstd:1"}) {
     const auto read = parse_pipeline(text);
     ASSERT_TRUE(read.ok()) << text;
     EXPECT_EQ(pipeline_text(read.value()), text);
     EXPECT_EQ(parse_pipeline(pipeline_text(read.value())).value(), read.value());
   }
   EXPECT_EQ(pipeline_text(parse_pipeline("zstd,blosc").value()), "zstd:1,blosc:lz4:5:byte");
-  for (const char* const text : {"lzma", "zstd:one", "zstd:1:2", "zfp", "shuffle:4", "zstd,", ",",
-                                 "blosc:best", "crc32c:1", "zfp:0.1x"}) {
+  for (const char* const text :
+       {"lzma", "zstd:one", "zstd:1:2", "zfp", "shuffle:4", "zstd,", ",", "blosc:best", "crc32c:1",
+        "zfp:0.1x", "bitshuffle:gzip", "szip:both", "delta:text[3]", "delta:no"}) {
     const auto read = parse_pipeline(text);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_NE(read.error().text().find("zstd"), std::string::npos);
@@ -74,13 +92,35 @@ TEST(Codecs, AreRefusedWhereTheyCannotBeUsed) {
   EXPECT_TRUE(refused("zfp:inf", form));
   EXPECT_TRUE(refused("zfp:0.1", {ElementKind::int16, {4}}));
   EXPECT_TRUE(refused("zfp:0.1", {ElementKind::float64, {2, 2, 2, 2, 2}}));
+  EXPECT_TRUE(refused("szip:nn:3", form));
+  EXPECT_TRUE(refused("szip:nn:34", form));
+  EXPECT_TRUE(refused("delta:int32", form));
+  EXPECT_TRUE(refused("delta", {ElementKind::complex64, {4}}));
+  EXPECT_TRUE(refused("shuffle,delta", form));
   EXPECT_TRUE(refused("shuffle", {ElementKind::float64, {std::int64_t{1} << 29}}));
   EXPECT_TRUE(refused("shuffle", {ElementKind::float64, {std::int64_t{1} << 62, 4}}));
   EXPECT_FALSE(refused("shuffle", {ElementKind::float64, {1 << 20}}));
 }
 
+TEST(Bitshuffle, HasBlocksOfAtMost2To20Elements) {
+  const auto created = [](std::int64_t elements) {
+    BitshuffleCodec codec;
+    codec.compressor = BitshuffleCompressor::none;
+    codec.block_elements = elements;
+    return ChunkCoder::create({codec}, {ElementKind::float64, {1 << 10}});
+  };
+  EXPECT_TRUE(created(1 << 20).ok());
+  EXPECT_FALSE(created((1 << 20) + 8).ok());
+  EXPECT_FALSE(created(12).ok());
+}
+
 class EveryCodec : public testing::TestWithParam<const char*> {
  protected:
+  // The libraries zfp and libaec take zeros for what a stream lacks, and do not say so.
+  static bool takes_what_is_cut() {
+    const std::string codecs = GetParam();
+    return codecs == "zfp:0" || codecs.find("szip") != std::string::npos;
+  }
   void SetUp() override {
     if (!built_with(GetParam())) GTEST_SKIP() << "this build has no library for it";
   }
@@ -121,7 +161,7 @@ TEST_P(EveryCodec, RefusesWhatIsDamagedOrTooShort) {
     const std::vector<std::byte> cut(stored.begin(),
                                      stored.begin() + static_cast<std::ptrdiff_t>(length));
     const bool fine = one.decode({cut, 0}, decoded).ok();
-    EXPECT_TRUE(!fine || decoded == chunk || std::string(GetParam()) == "zfp:0") << length;
+    EXPECT_TRUE(!fine || decoded == chunk || takes_what_is_cut()) << length;
   }
   std::uint64_t state = 3;
   for (int turn = 0; turn < 300; ++turn) {
@@ -136,19 +176,19 @@ TEST_P(EveryCodec, RefusesWhatIsDamagedOrTooShort) {
   EXPECT_FALSE(one.encode(std::span(chunk).first(8)).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Codecs, EveryCodec,
-                         testing::Values("", "shuffle", "deflate", "gzip:1", "zstd", "zstd:-5",
-                                         "blosc", "blosc:zstd:1:bit", "blosc:zlib:9:none", "blosc2",
-                                         "blosc2:lz4:1:bit", "zfp:0", "crc32c", "fletcher32",
-                                         "shuffle,zstd,crc32c", "shuffle,deflate,fletcher32",
-                                         "zstd,gzip,shuffle", "lzf", "shuffle,lzf"),
-                         [](const auto& one) {
-                           std::string name = *one.param == '\0' ? "none" : one.param;
-                           std::replace_if(
-                               name.begin(), name.end(),
-                               [](char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Codecs, EveryCodec,
+    testing::Values("", "shuffle", "deflate", "gzip:1", "zstd", "zstd:-5", "blosc",
+                    "blosc:zstd:1:bit", "blosc:zlib:9:none", "blosc2", "blosc2:lz4:1:bit", "zfp:0",
+                    "crc32c", "fletcher32", "shuffle,zstd,crc32c", "shuffle,deflate,fletcher32",
+                    "zstd,gzip,shuffle", "lzf", "shuffle,lzf", "lz4", "shuffle,lz4", "bitshuffle",
+                    "bitshuffle:none", "bitshuffle:zstd", "szip", "szip:ec:8", "shuffle,szip"),
+    [](const auto& one) {
+      std::string name = *one.param == '\0' ? "none" : one.param;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+      return name;
+    });
 
 // HDF5's own library computed these.
 TEST(Fletcher32, HasTheAnswersOfHdf5) {

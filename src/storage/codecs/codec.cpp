@@ -21,7 +21,14 @@ constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4
                                                          "snappy",  "zlib", "zstd"};
 constexpr std::array<std::string_view, 3> shuffles = {"none", "byte", "bit"};
 constexpr std::string_view known_codecs =
-    "shuffle, deflate, gzip, zstd, blosc, blosc2, zfp, crc32c, fletcher32, lzf";
+    "shuffle, deflate, gzip, zstd, blosc, blosc2, zfp, crc32c, fletcher32, lzf, lz4, "
+    "bitshuffle, szip, delta";
+
+constexpr std::array<std::string_view, 3> bitshuffle_compressors = {"none", "lz4", "zstd"};
+constexpr std::array<std::string_view, 2> szip_options = {"nn", "ec"};
+// SZIP's numbers of these, besides those that HDF5 always has, for little-endian numbers.
+constexpr std::array<int, 2> szip_numbers = {32, 4};
+constexpr int szip_always = 1 + 128 + 8;
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -96,6 +103,27 @@ std::optional<Codec> parse_codec(std::string_view text) {
     codec = Fletcher32Codec();
   } else if (name == "lzf") {
     codec = LzfCodec();
+  } else if (name == "lz4") {
+    codec = Lz4Codec();
+  } else if (name == "bitshuffle") {
+    BitshuffleCodec bitshuffle;
+    parameters.choice(bitshuffle_compressors, bitshuffle.compressor);
+    codec = bitshuffle;
+  } else if (name == "szip") {
+    SzipCodec szip;
+    std::size_t option = 0;
+    parameters.choice(szip_options, option);
+    parameters.number(szip.pixels_per_block);
+    szip.options = szip_always + szip_numbers.at(option);
+    codec = szip;
+  } else if (name == "delta") {
+    DeltaCodec delta;
+    if (parts.size() == 2) {
+      const auto type = array::ElementType::parse(parts[1]);
+      if (!type || !has_delta(type.value().kind())) return std::nullopt;
+      return DeltaCodec{type.value().kind()};
+    }
+    codec = delta;
   } else if (name != "shuffle") {
     return std::nullopt;
   }
@@ -119,6 +147,19 @@ struct TextOf {
   std::string operator()(const Crc32cCodec& /*codec*/) const { return "crc32c"; }
   std::string operator()(const Fletcher32Codec& /*codec*/) const { return "fletcher32"; }
   std::string operator()(const LzfCodec& /*codec*/) const { return "lzf"; }
+  std::string operator()(const Lz4Codec& /*codec*/) const { return "lz4"; }
+  std::string operator()(const BitshuffleCodec& codec) const {
+    return fmt::format("bitshuffle:{}",
+                       bitshuffle_compressors.at(static_cast<std::size_t>(codec.compressor)));
+  }
+  std::string operator()(const SzipCodec& codec) const {
+    const bool is_nn = (codec.options & szip_numbers[0]) != 0;
+    return fmt::format("szip:{}:{}", szip_options.at(is_nn ? 0 : 1), codec.pixels_per_block);
+  }
+  std::string operator()(const DeltaCodec& codec) const {
+    if (codec.stored == array::ElementKind::record) return "delta";
+    return "delta:" + array::ElementType(codec.stored).name();
+  }
 
  private:
   template <typename Blosc>
@@ -177,6 +218,45 @@ struct CheckParameters {
   Problem operator()(const Crc32cCodec& /*codec*/) const { return std::nullopt; }
   Problem operator()(const Fletcher32Codec& /*codec*/) const { return std::nullopt; }
   Problem operator()(const LzfCodec& /*codec*/) const { return std::nullopt; }
+  Problem operator()(const Lz4Codec& codec) const {
+    if (codec.block_bytes >= 0 && codec.block_bytes <= INT32_MAX) return std::nullopt;
+    return "its block size";
+  }
+  Problem operator()(const BitshuffleCodec& codec) const {
+    constexpr std::int64_t most_elements = 1 << 20;
+    constexpr int together = 8;
+    const std::int64_t elements = codec.block_elements;
+    if (elements < 0 || elements > most_elements || elements % together != 0) {
+      return "its block size";
+    }
+    if (auto problem = element(codec.element_bytes)) return problem;
+    return level(codec.level, -7, 22);
+  }
+  // What SZIP has; its library does not look at all of them.
+  Problem operator()(const SzipCodec& codec) const {
+    const SzipCodec full = complete(codec, form);
+    const int pixels = full.pixels_per_block;
+    if (pixels < 2 || pixels > 32 || pixels % 2 != 0)
+      return "pixels in a block: give 2 to 32, even";
+    const int bits = full.bits_per_pixel;
+    if (bits < 1 || (bits > 24 && bits != 32 && bits != 64)) {
+      return fmt::format("it has no numbers of {} bits", bits);
+    }
+    if (full.pixels_per_line < pixels || full.pixels_per_line > 4096) return "pixels in a line";
+    if (full.options < 0 || full.options > 255) return "its options";
+    return std::nullopt;
+  }
+  Problem operator()(const DeltaCodec& codec) const {
+    const auto is_float = [](array::ElementKind kind) {
+      return kind == array::ElementKind::float32 || kind == array::ElementKind::float64;
+    };
+    const array::ElementKind stored = codec.stored_kind(form);
+    const bool fine = has_delta(form.type.kind()) && has_delta(stored) &&
+                      is_float(form.type.kind()) == is_float(stored);
+    if (fine) return std::nullopt;
+    return fmt::format("it is for integers or real numbers alone, not for {} of {}",
+                       array::ElementType(stored).name(), form.type.name());
+  }
 };
 
 Error refused(std::string message) {
@@ -189,7 +269,8 @@ Error refused(std::string message) {
 
 std::string_view codec_name(const Codec& codec) {
   constexpr std::array<std::string_view, std::variant_size_v<Codec>> names = {
-      "shuffle", "deflate", "zstd", "blosc", "blosc2", "zfp", "crc32c", "fletcher32", "lzf"};
+      "shuffle",    "deflate", "zstd", "blosc",      "blosc2", "zfp",  "crc32c",
+      "fletcher32", "lzf",     "lz4",  "bitshuffle", "szip",   "delta"};
   const auto* const deflate = std::get_if<DeflateCodec>(&codec);
   return deflate != nullptr && deflate->gzip ? "gzip" : names.at(codec.index());
 }
@@ -237,8 +318,11 @@ Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form) {
     if (const auto problem = std::visit(CheckParameters{form}, codec)) {
       return refused(fmt::format("the codec {}: {}", codec_name(codec), *problem));
     }
-    if (std::holds_alternative<ZfpCodec>(codec) && &codec != pipeline.data()) {
-      return refused("the codec zfp has to be the first: it is for numbers");
+    const bool of_numbers =
+        std::holds_alternative<ZfpCodec>(codec) || std::holds_alternative<DeltaCodec>(codec);
+    if (of_numbers && &codec != pipeline.data()) {
+      return refused(
+          fmt::format("the codec {} has to be the first: it is for numbers", codec_name(codec)));
     }
   }
   return {};
@@ -249,7 +333,8 @@ std::vector<std::string_view> codecs_of_this_build() {
   for (const Codec& codec :
        {Codec(ShuffleCodec()), Codec(DeflateCodec()), Codec(DeflateCodec{.gzip = true}),
         Codec(ZstdCodec()), Codec(BloscCodec()), Codec(Blosc2Codec()), Codec(ZfpCodec()),
-        Codec(Crc32cCodec()), Codec(Fletcher32Codec()), Codec(LzfCodec())}) {
+        Codec(Crc32cCodec()), Codec(Fletcher32Codec()), Codec(LzfCodec()), Codec(Lz4Codec()),
+        Codec(BitshuffleCodec()), Codec(SzipCodec()), Codec(DeltaCodec())}) {
     if (has_library(codec)) names.push_back(codec_name(codec));
   }
   return names;

@@ -39,6 +39,42 @@ struct LzfCodec {
   friend bool operator==(const LzfCodec&, const LzfCodec&) = default;
 };
 
+// HDF5's filter of that name: blocks of LZ4.
+struct Lz4Codec {
+  std::int64_t block_bytes = 0;  // 0: 2^30
+  friend bool operator==(const Lz4Codec&, const Lz4Codec&) = default;
+};
+
+enum class BitshuffleCompressor : std::uint8_t { none, lz4, zstd };
+
+// HDF5's filter of that name: the first bits of all elements, then the second ones, ….
+struct BitshuffleCodec {
+  BitshuffleCompressor compressor = BitshuffleCompressor::lz4;
+  int level = 1;                    // of zstd
+  std::int64_t element_bytes = 0;   // 0: those of the array's elements
+  std::int64_t block_elements = 0;  // 0: the filter's own choice
+  friend bool operator==(const BitshuffleCodec&, const BitshuffleCodec&) = default;
+};
+
+// HDF5's filter szip, by the parameters of SZIP's own library.
+struct SzipCodec {
+  int options = 1 + 128 + 32 + 8;  // 32: from the number before, 4: by entropy alone
+  int pixels_per_block = 32;
+  int bits_per_pixel = 0;   // 0: those of the array's elements
+  int pixels_per_line = 0;  // 0: HDF5's own choice for the chunk
+  friend bool operator==(const SzipCodec&, const SzipCodec&) = default;
+};
+
+// numcodecs' filter of that name: what each number adds to the one before.
+struct DeltaCodec {
+  array::ElementKind stored = array::ElementKind::record;  // record: the array's own type
+
+  [[nodiscard]] array::ElementKind stored_kind(const ChunkForm& form) const {
+    return stored == array::ElementKind::record ? form.type.kind() : stored;
+  }
+  friend bool operator==(const DeltaCodec&, const DeltaCodec&) = default;
+};
+
 struct ZstdCodec {
   int level = 1;         // -7 to 22; 0 is the library's own choice
   bool checksum = true;  // of the decoded bytes, in zstd's own frame (32 bits of XXH64)
@@ -88,7 +124,8 @@ struct Fletcher32Codec {
 };
 
 using Codec = std::variant<ShuffleCodec, DeflateCodec, ZstdCodec, BloscCodec, Blosc2Codec, ZfpCodec,
-                           Crc32cCodec, Fletcher32Codec, LzfCodec>;
+                           Crc32cCodec, Fletcher32Codec, LzfCodec, Lz4Codec, BitshuffleCodec,
+                           SzipCodec, DeltaCodec>;
 // In the order of encoding.
 using Pipeline = std::vector<Codec>;
 
@@ -101,16 +138,21 @@ using Pipeline = std::vector<Codec>;
 //     deflate:LEVEL  gzip:LEVEL      zlib; 6
 //     zstd:LEVEL                     1
 //     blosc:COMPRESSOR:LEVEL:SHUFFLE   lz4 (blosclz, lz4hc, snappy, zlib, zstd), 5, byte (none,
-//     bit) blosc2:COMPRESSOR:LEVEL:SHUFFLE  zstd, 5, byte zfp:TOLERANCE                  must be
-//     given crc32c  fletcher32  lzf
+//     bit)
+//     blosc2:COMPRESSOR:LEVEL:SHUFFLE  zstd, 5, byte
+//     zfp:TOLERANCE                  must be given
+//     bitshuffle:COMPRESSOR          lz4 (none, zstd)
+//     szip:OPTIONS:PIXELS            nn (ec), 32 in a block
+//     delta:TYPE                     the array's own
+//     crc32c  fletcher32  lzf  lz4
 //
 // "" is no codec at all. Fails on what is none of these, with their names.
 [[nodiscard]] Result<Pipeline> parse_pipeline(std::string_view text);
 // What parse_pipeline() reads.
 [[nodiscard]] std::string pipeline_text(const Pipeline& pipeline);
 
-// Fails when a library is not in this build, a parameter is out of range, zfp is not the first
-// codec or not for floats and integers of 4 or 8 bytes, or a chunk has 4 GiB or more.
+// Fails when a library is not in this build, a parameter is out of range, zfp or delta is not the
+// first codec or not for numbers that it has, or a chunk has 4 GiB or more.
 [[nodiscard]] Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form);
 
 // The names of the codecs that this build has libraries for.

@@ -25,6 +25,16 @@ constexpr bool with_blosc2 = true;
 #else
 constexpr bool with_blosc2 = false;
 #endif
+#ifdef WEIR_WITH_LZ4
+constexpr bool with_lz4 = true;
+#else
+constexpr bool with_lz4 = false;
+#endif
+#ifdef WEIR_WITH_SZIP
+constexpr bool with_szip = true;
+#else
+constexpr bool with_szip = false;
+#endif
 #ifdef WEIR_WITH_ZFP
 constexpr bool with_zfp = true;
 #else
@@ -41,6 +51,20 @@ struct HasLibrary {
   bool operator()(const Crc32cCodec& /*codec*/) const { return true; }
   bool operator()(const Fletcher32Codec& /*codec*/) const { return true; }
   bool operator()(const LzfCodec& /*codec*/) const { return true; }
+  bool operator()(const Lz4Codec& /*codec*/) const { return with_lz4; }
+  bool operator()(const BitshuffleCodec& codec) const {
+    switch (codec.compressor) {
+      case BitshuffleCompressor::none:
+        return true;
+      case BitshuffleCompressor::lz4:
+        return with_lz4;
+      case BitshuffleCompressor::zstd:
+        return with_zstd;
+    }
+    return false;
+  }
+  bool operator()(const SzipCodec& /*codec*/) const { return with_szip; }
+  bool operator()(const DeltaCodec& /*codec*/) const { return true; }
 };
 
 struct MostEncoded {
@@ -65,6 +89,19 @@ struct MostEncoded {
   std::int64_t operator()(const Fletcher32Codec& /*codec*/) const { return bytes + sum_bytes; }
   std::int64_t operator()(const LzfCodec& /*codec*/) const {
     return bytes + bytes / lzf_least + lzf_least;
+  }
+  // A header, and 4 bytes before each block; what a block cannot save is stored as it is.
+  std::int64_t operator()(const Lz4Codec& codec) const {
+    const std::int64_t blocks = codec.block_bytes > 0 ? bytes / codec.block_bytes + 1 : 5;
+    return bytes + 12 + 4 * blocks;
+  }
+  std::int64_t operator()(const BitshuffleCodec& codec) const {
+    return most_by_bitshuffle(codec, bytes);
+  }
+  std::int64_t operator()(const SzipCodec& /*codec*/) const { return bytes + bytes / 2 + 1024; }
+  std::int64_t operator()(const DeltaCodec& codec) const {
+    const std::int64_t numbers = bytes / form.type.bytes();
+    return numbers * array::ElementType(codec.stored_kind(form)).bytes();
   }
 };
 

@@ -57,6 +57,22 @@ Result<std::int64_t> encode_step(const LzfCodec& codec, const CodecStep& step, C
                                  Bytes to);
 Result<std::int64_t> decode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to);
+Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
+Result<std::int64_t> decode_step(const Lz4Codec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
+Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& step,
+                                 ConstBytes from, Bytes to);
+Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& step,
+                                 ConstBytes from, Bytes to);
+Result<std::int64_t> encode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
+Result<std::int64_t> decode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
+Result<std::int64_t> encode_step(const DeltaCodec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
+Result<std::int64_t> decode_step(const DeltaCodec& codec, const CodecStep& step, ConstBytes from,
+                                 Bytes to);
 Result<std::int64_t> encode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to);
 Result<std::int64_t> decode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from,
@@ -83,6 +99,11 @@ Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, C
 // What the libraries say encoding takes at most; only asked for where has_library().
 [[nodiscard]] std::int64_t most_deflated(std::int64_t bytes);
 [[nodiscard]] std::int64_t most_by_zstd(std::int64_t bytes);
+[[nodiscard]] std::int64_t most_by_bitshuffle(const BitshuffleCodec& codec, std::int64_t bytes);
+// With all parameters, as HDF5's filter chooses them.
+[[nodiscard]] SzipCodec complete(const SzipCodec& codec, const ChunkForm& form);
+// Whether there are deltas of such numbers.
+[[nodiscard]] bool has_delta(array::ElementKind kind);
 [[nodiscard]] std::int64_t most_by_zfp(const ChunkForm& form);
 
 }  // namespace weir::storage

@@ -8,23 +8,30 @@
 #include <optional>
 #include <vector>
 
+#include "storage/codecs/codec_steps.hpp"
 #include "storage/codecs/zfp_codec.hpp"
 #include "storage/formats/file_description.hpp"
 
 namespace weir::storage {
 namespace {
 
-constexpr std::array<std::string_view, 8> known = {"shuffle", "deflate", "zstd",       "blosc",
-                                                   "blosc2",  "zfp",     "fletcher32", "lzf"};
+constexpr std::array<std::string_view, 11> known = {"shuffle", "deflate",    "zstd",       "blosc",
+                                                    "blosc2",  "zfp",        "fletcher32", "lzf",
+                                                    "lz4",     "bitshuffle", "szip"};
 
 // https://github.com/HDFGroup/hdf5_plugins, RegisteredFilterPlugins
 constexpr H5Z_filter_t lzf_filter = 32000;
 constexpr H5Z_filter_t blosc_filter = 32001;
+constexpr H5Z_filter_t lz4_filter = 32004;
+constexpr H5Z_filter_t bitshuffle_filter = 32008;
 constexpr H5Z_filter_t zfp_filter = 32013;
 constexpr H5Z_filter_t zstd_filter = 32015;
 constexpr H5Z_filter_t blosc2_filter = 32026;
 
 using Values = std::vector<unsigned>;
+
+// The filter bitshuffle's numbers of its compressors, in the order of the enumeration.
+constexpr std::array<unsigned, 3> bitshuffle_numbers = {0, 2, 3};
 
 struct Filter {
   H5Z_filter_t number = 0;
@@ -79,6 +86,23 @@ struct FilterOf {
   Filter operator()(const LzfCodec& /*codec*/) const {
     return {lzf_filter, {4, 0x0105, as_value(chunk_bytes())}};
   }
+  Filter operator()(const Lz4Codec& codec) const {
+    return {lz4_filter, {as_value(codec.block_bytes)}};
+  }
+  // The versions of the filter, then bytes of an element, elements of a block, compressor, level.
+  Filter operator()(const BitshuffleCodec& codec) const {
+    return {
+        bitshuffle_filter,
+        {0, 4, as_value(element_bytes(codec.element_bytes)), as_value(codec.block_elements),
+         bitshuffle_numbers.at(static_cast<std::size_t>(codec.compressor)), as_value(codec.level)}};
+  }
+  Filter operator()(const SzipCodec& codec) const {
+    const SzipCodec full = complete(codec, form);
+    return {H5Z_FILTER_SZIP,
+            {as_value(full.options), as_value(full.pixels_per_block), as_value(full.bits_per_pixel),
+             as_value(full.pixels_per_line)}};
+  }
+  Filter operator()(const DeltaCodec& /*codec*/) const { return {}; }
 };
 
 template <typename Blosc>
@@ -99,6 +123,23 @@ std::optional<Codec> blosc_of(const Values& values) {
   return codec;
 }
 
+std::optional<Codec> bitshuffle_of(const Values& values) {
+  if (values.size() < 3) return std::nullopt;
+  BitshuffleCodec codec{.compressor = BitshuffleCompressor::none, .element_bytes = values[2]};
+  if (values.size() > 3) codec.block_elements = values[3];
+  if (values.size() > 4) {
+    const auto* const found =
+        std::find(bitshuffle_numbers.begin(), bitshuffle_numbers.end(), values[4]);
+    if (found == bitshuffle_numbers.end()) return std::nullopt;
+    codec.compressor = static_cast<BitshuffleCompressor>(found - bitshuffle_numbers.begin());
+  }
+  if (values.size() > 5) codec.level = std::clamp(static_cast<int>(values[5]), -7, 22);
+  return codec;
+}
+
+// Beyond what an int holds a value is wrong, and refused with the others.
+int number_of(unsigned value) { return value > unsigned{INT32_MAX} ? -1 : static_cast<int>(value); }
+
 // Nothing for filters that are none of Weir's codecs.
 std::optional<Codec> codec_of(const Filter& filter, const ChunkForm& form) {
   const Values& values = filter.values;
@@ -111,6 +152,16 @@ std::optional<Codec> codec_of(const Filter& filter, const ChunkForm& form) {
       return Fletcher32Codec();
     case lzf_filter:
       return LzfCodec();
+    case lz4_filter:
+      return Lz4Codec{.block_bytes = values.empty() ? 0 : std::int64_t{values[0]}};
+    case bitshuffle_filter:
+      return bitshuffle_of(values);
+    case H5Z_FILTER_SZIP:
+      if (values.size() < 4) return std::nullopt;
+      return SzipCodec{.options = number_of(values[0]),
+                       .pixels_per_block = number_of(values[1]),
+                       .bits_per_pixel = number_of(values[2]),
+                       .pixels_per_line = number_of(values[3])};
     case zstd_filter:
       return ZstdCodec{.level =
                            values.empty() ? 0 : std::clamp(static_cast<int>(values[0]), -7, 22)};

@@ -1,0 +1,70 @@
+// HDF5's filter LZ4: the bytes of the chunk (8) and of a block (4), then each block behind its
+// length (4); one that is as long as it decodes to is stored as it is. All numbers are big-endian.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "storage/codecs/big_endian_number.hpp"
+#include "storage/codecs/codec_steps.hpp"
+#include "storage/codecs/lz4_block.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr std::size_t header_bytes = 12;
+constexpr std::size_t length_bytes = 4;
+constexpr std::size_t default_block = std::size_t{1} << 30;
+
+}  // namespace
+
+Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*/, ConstBytes from,
+                                 Bytes to) {
+  const std::size_t asked =
+      codec.block_bytes > 0 ? static_cast<std::size_t>(codec.block_bytes) : default_block;
+  const std::size_t block = std::max<std::size_t>(1, std::min(asked, from.size()));
+  put_big_endian(to, from.size(), 8);
+  put_big_endian(to.subspan(8), block, 4);
+  std::size_t written = header_bytes;
+  std::vector<std::byte> encoded(most_by_lz4(block));
+  for (std::size_t at = 0; at < from.size(); at += block) {
+    const ConstBytes one = from.subspan(at, std::min(block, from.size() - at));
+    const auto bytes = encode_lz4_block(one, encoded);
+    if (!bytes) return undecodable("lz4", "its library encodes no block of this length");
+    const ConstBytes stored = *bytes < one.size() ? ConstBytes(encoded).first(*bytes) : one;
+    if (to.size() - written < length_bytes + stored.size()) {
+      return undecodable("lz4", "its bytes have no room");
+    }
+    put_big_endian(to.subspan(written), stored.size(), length_bytes);
+    std::memcpy(to.data() + written + length_bytes, stored.data(), stored.size());
+    written += length_bytes + stored.size();
+  }
+  return static_cast<std::int64_t>(written);
+}
+
+Result<std::int64_t> decode_step(const Lz4Codec& /*codec*/, const CodecStep& /*step*/,
+                                 ConstBytes from, Bytes to) {
+  if (from.size() < header_bytes) return undecodable("lz4", "it is cut off");
+  const std::uint64_t bytes = big_endian_at(from, 8);
+  const std::uint64_t block = big_endian_at(from.subspan(8), 4);
+  if (bytes > to.size()) return undecodable("lz4", "it is too long");
+  if (block == 0 && bytes > 0) return undecodable("lz4", "its blocks have no bytes");
+  std::size_t at = header_bytes;
+  for (std::uint64_t written = 0; written < bytes;) {
+    if (from.size() - at < length_bytes) return undecodable("lz4", "it is cut off");
+    const std::uint64_t stored = big_endian_at(from.subspan(at), length_bytes);
+    at += length_bytes;
+    if (from.size() - at < stored) return undecodable("lz4", "it is cut off");
+    const ConstBytes one = from.subspan(at, stored);
+    const Bytes room = to.subspan(written, std::min(block, bytes - written));
+    if (stored == room.size()) {
+      std::memcpy(room.data(), one.data(), stored);
+    } else if (decode_lz4_block(one, room) != room.size()) {
+      return undecodable("lz4", "a block is damaged");
+    }
+    at += stored;
+    written += room.size();
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace weir::storage
