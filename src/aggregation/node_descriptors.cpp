@@ -101,6 +101,27 @@ void NodeDescriptors::collect() {
   }
 }
 
+storage::DescriptorSocket::Sent NodeDescriptors::pass_memory(std::uint64_t number,
+                                                             const storage::File& file,
+                                                             std::int64_t place) {
+  return sockets_.own.send(sockets_.addresses[static_cast<std::size_t>(place)], sockets_.secret,
+                           name_of_memory(number), file);
+}
+
+void NodeDescriptors::tell_of_memory(std::uint64_t number, bool passed) {
+  board_.memory.store(2 * number + (passed ? 0 : 1), std::memory_order_release);
+}
+
+std::optional<bool> NodeDescriptors::memory_told(std::uint64_t number) const {
+  const std::uint64_t told = board_.memory.load(std::memory_order_acquire);
+  if (told / 2 < number) return std::nullopt;
+  return told % 2 == 0;
+}
+
+std::optional<storage::File> NodeDescriptors::take_memory(std::uint64_t number) {
+  return take(name_of_memory(number));
+}
+
 void NodeDescriptors::pass(const Name& name, storage::File& file) {
   using Sent = storage::DescriptorSocket::Sent;
   for (std::size_t place = 0; place < sockets_.addresses.size(); ++place) {
@@ -132,7 +153,8 @@ bool NodeDescriptors::sync_is_mine(std::uint32_t description) const {
 
 void NodeDescriptors::forget(std::uint64_t file) {
   collect();
-  std::erase_if(come_, [&](const auto& one) { return one.name.file == file; });
+  std::erase_if(come_,
+                [&](const auto& one) { return one.name.file == file && one.name.user >= 0; });
   std::erase_if(opened_, [&](const Name& one) { return one.file == file; });
 }
 

@@ -14,7 +14,7 @@
 // itself be in a wait of another session.
 //
 // The memory that the node shares holds who is opening, and which open file somebody is making
-// durable for all.
+// durable for all. More such memory is passed the same way (memory_sharing.hpp).
 #pragma once
 
 #include <array>
@@ -40,6 +40,9 @@ namespace weir::aggregation {
 struct DescriptorBoard {
   alignas(64) std::atomic<std::int32_t> opener;  // a rank's place on the node, plus 1; 0: nobody
   std::atomic<std::uint32_t> descriptions;       // numbers given so far
+  // The memory that was shared last (memory_sharing.hpp): twice its number, plus 1 where that
+  // failed.
+  std::atomic<std::uint64_t> memory;
   // By description: the syncing in which a rank took it on itself, and the description.
   alignas(64) std::array<std::atomic<std::uint64_t>, 64> synced;
 };
@@ -66,6 +69,23 @@ class NodeDescriptors final : public storage::DescriptorSource {
   // of those that share an open file makes it durable.
   [[nodiscard]] storage::SyncedHere begin_sync();
 
+  // For MemorySharing. The first rank of the node passes memory, and tells that it has passed it or
+  // why not; the others take it.
+  [[nodiscard]] std::int64_t own_place() const { return own_place_; }
+  [[nodiscard]] std::int64_t places() const {
+    return static_cast<std::int64_t>(sockets_.addresses.size());
+  }
+  [[nodiscard]] std::uint64_t next_memory() { return ++memories_; }
+  [[nodiscard]] storage::DescriptorSocket::Sent pass_memory(std::uint64_t number,
+                                                            const storage::File& file,
+                                                            std::int64_t place);
+  void tell_of_memory(std::uint64_t number, bool passed);
+  // Whether it was passed; nothing: not yet.
+  [[nodiscard]] std::optional<bool> memory_told(std::uint64_t number) const;
+  [[nodiscard]] std::optional<storage::File> take_memory(std::uint64_t number);
+  // Takes what has come from the socket, so that there is room for more.
+  void collect();
+
   // No rank has this file open or is opening it: what has come of it unasked is closed.
   void forget(std::uint64_t file);
 
@@ -73,7 +93,6 @@ class NodeDescriptors final : public storage::DescriptorSource {
   using Name = storage::PassedName;
   // Of the file if it has come.
   std::optional<storage::File> take(const Name& name);
-  void collect();
   [[nodiscard]] bool needs(std::size_t place);
   void pass(const Name& name, storage::File& file);
   [[nodiscard]] bool sync_is_mine(std::uint32_t description) const;
@@ -89,6 +108,8 @@ class NodeDescriptors final : public storage::DescriptorSource {
   std::vector<storage::PassedFile> come_;   // not asked for yet
   std::set<Name> opened_;                   // once already
   std::uint32_t syncings_ = 0;
+  // Above all numbers that memory had while the session was opened (node_memory.hpp).
+  std::uint64_t memories_ = std::uint64_t{1} << 32U;
 };
 
 }  // namespace weir::aggregation

@@ -8,7 +8,9 @@
 #include <new>
 #include <utility>
 
+#include "aggregation/memory_sharing.hpp"
 #include "common/clock.hpp"
+#include "common/page.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/processor_set.hpp"
 #include "ranks/progress.hpp"
@@ -17,7 +19,6 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr std::int64_t page = 4096;
 // How long the opening waits for connections between leaders.
 constexpr std::int64_t linking_ns = 500'000'000;
 constexpr int to_next_tag = 21;
@@ -39,7 +40,9 @@ constexpr std::int64_t closed = -1;
 
 constexpr std::int64_t mark_bits = 64;
 
-std::int64_t round_to_pages(std::int64_t bytes) { return (bytes + page - 1) / page * page; }
+std::int64_t round_to_pages(std::int64_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
 
 // Aggregators of a node where settings leave their number open: that many fill its link and its
 // page cache, and each of them takes memory for buffers.
@@ -442,9 +445,11 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
 }
 
 Result<std::shared_ptr<storage::SharedMemory>> NodeGroup::share_more(std::int64_t bytes) const {
-  auto shared = share_more_memory(node_, bytes, *revocation_, deadline_seconds_);
-  if (!shared) return shared.error();
-  return std::make_shared<storage::SharedMemory>(std::move(shared).value());
+  MemorySharing sharing(descriptors_.get(), bytes, MemorySharing::ReservedBy::each);
+  const Status waited = ranks::wait_until([&] { return sharing.step(); }, *revocation_,
+                                          deadline_seconds_, waited_for, life_.get());
+  if (!waited.ok()) return waited.error();
+  return sharing.take();
 }
 
 std::byte* NodeGroup::descriptor_memory() const {

@@ -15,7 +15,6 @@ namespace weir::aggregation {
 namespace {
 
 using storage::DescriptorSocket;
-using storage::File;
 using storage::PassedName;
 using storage::SharedMemory;
 
@@ -32,32 +31,9 @@ struct Sockets {
   FromFirst first;
 };
 
-PassedName name_of(std::uint64_t attempt) {
-  return {
-      .file = attempt, .user = -1, .write = true, .direct = false, .path = "memory of the node"};
-}
-
-Result<SharedMemory> make(std::int64_t bytes) {
-  const std::int64_t available = storage::available_memory_bytes();
-  if (bytes <= available) return SharedMemory::create(bytes);
-  Error error;
-  error.code = ErrorCode::insufficient;
-  error.message =
-      fmt::format("{} bytes of memory to share are wanted and {} are available", bytes, available);
-  return error;
-}
-
-// For the others, which leave it to the first rank to say why.
-Error failed_at_first(const char* what) {
-  Error error;
-  error.code = ErrorCode::peer;
-  error.message = fmt::format("the first rank of the node could not {}", what);
-  return error;
-}
-
 // Passes the file to all others; one that has no room for it now has it soon, as nobody else may
 // send to it.
-Status pass(const NodeSockets& sockets, const PassedName& name, const File& file,
+Status pass(const NodeSockets& sockets, const PassedName& name, const storage::File& file,
             ranks::Revocation& opening, double deadline_seconds) {
   for (std::size_t place = 1; place < sockets.addresses.size(); ++place) {
     DescriptorSocket::Sent sent{};
@@ -68,20 +44,15 @@ Status pass(const NodeSockets& sockets, const PassedName& name, const File& file
     Status waited = ranks::wait_until(has_room, opening, deadline_seconds, waited_for_memory);
     if (opening.is_revoked()) return waited;
     if (sent == DescriptorSocket::Sent::yes) continue;
-    Error error;
-    error.code = ErrorCode::unsupported;
-    error.message = fmt::format(
-        "memory cannot be passed to rank {} of the node: do they have different network "
-        "namespaces, or no descriptors left? With ranks_per_node 1 ranks share no memory",
-        place);
-    return error;
+    return memory_cannot_be_passed(static_cast<std::int64_t>(place));
   }
   return {};
 }
 
 // Takes what is passed while the first rank still passes it to others.
-Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, const PassedName& name,
-                                 ranks::Revocation& opening, double deadline_seconds) {
+Result<std::optional<storage::File>> take(MPI_Comm node, const NodeSockets* sockets,
+                                          const PassedName& name, ranks::Revocation& opening,
+                                          double deadline_seconds) {
   ranks::KeptUntilDone<int> passed;
   ranks::Pending pending;
   const auto give_up = [&](const Error& error) {
@@ -92,7 +63,7 @@ Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, cons
     opening.revoke(begun.error());
     return give_up(begun.error());
   }
-  std::optional<File> file;
+  std::optional<storage::File> file;
   Status failed;
   const auto is_told = [&] {
     const Result<bool> tested = ranks::test(pending);
@@ -110,8 +81,45 @@ Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, cons
     waited = std::move(failed);
   }
   if (!waited.ok()) return give_up(waited.error());
-  if (*passed == 0) return std::optional<File>();
+  if (*passed == 0) return std::optional<storage::File>();
   if (file) return file;
+  return memory_has_not_come();
+}
+
+}  // namespace
+
+Result<SharedMemory> make_shared_memory(std::int64_t bytes) {
+  const std::int64_t available = storage::available_memory_bytes();
+  if (bytes <= available) return SharedMemory::create(bytes);
+  Error error;
+  error.code = ErrorCode::insufficient;
+  error.message =
+      fmt::format("{} bytes of memory to share are wanted and {} are available", bytes, available);
+  return error;
+}
+
+PassedName name_of_memory(std::uint64_t number) {
+  return {.file = number, .user = -1, .write = true, .direct = false, .path = "memory of the node"};
+}
+
+Error failed_at_first(const char* what) {
+  Error error;
+  error.code = ErrorCode::peer;
+  error.message = fmt::format("the first rank of the node could not {}", what);
+  return error;
+}
+
+Error memory_cannot_be_passed(std::int64_t place) {
+  Error error;
+  error.code = ErrorCode::unsupported;
+  error.message = fmt::format(
+      "memory cannot be passed to rank {} of the node: do they have different network "
+      "namespaces, or no descriptors left? With ranks_per_node 1 ranks share no memory",
+      place);
+  return error;
+}
+
+Error memory_has_not_come() {
   Error error;
   error.code = ErrorCode::unsupported;
   error.message =
@@ -119,8 +127,6 @@ Result<std::optional<File>> take(MPI_Comm node, const NodeSockets* sockets, cons
       "descriptors (ulimit -n)? With ranks_per_node 1 ranks share no memory";
   return error;
 }
-
-}  // namespace
 
 Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
                                  double deadline_seconds) {
@@ -169,10 +175,11 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
   MPI_Comm_size(node, &places);
   Result<SharedMemory> memory = Error();
   if (place == 0) {
-    memory = make(bytes);
+    memory = make_shared_memory(bytes);
     Status passed = memory ? Status() : Status(memory.error());
     if (passed.ok() && places > 1 && sockets != nullptr) {
-      passed = pass(*sockets, name_of(attempt), memory.value().file(), opening, deadline_seconds);
+      passed =
+          pass(*sockets, name_of_memory(attempt), memory.value().file(), opening, deadline_seconds);
     }
     if (places > 1) {
       ranks::KeptUntilDone<int> code;
@@ -191,7 +198,7 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
     }
     if (!passed.ok()) return passed.error();
   } else {
-    auto taken = take(node, sockets, name_of(attempt), opening, deadline_seconds);
+    auto taken = take(node, sockets, name_of_memory(attempt), opening, deadline_seconds);
     if (!taken) return taken.error();
     if (!taken.value()) {
       return failed_at_first("make the memory that it shares");
@@ -204,36 +211,6 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
     }
   }
   if (memory) memory.value().close_file();
-  return memory;
-}
-
-Result<SharedMemory> share_more_memory(MPI_Comm node, std::int64_t bytes,
-                                       ranks::Revocation& revocation, double deadline_seconds) {
-  constexpr std::int64_t page = 4096;
-  int place = 0;
-  int places = 0;
-  MPI_Comm_rank(node, &place);
-  MPI_Comm_size(node, &places);
-  std::optional<NodeSockets> sockets;
-  Status possible;
-  if (places > 1) {
-    auto made = make_sockets(node, revocation, deadline_seconds);
-    if (made) {
-      sockets = std::move(made).value();
-    } else {
-      possible = made.error();
-      if (ranks::ends_communication(possible.error())) return possible.error();
-    }
-  }
-  // Pages are reserved in equal parts, so that they are near all processors of the node.
-  const std::int64_t share = (bytes / places / page + 1) * page;
-  const std::int64_t offset = std::min(bytes, place * share);
-  auto memory =
-      share_memory(node, sockets ? &*sockets : nullptr, bytes,
-                   {offset, std::min(bytes - offset, share)}, 0, revocation, deadline_seconds);
-  if (!possible.ok() && (memory || !ranks::ends_communication(memory.error()))) {
-    return possible.error();
-  }
   return memory;
 }
 

@@ -45,10 +45,14 @@ struct NodePart {
                                                          ranks::Revocation& opening,
                                                          double deadline_seconds);
 
-// Collective over `node`, after the node's first memory was made: more of it, zeros, for as long as
-// any rank has it. When this fails on one rank, others may have got theirs.
-[[nodiscard]] Result<storage::SharedMemory> share_more_memory(MPI_Comm node, std::int64_t bytes,
-                                                              ranks::Revocation& revocation,
-                                                              double deadline_seconds);
+// For who makes memory and passes it, here and while a session runs (memory_sharing.hpp).
+// Error `insufficient`: there is too little.
+[[nodiscard]] Result<storage::SharedMemory> make_shared_memory(std::int64_t bytes);
+[[nodiscard]] storage::PassedName name_of_memory(std::uint64_t number);
+// `place`: of a rank of the node.
+[[nodiscard]] Error memory_cannot_be_passed(std::int64_t place);
+[[nodiscard]] Error memory_has_not_come();
+// For the others, which leave it to the first rank to say why.
+[[nodiscard]] Error failed_at_first(const char* what);
 
 }  // namespace weir::aggregation

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "array/box_list.hpp"
 #include "storage/serial/read_section.hpp"
 #include "storage/serial/write_section.hpp"
 
@@ -15,10 +13,6 @@ namespace {
 using array::Indices;
 using array::Section;
 using plan::Direction;
-
-Indices indices_at(const std::vector<std::int64_t>& numbers, std::size_t first, int dimensions) {
-  return Indices(std::span(numbers).subspan(first, static_cast<std::size_t>(dimensions)));
-}
 
 Error refused(const OpenArray& file, ErrorCode code, std::string why) {
   Error error = invalid_argument(std::move(why));
@@ -38,7 +32,7 @@ Status check_written_alone(const OpenArray& file, bool has_sums) {
   if (file.encoded() != nullptr) {
     return refused(file, ErrorCode::unsupported,
                    "encoded chunks are shared by ranks, so no rank writes them by itself: write "
-                   "the region collectively, without strides");
+                   "the region collectively");
   }
   if (has_sums) {
     return refused(file, ErrorCode::unsupported,
@@ -80,60 +74,6 @@ Result<array::Layout> layout_in_stored(const OpenArray& file, const array::Layou
 
 }  // namespace
 
-Result<std::shared_ptr<RankRegions>> RankRegions::create(const array::Shape& shape,
-                                                         std::vector<std::int64_t> numbers) {
-  const int dimensions = shape.dimensions();
-  const auto each = 3 * static_cast<std::size_t>(dimensions);
-  array::BoxList boxes(dimensions);
-  bool strided = false;
-  for (std::size_t at = 0; at + each <= numbers.size(); at += each) {
-    const auto n = static_cast<std::size_t>(dimensions);
-    const Section region{indices_at(numbers, at, dimensions),
-                         indices_at(numbers, at + n, dimensions),
-                         indices_at(numbers, at + 2 * n, dimensions)};
-    boxes.push_back(region.empty() ? array::Box{region.start, region.count}
-                                   : region.bounding_box());
-    for (int d = 0; d < dimensions && !region.empty(); ++d) {
-      strided = strided || (region.count[d] > 1 && region.stride[d] > 1);
-    }
-  }
-  const std::vector<std::int64_t> one_each(static_cast<std::size_t>(boxes.size()), 1);
-  auto made = array::ExplicitDistribution::create(shape, one_each, boxes);
-  if (!made) return made.error();
-  if (!strided) numbers.clear();
-  return std::shared_ptr<RankRegions>(
-      new RankRegions(array::Distribution(std::move(made).value()), std::move(numbers)));
-}
-
-Section RankRegions::region(std::int64_t rank) const {
-  const int dimensions = boxes_->shape().dimensions();
-  const auto n = static_cast<std::size_t>(dimensions);
-  const std::size_t at = 3 * n * static_cast<std::size_t>(rank);
-  return {indices_at(numbers_, at, dimensions), indices_at(numbers_, at + n, dimensions),
-          indices_at(numbers_, at + 2 * n, dimensions)};
-}
-
-Status RankRegions::check_apart(std::int64_t rank) const {
-  const Section own = region(rank);
-  if (own.empty()) return {};
-  for (const std::int64_t other : boxes_->explicit_boxes()->boxes_meeting(own.bounding_box())) {
-    if (other == rank || intersect(own, region(other)).empty()) continue;
-    return invalid_argument(
-        fmt::format("the regions of ranks {} and {} have elements in common; in a write each "
-                    "element comes from one rank",
-                    std::min(rank, other), std::max(rank, other)));
-  }
-  return {};
-}
-
-std::vector<std::int64_t> numbers_of(const Section& region) {
-  std::vector<std::int64_t> numbers;
-  for (const Indices& along : {region.start, region.count, region.stride}) {
-    numbers.insert(numbers.end(), along.begin(), along.end());
-  }
-  return numbers;
-}
-
 Status move_alone(OpenArray& file, Direction direction, const Section& region,
                   const MemoryPiece& memory) {
   if (file.closed()) return invalid_argument("the array on disk is not open");
@@ -141,8 +81,8 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
   if (file.writable() && !file.origin().targets.coherent_caches) {
     return refused(file, ErrorCode::unsupported,
                    "on its file system (NFS and its kind) nodes do not see each other's writes, so "
-                   "one node moves what all ask for: move the region collectively, without "
-                   "strides, or open the array for reading only");
+                   "one node moves what all ask for: move the region collectively, or open the "
+                   "array for reading only");
   }
   if (writing) {
     if (Status possible = check_written_alone(file, file.sums().written() != nullptr);
@@ -154,7 +94,7 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
                    "encoded chunks of a step that has begun are read when it has ended");
   }
   if (region.empty()) return {};
-  if (writing) file.begin_writing();
+  if (writing) file.begin_writing(OpenArray::Writers::this_rank);
   const auto section = in_stored(file, region);
   if (!section) return section.error();
   const auto layout = layout_in_stored(file, *memory.layout);

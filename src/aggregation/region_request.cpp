@@ -1,17 +1,17 @@
 #include "aggregation/region_request.hpp"
 
-#include <limits>
 #include <utility>
 
-#include "common/clock.hpp"
+#include "array/explicit_distribution.hpp"
 #include "ranks/progress.hpp"
+#include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 
-using plan::Direction;
+using array::BoxTable;
 
-RegionRequest::RegionRequest(CollectiveState& state, OpenArray& file, Direction direction,
-                             const OwnRegion& own, std::shared_ptr<RankRegions> known,
+RegionRequest::RegionRequest(CollectiveState& state, OpenArray& file, plan::Direction direction,
+                             const OwnRegion& own, std::optional<plan::SharedDistribution> known,
                              LearnRegions learn)
     : state_(state),
       file_(file),
@@ -24,105 +24,138 @@ RegionRequest::RegionRequest(CollectiveState& state, OpenArray& file, Direction 
     return;
   }
   state_.current = this;
-  if (regions_ == nullptr) {
-    gather();
-  } else {
+  if (regions_) {
     begin_moving();
+  } else {
+    begin_gathering();
   }
 }
 
 RegionRequest::~RegionRequest() { (void)wait(); }
 
-void RegionRequest::gather() {
-  gathered_->mine = numbers_of(own_.region);
-  const std::size_t each = gathered_->mine.size();
-  if (state_.ranks > std::numeric_limits<int>::max() / static_cast<int>(each)) {
-    end(invalid_argument("regions of so many ranks are more than 2^31 numbers"));  // on all ranks
-    return;
-  }
-  gathered_->all.resize(each * static_cast<std::size_t>(state_.ranks));
-  const Status begun =
-      ranks::gather_at_all(gathered_->pending, gathered_->mine.data(), static_cast<int>(each),
-                           gathered_->all.data(), MPI_INT64_T, state_.communicator);
-  if (!begun.ok()) {
-    state_.group->revocation().revoke(begun.error());
-    give_up(begun.error());
-  }
+BoxTable RegionRequest::table_in(std::shared_ptr<std::byte> image) const {
+  return {file_.shape(), state_.ranks, state_.ranks, std::move(image), BoxTable::Content::regions};
 }
 
-void RegionRequest::take_gathered() {
-  auto made = RankRegions::create(file_.shape(), std::move(gathered_->all));
-  if (!made) {  // on all ranks
-    end(made.error());
+void RegionRequest::begin_gathering() {
+  const auto bytes =
+      BoxTable::image_bytes(file_.shape(), state_.ranks, state_.ranks, BoxTable::Content::regions);
+  if (!bytes) {  // on all ranks
+    end(bytes.error());
     return;
   }
-  regions_ = std::move(made).value();
-  learn_(regions_);
+  table_bytes_ = bytes.value();
+  if (state_.region_tables.has_place_for(table_bytes_)) {
+    set_own({});
+    return;
+  }
+  sharing_.emplace(state_.group->descriptors(), RegionTables::memory_bytes(table_bytes_),
+                   MemorySharing::ReservedBy::first);
+}
+
+void RegionRequest::take_memory() {
+  auto shared = sharing_->take();
+  Status possible;
+  if (shared) {
+    state_.region_tables.add(std::move(shared).value(), table_bytes_);
+    added_ = true;
+  } else {
+    possible = shared.error();
+    possible.error().message += "; the regions of all ranks are kept there";
+  }
+  set_own(possible);
+}
+
+void RegionRequest::set_own(const Status& possible) {
+  if (possible.ok()) table_in(state_.region_tables.next()).set_region(state_.rank, own_.region);
+  step_ = Step::gathering;
+  CallFingerprint call;
+  call.add(Argument::call, "gather regions");
+  agreement_ = std::make_unique<Agreement>();
+  agreement_->start(state_.group->agreements(), state_.communicator, possible, call, true);
+}
+
+void RegionRequest::end_gathering() {
+  if (!agreement_->outcome().ok()) {
+    if (sharing_) state_.region_tables.take_back(added_);
+    end(agreement_->outcome());
+    return;
+  }
+  if (state_.group->own_place() != 0) {
+    take_table();
+    return;
+  }
+  step_ = Step::combining;
+  auto image = state_.region_tables.next();
+  const BoxTable table = table_in(image);
+  if (state_.group->nodes() > 1) {
+    table.clear_regions_but([&](std::int64_t rank) { return state_.group->is_on_node(rank); });
+  } else {
+    table.clear_regions_but([](std::int64_t) { return true; });
+  }
+  combination_ = std::make_unique<NodeCombination>(table.box_words(), std::move(image),
+                                                   state_.group->leaders());
+}
+
+bool RegionRequest::combine() {
+  const auto done = combination_->step();
+  if (!done) {
+    state_.group->revocation().revoke(done.error());
+    give_up(done.error());
+    return true;
+  }
+  if (!done.value()) return is_revoked();
+  combination_.reset();
+  make_table();
+  return true;
+}
+
+void RegionRequest::make_table() {
+  const BoxTable table = table_in(state_.region_tables.next());
+  for (std::int64_t rank = 0; rank < state_.ranks; ++rank) table.set_count(rank, 1);
+  Status made = table.add_up_counts();
+  if (made.ok()) made = table.list_boxes();
+  if (!made.ok()) {
+    // The same on the first ranks of all nodes, and the others wait for them.
+    state_.group->revocation().revoke(made.error());
+    give_up(made.error());
+    return;
+  }
+  table.build_below(0, 0);
+  state_.region_tables.hand_out(state_.group->places());
+  state_.group->agreements().release(agreement_->round());
+  take_table();
+}
+
+void RegionRequest::take_table() {
+  regions_.emplace(array::Distribution(array::ExplicitDistribution(
+      std::make_shared<const BoxTable>(table_in(state_.region_tables.take())))));
+  learn_(*regions_);
   begin_moving();
 }
 
 void RegionRequest::begin_moving() {
-  if (!regions_->strided()) {
-    part_ = {.file = &file_, .memory = &regions_->boxes(), .pieces = own_.pieces};
-    step_ = Step::inner;
-    inner_ = std::make_unique<CollectiveRequest>(state_, std::span(&part_, 1), direction_);
-    return;
-  }
-  step_ = Step::checking;
-  agreement_ = std::make_unique<Agreement>();
-  agreement_->start(state_.group->agreements(), state_.communicator,
-                    direction_ == Direction::write ? regions_->check_apart(state_.rank) : Status(),
-                    CallFingerprint());
-}
-
-void RegionRequest::move() {
-  figures_.strategy = plan::Strategy::direct;
-  figures_.aggregators = state_.ranks;
-  figures_.bytes_asked = own_.region.elements() * file_.type().bytes();
-  const std::int64_t began = monotonic_ns();
-  Status moved;
-  if (direction_ == Direction::write) file_.begin_writing();
-  {
-    const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
-    moved = move_alone(file_, direction_, own_.region, own_.pieces.front());
-  }
-  figures_.storage_ns = monotonic_ns() - began;
-  (direction_ == Direction::write ? figures_.bytes_stored : figures_.bytes_fetched) =
-      figures_.bytes_asked;
-  step_ = Step::ending;
-  agreement_->start(state_.group->agreements(), state_.communicator, moved, CallFingerprint());
+  part_ = {.file = &file_, .memory = &*regions_, .pieces = own_.pieces};
+  step_ = Step::inner;
+  inner_ = std::make_unique<CollectiveRequest>(state_, std::span(&part_, 1), direction_);
 }
 
 bool RegionRequest::advance() {
   switch (step_) {
-    case Step::gathering: {
-      const auto done = ranks::test(gathered_->pending);
-      if (!done) {
-        state_.group->revocation().revoke(done.error());
-        give_up(done.error());
-        return true;
-      }
-      if (!done.value()) return is_revoked();
-      take_gathered();
+    case Step::sharing:
+      if (!sharing_->step()) return is_revoked();
+      take_memory();
       return true;
-    }
+    case Step::gathering:
+      if (!agreement_->test()) return is_revoked();
+      end_gathering();
+      return true;
+    case Step::combining:
+      return combine();
     case Step::inner:
       if (!inner_->test()) return false;
       figures_ = inner_->figures();
       end(inner_->wait());
-      return true;
-    case Step::checking:
-      if (!agreement_->test()) return is_revoked();
-      if (agreement_->outcome().ok()) {
-        move();
-      } else {
-        end(agreement_->outcome());
-      }
-      return true;
-    case Step::ending:
-      if (!agreement_->test()) return is_revoked();
-      if (!agreement_->outcome().ok() && direction_ == Direction::write) file_.set_failed();
-      end(agreement_->outcome());
       return true;
     case Step::ended:
       break;
@@ -146,7 +179,7 @@ bool RegionRequest::test() {
 void RegionRequest::give_up(const Error& error) {
   state_.broken = true;
   // Other ranks or MPI may still use what these hold, so they are never freed.
-  gathered_.keep_for_good();
+  if (combination_ != nullptr) combination_->keep_for_good();
   [[maybe_unused]] const auto* const agreement = agreement_.release();
   end(error);
 }
@@ -167,11 +200,11 @@ Status RegionRequest::wait() {
     } else if (advance()) {
       patience.reset();
     } else if (step_ == Step::gathering) {
-      ranks::keep_moving(state_.group->revocation());
-      if (!patience.look_again()) give_up(patience.passed("the other ranks"));
-    } else {
       agreement_->nap();  // which keeps everything else moving
       if (!patience.has_time()) give_up(patience.passed("the other ranks"));
+    } else {
+      ranks::keep_moving(state_.group->revocation());
+      if (!patience.look_again()) give_up(patience.passed("the other ranks"));
     }
   }
   return outcome_;

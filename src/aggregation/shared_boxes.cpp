@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
+#include "aggregation/node_combination.hpp"
 #include "array/box_table.hpp"
 #include "array/number_theory.hpp"
 #include "ranks/messages.hpp"
+#include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -20,8 +20,6 @@ namespace {
 using array::BoxTable;
 
 constexpr const char* waited_for_boxes = "the other ranks' boxes";
-// The length of a message between nodes, in words of the table. A rank has memory for one message.
-constexpr std::size_t words_at_once = std::size_t{1} << 16U;
 // A smaller tree is built by one rank, as rounds of agreement would take longer.
 constexpr std::int64_t least_built_together = std::int64_t{1} << 14;
 // A tree that ranks build together has this many parts for each of them, because the work of parts
@@ -126,27 +124,25 @@ class SharedBoxes {
 
   // By the first rank of each node: what all nodes wrote.
   Status combine_nodes(std::span<std::uint64_t> words) {
-    if (state_.group->leaders() == MPI_COMM_NULL) return {};
-    struct Part {
-      std::vector<std::uint64_t> mine;
-      std::shared_ptr<storage::SharedMemory> memory;  // where the result comes to lie
+    NodeCombination combination(words, memory_, state_.group->leaders());
+    Status failed;
+    const auto is_done = [&] {
+      const auto done = combination.step();
+      if (!done) failed = done.error();
+      return !done || done.value();
     };
-    ranks::KeptUntilDone<Part> part;
-    part->memory = memory_;
-    for (std::size_t at = 0; at < words.size(); at += words_at_once) {
-      const auto here = words.subspan(at, std::min(words_at_once, words.size() - at));
-      part->mine.assign(here.begin(), here.end());
-      ranks::Pending pending;
-      Status done = wait(ranks::reduce_to_all(pending, part->mine.data(), here.data(),
-                                              static_cast<int>(here.size()), MPI_UINT64_T, MPI_BOR,
-                                              state_.group->leaders()),
-                         pending);
-      if (!done.ok()) {
-        part.keep_for_good();
-        return done;
-      }
+    ranks::Revocation& revocation = state_.group->revocation();
+    Status done = ranks::wait_until(is_done, revocation, state_.settings.deadline_seconds,
+                                    waited_for_boxes, state_.group->life());
+    if (!failed.ok()) {
+      revocation.revoke(failed.error());
+      done = std::move(failed);
     }
-    return {};
+    if (!done.ok()) {
+      combination.keep_for_good();
+      state_.broken = true;
+    }
+    return done;
   }
 
   Status build(const BoxTable& table) {

@@ -32,7 +32,7 @@ std::optional<std::int64_t> nodes_for(std::int64_t boxes, std::int64_t leaf_boxe
 }  // namespace
 
 std::optional<BoxTable::Parts> BoxTable::parts(const Shape& shape, std::int64_t ranks,
-                                               std::int64_t boxes) {
+                                               std::int64_t boxes, Content content) {
   Parts parts;
   parts.narrow_indices = std::all_of(shape.extents().begin(), shape.extents().end(),
                                      [](std::int64_t extent) { return extent <= greatest_narrow; });
@@ -49,7 +49,9 @@ std::optional<BoxTable::Parts> BoxTable::parts(const Shape& shape, std::int64_t 
   const std::int64_t per_box = std::int64_t{2} * shape.dimensions();
   parts.first_box = *end;
   parts.corners = add(checked_add(ranks, 1), 1, false);
-  parts.order = add(boxes, per_box, parts.narrow_indices);
+  parts.strides = add(boxes, per_box, parts.narrow_indices);
+  parts.order = content == Content::regions ? add(boxes, shape.dimensions(), parts.narrow_indices)
+                                            : parts.strides;
   parts.bounds = add(boxes, 1, parts.narrow_order);
   parts.end = add(nodes_for(boxes, leaf_boxes), per_box, parts.narrow_indices);
   if (!end) return std::nullopt;
@@ -57,22 +59,27 @@ std::optional<BoxTable::Parts> BoxTable::parts(const Shape& shape, std::int64_t 
 }
 
 Result<std::int64_t> BoxTable::image_bytes(const Shape& shape, std::int64_t ranks,
-                                           std::int64_t boxes) {
-  const auto found = parts(shape, ranks, boxes);
+                                           std::int64_t boxes, Content content) {
+  const auto found = parts(shape, ranks, boxes, content);
   if (found) return found->end;
   return invalid_argument(
       fmt::format("a table of {} boxes has more than 2^63 bytes: give fewer, larger boxes", boxes));
 }
 
 BoxTable::BoxTable(const Shape& shape, std::int64_t ranks, std::int64_t boxes,
-                   std::shared_ptr<std::byte> image)
-    : shape_(shape), ranks_(ranks), boxes_(boxes), image_(std::move(image)) {
-  const auto found = parts(shape, ranks, boxes);
+                   std::shared_ptr<std::byte> image, Content content)
+    : shape_(shape),
+      ranks_(ranks),
+      boxes_(boxes),
+      image_(std::move(image)),
+      has_strides_(content == Content::regions) {
+  const auto found = parts(shape, ranks, boxes, content);
   assert(found);
   std::byte* const first = image_.get();
   header_ = reinterpret_cast<Header*>(first);
   first_box_ = reinterpret_cast<std::int64_t*>(first + found->first_box);
   corners_ = {first + found->corners, found->narrow_indices};
+  strides_ = {first + found->strides, found->narrow_indices};
   order_ = {first + found->order, found->narrow_order};
   bounds_ = {first + found->bounds, found->narrow_indices};
 }
@@ -127,6 +134,18 @@ Status BoxTable::set_boxes(std::int64_t rank, std::span<const std::int64_t> numb
   return {};
 }
 
+void BoxTable::set_region(std::int64_t box, const Section& region) const {
+  assert(has_strides_);
+  const Box around = region.empty() ? Box{region.start, region.count} : region.bounding_box();
+  for (int d = 0; d < dimensions(); ++d) {
+    corners_.set(2 * box * dimensions() + d, around.lower[d]);
+    corners_.set((2 * box + 1) * dimensions() + d, around.extent[d]);
+    // One that leads nowhere may be greater than the array; and an empty region keeps its counts.
+    const bool leads_on = !region.empty() && region.count[d] > 1;
+    strides_.set(box * dimensions() + d, leads_on ? region.stride[d] : 1);
+  }
+}
+
 Status BoxTable::list_boxes() const {
   Fingerprint fingerprint;
   for (std::int64_t rank = 0; rank < ranks_; ++rank) fingerprint.add(first_box(rank));
@@ -135,8 +154,13 @@ Status BoxTable::list_boxes() const {
     const Box box = (*this)[number];
     for (const std::int64_t index : box.lower) fingerprint.add(index);
     for (const std::int64_t extent : box.extent) fingerprint.add(extent);
+    for (int d = 0; has_strides_ && d < dimensions(); ++d) {
+      const std::int64_t stride = strides_.get(number * dimensions() + d);
+      fingerprint.add(stride);
+      if (stride > 1) made.strided = 1;
+    }
     if (!box.empty()) order_.set(made.listed++, number);
-    const auto sum = checked_add(made.elements, box.elements());
+    const auto sum = checked_add(made.elements, section(number).elements());
     if (!sum) return invalid_argument("boxes of more than 2^63 elements, so many overlap");
     made.elements = *sum;
   }
@@ -161,9 +185,24 @@ Box BoxTable::operator[](std::int64_t number) const {
   return box;
 }
 
+Section BoxTable::section(std::int64_t number) const {
+  Section section{{}, {}, {}};
+  for (int d = 0; d < dimensions(); ++d) {
+    const std::int64_t stride = has_strides_ ? strides_.get(number * dimensions() + d) : 1;
+    const std::int64_t length = extent(number, d);
+    section.start.push_back(lower(number, d));
+    section.count.push_back(length > 0 ? (length - 1) / stride + 1 : 0);
+    section.stride.push_back(stride);
+  }
+  return section;
+}
+
 bool operator==(const BoxTable& a, const BoxTable& b) {
   if (a.image_ == b.image_) return true;
-  if (a.shape_ != b.shape_ || a.ranks_ != b.ranks_ || a.boxes_ != b.boxes_) return false;
+  if (a.shape_ != b.shape_ || a.ranks_ != b.ranks_ || a.boxes_ != b.boxes_ ||
+      a.has_strides_ != b.has_strides_) {
+    return false;
+  }
   const auto equal = [](std::span<const std::uint64_t> left, std::span<const std::uint64_t> right) {
     return std::memcmp(left.data(), right.data(), left.size_bytes()) == 0;
   };
@@ -309,8 +348,10 @@ std::vector<std::int64_t> BoxTable::meeting(const Box& box) const {
 
 std::optional<std::int64_t> BoxTable::overlapping(std::int64_t number) const {
   std::optional<std::int64_t> lowest;
+  const Section own = section(number);
   visit_meeting((*this)[number], [&](std::int64_t other) {
-    if (other != number) lowest = std::min(other, lowest.value_or(other));
+    if (other == number || (is_strided() && intersect(own, section(other)).empty())) return true;
+    lowest = std::min(other, lowest.value_or(other));
     return true;
   });
   return lowest;

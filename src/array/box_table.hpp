@@ -1,13 +1,14 @@
 // The boxes that the ranks hold of an array, in the order of ranks, with a tree that finds those
 // that meet a box, all in one image: a block of bytes without pointers, which processes may map at
 // any address. Boxes and bounds take 4 bytes per number where every extent of the array is below
-// 2^32, else 8.
+// 2^32, else 8. A table of regions has strides besides: of each box only every stride-th index
+// along each dimension belongs to the rank.
 //
 // An image is made of zeros, by one process or by several that share it. Each line is done before
 // the next one begins; "each" stands for work that processes divide among themselves:
 //   each   set_count() of every rank
 //   one    add_up_counts()
-//   each   set_boxes() of every rank
+//   each   set_boxes() of every rank; of regions: set_region()
 //   one    list_boxes()
 //   each   split() the nodes of level 0, then those of level 1, and so on
 //   each   build_below() for the nodes of the level after the last one that was split
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include "array/box.hpp"
+#include "array/section.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
 
@@ -37,13 +39,16 @@ namespace weir::array {
 
 class BoxTable {
  public:
+  // What a table holds: boxes, or regions, which may have strides.
+  enum class Content : std::uint8_t { boxes, regions };
+
   // Bytes of an image. Fails when they do not fit into 63 bits.
   static Result<std::int64_t> image_bytes(const Shape& shape, std::int64_t ranks,
-                                          std::int64_t boxes);
+                                          std::int64_t boxes, Content content = Content::boxes);
   // `image`: of image_bytes(), zeros or an image that was made with the same arguments, at a
-  // multiple of 8.
+  // multiple of 8. (Of regions any bytes: each line of making them sets all that the next reads.)
   BoxTable(const Shape& shape, std::int64_t ranks, std::int64_t boxes,
-           std::shared_ptr<std::byte> image);
+           std::shared_ptr<std::byte> image, Content content = Content::boxes);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
@@ -56,6 +61,11 @@ class BoxTable {
   // 2 × dimensions numbers per box: its lower corner, then its extents. Fails when a box is not
   // inside the array, and when there are more or fewer boxes than the rank's count.
   [[nodiscard]] Status set_boxes(std::int64_t rank, std::span<const std::int64_t> numbers) const;
+  // A region inside the array, at a place below the number of boxes; the counts may be set later.
+  void set_region(std::int64_t box, const Section& region) const;
+  // By one, when all regions of this process's image are set: all others become 0.
+  template <typename IsSet>
+  void clear_regions_but(const IsSet& is_set) const;
   // Fails when the boxes have more than 2^63 elements together.
   [[nodiscard]] Status list_boxes() const;
   // The nodes of level l are numbered from 0 to 2^l − 1; those that do not exist take no work.
@@ -83,6 +93,10 @@ class BoxTable {
     return lower(box, dimension) + extent(box, dimension);
   }
   [[nodiscard]] Box operator[](std::int64_t number) const;
+  // What of a box belongs to its rank: all of it where the table has no strides.
+  [[nodiscard]] Section section(std::int64_t number) const;
+  // Whether a region has another stride than 1.
+  [[nodiscard]] bool is_strided() const { return header_->strided != 0; }
   // The sum over all boxes.
   [[nodiscard]] std::int64_t elements() const { return header_->elements; }
   // A number that differs, but for chance, between tables of other boxes or ranks.
@@ -94,7 +108,7 @@ class BoxTable {
   std::int64_t visit_meeting(const Box& box, Visit visit) const;
   // The numbers of the boxes that meet `box`, ascending.
   [[nodiscard]] std::vector<std::int64_t> meeting(const Box& box) const;
-  // The lowest-numbered other box that has an element in common with box `number`.
+  // The lowest-numbered other one that has an element in common with box or region `number`.
   [[nodiscard]] std::optional<std::int64_t> overlapping(std::int64_t number) const;
 
   // Whether each rank has the same boxes in the same order.
@@ -132,6 +146,7 @@ class BoxTable {
     std::int64_t elements = 0;
     std::int64_t listed = 0;  // boxes that are not empty: the tree has these
     std::uint64_t digest = 0;
+    std::int64_t strided = 0;
   };
 
   // Where each part of the image begins, in bytes, and where the image ends.
@@ -140,11 +155,13 @@ class BoxTable {
     bool narrow_order = false;
     std::int64_t first_box = 0;
     std::int64_t corners = 0;
+    std::int64_t strides = 0;
     std::int64_t order = 0;
     std::int64_t bounds = 0;
     std::int64_t end = 0;
   };
-  static std::optional<Parts> parts(const Shape& shape, std::int64_t ranks, std::int64_t boxes);
+  static std::optional<Parts> parts(const Shape& shape, std::int64_t ranks, std::int64_t boxes,
+                                    Content content);
 
   // A node of the tree has the boxes order_[begin, end), and its bounds at the place `number`.
   struct Node {
@@ -185,10 +202,24 @@ class BoxTable {
   std::shared_ptr<std::byte> image_;
   Header* header_ = nullptr;
   std::int64_t* first_box_ = nullptr;  // per rank, and the number of boxes at the end
-  Numbers corners_;                    // 2 × dimensions per box
-  Numbers order_;                      // the numbers of the boxes that are not empty
-  Numbers bounds_;                     // per node and dimension: least index, one past the greatest
+  bool has_strides_ = false;
+  Numbers corners_;  // 2 × dimensions per box
+  Numbers strides_;  // dimensions per region; none in a table of boxes
+  Numbers order_;    // the numbers of the boxes that are not empty
+  Numbers bounds_;   // per node and dimension: least index, one past the greatest
 };
+
+template <typename IsSet>
+void BoxTable::clear_regions_but(const IsSet& is_set) const {
+  const std::int64_t n = dimensions();
+  for (std::int64_t box = 0; box < boxes_; ++box) {
+    if (is_set(box)) continue;
+    for (std::int64_t i = 0; i < 2 * n; ++i) corners_.set(2 * box * n + i, 0);
+    for (std::int64_t d = 0; d < n; ++d) strides_.set(box * n + d, 0);
+  }
+  // Behind the last one, up to a multiple of 8 bytes.
+  if (strides_.narrow() && boxes_ * n % 2 != 0) strides_.set(boxes_ * n, 0);
+}
 
 template <typename Visit>
 std::int64_t BoxTable::visit_meeting(const Box& box, Visit visit) const {

@@ -12,7 +12,7 @@ std::int64_t Distribution::pieces(std::int64_t rank) const {
 
 Region Distribution::piece(std::int64_t rank, std::int64_t number) const {
   const ExplicitDistribution* const held = explicit_boxes();
-  if (held != nullptr) return Region(held->boxes()[held->first_box(rank) + number]);
+  if (held != nullptr) return held->piece(held->first_box(rank) + number);
   return regular()->part(rank);
 }
 
@@ -22,6 +22,7 @@ std::vector<Distribution::Piece> Distribution::pieces_meeting(const Region& regi
   if (const ExplicitDistribution* const held = explicit_boxes()) {
     for (const std::int64_t number : held->boxes_meeting(region.bounding_box())) {
       if (region.clipped(held->boxes()[number]).empty()) continue;
+      if (held->boxes().is_strided() && !meet(region, held->piece(number))) continue;
       const std::int64_t rank = held->rank_of_box(number);
       found.push_back({rank, number - held->first_box(rank)});
     }

@@ -42,20 +42,27 @@ Result<ExplicitDistribution> ExplicitDistribution::create(
 std::int64_t ExplicitDistribution::elements(std::int64_t rank) const {
   std::int64_t sum = 0;
   for (std::int64_t number = first_box(rank); number < first_box(rank + 1); ++number) {
-    sum += boxes()[number].elements();
+    sum += boxes().section(number).elements();
   }
   return sum;
 }
 
 std::optional<std::int64_t> ExplicitDistribution::owner(const Indices& index) const {
-  const std::vector<std::int64_t> numbers = boxes_meeting({index, Indices(index.size(), 1)});
-  if (numbers.empty()) return std::nullopt;
-  return rank_of_box(numbers.front());
+  for (const std::int64_t number : boxes_meeting({index, Indices(index.size(), 1)})) {
+    if (!boxes().is_strided() || piece(number).contains(index)) return rank_of_box(number);
+  }
+  return std::nullopt;
 }
 
 Status ExplicitDistribution::check_disjoint(std::int64_t rank) const {
   const auto name = [&](std::int64_t number) {
     const std::int64_t holder = rank_of_box(number);
+    if (boxes().is_strided()) {
+      const Section region = boxes().section(number);
+      return fmt::format("the region of rank {}, ({}) + ({}) in strides of ({}),", holder,
+                         fmt::join(region.start, ", "), extents_text(region.count),
+                         fmt::join(region.stride, ", "));
+    }
     const Box box = boxes()[number];
     return fmt::format("box {} of rank {}, ({}) + ({}),", number - first_box(holder), holder,
                        fmt::join(box.lower, ", "), extents_text(box.extent));
@@ -64,8 +71,9 @@ Status ExplicitDistribution::check_disjoint(std::int64_t rank) const {
     const auto other = boxes().overlapping(number);
     if (!other) continue;
     return invalid_argument(
-        fmt::format("{} and {} have elements in common; in a write each element comes from one box",
-                    name(std::min(number, *other)), name(std::max(number, *other))));
+        fmt::format("{} and {} have elements in common; in a write each element comes from one {}",
+                    name(std::min(number, *other)), name(std::max(number, *other)),
+                    boxes().is_strided() ? "rank" : "box"));
   }
   return {};
 }

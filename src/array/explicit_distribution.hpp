@@ -1,4 +1,5 @@
 // An array held as any boxes on any ranks: adaptive meshes, unequal parts, parts that leave holes.
+// Or as one region of each rank, which may have strides (box_table.hpp).
 // Copies share one table of the boxes.
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include "array/box_list.hpp"
 #include "array/box_table.hpp"
+#include "array/region.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
 
@@ -36,6 +38,10 @@ class ExplicitDistribution {
     return table_->rank_of_box(number);
   }
   [[nodiscard]] std::int64_t elements(std::int64_t rank) const;
+  // What box `number` holds: all of it, or every stride-th index.
+  [[nodiscard]] Region piece(std::int64_t number) const {
+    return table_->is_strided() ? Region(table_->section(number)) : Region((*table_)[number]);
+  }
 
   // The numbers of the boxes that meet `box`, ascending.
   [[nodiscard]] std::vector<std::int64_t> boxes_meeting(const Box& box) const {

@@ -13,10 +13,14 @@ std::shared_ptr<const KnownRegions::Known> KnownRegions::find(const array::Shape
   return found == known_.rend() ? nullptr : *found;
 }
 
-void KnownRegions::add(const array::Shape& shape, const array::Section& own,
-                       std::shared_ptr<aggregation::RankRegions> all) {
-  known_.push_back(std::make_shared<const Known>(Known{++added_, shape, own, std::move(all)}));
-  if (known_.size() > most) known_.pop_front();
+std::optional<plan::SharedDistribution> KnownRegions::add(const array::Shape& shape,
+                                                          const array::Section& own,
+                                                          const plan::SharedDistribution& all) {
+  known_.push_back(std::make_shared<const Known>(Known{++added_, shape, own, all}));
+  if (known_.size() <= most) return std::nullopt;
+  auto oldest = known_.front()->all;
+  known_.pop_front();
+  return oldest;
 }
 
 }  // namespace weir::capi

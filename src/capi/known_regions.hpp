@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 
-#include "aggregation/collective.hpp"
 #include "array/section.hpp"
 #include "array/shape.hpp"
+#include "plan/request.hpp"
 
 namespace weir::capi {
 
@@ -19,19 +20,18 @@ class KnownRegions {
     std::int64_t number = 0;  // the same on all ranks
     array::Shape shape;
     array::Section own;
-    std::shared_ptr<aggregation::RankRegions> all;
+    plan::SharedDistribution all;
   };
   // The latest of this shape in which this rank had this region; null: none.
   [[nodiscard]] std::shared_ptr<const Known> find(const array::Shape& shape,
                                                   const array::Section& own) const;
-  // Called by all ranks in the same order.
-  void add(const array::Shape& shape, const array::Section& own,
-           std::shared_ptr<aggregation::RankRegions> all);
+  // Called by all ranks in the same order. Returns the regions that are known no longer.
+  std::optional<plan::SharedDistribution> add(const array::Shape& shape, const array::Section& own,
+                                              const plan::SharedDistribution& all);
 
  private:
-  // Each takes some 50 bytes for every rank of the session in 3-D, and 72 more where regions have
-  // strides.
-  static constexpr std::size_t most = 4;
+  // Each takes some 60 bytes for every rank of the session in 3-D, once on each node.
+  static constexpr std::size_t most = 16;
 
   std::deque<std::shared_ptr<const Known>> known_;
   std::int64_t added_ = 0;

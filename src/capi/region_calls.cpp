@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "capi/region_argument.hpp"
@@ -48,9 +49,10 @@ std::shared_ptr<Operation> submit(weir_array& array, const GivenRegion& given) {
     const bool all_know = known != nullptr && Ranks::remember_the_same(voted->comparison);
     return session.collective->begin_regions(
         *array.file, direction, {content->region, content->memory.pieces},
-        all_know ? known->all : nullptr,
+        all_know ? std::optional(known->all) : std::nullopt,
         [&session, shape = array.shape, own = content->region](const auto& all) {
-          session.known_regions.add(shape, own, all);
+          const auto oldest = session.known_regions.add(shape, own, all);
+          if (oldest) session.collective->forget_regions(*oldest);
         });
   };
   operation->leave_callers_memory = [content, direction = given.direction] {

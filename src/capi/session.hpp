@@ -16,6 +16,7 @@
 #include "capi/ranks.hpp"
 #include "plan/platform_description.hpp"
 #include "plan/request.hpp"
+#include "storage/formats/additions.hpp"
 #include "storage/formats/file_description.hpp"
 #include "storage/step_durability.hpp"
 #include "storage/sums/checksum.hpp"
@@ -62,6 +63,11 @@ struct weir_file {
   weir::storage::FileDescription description;
   std::unique_ptr<weir::aggregation::File> open;
   std::vector<std::unique_ptr<weir_array>> arrays;  // while defining, as in the description
+  // What was defined since the file is laid out and is not in it yet.
+  weir::storage::Additions added;
+  std::vector<std::unique_ptr<weir_array>> added_arrays;  // those of `added`, in their order
+  // Arrays that could not be added: programs may still hold them.
+  std::vector<std::unique_ptr<weir_array>> refused_arrays;
 };
 
 struct weir_request {
@@ -115,10 +121,13 @@ namespace weir::capi {
 [[nodiscard]] Outcome null_argument(const char* call, const char* argument);
 // The refusal of an array whose file has not begun its first step.
 [[nodiscard]] Outcome not_laid_out(const char* call, const weir_array& array);
+// Whether arrays and attributes can be defined: before the first step, and between steps.
+[[nodiscard]] Outcome may_be_defined(const weir_file& file);
 // "none", "step", "operation"; null: "step".
 [[nodiscard]] Outcome read_durability(const char* word, storage::StepDurability& durability);
 // Null: not told.
 [[nodiscard]] Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checksum);
+[[nodiscard]] Outcome read_unwritten(const char* word, aggregation::Unwritten& unwritten);
 // Fails when a reserved field is not 0: the struct was not initialised, or made for a later Weir.
 [[nodiscard]] Outcome check_reserved(const char* options, const std::uint64_t* reserved,
                                      std::size_t count, std::int32_t flags = 0);

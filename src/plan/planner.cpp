@@ -1,6 +1,8 @@
 #include "plan/planner.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "array/fingerprint.hpp"
 
@@ -123,6 +125,22 @@ void PlanCache::insert(const Request& request, const Overrides& overrides,
     by_fingerprint_.erase(entries_.back().fingerprint);
     arrays_ -= entries_.back().known.request().arrays.size();
     entries_.pop_back();
+  }
+}
+
+void PlanCache::forget(const SharedDistribution& memory) {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const std::vector<ArrayRequest>& arrays = entry->known.request().arrays;
+    const bool is_by_it = std::any_of(arrays.begin(), arrays.end(), [&](const ArrayRequest& one) {
+      return one.memory.fingerprint() == memory.fingerprint();
+    });
+    if (is_by_it) {
+      arrays_ -= arrays.size();
+      by_fingerprint_.erase(entry->fingerprint);
+      entry = entries_.erase(entry);
+    } else {
+      ++entry;
+    }
   }
 }
 

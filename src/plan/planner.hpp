@@ -41,6 +41,9 @@ class PlanCache {
   void insert(const Request& request, const Overrides& overrides,
               std::shared_ptr<const Planned> planned);
 
+  // Plans of requests by this distribution, which is asked for no more.
+  void forget(const SharedDistribution& memory);
+
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::int64_t hits() const { return hits_; }
   [[nodiscard]] std::int64_t misses() const { return misses_; }
@@ -79,6 +82,7 @@ class Planner {
       const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for) {
     return cache_.find_latest(overrides, is_asked_for);
   }
+  void forget(const SharedDistribution& memory) { cache_.forget(memory); }
   [[nodiscard]] const PlanCache& cache() const { return cache_; }
   [[nodiscard]] std::int64_t most_aggregators_per_node() const {
     return holders_ > 0 ? holders_ : topology_.ranks();

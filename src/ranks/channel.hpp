@@ -12,7 +12,9 @@
 //
 // A round may ask rank 0. When all ranks make the same call and none has failed, the result stays
 // with the leaders until rank 0 has found the answer, and comes with its text: the others are woken
-// once for both. A round that ends otherwise has no answer, and all ranks see why.
+// once for both. A round that ends otherwise has no answer, and all ranks see why. In place of an
+// answer each leader may do something in the node's memory, and release() the round then: the
+// others of its node see it ended when that is done.
 //
 // Rounds take the slots in turn. A rank begins a round in a slot only when it has taken the result
 // of the round that had it before, and a result is written when all have begun: so nothing is
@@ -75,7 +77,7 @@ class Channel {
     [[nodiscard]] std::int64_t sum() const { return voted_[sum_at]; }
     // Nobody failed, and all numbers are alike.
     [[nodiscard]] bool is_unanimous() const { return unanimous(voted_); }
-    // Then every rank calls answer() next.
+    // Then every rank calls answer() next, or every leader release().
     [[nodiscard]] bool is_asked() const { return asks_ && is_unanimous(); }
 
    private:
@@ -132,6 +134,8 @@ class Channel {
   // Of the round that has just ended, asked: rank 0's text to all ranks.
   [[nodiscard]] Status answer(const Round& round, std::string& text, double deadline_seconds,
                               const char* what);
+  // By a leader, in place of the answer.
+  void release(const Round& round) { publish(round, round.voted_); }
   // Rank 0's text to all ranks. No round is under way.
   [[nodiscard]] Status share(std::string& text, double deadline_seconds, const char* what);
 

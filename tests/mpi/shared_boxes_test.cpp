@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +14,9 @@
 #include "aggregation/collective.hpp"
 #include "array/box_list.hpp"
 #include "array/box_table.hpp"
+#include "array/distribution.hpp"
 #include "array/explicit_distribution.hpp"
+#include "array/section.hpp"
 #include "array/test_random.hpp"
 #include "common/counted_memory.hpp"
 
@@ -137,6 +141,48 @@ void keep_little_on_a_rank(Collective& collective) {
   }
 }
 
+// The regions of 131,072 ranks: once on a node, and next to nothing on each rank.
+void keep_regions_once_on_a_node() {
+  constexpr std::int64_t job = 131'072;
+  constexpr std::int64_t most_of_a_node = std::int64_t{8} << 20;
+  constexpr std::size_t most_of_a_rank = 8 << 10;
+  constexpr auto content = array::BoxTable::Content::regions;
+  const array::Shape shape = array::Shape::create({1024, 1024, 1024}).value();
+  const auto bytes = array::BoxTable::image_bytes(shape, job, job, content);
+  expect(bytes.value() <= most_of_a_node, fmt::format("{} bytes on a node", bytes.value()));
+  // Bytes of an earlier table, which each line of making this one has to set.
+  std::vector<std::uint64_t> image(static_cast<std::size_t>(bytes.value()) / sizeof(std::uint64_t),
+                                   0x5a5a5a5a5a5a5a5aU);
+  const auto region_of = [](std::int64_t of) {  // every second element of a part of a row
+    return array::Section{{of / 1024, of % 1024, 7}, {1, 1, 100}, {1, 1, 2}};
+  };
+  const array::BoxTable made(
+      shape, job, job,
+      std::shared_ptr<std::byte>(reinterpret_cast<std::byte*>(image.data()), [](std::byte*) {}),
+      content);
+  for (std::int64_t of = 0; of < job; of += 2) made.set_region(of, region_of(of));
+  made.clear_regions_but([](std::int64_t of) { return of % 2 == 0; });
+  for (std::int64_t of = 1; of < job; of += 2) made.set_region(of, region_of(of));
+  for (std::int64_t of = 0; of < job; ++of) made.set_count(of, 1);
+  expect(made.add_up_counts().ok(), "counts of regions");
+  expect(made.list_boxes().ok(), "regions are listed");
+  made.build_below(0, 0);
+  const std::size_t before = weir::live_bytes();
+  weir::reset_most_live_bytes();
+  const SharedDistribution held(
+      array::Distribution(array::ExplicitDistribution(std::make_shared<array::BoxTable>(made))));
+  for (std::int64_t of = 5; of < job; of += 9973) {
+    expect(held->elements(of) == 100 && held->pieces(of) == 1, "another part");
+    expect(array::as_section(held->piece(of, 0)) == region_of(of), "another region");
+    expect(held->explicit_boxes()->check_disjoint(of).ok(), "regions overlap");
+    const auto meeting = held->pieces_meeting(
+        array::Region(array::Section{{of / 1024, of % 1024, 0}, {1, 1, 512}, {1, 1, 2}}));
+    expect(meeting.empty(), "a rank has what lies between its elements");
+  }
+  const std::size_t most = weir::most_live_bytes() - before;
+  expect(most <= most_of_a_rank, fmt::format("{} bytes on a rank", most));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -160,6 +206,7 @@ int main(int argc, char** argv) {
     tell_errors_to_all(*collective.value());
     keep_little_on_a_rank(*collective.value());
   }
+  keep_regions_once_on_a_node();
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
   if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
