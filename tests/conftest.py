@@ -1,8 +1,9 @@
-"""In which order files of tests are begun, and the width of text in which they look for words."""
+"""In which order files of tests are begun, the width of text, and what no test may load."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,12 @@ os.environ["COLUMNS"] = "160"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {TESTS / name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    # MPI leaves its variables in the environment of this process, which mpirun would then take for
+    # its own and end without a word.
+    if "mpi4py.MPI" in sys.modules:
+        raise pytest.UsageError(
+            "a test's module imports mpi4py.MPI; let only the programs import it that tests start"
+        )

@@ -16,12 +16,12 @@
  * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
  * below, the same numbers as in weir.h. Functions that return a pointer return null instead.
  *
- * THREADS. Handles may be used by several threads at the same time, but for weir_files_commit and
- * weir_files_close. The
+ * THREADS. Handles may be used by several threads at the same time, but for weir_files_commit,
+ * weir_files_reload and weir_files_close. The
  * texts that functions return live as long as the handle.
  *
  * MEMORY. Besides its description a call needs a buffer of 4 MiB, or of one element, or of one
- * compressed chunk where that is larger.
+ * compressed chunk where that is larger; for texts of any length see weir_files_read_texts().
  *
  * STABILITY. Functions, values and members of the description are added, never changed or taken
  * away.
@@ -66,6 +66,12 @@ const char* weir_files_formats(void);
  * Nothing stays open of it but data files, from the first read on. On failure *file is null. */
 int weir_files_open(const char* path, weir_files** file);
 
+/* Reads what is in the file at the path now: steps, arrays and attributes that other programs added
+ * or dropped since it was opened; also where another file has taken the path. What was set for
+ * reads stays, and numbers of arrays, shapes and texts are those of before no longer. On failure
+ * *file is as it was. Not while other threads use the handle. */
+int weir_files_reload(weir_files** file);
+
 /* Which blocks of a file with checksums beside it (docs/formats.md) the reads that follow verify.
  * A block is 1 MiB, or ends where its array or step does. A read that finds one damaged fails with
  * WEIR_FILES_E_CORRUPT and a line with array, step, file and offset; its memory may hold anything
@@ -108,7 +114,8 @@ const char* weir_files_format(const weir_files* file);
  * The group "" is the file itself. "fill" is an element's bytes in hexadecimal digits, as they are
  * in memory; "codecs" are what chunks are compressed and summed by, as docs/formats.md has them.
  * The first dimension of an array that grows has the file's steps. Numbers that JSON does not have
- * are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir.
+ * are "NaN", "Infinity", "-Infinity". Refused arrays cannot be read by Weir. The type "text[]" is
+ * texts of any length: see weir_files_read_texts(); "fill" then has the bytes of the text.
  * The type of an attribute's numbers is "int8" to "int64", "uint8" to "uint64", "float32",
  * "float64", or "bool" of integers that are 0 or 1. A file that is being made gets int64 and
  * float64 where none is given. "left_out" names attributes without a form here, by the array or
@@ -122,7 +129,7 @@ int64_t weir_files_find(const weir_files* file, const char* name);
 
 /* Of an array by its number: name; dimensions (1 to 16; 0: it is one element, and calls take no
  * start, count and strides of it); extents; type as weir.h names it, "float64", and its bytes in
- * memory. */
+ * memory, 0 where texts have any length (type "text[]"). */
 const char* weir_files_array_name(const weir_files* file, int64_t array);
 int32_t weir_files_array_dimensions(const weir_files* file, int64_t array);
 int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape);
@@ -159,6 +166,26 @@ const char* weir_files_verify(weir_files* file, int64_t part);
 int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
                     const int64_t* stride, void* data, const int64_t* strides);
 
+/* Texts of any length, one behind the other. Text i has offsets[i + 1] - offsets[i] - 1 bytes,
+ * UTF-8 as a rule, from bytes + offsets[i] on, and a zero behind these. */
+typedef struct weir_files_texts {
+  int64_t count;
+  const int64_t* offsets; /* count + 1 of them */
+  const char* bytes;
+} weir_files_texts;
+
+/* Reads elements, described as for weir_files_read(), of an array of the type "text[]": HDF5's and
+ * NetCDF-4's strings of variable length, Zarr's "string". They come in row-major order, and
+ * weir_files_free_texts() gives their memory back. Elements that are in no file have the array's
+ * fill value. A call takes 40 bytes for each element and twice the memory of the texts, which are
+ * refused where they take more than an HDF5 file has. On failure *texts is null. Files with such
+ * arrays are not made by this library. */
+int weir_files_read_texts(weir_files* file, int64_t array, const int64_t* start,
+                          const int64_t* count, const int64_t* stride, weir_files_texts** texts);
+
+/* *texts becomes null. Null is nothing to free. */
+void weir_files_free_texts(weir_files_texts** texts);
+
 /* Makes a file of one of the formats, from a description as above of which "name", "shape" and
  * "type" of each array are needed; the rest may be left out. "alignment" beside "arrays": those of
  * at least so many bytes begin at a multiple of it; without it large ones begin at multiples of up
@@ -167,7 +194,7 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
  * otherwise: the new handle's description has them in "left_out", and in "retyped", with owner,
  * name and reason, those whose values are there in another type. Until weir_files_commit() the file
  * is called PATH.incomplete, and a file that is there at `path` stays. A Zarr folder must not be
- * there. */
+ * there, unless "replace" is true: then it is replaced when the file is committed. */
 int weir_files_create(const char* path, const char* format, const char* description,
                       weir_files** file);
 

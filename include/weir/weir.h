@@ -310,6 +310,7 @@ int weir_array_close(weir_array** array);
  *   weir_file_step_begin     lays the file out; later ones make room for one more step
  *   weir_write, …            on the file's arrays: they move the step that has begun
  *   weir_file_step_end       the step is durable, as asked for, and readers see it, whole
+ *   weir_file_define, weir_file_attribute_…   between steps: added to the file as the next begins
  *   weir_file_close
  *
  * One run at a time writes to a file: from the first weir_file_step_begin (with `rewrite`: from
@@ -349,7 +350,11 @@ typedef struct weir_file_options {
       stripe_bytes; /* contiguous on one of them, a multiple of 65536; 0: as the folder has it */
   int64_t first_target; /* the index of the first one, plus 1 (Lustre); 0: any */
   const char* pool;     /* the targets' pool; null: as the folder has it */
-  uint64_t reserved[2];
+  const char*
+      unwritten; /* what becomes of a step in which no rank wrote one of its arrays: "fill"
+                    (the array has its fill value there; weir_file_unwritten tells) or
+                    "error" (weir_file_step_end fails and names such arrays). Null: "fill" */
+  uint64_t reserved[1];
 } weir_file_options;
 
 /* Begins the definition of a file at `path`, in a folder that exists. Local. */
@@ -371,7 +376,8 @@ typedef struct weir_define_options {
   int64_t chunk_buffer_bytes;
   int64_t chunk_block_bytes;
   const int64_t* shards; /* extents of what shares a file, multiples of the chunks (zarr) */
-  const char* const* dimension_names; /* one per dimension; null: none */
+  const char* const* dimension_names; /* one per dimension; null: "dim_LENGTH" for each, or the
+                                         like where that is taken */
   const void* fill; /* one element: what readers see where nothing was written, and take as missing:
                        the array gets the attribute "_FillValue" (not those of truth values, complex
                        numbers and records). Null: the format's, and no attribute */
@@ -384,14 +390,18 @@ typedef struct weir_define_options {
 /* Defines an array in the file: name (with '/' between groups), shape (of one step, where the array
  * has steps) and type as weir_array_create takes them. With steps, `dimensions` 0 is one number for
  * each step, as times are: its dimension is that of the steps, and in memory it has the shape {1}.
- * The array belongs to the file and is closed with it. Local. */
+ * The array belongs to the file and is closed with it. Before the first step, and between steps of
+ * a file that may be written: there the array is in the file from weir_file_extend or the next
+ * weir_file_step_begin on. Local. */
 int weir_file_define(weir_file* file, const char* name, int32_t dimensions, const int64_t* shape,
                      const char* element_type, const weir_define_options* options,
                      weir_array** array);
 
 /* Gives `owner` (the name of an array or group, "" for the file) an attribute: text in UTF-8, or
  * `count` numbers. A unit is the text "units". Before the first step begins, which refuses an owner
- * that is none of these. Local. */
+ * that is none of these; and between steps of a file that may be written, where it is in the file
+ * from weir_file_extend or the next weir_file_step_begin on. Given again, it has the later value.
+ * Local. */
 int weir_file_attribute_text(weir_file* file, const char* owner, const char* name,
                              const char* text);
 int weir_file_attribute_integers(weir_file* file, const char* owner, const char* name,
@@ -420,7 +430,8 @@ typedef struct weir_file_open_options {
   const char* durability; /* as in weir_file_options */
   const char* checksum;   /* of the steps that are added, as in weir_file_options. Null: as the
                              steps have that are there */
-  uint64_t reserved[5];
+  const char* unwritten;  /* of the steps that are added, as in weir_file_options */
+  uint64_t reserved[4];
 } weir_file_open_options;
 
 /* Opens a file of any of these formats, whoever wrote it; which one it is, its content says. All
@@ -428,14 +439,34 @@ typedef struct weir_file_open_options {
 int weir_file_open(weir_session* session, const char* path, const weir_file_open_options* options,
                    weir_file** file);
 
-/* Begins a step. The first of a new file lays it out: definition has ended. Later ones make room in
- * all arrays that have steps. Where none has, a file has one step. */
+/* Begins a step. The first of a new file lays it out. Later ones add what was defined since
+ * (weir_file_extend), then make room in all arrays that have steps. Where none has, a file has one
+ * step. */
 int weir_file_step_begin(weir_file* file);
+/* Adds the arrays and attributes that were defined since the file was laid out or opened for
+ * writing, at once: readers see all of them or, also where the run is killed meanwhile, none
+ * (attributes of arrays that an HDF5 file has already are seen array by array).
+ * weir_file_step_begin does so by itself; weir_file_close fails where it was left out. Collective,
+ * between steps; what is added is alike on all ranks. The steps that the file has hold the fill
+ * value in the new arrays. New arrays without steps are written in the next step, in place: what a
+ * run that is killed meanwhile, or a step that is given up, leaves in them is not defined.
+ * WEIR_E_UNSUPPORTED, with the reason, where the format has no place for it (docs/formats.md): in
+ * CDF files with steps, new arrays. When it fails the file is as before, and what was defined is
+ * given up. */
+int weir_file_extend(weir_file* file);
 /* Ends the step: what all ranks wrote in it is made durable, then readers see it. When this fails,
  * or a write of the step failed, the step is not in the file and may be begun again; it can end
  * only when each array that was written in it has been written again. A file whose first step could
  * not be made durable has to be created again. */
 int weir_file_step_end(weir_file* file);
+/* The arrays that no rank wrote in the step that ended last, so that they have their fill value in
+ * it: how many, and the name of one, from 0 on in the order of weir_file_array_name. A call that
+ * writes an array counts, however little it writes; an array without elements is not among them,
+ * nor, after the first step, one without steps. 0 before a step has ended and from the beginning
+ * of the next one on. The same on every rank; a name is valid until the next step begins or the
+ * file is closed. Negative, or null, for what is not there. Local. */
+int64_t weir_file_unwritten(const weir_file* file);
+const char* weir_file_unwritten_name(const weir_file* file, int64_t number);
 /* Gives up the step that has begun, as after an exception: nothing of it is in the file, now or in
  * the next step, which begins in the same place. Requests of the session that are under way end
  * first. A first step that is given up leaves nothing on disk: the file is a definition again, to
@@ -585,10 +616,9 @@ typedef struct weir_region {
 /* Writes, or reads, each rank's region. Collective: `array` alike; a rank that takes no part passes
  * a null region, or an extent of 0. An index outside the array is WEIR_E_ARGUMENT on all ranks, and
  * so are regions of two ranks that have an element in common, in a write: nothing is written.
- * Without strides the ranks' regions are moved as a distribution by boxes, by any strategy; each
- * rank is told of all ranks' regions, once for regions that come again (the last four different
- * ones of a session are known). Where a rank's region has strides, each rank moves its own by
- * itself, and what weir_write_region_independent refuses is refused on all. */
+ * The ranks' regions, with strides or without, are moved as a distribution by boxes is, by any
+ * strategy. All ranks' regions are gathered once for regions that come again (the last 16 different
+ * ones of a session are known), and each node keeps them once for its ranks. */
 int weir_write_region(weir_array* array, const weir_region* region);
 int weir_read_region(weir_array* array, const weir_region* region);
 

@@ -437,8 +437,20 @@ class File {
     return found;
   }
 
+  // Puts what was defined since the file was laid out or opened into it; begin_step() does, too.
+  void extend() const { detail::checked(weir_file_extend(get())); }
   void begin_step() const { detail::checked(weir_file_step_begin(get())); }
   void end_step() const { detail::checked(weir_file_step_end(get())); }
+  // The names of the arrays that no rank wrote in the step that ended last.
+  [[nodiscard]] std::vector<std::string> unwritten() const {
+    std::vector<std::string> names;
+    const std::int64_t count = detail::checked(weir_file_unwritten(get()));
+    names.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t n = 0; n < count; ++n) {
+      names.emplace_back(weir_file_unwritten_name(get(), n));
+    }
+    return names;
+  }
   // The other ranks are told the reason, in what their calls throw.
   void abort_step(const std::string& reason = {}) const {
     detail::checked(weir_file_step_abort(get(), reason.c_str()));

@@ -97,6 +97,7 @@ class OpenArray final : public ArrayFile {
     if (!files) {
       files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
       files->set_watch(&sums_);
+      files->set_closing(origin_.closing);
       files->set_shared({origin_.descriptors, origin_.file_number, static_cast<int>(engine_)});
     }
     return *files;
@@ -122,10 +123,11 @@ class OpenArray final : public ArrayFile {
   // What the first sync that succeeds has to make durable besides the bytes, on rank 0: the names
   // by which the array is found.
   void set_names(std::function<Status()> sync_names) { sync_names_ = std::move(sync_names); }
-  // A request that writes the array begins, on every rank that takes part: what was lost before is
-  // now written again.
-  void begin_writing() {
-    is_written_in_step_ = true;
+  // A write of the array begins, on all ranks or on this one alone: what was lost before is now
+  // written again.
+  enum class Writers { all_ranks, this_rank };
+  void begin_writing(Writers writers) {
+    (writers == Writers::all_ranks ? is_written_by_all_ : is_written_alone_) = true;
     is_to_be_written_again_ = false;
     if (written_alone_) written_alone_->forget_losses();
     for (auto* const view : {&by_chunks_, &by_shards_}) {
@@ -259,10 +261,15 @@ class OpenArray final : public ArrayFile {
   // its places in the file are those of the step that is begun instead.
   [[nodiscard]] bool is_to_be_written_again() const { return is_to_be_written_again_; }
   void leave_step(bool is_committed) {
-    is_to_be_written_again_ = !is_committed && (is_to_be_written_again_ || is_written_in_step_);
-    is_written_in_step_ = false;
+    const bool is_written = is_written_by_all_ || is_written_alone_;
+    is_to_be_written_again_ = !is_committed && (is_to_be_written_again_ || is_written);
+    is_written_by_all_ = false;
+    is_written_alone_ = false;
     if (!is_committed && origin_.grows) abandon_files();
   }
+  // Whether all ranks made a write of it in the step, and whether this one did without the others.
+  [[nodiscard]] bool is_written_by_all() const { return is_written_by_all_; }
+  [[nodiscard]] bool is_written_alone() const { return is_written_alone_; }
   // A step that was left is given up: the next one has nothing of it, so nothing has to be written
   // again.
   void forget_step() {
@@ -368,7 +375,8 @@ class OpenArray final : public ArrayFile {
   // What every request looks at comes first, in a cache line or two.
   bool closed_ = false;
   bool has_failed_ = false;
-  bool is_written_in_step_ = false;
+  bool is_written_by_all_ = false;
+  bool is_written_alone_ = false;
   bool is_to_be_written_again_ = false;
   plan::Engine engine_ = plan::Engine::posix;
   plan::Direction direction_ = plan::Direction::read;

@@ -170,6 +170,9 @@ class Implementation final : public Collective {
     end_current(state_);
     return StepFile::open(state_, path, settings, writable, asked);
   }
+  Status extend_file(File& file, const storage::Additions& added, const Asked* asked) override {
+    return step_file(file).extend(state_, added, asked);
+  }
   Status begin_step(File& file, const Asked* asked) override {
     return step_file(file).begin_step(state_, asked);
   }
@@ -196,13 +199,15 @@ class Implementation final : public Collective {
   [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) override {
     return begin(parts, plan::Direction::read);
   }
-  [[nodiscard]] std::unique_ptr<Request> begin_regions(ArrayFile& file, plan::Direction direction,
-                                                       const OwnRegion& own,
-                                                       std::shared_ptr<RankRegions> known,
-                                                       LearnRegions learn) override {
+  [[nodiscard]] std::unique_ptr<Request> begin_regions(
+      ArrayFile& file, plan::Direction direction, const OwnRegion& own,
+      std::optional<plan::SharedDistribution> known, LearnRegions learn) override {
     end_current(state_);
     return std::make_unique<RegionRequest>(state_, dynamic_cast<OpenArray&>(file), direction, own,
                                            std::move(known), std::move(learn));
+  }
+  void forget_regions(const plan::SharedDistribution& regions) override {
+    state_.planner->forget(regions);
   }
   Status move_alone(ArrayFile& file, plan::Direction direction, const OwnRegion& own) override {
     if (state_.broken) return broken_collective();

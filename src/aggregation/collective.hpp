@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aggregation/byte_account.hpp"
 #include "array/box_list.hpp"
@@ -35,6 +36,7 @@
 #include "plan/request.hpp"
 #include "ranks/channel.hpp"
 #include "storage/engines/engine.hpp"
+#include "storage/formats/additions.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/step_durability.hpp"
@@ -111,12 +113,17 @@ class ArrayFile {
   [[nodiscard]] virtual bool writable() const = 0;
 };
 
+// What becomes of an array that no rank wrote in a step: it has the fill value there, or the step
+// does not end.
+enum class Unwritten { is_filled, is_error };
+
 struct FileSettings {
   std::string format;  // as storage::find_format() knows it
   storage::StepDurability durability = storage::StepDurability::step;
   bool rewrite = false;  // arrays that do not grow are written in place, at any time
   // Nothing: of a new file none, of one that is there as it has them.
   std::optional<storage::Checksum> checksum = std::nullopt;
+  Unwritten unwritten = Unwritten::is_filled;
 };
 
 // A file of a standard format, with several arrays and steps (aggregation/step_file.hpp). Lives no
@@ -140,6 +147,9 @@ class File {
   [[nodiscard]] virtual bool in_step() const = 0;
   // Whether readers see it: its first step has ended, or it was opened.
   [[nodiscard]] virtual bool is_published() const = 0;
+  // The numbers of the arrays that no rank wrote in the last step that ended, in their order; none
+  // once another one has begun. The same on all ranks.
+  [[nodiscard]] virtual const std::vector<std::int64_t>& unwritten() const = 0;
   // Which step requests on arrays that grow move, between steps: at first the last. Local, but
   // alike on all ranks when a request begins.
   virtual Status select_step(std::int64_t step) = 0;
@@ -174,9 +184,8 @@ struct OwnRegion {
   array::Section region;  // inside the array's shape
   std::span<const MemoryPiece> pieces;
 };
-// Every rank's region of an array (own_region.hpp).
-class RankRegions;
-using LearnRegions = std::function<void(const std::shared_ptr<RankRegions>& regions)>;
+// Is told every rank's region of an array: one piece for each rank.
+using LearnRegions = std::function<void(const plan::SharedDistribution& regions)>;
 
 // A write or read under way. It moves on only inside test() and wait().
 class Request {
@@ -255,6 +264,11 @@ class Collective {
   virtual Status abort_step(File& file) = 0;
   // Collective. Keeps the first `steps` steps of a file and takes the others away, between steps.
   virtual Status drop_steps(File& file, std::int64_t steps) = 0;
+  // Collective. Adds arrays, which are the last ones of the file from then on, and attributes,
+  // between steps (storage/formats/additions.hpp); arrays without steps are written in the next
+  // step. The file is as before on failure.
+  virtual Status extend_file(File& file, const storage::Additions& added,
+                             const Asked* asked = nullptr) = 0;
   // Collective. An error when a step is not ended: it is not committed. The object remains.
   virtual Status close_file(File& file) = 0;
 
@@ -274,14 +288,13 @@ class Collective {
   [[nodiscard]] virtual std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) = 0;
   [[nodiscard]] virtual std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) = 0;
   // Collective: each rank's own region of one array, without waiting. `known`: all ranks' regions
-  // as `learn` was given them before, the same on all ranks; null: they are gathered, and `learn`
-  // is called. Writing refuses regions that overlap. Regions of any rank with strides are moved by
-  // each rank for itself, as by move_alone().
-  [[nodiscard]] virtual std::unique_ptr<Request> begin_regions(ArrayFile& file,
-                                                               plan::Direction direction,
-                                                               const OwnRegion& own,
-                                                               std::shared_ptr<RankRegions> known,
-                                                               LearnRegions learn) = 0;
+  // as `learn` was given them before, the same on all ranks; nothing: they are gathered, once on
+  // each node, and `learn` is called. Writing refuses regions that overlap.
+  [[nodiscard]] virtual std::unique_ptr<Request> begin_regions(
+      ArrayFile& file, plan::Direction direction, const OwnRegion& own,
+      std::optional<plan::SharedDistribution> known, LearnRegions learn) = 0;
+  // Local: these regions come no more, so plans for them need not be kept.
+  virtual void forget_regions(const plan::SharedDistribution& regions) = 0;
   // Local: one region, without the other ranks (own_region.hpp).
   virtual Status move_alone(ArrayFile& file, plan::Direction direction, const OwnRegion& own) = 0;
   // Local: what a write or read of these would do, and why, for people; `pieces` are not looked at.

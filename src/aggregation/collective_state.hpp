@@ -14,6 +14,7 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
 #include "aggregation/node_group.hpp"
+#include "aggregation/region_tables.hpp"
 #include "aggregation/store_choice.hpp"
 #include "plan/planner.hpp"
 #include "storage/formats/writer_lock.hpp"
@@ -28,6 +29,7 @@ struct CollectiveState {
   std::unique_ptr<NodeGroup> group;
   std::unique_ptr<plan::Planner> planner;  // of this rank; keeps the plans of requests
   std::shared_ptr<EngineSet> engines;
+  RegionTables region_tables;
   StoreChoices stores;
   std::uint64_t arrays = 0;   // opened so far: numbers them, alike on all ranks
   std::uint64_t kinds = 0;    // of arrays, given so far by this rank: OpenArray::kind()

@@ -254,7 +254,7 @@ void CollectiveRequest::start_moving() {
     for_each_account([&](StepAccount& account) { account.ask(figures_.account.asked); });
   for (const RequestedPart& one : checked_) {
     one.file->use_engine(figures_.engine, direction_);
-    if (writing()) one.file->begin_writing();
+    if (writing()) one.file->begin_writing(OpenArray::Writers::all_ranks);
     if (one.watched) one.file->sums().set_turn(number_);
   }
   MoveContext context{.communicator = state_.communicator,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aggregation/told_layout.hpp"
+#include "aggregation/unwritten_arrays.hpp"
 #include "storage/formats/drop_steps.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/serial/open_any.hpp"
@@ -32,6 +33,7 @@ void add_settings(CallFingerprint& call, const FileSettings& settings) {
   call.add(Argument::settings,
            settings.checksum ? 1 + static_cast<std::uint64_t>(*settings.checksum) : 0);
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.rewrite ? 1 : 0));
+  call.add(Argument::settings, static_cast<std::uint64_t>(settings.unwritten));
 }
 
 // Whether a step more changes nothing but how long arrays are, as in NetCDF files: then the changes
@@ -142,24 +144,27 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
 void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& targets) {
   number_ = ++state.arrays;
   most_loose_ = loose_parts_of_each(state.ranks);
-  for (storage::StoredArray& one : map_.arrays) {
-    has_steps_ = has_steps_ || one.description.grows;
-    has_chunk_tables_ = has_chunk_tables_ || chunk_table_of(one.map) != nullptr;
-    arrays_.push_back(std::make_unique<OpenArray>(
-        ArrayOrigin{.number = ++state.arrays,
-                    .grows = one.description.grows,
-                    .writable = writable_,
-                    .sync_each = settings_.durability == storage::StepDurability::operation,
-                    .targets = targets,
-                    .path = path_,
-                    .name = one.description.name,
-                    .fill = one.description.fill,
-                    .file_number = number_,
-                    .descriptors = state.group->descriptors(),
-                    .closing = closing(),
-                    .account = account_},
-        one.map, state.engines));
-  }
+  while (arrays_.size() < map_.arrays.size()) open_array(state, targets);
+}
+
+void StepFile::open_array(CollectiveState& state, const topology::FileTargets& targets) {
+  storage::StoredArray& one = map_.arrays[arrays_.size()];
+  has_steps_ = has_steps_ || one.description.grows;
+  has_chunk_tables_ = has_chunk_tables_ || chunk_table_of(one.map) != nullptr;
+  arrays_.push_back(std::make_unique<OpenArray>(
+      ArrayOrigin{.number = ++state.arrays,
+                  .grows = one.description.grows,
+                  .writable = writable_,
+                  .sync_each = settings_.durability == storage::StepDurability::operation,
+                  .targets = targets,
+                  .path = path_,
+                  .name = one.description.name,
+                  .fill = one.description.fill,
+                  .file_number = number_,
+                  .descriptors = state.group->descriptors(),
+                  .closing = closing(),
+                  .account = account_},
+      one.map, state.engines));
 }
 
 storage::DataFileCache::Closing StepFile::closing() const {
@@ -181,7 +186,7 @@ void StepFile::refuse_writing_between_steps() {
   for (const auto& one : arrays_) {
     if (settings_.rewrite && !one->origin().grows) continue;
     one->refuse_writing(
-        one->origin().grows || !published_
+        is_of_step(*one)
             ? "no step has begun: begin one, write, and end it"
             : "it has no steps, so it is written in the file's first step, which has ended; to "
               "write it in place open the file with `rewrite`");
@@ -190,6 +195,7 @@ void StepFile::refuse_writing_between_steps() {
 
 void StepFile::enter_step(std::int64_t step) {
   in_step_ = true;
+  unwritten_.clear();
   account_->begin_step();
   collect_sums(true);
   for (const auto& one : arrays_) {
@@ -197,7 +203,7 @@ void StepFile::enter_step(std::int64_t step) {
     if (one->origin().grows) {
       one->select_step(step);
       one->refuse_writing("");
-    } else if (!published_) {
+    } else if (is_of_step(*one)) {
       one->refuse_writing("");
     }
   }
@@ -205,6 +211,7 @@ void StepFile::enter_step(std::int64_t step) {
 
 void StepFile::leave_step(bool is_committed) {
   in_step_ = false;
+  if (is_committed) added_.clear();
   for (const auto& one : arrays_) one->leave_step(is_committed);
   collect_sums(false);
   // The first step keeps its room until it is committed: its places are not given again.
@@ -467,17 +474,25 @@ Status StepFile::end_step(CollectiveState& state) {
   const CallFingerprint call = fingerprint("end a step");
   Status agreed = agree_on(state, possible, call, account_->unstored());
   learn_losses(state, agreed);
+  UnwrittenArrays unwritten(arrays_, !published_);
+  if (agreed.ok()) agreed = unwritten.gather(state);
   SummedArrays sums;
   if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
   if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);
   if (agreed.ok()) {
-    Result<std::string> committed = std::string();
+    Result<std::string> committed = unwritten.message();
     if (state.rank == 0) {
-      Status done = named(commit_with_sums(chunks, sums), path_);
-      if (!done.ok()) committed = done.error();
+      Status done;
+      if (settings_.unwritten == Unwritten::is_error) done = unwritten.check(arrays_, steps_);
+      if (done.ok()) done = commit_with_sums(chunks, sums);
+      if (!done.ok()) committed = named(std::move(done), path_).error();
     }
     const auto told = told_by_rank_0(state, committed, "the commit");
-    if (!told) agreed = told.error();
+    if (told) {
+      unwritten.take(told.value());
+    } else {
+      agreed = told.error();
+    }
   }
   if (!agreed.ok()) {
     has_lost_header_ = has_lost_header_ || (!published_ && tells_of_loss(agreed.error()));
@@ -495,6 +510,7 @@ Status StepFile::end_step(CollectiveState& state) {
     }
   }
   ++steps_;
+  unwritten_ = unwritten.numbers();
   leave_step(true);
   return has_chunk_tables_ ? take_chunks(state, chunks) : Status();
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,12 +66,14 @@ class StepFile final : public File {
   [[nodiscard]] std::int64_t steps() const override { return steps_; }
   [[nodiscard]] bool in_step() const override { return in_step_; }
   [[nodiscard]] bool is_published() const override { return published_; }
+  [[nodiscard]] const std::vector<std::int64_t>& unwritten() const override { return unwritten_; }
   Status select_step(std::int64_t step) override;
 
   Status begin_step(CollectiveState& state, const Asked* asked);
   Status end_step(CollectiveState& state);
   Status abort_step(CollectiveState& state);
   Status drop_steps(CollectiveState& state, std::int64_t steps);
+  Status extend(CollectiveState& state, const storage::Additions& added, const Asked* asked);
   Status close(CollectiveState& state);
 
  private:
@@ -82,6 +85,15 @@ class StepFile final : public File {
 
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
+  // The array of map_ that has none open yet.
+  void open_array(CollectiveState& state, const topology::FileTargets& targets);
+  [[nodiscard]] Status may_be_extended() const;
+  Result<ToldLayout> added_layout(CollectiveState& state, const storage::Additions& added);
+  Status take_added(CollectiveState& state, const storage::Additions& added, ToldLayout told);
+  // Whether a step that begins may write the array.
+  [[nodiscard]] bool is_of_step(const OpenArray& array) const {
+    return array.origin().grows || !published_ || added_.contains(array.number());
+  }
   [[nodiscard]] Result<ArrayChanges> changes_to(const storage::FileMap& map,
                                                 std::int64_t kept) const;
   void take_changes(const ArrayChanges& changes);
@@ -142,7 +154,9 @@ class StepFile final : public File {
   storage::FileMap map_;
   std::vector<std::unique_ptr<OpenArray>> arrays_;
   std::uint64_t number_ = 0;
-  bool has_steps_ = false;        // an array grows
+  bool has_steps_ = false;  // an array grows
+  // The numbers of arrays without steps that were added and not written in a step that has ended.
+  std::set<std::uint64_t> added_;
   bool published_ = true;         // it has its name
   bool has_lost_header_ = false;  // what was laid out for its first step may be lost
   std::int64_t steps_ = 0;        // committed
@@ -153,8 +167,9 @@ class StepFile final : public File {
   bool adds_sums_ = true;          // on rank 0: what is there can be added to
   // On rank 0: PATH.sums when the frames in it were last known to be those of the committed steps.
   std::optional<storage::FileState> sums_as_;
-  std::int64_t most_loose_ = 0;  // parts of blocks that this rank keeps
-  storage::Room room_;           // on rank 0: what commits the step
+  std::vector<std::int64_t> unwritten_;  // arrays, in the last step that ended
+  std::int64_t most_loose_ = 0;          // parts of blocks that this rank keeps
+  storage::Room room_;                   // on rank 0: what commits the step
   // On rank 0: held from the first step that this run begins until the file is closed.
   storage::WriterLock lock_;
   storage::FileVersion version_;  // on rank 0: as this run opened, laid out or last changed it

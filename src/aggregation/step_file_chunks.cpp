@@ -12,6 +12,7 @@
 #include "aggregation/place_leases.hpp"
 #include "aggregation/step_file.hpp"
 #include "common/checked.hpp"
+#include "common/page.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -32,7 +33,6 @@ void for_each_chunk(const std::vector<std::int64_t>& numbers, const Visit& visit
 // Fewer places are kept by every rank: what is shared takes a mapping of its own.
 constexpr std::size_t least_shared_words = std::size_t{1} << 15U;
 
-constexpr std::int64_t page = 4096;
 constexpr std::int64_t least_region_bytes = 64 << 10;
 constexpr std::int64_t chunks_per_region = 4;  // at least; less than one of them is lost in each
 
@@ -58,8 +58,9 @@ Status StepFile::give_places(CollectiveState& state) {
   std::int64_t most = 0;
   for (const auto& one : arrays_) most = std::max(most, one->most_encoded_bytes());
   const auto four = checked_multiply(most, chunks_per_region);
-  const auto region = four ? checked_round_up(std::max(*four, least_region_bytes), page) : four;
-  const auto begin = checked_round_up(free_from, page);
+  const auto region =
+      four ? checked_round_up(std::max(*four, least_region_bytes), page_bytes) : four;
+  const auto begin = checked_round_up(free_from, page_bytes);
   if (free_from < 0 || !region || !begin) {
     return no_places(path_);
   }

@@ -87,10 +87,10 @@ Status StepFile::forget_rewritten(storage::SumBook book) const {
                                settings_.durability, book.block_bytes());
 }
 
-// Arrays that do not grow are written in the first step alone.
+// Arrays that do not grow are written in one step alone: the first one that they are there in.
 void StepFile::collect_sums(bool in_step) {
   for (const auto& one : arrays_) {
-    const bool written = in_step && (one->origin().grows || !published_);
+    const bool written = in_step && is_of_step(*one);
     if (has_sums_ && written && one->encoded() == nullptr) {
       one->sums().collect(static_cast<std::size_t>(most_loose_));
     } else {

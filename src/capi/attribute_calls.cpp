@@ -37,30 +37,60 @@ const std::vector<Attribute>* attributes_of(const weir_file& file, std::string_v
   return owner.empty() ? &none : nullptr;
 }
 
+// Of an attribute for what is in the file already.
+Outcome check_is_owner(const weir_file& file, const char* call, const std::string& owner,
+                       std::string_view name) {
+  const storage::FileMap& map = file.open->map();
+  const bool is_array = map.find(owner) != nullptr;
+  if (is_array && name == storage::fill_attribute_name) {
+    return bad_argument(
+        fmt::format("{}: array {} of {} has been written by its fill value: give \"{}\" to arrays "
+                    "when they are defined",
+                    call, quoted(owner.c_str()), file.text, name));
+  }
+  const auto is_below = [&](const std::string& array) { return array.starts_with(owner + "/"); };
+  const bool is_there =
+      owner.empty() || is_array ||
+      std::any_of(map.groups.begin(), map.groups.end(),
+                  [&](const auto& one) { return one.name == owner; }) ||
+      std::any_of(map.arrays.begin(), map.arrays.end(),
+                  [&](const auto& one) { return is_below(one.description.name); }) ||
+      std::any_of(file.added.arrays.begin(), file.added.arrays.end(),
+                  [&](const auto& one) { return is_below(one.name); });
+  if (is_there) return {};
+  return bad_argument(fmt::format("{}: {} is neither an array nor a group with arrays in {}", call,
+                                  quoted(owner.c_str()), file.text));
+}
+
 Outcome give(weir_file* file, const char* call, const char* owner, const char* name,
              Attribute::Value value) {
   if (file == nullptr) return null_argument(call, "file");
   if (owner == nullptr) return null_argument(call, "owner");
   if (name == nullptr) return null_argument(call, "name");
-  if (file->open != nullptr) {
-    return bad_argument(
-        fmt::format("{}: {} is laid out: give attributes before its first step", call, file->text));
+  if (auto possible = may_be_defined(*file); !possible.ok()) {
+    possible.text.insert(0, fmt::format("{}: ", call));
+    return possible;
   }
-  auto& described = file->description;
+  const bool is_added = file->open != nullptr;
+  auto& arrays = is_added ? file->added.arrays : file->description.arrays;
+  auto& groups = is_added ? file->added.attributes : file->description.groups;
   const auto named = [&](const auto& one) { return one.name == owner; };
-  const auto array = std::find_if(described.arrays.begin(), described.arrays.end(), named);
+  const auto array = std::find_if(arrays.begin(), arrays.end(), named);
   std::vector<Attribute>* attributes = nullptr;
-  if (array != described.arrays.end()) {
+  if (array != arrays.end()) {
     attributes = &array->attributes;
   } else {
-    auto group = std::find_if(described.groups.begin(), described.groups.end(), named);
-    if (group == described.groups.end()) {
-      group = described.groups.insert(group, storage::GroupDescription{.name = owner});
+    if (is_added) {
+      if (auto possible = check_is_owner(*file, call, owner, name); !possible.ok()) return possible;
+    }
+    auto group = std::find_if(groups.begin(), groups.end(), named);
+    if (group == groups.end()) {
+      group = groups.insert(group, storage::GroupDescription{.name = owner});
     }
     attributes = &group->attributes;
   }
   // As readers need it: in the array's type, where that holds its number.
-  if (array != described.arrays.end() && std::string_view(name) == storage::fill_attribute_name) {
+  if (array != arrays.end() && std::string_view(name) == storage::fill_attribute_name) {
     value = storage::numbers_as(array->type.kind(), value).value_or(value);
   }
   // Given again, it has the later value.

@@ -50,13 +50,14 @@ array::Indices without_steps(const array::Indices& extents) {
 
 }  // namespace
 
-storage::FileDescription with_chosen_chunks(const weir_file& file) {
-  storage::FileDescription description = file.description;
-  const storage::FormatAbilities abilities = abilities_of(file);
-  for (std::size_t i = 0; i < description.arrays.size(); ++i) {
-    storage::ArrayDescription& one = description.arrays[i];
+void choose_chunks(const weir_session& session, const std::string& format,
+                   const std::vector<array::Shape>& shapes,
+                   std::vector<storage::ArrayDescription>& arrays) {
+  const storage::FormatAbilities abilities = storage::find_format(format).value()->abilities();
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    storage::ArrayDescription& one = arrays[i];
     if (!storage::wants_chunks(one, abilities)) continue;
-    auto block = block_of_ranks(*file.session, file.arrays[i]->shape);
+    auto block = block_of_ranks(session, shapes[i]);
     if (block && one.grows) {
       array::Indices with_steps;
       with_steps.push_back(1);
@@ -68,6 +69,14 @@ storage::FileDescription with_chosen_chunks(const weir_file& file) {
     one.chunk_extents =
         array::suitable_chunks(one.shape.extents(), one.order, one.type.bytes(), block);
   }
+}
+
+storage::FileDescription with_chosen_chunks(const weir_file& file) {
+  storage::FileDescription description = file.description;
+  std::vector<array::Shape> shapes;
+  shapes.reserve(file.arrays.size());
+  for (const auto& one : file.arrays) shapes.push_back(one->shape);
+  choose_chunks(*file.session, file.settings.format, shapes, description.arrays);
   return description;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -35,12 +36,14 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
   auto file = std::make_unique<weir_file>();
   const char* durability = nullptr;
   const char* checksum = nullptr;
+  const char* unwritten = nullptr;
   if (options != nullptr) {
     prepared = check_reserved("weir_file_open_options", std::data(options->reserved),
                               std::size(options->reserved));
     writable = options->read_only == 0;
     durability = options->durability;
     checksum = options->checksum;
+    unwritten = options->unwritten;
     file->settings.rewrite = options->rewrite != 0;
     if (prepared.ok() && !writable && file->settings.rewrite) {
       prepared = bad_argument("options.read_only and rewrite are both given; give one");
@@ -48,15 +51,17 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
   }
   if (prepared.ok()) prepared = read_durability(durability, file->settings.durability);
   if (prepared.ok()) prepared = read_checksum(checksum, file->settings.checksum);
+  if (prepared.ok()) prepared = read_unwritten(unwritten, file->settings.unwritten);
   if (path == nullptr) prepared = bad_argument("path is null");
   if (result == nullptr) prepared = bad_argument("file is null");
   if (!prepared.ok()) prepared.text.insert(0, "weir_file_open: ");
   return session.call_asking(
-      fmt::format("weir_file_open(path {}, {}, durability {}, checksum {})", quoted(path),
+      fmt::format("weir_file_open(path {}, {}, durability {}, checksum {}, unwritten {})",
+                  quoted(path),
                   file->settings.rewrite ? "to rewrite"
                   : writable             ? "writable"
                                          : "read-only",
-                  quoted(durability), quoted(checksum)),
+                  quoted(durability), quoted(checksum), quoted(unwritten)),
       std::move(prepared), [&](const aggregation::Asked& asked) -> Outcome {
         auto opened = session.collective->open_file(path, file->settings, writable, &asked);
         if (!opened) return outcome_of(opened.error(), "weir_file_open");
@@ -75,15 +80,25 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
 // What the call depends on, for ranks to compare: the definition before the file is laid out.
 std::string state_of(const weir_file& file) {
   if (file.open != nullptr) {
-    return fmt::format("{} steps{}", file.open->steps(), file.open->in_step() ? ", in one" : "");
+    std::string added;
+    if (!file.added.empty()) {
+      aggregation::CallFingerprint defined;
+      defined.add(
+          storage::FileDescription{.arrays = file.added.arrays, .groups = file.added.attributes});
+      added = fmt::format(", adding definition {:016x}",
+                          defined.of(static_cast<std::size_t>(aggregation::Argument::files)));
+    }
+    return fmt::format("{} steps{}{}", file.open->steps(), file.open->in_step() ? ", in one" : "",
+                       added);
   }
   const aggregation::FileSettings& settings = file.settings;
   aggregation::CallFingerprint definition;
   definition.add(file.description);
-  return fmt::format("definition {:016x}, format {}, durability {}, checksum {}",
+  return fmt::format("definition {:016x}, format {}, durability {}, checksum {}, unwritten {}",
                      definition.of(static_cast<std::size_t>(aggregation::Argument::files)),
                      quoted(settings.format.c_str()), static_cast<int>(settings.durability),
-                     settings.checksum ? static_cast<int>(*settings.checksum) : -1);
+                     settings.checksum ? static_cast<int>(*settings.checksum) : -1,
+                     static_cast<int>(settings.unwritten));
 }
 
 // A name that is misspelt would become a group of its own.
@@ -102,10 +117,54 @@ Outcome check_owners_of_attributes(const weir_file& file) {
   return {};
 }
 
+// What cannot be added, or not as other ranks have it, would keep all later steps from beginning.
+void give_up_defined(weir_file& file) {
+  file.added = {};
+  auto handles = std::exchange(file.added_arrays, {});
+  std::move(handles.begin(), handles.end(), std::back_inserter(file.refused_arrays));
+}
+
+// Puts what was defined since the file is laid out into it.
+Outcome add_defined(weir_file& file, const char* call, const aggregation::Asked* asked) {
+  storage::Additions added = file.added;
+  std::vector<array::Shape> shapes;
+  shapes.reserve(file.added_arrays.size());
+  for (const auto& one : file.added_arrays) shapes.push_back(one->shape);
+  choose_chunks(*file.session, file.settings.format, shapes, added.arrays);
+  const Status done = file.session->collective->extend_file(*file.open, added, asked);
+  if (!done.ok()) return outcome_of(done, call);
+  file.added = {};
+  for (auto& handle : std::exchange(file.added_arrays, {})) {
+    handle->number = file.arrays.size();
+    handle->file = &file.open->array(static_cast<std::int64_t>(handle->number));
+    file.arrays.push_back(std::move(handle));
+  }
+  return {};
+}
+
+Outcome extend(weir_file& file) {
+  weir_session& session = *file.session;
+  constexpr const char* call = "weir_file_extend";
+  Outcome prepared;
+  if (file.open == nullptr) {
+    prepared = bad_argument(fmt::format(
+        "{}: {} is not laid out yet: its first step will have what is defined", call, file.text));
+  }
+  auto extended = session.call_asking(
+      fmt::format("{}({}, {})", call, file.text, state_of(file)), std::move(prepared),
+      [&](const aggregation::Asked& asked) -> Outcome { return add_defined(file, call, &asked); });
+  if (!extended.ok()) give_up_defined(file);
+  return extended;
+}
+
 Outcome begin_step(weir_file& file) {
   weir_session& session = *file.session;
   const auto begin = [&](const aggregation::Asked& asked) -> Outcome {
     constexpr const char* call = "weir_file_step_begin";
+    if (file.open != nullptr && !file.added.empty()) {
+      if (auto added = add_defined(file, call, &asked); !added.ok()) return added;
+      return outcome_of(session.collective->begin_step(*file.open), call);
+    }
     if (file.open != nullptr) {
       return outcome_of(session.collective->begin_step(*file.open, &asked), call);
     }
@@ -119,8 +178,11 @@ Outcome begin_step(weir_file& file) {
     return {};
   };
   Outcome prepared = file.open == nullptr ? check_owners_of_attributes(file) : Outcome{};
-  return session.call_asking(fmt::format("weir_file_step_begin({}, {})", file.text, state_of(file)),
-                             std::move(prepared), begin);
+  auto begun =
+      session.call_asking(fmt::format("weir_file_step_begin({}, {})", file.text, state_of(file)),
+                          std::move(prepared), begin);
+  if (!begun.ok()) give_up_defined(file);
+  return begun;
 }
 
 Outcome end_step(weir_file& file) {
@@ -178,7 +240,13 @@ Outcome close(weir_file& file) {
   weir_session& session = *file.session;
   auto outcome = session.call(fmt::format("weir_file_close({})", file.text), {}, [&]() -> Outcome {
     if (file.open == nullptr) return {};
-    return outcome_of(session.collective->close_file(*file.open), "weir_file_close");
+    auto closed = outcome_of(session.collective->close_file(*file.open), "weir_file_close");
+    if (!closed.ok() || file.added.empty()) return closed;
+    return bad_argument(
+        fmt::format("weir_file_close: {} arrays and attributes of {} owners were defined since {} "
+                    "was laid out and are not in it, as no step has begun since: call "
+                    "weir_file_extend before",
+                    file.added.arrays.size(), file.added.attributes.size(), file.text));
   });
   // Closed or not, the handle is gone; in a broken session its messages may be under way.
   if (!session.ranks.broken()) session.remove(&file);
@@ -196,6 +264,11 @@ Outcome find_array(weir_file& file, const char* name, weir_array** result) {
           fmt::format("weir_file_array: no array {} is defined in {}", quoted(name), file.text));
     }
     *result = file.arrays[static_cast<std::size_t>(found - described.begin())].get();
+    return {};
+  }
+  for (std::size_t i = 0; i < file.added.arrays.size(); ++i) {
+    if (file.added.arrays[i].name != name) continue;
+    *result = file.added_arrays[i].get();
     return {};
   }
   const auto stored = file.open->map().get(name);
@@ -222,6 +295,10 @@ const storage::ArrayDescription* description_at(const weir_file& file, std::int6
 
 const storage::ArrayDescription* description_of(const weir_array& array) {
   if (array.container == nullptr) return nullptr;
+  const auto& added = array.container->added_arrays;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (added[i].get() == &array) return &array.container->added.arrays[i];
+  }
   const auto& arrays = array.container->arrays;
   const auto found = std::find_if(arrays.begin(), arrays.end(),
                                   [&](const auto& one) { return one.get() == &array; });
@@ -246,6 +323,13 @@ int weir_file_step_begin(weir_file* file) {
   return weir::capi::report_outcome_of([&] {
     if (file == nullptr) return weir::capi::null_argument("weir_file_step_begin", "file");
     return weir::capi::begin_step(*file);
+  });
+}
+
+int weir_file_extend(weir_file* file) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_extend", "file");
+    return weir::capi::extend(*file);
   });
 }
 
@@ -282,6 +366,29 @@ std::int64_t weir_file_steps(const weir_file* file) {
     return weir::capi::report(weir::capi::null_argument("weir_file_steps", "file"));
   }
   return file->open == nullptr ? 0 : file->open->steps();
+}
+
+std::int64_t weir_file_unwritten(const weir_file* file) {
+  if (file == nullptr) {
+    return weir::capi::report(weir::capi::null_argument("weir_file_unwritten", "file"));
+  }
+  return file->open == nullptr ? 0 : std::ssize(file->open->unwritten());
+}
+
+const char* weir_file_unwritten_name(const weir_file* file, std::int64_t number) {
+  constexpr const char* call = "weir_file_unwritten_name";
+  if (file == nullptr) {
+    weir::capi::report(weir::capi::null_argument(call, "file"));
+    return nullptr;
+  }
+  const std::int64_t count = file->open == nullptr ? 0 : std::ssize(file->open->unwritten());
+  if (number < 0 || number >= count) {
+    weir::capi::report(
+        weir::capi::bad_argument(fmt::format("{}: number {} of {} arrays", call, number, count)));
+    return nullptr;
+  }
+  const auto array = file->open->unwritten()[static_cast<std::size_t>(number)];
+  return file->open->array(array).name().c_str();
 }
 
 int weir_file_select_step(weir_file* file, std::int64_t step) {

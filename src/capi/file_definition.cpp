@@ -1,6 +1,7 @@
 // Files before they are laid out: what will be in them, gathered by each rank by itself.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include "capi/session.hpp"
 #include "capi/striping_argument.hpp"
 #include "storage/codecs/codec.hpp"
+#include "storage/formats/dimension_names.hpp"
 #include "storage/formats/fill_attribute.hpp"
 #include "storage/formats/format.hpp"
 
@@ -49,8 +51,9 @@ Outcome read_file_options(const char* path, const weir_file_options& options, we
   if (!format) return outcome_of(format.error(), "options.format");
   outcome = read_durability(options.durability, file.settings.durability);
   if (outcome.ok()) outcome = read_checksum(options.checksum, file.settings.checksum);
+  if (outcome.ok()) outcome = read_unwritten(options.unwritten, file.settings.unwritten);
   if (!outcome.ok()) return outcome;
-  file.step_dimension = options.step_dimension != nullptr ? options.step_dimension : "step";
+  file.step_dimension = options.step_dimension != nullptr ? options.step_dimension : "";
   if (options.alignment_bytes < 0) {
     return bad_argument(
         fmt::format("options.alignment_bytes is {}: give 0 or more", options.alignment_bytes));
@@ -104,10 +107,29 @@ Outcome read_extents(const weir_session& session, const weir_define_options& opt
   return {};
 }
 
+// The name of the dimension along which arrays of the file grow.
+std::string name_of_steps(const weir_file& file) {
+  if (file.open != nullptr) {
+    for (const storage::StoredArray& one : file.open->map().arrays) {
+      const storage::ArrayDescription& about = one.description;
+      if (about.grows && !about.dimension_names.empty()) return about.dimension_names.front();
+    }
+  }
+  return file.step_dimension.empty() ? "step" : file.step_dimension;
+}
+
 Outcome read_names(const weir_file& file, const weir_define_options& options, int dimensions,
                    storage::ArrayDescription& described) {
-  if (options.dimension_names == nullptr && dimensions > 0) return {};
-  if (described.grows) described.dimension_names.push_back(file.step_dimension);
+  const bool names_steps =
+      described.grows && (file.open != nullptr || !file.step_dimension.empty());
+  if (options.dimension_names == nullptr && dimensions > 0) {
+    if (!names_steps) return {};
+    // The others get names when the file is laid out, or the array is added.
+    described.dimension_names.resize(static_cast<std::size_t>(dimensions) + 1);
+    described.dimension_names.front() = name_of_steps(file);
+    return {};
+  }
+  if (described.grows) described.dimension_names.push_back(name_of_steps(file));
   for (int d = 0; d < dimensions; ++d) {
     const char* const name = *std::next(options.dimension_names, d);
     if (name == nullptr) {
@@ -116,6 +138,17 @@ Outcome read_names(const weir_file& file, const weir_define_options& options, in
     described.dimension_names.emplace_back(name);
   }
   return {};
+}
+
+// Of an array that is added to a file.
+Outcome check_is_new(const weir_file& file, const storage::ArrayDescription& described) {
+  const auto& added = file.added.arrays;
+  const bool is_there = file.open->map().find(described.name) != nullptr ||
+                        std::any_of(added.begin(), added.end(),
+                                    [&](const auto& one) { return one.name == described.name; });
+  if (!is_there) return {};
+  return bad_argument(fmt::format("{} has an array {} already: give the new one another name",
+                                  file.text, quoted(described.name.c_str())));
 }
 
 struct FileArrayDefinition {
@@ -128,10 +161,7 @@ struct FileArrayDefinition {
 
 Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** result) {
   weir_session& session = *file.session;
-  if (file.open != nullptr) {
-    return bad_argument(
-        fmt::format("{} is laid out: define arrays before its first step", file.text));
-  }
+  if (auto possible = may_be_defined(file); !possible.ok()) return possible;
   if (given.name == nullptr) return bad_argument("name is null");
   if (given.element_type == nullptr) return bad_argument("element_type is null");
   const weir_define_options options =
@@ -180,15 +210,19 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   }
   // By itself, so that a mistake is told here and not when the file is laid out.
   const auto abilities = storage::find_format(file.settings.format).value()->abilities();
-  if (Status fine =
-          storage::check_description({.arrays = {described}}, abilities, file.settings.format);
+  if (Status fine = storage::check_description(
+          storage::with_dimension_names({.arrays = {described}}), abilities, file.settings.format);
       !fine.ok()) {
     return outcome_of(fine);
+  }
+  const bool is_added = file.open != nullptr;
+  if (is_added) {
+    if (auto free = check_is_new(file, described); !free.ok()) return free;
   }
   auto handle = std::make_unique<weir_array>();
   handle->session = &session;
   handle->container = &file;
-  handle->number = file.arrays.size();
+  handle->number = file.arrays.size() + file.added_arrays.size();
   handle->shape = *shape;
   handle->type = type.value();
   handle->type_name = handle->type.name();
@@ -196,12 +230,24 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
                                file.path, shape->text(), handle->type_name));
   *result = handle.get();
   session.known_arrays.insert(handle.get());
-  file.description.arrays.push_back(std::move(described));
-  file.arrays.push_back(std::move(handle));
+  (is_added ? file.added.arrays : file.description.arrays).push_back(std::move(described));
+  (is_added ? file.added_arrays : file.arrays).push_back(std::move(handle));
   return {};
 }
 
 }  // namespace
+
+Outcome may_be_defined(const weir_file& file) {
+  if (file.open == nullptr) return {};
+  if (!file.open->writable()) {
+    return bad_argument(fmt::format("{} is open for reading only", file.text));
+  }
+  if (file.open->in_step() || !file.open->is_published()) {
+    return bad_argument(fmt::format(
+        "a step of {} has begun: define arrays and give attributes between its steps", file.text));
+  }
+  return {};
+}
 
 Outcome read_durability(const char* word, storage::StepDurability& durability) {
   const std::string_view given = word == nullptr ? "step" : word;
@@ -227,6 +273,18 @@ Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checks
     checksum = storage::Checksum::crc32c;
   } else {
     return bad_argument(fmt::format("options.checksum is {}: give none or crc32c", quoted(word)));
+  }
+  return {};
+}
+
+Outcome read_unwritten(const char* word, aggregation::Unwritten& unwritten) {
+  const std::string_view given = word == nullptr ? "fill" : word;
+  if (given == "fill") {
+    unwritten = aggregation::Unwritten::is_filled;
+  } else if (given == "error") {
+    unwritten = aggregation::Unwritten::is_error;
+  } else {
+    return bad_argument(fmt::format("options.unwritten is {}: give fill or error", quoted(word)));
   }
   return {};
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/child_process.hpp"
+
 namespace weir::capi {
 
 using ranks::LifeSigns;
@@ -46,6 +48,7 @@ void OperationQueue::submit(const std::shared_ptr<Operation>& operation) {
 Outcome OperationQueue::complete(const Operation& operation) {
   const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
   const ranks::Background::Call alone(background_);
+  const storage::WhileProgramsRun moving([this] { ranks::keep_moving(ranks_.revocation()); });
   while (!operation.ended()) advance_first(true);
   return operation.outcome;
 }
@@ -53,6 +56,7 @@ Outcome OperationQueue::complete(const Operation& operation) {
 void OperationQueue::progress() {
   const ranks::Background::Call alone(background_);
   const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
+  const storage::WhileProgramsRun moving([this] { ranks::keep_moving(ranks_.revocation()); });
   advance();
   // Who asks again and again waits, too.
   if (!waiting_.empty() && !ranks_.broken()) ranks::keep_moving(ranks_.revocation());

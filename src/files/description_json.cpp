@@ -10,6 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -79,7 +80,7 @@ Json left_out_of(const std::vector<storage::AttributeLeftOut>& attributes) {
   return list;
 }
 
-Json fill_of(const std::vector<std::byte>& fill) {
+Json fill_of(std::span<const std::byte> fill) {
   if (fill.empty()) return {};
   std::string digits;
   for (const std::byte one : fill) digits += fmt::format("{:02x}", std::to_integer<unsigned>(one));
@@ -101,6 +102,13 @@ Json array_of(const storage::StoredArray& stored) {
           {"codecs", one.codecs.empty() ? Json() : Json(storage::pipeline_text(one.codecs))},
           {"byte_order", stored.map.byte_order == storage::ByteOrder::little ? "little" : "big"},
           {"attributes", attributes_of(one.attributes)}};
+}
+
+Json array_of(const storage::StoredTexts& texts) {
+  Json array = array_of(texts.array);
+  array["type"] = text_of_any_length;
+  array["fill"] = fill_of(std::as_bytes(std::span(texts.fill)));
+  return array;
 }
 
 // ---- From JSON --------------------------------------------------------------------------------
@@ -245,6 +253,14 @@ const Json* optional_member(const Json& object, const char* name) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
+// Whether a member is there and true.
+bool is_set(const Json& object, const char* name) {
+  const Json* const found = optional_member(object, name);
+  if (found == nullptr) return false;
+  if (!found->is_boolean()) refuse(fmt::format("has \"{}\" neither true nor false", name));
+  return found->get<bool>();
+}
+
 ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
   if (!value.is_object()) refuse("has an array that is no object");
   const std::string name = text_of(member(value, "name", "an array"), "the name of an array");
@@ -311,6 +327,7 @@ std::string description_json(std::string_view format, const storage::FileMap& ma
                              const std::vector<storage::AttributeLeftOut>& retyped) {
   Json document = {{"format", format}, {"arrays", Json::array()}, {"groups", Json::array()}};
   for (const storage::StoredArray& one : map.arrays) document["arrays"].push_back(array_of(one));
+  for (const storage::StoredTexts& one : map.texts) document["arrays"].push_back(array_of(one));
   for (const storage::GroupDescription& one : map.groups) {
     document["groups"].push_back(
         {{"name", one.name}, {"attributes", attributes_of(one.attributes)}});
@@ -331,7 +348,7 @@ Result<AskedFile> parse_description(std::string_view text) {
       refuse("is no JSON document of one object");
     refuse_unknown(document,
                    {"format", "arrays", "groups", "refused", "left_out", "retyped", "alignment",
-                    "checksum", "leave_out_attributes"},
+                    "checksum", "leave_out_attributes", "replace"},
                    "the file");
     AskedFile asked;
     storage::FileDescription& file = asked.description;
@@ -349,10 +366,8 @@ Result<AskedFile> parse_description(std::string_view text) {
       }
       asked.checksum = storage::Checksum::crc32c;
     }
-    if (const Json* const leave_out = optional_member(document, "leave_out_attributes")) {
-      if (!leave_out->is_boolean()) refuse("has \"leave_out_attributes\" neither true nor false");
-      asked.leave_out_attributes = leave_out->get<bool>();
-    }
+    asked.leave_out_attributes = is_set(document, "leave_out_attributes");
+    asked.replaces = is_set(document, "replace");
     return asked;
   } catch (const Wrong& wrong) {
     return wrong.error();

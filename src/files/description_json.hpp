@@ -13,6 +13,9 @@
 
 namespace weir::files {
 
+// The type of arrays of StoredTexts, which are numbered behind the other ones.
+inline constexpr const char* text_of_any_length = "text[]";
+
 // `retyped`: attributes of a file that is being made, whose types its format has not.
 [[nodiscard]] std::string description_json(
     std::string_view format, const storage::FileMap& map,
@@ -22,6 +25,7 @@ struct AskedFile {
   storage::FileDescription description;
   storage::Checksum checksum = storage::Checksum::none;
   bool leave_out_attributes = false;  // those that the format cannot hold, instead of failing
+  bool replaces = false;              // a Zarr folder that is there
 };
 // Fails on what is no such document; what a format cannot express, its lay_out() refuses.
 [[nodiscard]] Result<AskedFile> parse_description(std::string_view text);

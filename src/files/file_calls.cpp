@@ -13,8 +13,10 @@
 #include "storage/formats/writer_lock.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/read_section.hpp"
+#include "storage/texts/read_texts.hpp"
 
 using weir::Status;
+using weir::files::about_array;
 using weir::files::array_of;
 using weir::files::check_place;
 using weir::files::no_handle;
@@ -33,6 +35,16 @@ const std::shared_ptr<const weir::storage::KnownSums>& known_sums_of(weir_files&
   });
   return file.known_sums;
 }
+
+// What weir_files_free_texts() gets back.
+struct TextsInMemory : weir_files_texts {
+  explicit TextsInMemory(weir::storage::Texts read) : weir_files_texts{}, texts(std::move(read)) {
+    count = texts.count();
+    offsets = texts.offsets.data();
+    bytes = texts.bytes.c_str();
+  }
+  weir::storage::Texts texts;
+};
 
 }  // namespace
 
@@ -63,6 +75,25 @@ int weir_files_open(const char* path, weir_files** file) {
                                      std::move(opened.value().map), DataFileCache::Use::reading);
     made->verified = VerifiedBlocks::covered;
     *file = made.release();
+    return {};
+  });
+}
+
+int weir_files_reload(weir_files** file) {
+  if (file == nullptr || *file == nullptr) return report(no_handle());
+  return reported([&]() -> Status {
+    weir_files& before = **file;
+    if (before.unpublished)
+      return weir::invalid_argument("the file is being made: commit it first");
+    auto opened = weir::storage::open_any(before.path);
+    if (!opened) return opened.error();
+    auto now =
+        std::make_unique<weir_files>(opened.value().path, opened.value().format,
+                                     std::move(opened.value().map), DataFileCache::Use::reading);
+    now->verified = before.verified.load();
+    now->kept_bytes = before.kept_bytes.load();
+    if (now->kept_bytes >= 0) now->decoded_chunks.set_most_bytes(now->kept_bytes);
+    const std::unique_ptr<weir_files> ended(std::exchange(*file, now.release()));
     return {};
   });
 }
@@ -101,30 +132,35 @@ const char* weir_files_description(const weir_files* file) {
 
 int64_t weir_files_arrays(const weir_files* file) {
   if (file == nullptr) return report(no_handle());
-  return static_cast<int64_t>(file->map.arrays.size());
+  return static_cast<int64_t>(file->map.arrays.size() + file->map.texts.size());
 }
 
 int64_t weir_files_find(const weir_files* file, const char* name) {
   if (file == nullptr) return report(no_handle());
   if (name == nullptr) return report(weir::invalid_argument("name is null"));
+  for (std::size_t i = 0; i < file->map.texts.size(); ++i) {
+    if (file->map.texts[i].array.description.name == name) {
+      return static_cast<int64_t>(file->map.arrays.size() + i);
+    }
+  }
   const auto found = file->map.get(name);
   if (!found) return report(found.error());
   return found.value() - file->map.arrays.data();
 }
 
 const char* weir_files_array_name(const weir_files* file, int64_t array) {
-  const StoredArray* const found = array_of(file, array);
+  const StoredArray* const found = about_array(file, array);
   return found != nullptr ? found->description.name.c_str() : nullptr;
 }
 
 int32_t weir_files_array_dimensions(const weir_files* file, int64_t array) {
-  const StoredArray* const found = array_of(file, array);
+  const StoredArray* const found = about_array(file, array);
   if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
   return found->description.is_scalar ? 0 : found->description.shape.dimensions();
 }
 
 int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape) {
-  const StoredArray* const found = array_of(file, array);
+  const StoredArray* const found = about_array(file, array);
   if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
   if (shape == nullptr) return report(weir::invalid_argument("shape is null"));
   if (found->description.is_scalar) return WEIR_FILES_OK;
@@ -133,13 +169,14 @@ int weir_files_array_shape(const weir_files* file, int64_t array, int64_t* shape
 }
 
 const char* weir_files_array_element_type(const weir_files* file, int64_t array) {
-  if (array_of(file, array) == nullptr) return nullptr;
+  if (about_array(file, array) == nullptr) return nullptr;
   return file->type_names[static_cast<std::size_t>(array)].c_str();
 }
 
 int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array) {
-  const StoredArray* const found = array_of(file, array);
-  return found != nullptr ? found->description.type.bytes() : std::int64_t{WEIR_FILES_E_ARGUMENT};
+  const StoredArray* const found = about_array(file, array);
+  if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
+  return array < std::ssize(file->map.arrays) ? found->description.type.bytes() : 0;
 }
 
 const char* weir_files_unfinished(const char* path) {
@@ -213,6 +250,7 @@ int weir_files_cache(weir_files* file, int64_t bytes) {
       return weir::invalid_argument(
           fmt::format("{} bytes of decoded chunks to keep: give 0 or more", bytes));
     }
+    file->kept_bytes = bytes;
     file->decoded_chunks.set_most_bytes(bytes);
     return {};
   });
@@ -235,4 +273,26 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
                                        file->data_files, weir::storage::serial_buffer_bytes,
                                        verifier ? &*verifier : nullptr, &file->decoded_chunks);
   });
+}
+
+int weir_files_read_texts(weir_files* file, int64_t array, const int64_t* start,
+                          const int64_t* count, const int64_t* stride, weir_files_texts** texts) {
+  if (texts == nullptr) return report(weir::invalid_argument("there is no place for the texts"));
+  *texts = nullptr;
+  const auto* const stored = weir::files::texts_of(file, array);
+  if (stored == nullptr) return WEIR_FILES_E_ARGUMENT;
+  return reported([&]() -> Status {
+    const auto section = weir::files::section_of(stored->array, start, count, stride);
+    if (!section) return section.error();
+    auto read = weir::storage::read_texts(*stored, section.value(), file->data_files);
+    if (!read) return read.error();
+    *texts = std::make_unique<TextsInMemory>(std::move(read).value()).release();
+    return {};
+  });
+}
+
+void weir_files_free_texts(weir_files_texts** texts) {
+  if (texts == nullptr) return;
+  const std::unique_ptr<TextsInMemory> ended(static_cast<TextsInMemory*>(*texts));
+  *texts = nullptr;
 }

@@ -17,6 +17,7 @@ weir_files::weir_files(std::string opened_path, std::string_view format_name,
       description(weir::files::description_json(format, map)),
       data_files(use) {
   for (const auto& one : map.arrays) type_names.push_back(one.description.type.name());
+  type_names.resize(type_names.size() + map.texts.size(), weir::files::text_of_any_length);
 }
 
 weir_files::~weir_files() {
@@ -71,18 +72,43 @@ int report_thrown(const std::exception& thrown) {
 
 Error no_handle() { return invalid_argument("the file is null or was closed"); }
 
-const storage::StoredArray* array_of(const weir_files* file, std::int64_t array) {
+const storage::StoredArray* about_array(const weir_files* file, std::int64_t array) {
   if (file == nullptr) {
     report(no_handle());
     return nullptr;
   }
   const auto& arrays = file->map.arrays;
-  if (array < 0 || std::cmp_greater_equal(array, arrays.size())) {
-    report(invalid_argument(
-        fmt::format("there is no array number {}: the file has {}", array, arrays.size())));
+  const auto& texts = file->map.texts;
+  const std::int64_t all = std::ssize(arrays) + std::ssize(texts);
+  if (array < 0 || array >= all) {
+    report(
+        invalid_argument(fmt::format("there is no array number {}: the file has {}", array, all)));
     return nullptr;
   }
-  return &arrays[static_cast<std::size_t>(array)];
+  const auto number = static_cast<std::size_t>(array);
+  return number < arrays.size() ? &arrays[number] : &texts[number - arrays.size()].array;
+}
+
+const storage::StoredTexts* texts_of(const weir_files* file, std::int64_t array) {
+  const storage::StoredArray* const found = about_array(file, array);
+  if (found == nullptr) return nullptr;
+  const std::int64_t number = array - std::ssize(file->map.arrays);
+  if (number >= 0) return &file->map.texts[static_cast<std::size_t>(number)];
+  report(invalid_argument(
+      fmt::format("array \"{}\" has elements of the type {}: read them by "
+                  "weir_files_read()",
+                  storage::printable(found->description.name), found->description.type.name())));
+  return nullptr;
+}
+
+const storage::StoredArray* array_of(const weir_files* file, std::int64_t array) {
+  const storage::StoredArray* const found = about_array(file, array);
+  if (found == nullptr || array < std::ssize(file->map.arrays)) return found;
+  report(
+      invalid_argument(fmt::format("array \"{}\" has texts of any length: read them by "
+                                   "weir_files_read_texts()",
+                                   storage::printable(found->description.name))));
+  return nullptr;
 }
 
 Status check_place(weir_files** file) {
@@ -91,13 +117,11 @@ Status check_place(weir_files** file) {
   return {};
 }
 
-Result<Request> request_of(const storage::StoredArray& stored, const std::int64_t* start,
-                           const std::int64_t* count, const std::int64_t* stride, const void* data,
-                           const std::int64_t* strides) {
+Result<array::Section> section_of(const storage::StoredArray& stored, const std::int64_t* start,
+                                  const std::int64_t* count, const std::int64_t* stride) {
   const auto& shape = stored.description.shape;
   // One element without dimensions has no indices to begin at, and nothing else to ask for.
-  const bool is_scalar = stored.description.is_scalar;
-  if (is_scalar) start = count = stride = strides = nullptr;
+  if (stored.description.is_scalar) start = count = stride = nullptr;
   const auto dimensions = static_cast<std::size_t>(shape.dimensions());
   if ((start == nullptr) != (count == nullptr)) {
     return invalid_argument("give both start and count, or neither for the whole array");
@@ -108,9 +132,17 @@ Result<Request> request_of(const storage::StoredArray& stored, const std::int64_
     return numbers != nullptr ? std::span(numbers, dimensions)
                               : std::span<const std::int64_t>(otherwise.begin(), otherwise.end());
   };
-  const auto section = array::Section::create(shape, given(start, zeros),
-                                              given(count, shape.extents()), given(stride, ones));
+  return array::Section::create(shape, given(start, zeros), given(count, shape.extents()),
+                                given(stride, ones));
+}
+
+Result<Request> request_of(const storage::StoredArray& stored, const std::int64_t* start,
+                           const std::int64_t* count, const std::int64_t* stride, const void* data,
+                           const std::int64_t* strides) {
+  const auto section = section_of(stored, start, count, stride);
   if (!section) return section.error();
+  if (stored.description.is_scalar) strides = nullptr;
+  const auto dimensions = static_cast<std::size_t>(section.value().dimensions());
   const std::int64_t bytes = stored.description.type.bytes();
   auto memory =
       strides != nullptr

@@ -49,12 +49,16 @@ struct weir_files {
   // On reading.
   std::atomic<weir::storage::VerifiedBlocks> verified = weir::storage::VerifiedBlocks::none;
   weir::storage::DecodedChunks decoded_chunks;
+  std::atomic<std::int64_t> kept_bytes =
+      -1;  // of these, as the program set it; negative: it did not
 
   // ---- Of one that is being made, until it is committed ----
 
   std::optional<weir::storage::HeaderUpdate> unpublished;
   weir::storage::WriterLock lock;
   std::optional<weir::storage::FileIdentity> made;  // what lies under the temporary name
+  // The Zarr folder whose place it takes, when it is one that has another name until then.
+  std::optional<std::string> replaced;
   std::mutex mutex;
   // Where encoded chunks go whose places are a table, and those that are there.
   std::int64_t free_from = -1;
@@ -85,10 +89,18 @@ int reported(const Call& call) {
 }
 
 [[nodiscard]] Error no_handle();
-// Null, and reported, when there is no such array.
+// Null, and reported, when there is no such array. Arrays of texts of any length are numbered
+// behind the others.
+[[nodiscard]] const storage::StoredArray* about_array(const weir_files* file, std::int64_t array);
+// The same for those whose elements have a fixed size, and for texts of any length.
 [[nodiscard]] const storage::StoredArray* array_of(const weir_files* file, std::int64_t array);
+[[nodiscard]] const storage::StoredTexts* texts_of(const weir_files* file, std::int64_t array);
 Status check_place(weir_files** file);
 
+[[nodiscard]] Result<array::Section> section_of(const storage::StoredArray& stored,
+                                                const std::int64_t* start,
+                                                const std::int64_t* count,
+                                                const std::int64_t* stride);
 struct Request {
   array::Section section;
   array::Layout memory;

@@ -15,6 +15,7 @@
 #include "storage/encoded/encoded_writer.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/stored_attributes.hpp"
+#include "storage/formats/zarr/replace_store.hpp"
 #include "storage/serial/open_any.hpp"
 #include "storage/serial/write_section.hpp"
 #include "storage/sums/sums_file.hpp"
@@ -134,6 +135,13 @@ Status fill_all_rests(weir_files& file) {
   return {};
 }
 
+// The new folder has its checksums beside it under the temporary name; those of the old one go.
+Status replace_store(const weir_files& file) {
+  Status removed =
+      weir::storage::remove_sums(weir::storage::sums_path(*file.replaced), StepDurability::none);
+  return removed.ok() ? weir::storage::replace_zarr_store(*file.replaced) : removed;
+}
+
 }  // namespace
 
 int weir_files_create(const char* path, const char* format, const char* description,
@@ -154,20 +162,24 @@ int weir_files_create(const char* path, const char* format, const char* descript
     }
     auto lock = weir::storage::WriterLock::take(path);
     if (!lock) return lock.error();
-    auto room = found.value()->lay_out(asked, path);
+    const bool replaces = parsed.value().replaces && found.value()->name() == "zarr" &&
+                          weir::storage::is_zarr_store(path);
+    const std::string made_at = replaces ? weir::storage::replacing_path(path) : std::string(path);
+    auto room = found.value()->lay_out(asked, made_at);
     if (!room) return room.error();
     room.value().map.left_out = std::move(changed.left_out);
-    const std::string place = weir::storage::incomplete_path(path);
+    const std::string place = weir::storage::incomplete_path(made_at);
     weir::storage::set_known_file(room.value().map,
                                   weir::storage::known_file_of(room.value().map, place));
     auto made = std::make_unique<weir_files>(
-        path, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
+        made_at, found.value()->name(), std::move(room.value().map), DataFileCache::Use::writing);
     made->description =
         weir::files::description_json(found.value()->name(), made->map, changed.retyped);
     made->unpublished = std::move(room.value().update);
     made->free_from = room.value().free_from;
     made->lock = std::move(lock).value();
     made->made = weir::storage::identity_of(place);
+    if (replaces) made->replaced = path;
     made->settled.assign(made->map.arrays.size(), 0);
     if (parsed.value().checksum != weir::storage::Checksum::none) {
       made->sums.emplace(made->map.arrays.size());
@@ -229,11 +241,13 @@ int weir_files_commit(weir_files* file) {
     if (Status summed = write_sums(*file); !summed.ok()) return summed;
     Status committed =
         weir::storage::commit(file->path, *file->unpublished, weir::storage::StepDurability::step);
+    if (committed.ok() && file->replaced) committed = replace_store(*file);
     if (committed.ok() || weir::storage::is_seen_unrenamed(file->path)) file->unpublished.reset();
     if (committed.ok() && file->sums) {
       // The file is there whatever becomes of this: then its sums are not known.
-      (void)weir::storage::rename_sums(weir::storage::incomplete_sums_path(file->path),
-                                       weir::storage::sums_path(file->path), StepDurability::step);
+      (void)weir::storage::rename_sums(
+          weir::storage::incomplete_sums_path(file->path),
+          weir::storage::sums_path(file->replaced.value_or(file->path)), StepDurability::step);
     }
     if (!file->unpublished) file->lock.release();
     return committed;

@@ -26,7 +26,7 @@ module weir_attributes
   ! weir_file_attribute_integers(file, owner, name, values [, status])
   !
   ! Gives `owner` an attribute: one integer of 4 or 8 bytes, or several, which keep their type. Before
-  ! the first step begins. Local.
+  ! the first step begins, or between steps (weir_file_extend). Local.
   interface weir_file_attribute_integers
     module procedure small_integer, large_integer, small_integers, large_integers
   end interface

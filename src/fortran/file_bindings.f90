@@ -15,7 +15,8 @@ module weir_file_bindings
     integer(c_int64_t) :: stripe_bytes = 0
     integer(c_int64_t) :: first_target = 0
     type(c_ptr) :: pool = c_null_ptr
-    integer(c_int64_t) :: reserved(2) = 0
+    type(c_ptr) :: unwritten = c_null_ptr
+    integer(c_int64_t) :: reserved(1) = 0
   end type
 
   type, bind(C), public :: define_options_in_c
@@ -38,16 +39,19 @@ module weir_file_bindings
     integer(c_int32_t) :: rewrite = 0
     type(c_ptr) :: durability = c_null_ptr
     type(c_ptr) :: checksum = c_null_ptr
-    integer(c_int64_t) :: reserved(5) = 0
+    type(c_ptr) :: unwritten = c_null_ptr
+    integer(c_int64_t) :: reserved(4) = 0
   end type
 
   public :: c_array_dimension_name, c_array_has_steps, c_attribute, c_attribute_integers
   public :: c_attribute_numbers, c_attribute_reals, c_attribute_text, c_attributes
   public :: c_file_array, c_file_array_name
   public :: c_file_arrays, c_file_close, c_file_create, c_file_define, c_file_open
-  public :: c_attribute_texts, c_attribute_type, c_file_drop_steps, c_file_in_step
+  public :: c_attribute_texts, c_attribute_type, c_file_drop_steps, c_file_extend
+  public :: c_file_in_step
   public :: c_file_select_step, c_file_step_abort, c_file_step_begin, c_file_step_end
-  public :: c_file_steps, c_get_integers, c_get_numbers, c_get_reals, c_get_text, c_get_texts
+  public :: c_file_steps, c_file_unwritten, c_file_unwritten_name
+  public :: c_get_integers, c_get_numbers, c_get_reals, c_get_text, c_get_texts
 
   interface
     function c_file_create(session, path, options, file) bind(C, name='weir_file_create') &
@@ -190,6 +194,12 @@ module weir_file_bindings
       integer(c_int) :: code
     end function
 
+    function c_file_extend(file) bind(C, name='weir_file_extend') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      integer(c_int) :: code
+    end function
+
     function c_file_in_step(file) bind(C, name='weir_file_in_step') result(in_step)
       import :: c_int32_t, c_ptr
       type(c_ptr), value, intent(in) :: file
@@ -200,6 +210,20 @@ module weir_file_bindings
       import :: c_int64_t, c_ptr
       type(c_ptr), value, intent(in) :: file
       integer(c_int64_t) :: steps
+    end function
+
+    function c_file_unwritten(file) bind(C, name='weir_file_unwritten') result(arrays)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      integer(c_int64_t) :: arrays
+    end function
+
+    function c_file_unwritten_name(file, number) bind(C, name='weir_file_unwritten_name') &
+        result(text)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value, intent(in) :: file
+      integer(c_int64_t), value, intent(in) :: number
+      type(c_ptr) :: text
     end function
 
     function c_file_select_step(file, step) bind(C, name='weir_file_select_step') result(code)

@@ -18,10 +18,11 @@ module weir_files
   use weir_distributions, only: weir_column_major, weir_distribution
   use weir_file_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
                                 c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
-                                c_file_define, c_file_drop_steps, c_file_in_step, c_file_open, &
+                                c_file_define, c_file_drop_steps, c_file_extend, c_file_in_step, &
+                                 c_file_open, &
                                 c_file_select_step, &
                                 c_file_step_abort, c_file_step_begin, c_file_step_end, &
-                                c_file_steps, &
+                                c_file_steps, c_file_unwritten, c_file_unwritten_name, &
                                 define_options_in_c, file_open_options_in_c, file_options_in_c
   use weir_memory, only: describe
   use weir_outcomes, only: place_names, settle, text_at, weir_e_argument, weir_ok, with_null
@@ -30,7 +31,8 @@ module weir_files
   private
   public :: weir_file_create, weir_file_open, weir_file_close, weir_file_define
   public :: weir_file_step_begin, weir_file_step_end, weir_file_step_abort, weir_file_in_step
-  public :: weir_file_steps, weir_file_select_step, weir_file_drop_steps
+  public :: weir_file_steps, weir_file_select_step, weir_file_drop_steps, weir_file_extend
+  public :: weir_file_unwritten, weir_file_unwritten_name
   public :: weir_file_arrays, weir_file_array_name, weir_file_array
   public :: weir_array_has_steps, weir_array_dimension_name
 
@@ -54,6 +56,10 @@ module weir_files
     integer(int64) :: stripe_bytes = 0
     integer(int64) :: first_target = 0
     character(len=:), allocatable :: pool
+    ! What becomes of a step in which no rank wrote one of its arrays: 'fill' (the array has its fill
+    ! value there; weir_file_unwritten tells) or 'error' (weir_file_step_end fails and names such
+    ! arrays). Default: 'fill'
+    character(len=:), allocatable :: unwritten
   end type
 
   ! All components alike.
@@ -77,6 +83,7 @@ module weir_files
     logical :: rewrite = .false.  ! arrays without steps can be written again, outside any step
     character(len=:), allocatable :: durability
     character(len=:), allocatable :: checksum  ! of steps that are added; default: as those there
+    character(len=:), allocatable :: unwritten  ! of steps that are added
   end type
 
   ! Handles are copied by assignment; they end by `close`, not with the variable.
@@ -93,7 +100,10 @@ module weir_files
     procedure :: step_abort => weir_file_step_abort
     procedure :: in_step => weir_file_in_step
     procedure :: drop_steps => weir_file_drop_steps
+    procedure :: extend => weir_file_extend
     procedure :: steps => weir_file_steps
+    procedure :: unwritten => weir_file_unwritten
+    procedure :: unwritten_name => weir_file_unwritten_name
     procedure :: select_step => weir_file_select_step
     procedure :: arrays => weir_file_arrays
     procedure :: array_name => weir_file_array_name
@@ -106,7 +116,8 @@ module weir_files
   ! has steps) and type as weir_array_create takes them. With steps, the shape [integer ::] is one number
   ! for each step, as times are; in memory it has the shape [1]. `fill` is one element, of that type: what
   ! readers see where nothing was written. The array belongs to the file and is closed with it.
-  ! Every rank makes the same calls; weir_file_step_begin refuses what differs. Local.
+  ! Every rank makes the same calls; weir_file_step_begin refuses what differs. Before the first step, or
+  ! between steps: there the array is in the file from weir_file_extend or the next step on. Local.
   interface weir_file_define
     module procedure define_small, define_large
   end interface
@@ -121,7 +132,7 @@ contains
     type(weir_file_options), intent(in), optional :: options
     integer, intent(out), optional :: status
     character(kind=c_char, len=:), allocatable, target :: format, durability, step_dimension
-    character(kind=c_char, len=:), allocatable, target :: checksum, pool
+    character(kind=c_char, len=:), allocatable, target :: checksum, pool, unwritten
     type(file_options_in_c) :: in_c
     if (present(options)) then
       in_c%alignment_bytes = options%alignment_bytes
@@ -148,6 +159,10 @@ contains
         checksum = with_null(options%checksum)
         in_c%checksum = c_loc(checksum)
       end if
+      if (allocated(options%unwritten)) then
+        unwritten = with_null(options%unwritten)
+        in_c%unwritten = c_loc(unwritten)
+      end if
     end if
     file%session = session%handle
     call settle(c_file_create(session%handle, with_null(path), in_c, file%handle), status)
@@ -161,7 +176,7 @@ contains
     class(weir_file), intent(inout) :: file
     type(weir_file_open_options), intent(in), optional :: options
     integer, intent(out), optional :: status
-    character(kind=c_char, len=:), allocatable, target :: durability, checksum
+    character(kind=c_char, len=:), allocatable, target :: durability, checksum, unwritten
     type(file_open_options_in_c) :: in_c
     if (present(options)) then
       in_c%read_only = merge(1, 0, options%read_only)
@@ -173,6 +188,10 @@ contains
       if (allocated(options%checksum)) then
         checksum = with_null(options%checksum)
         in_c%checksum = c_loc(checksum)
+      end if
+      if (allocated(options%unwritten)) then
+        unwritten = with_null(options%unwritten)
+        in_c%unwritten = c_loc(unwritten)
       end if
     end if
     file%session = session%handle
@@ -316,6 +335,14 @@ contains
     call settle(c_file_drop_steps(file%handle, int(steps, int64)), status)
   end subroutine
 
+  ! Adds the arrays and attributes that were defined since the file was laid out or opened, at once;
+  ! weir_file_step_begin does so, too. Collective, between steps.
+  subroutine weir_file_extend(file, status)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    call settle(c_file_extend(file%handle), status)
+  end subroutine
+
   ! Whether a step has begun and neither ended nor been given up. Local.
   function weir_file_in_step(file, status) result(in_step)
     class(weir_file), intent(in) :: file
@@ -334,6 +361,24 @@ contains
     integer(int64) :: steps
     steps = c_file_steps(file%handle)
     call settle(steps, status)
+  end function
+
+  ! How many arrays no rank wrote in the step that ended last, so that they have their fill value in
+  ! it; 0 from the beginning of the next step on. The name of one, from 1. Local.
+  function weir_file_unwritten(file, status) result(arrays)
+    class(weir_file), intent(in) :: file
+    integer, intent(out), optional :: status
+    integer(int64) :: arrays
+    arrays = c_file_unwritten(file%handle)
+    call settle(arrays, status)
+  end function
+
+  function weir_file_unwritten_name(file, number, status) result(name)
+    class(weir_file), intent(in) :: file
+    integer, intent(in) :: number
+    integer, intent(out), optional :: status
+    character(len=:), allocatable :: name
+    name = text_or_failure(c_file_unwritten_name(file%handle, int(number, int64) - 1), status)
   end function
 
   ! Which step reads move from now on, from 1; at first the last one. Not inside a step. Local, but

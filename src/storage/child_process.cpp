@@ -29,6 +29,14 @@ std::vector<char*> ended_by_null(std::vector<std::string>& words) {
   return list;
 }
 
+// From one look after everything else to the next.
+constexpr auto between_acts = std::chrono::milliseconds(2);
+
+WhileProgramsRun*& of_this_thread() {
+  thread_local WhileProgramsRun* latest = nullptr;
+  return latest;
+}
+
 // How a program is started: which descriptors and signal settings it gets.
 class Start {
  public:
@@ -94,11 +102,24 @@ ChildEnd fetch(pid_t child, std::chrono::milliseconds patience) {
     }
     if (std::chrono::steady_clock::now() > late) return {};
     std::this_thread::sleep_for(nap);
-    nap = std::min(2 * nap, std::chrono::microseconds(2000));
+    nap = std::min<std::chrono::microseconds>(2 * nap, between_acts);
+    WhileProgramsRun::act();
   }
 }
 
 }  // namespace
+
+WhileProgramsRun::WhileProgramsRun(std::function<void()> act)
+    : act_(std::move(act)), outer_(std::exchange(of_this_thread(), this)) {}
+
+WhileProgramsRun::~WhileProgramsRun() { of_this_thread() = outer_; }
+
+bool WhileProgramsRun::act() {
+  const WhileProgramsRun* const latest = of_this_thread();
+  if (latest == nullptr) return false;
+  latest->act_();
+  return true;
+}
 
 Pipe::Pipe(const std::string& path) {
   if (::pipe2(ends_.data(), O_CLOEXEC) != 0) status_ = system_failure("pipe", path, -1, errno);
@@ -134,11 +155,12 @@ std::size_t PipeReader::read_some(void* bytes, std::size_t most) {
 
 bool PipeReader::wait() {
   pollfd waiting{.fd = out_, .events = POLLIN, .revents = 0};
-  for (;;) {
-    const auto left =
+  for (bool acts = WhileProgramsRun::act();; acts = WhileProgramsRun::act()) {
+    auto left =
         std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
     late_ = left.count() <= 0;
     if (late_) return false;
+    if (acts) left = std::min(left, between_acts);
     const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;

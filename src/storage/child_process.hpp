@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,24 @@ class Pipe {
 
   std::array<int, 2> ends_{-1, -1};
   Status status_;
+};
+
+// What this thread does again and again while it waits for a program, as long as this lives: of
+// several the one that was made last. Each thread has its own, as in ranks/progress.hpp: who starts
+// a program far below a call is not given what the callers have to keep moving.
+class WhileProgramsRun {
+ public:
+  explicit WhileProgramsRun(std::function<void()> act);
+  WhileProgramsRun(const WhileProgramsRun&) = delete;
+  WhileProgramsRun& operator=(const WhileProgramsRun&) = delete;
+  ~WhileProgramsRun();
+
+  // Acts, where there is something to do. Returns whether there was.
+  static bool act();
+
+ private:
+  std::function<void()> act_;
+  WhileProgramsRun* outer_;
 };
 
 // What comes out of a pipe until a deadline, which begins now.

@@ -6,7 +6,10 @@
 
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <string>
+
+#include "storage/test_folder.hpp"
 
 namespace weir::storage {
 namespace {
@@ -48,6 +51,28 @@ TEST(ChildProcess, WhatItSaysAndItsStatusAreHeard) {
   EXPECT_EQ(heard.end.exit_status, 3);
   EXPECT_EQ(heard.end.signal, 0);
   EXPECT_EQ(hear(shell("kill -TERM $$")).end.signal, SIGTERM);
+}
+
+TEST(ChildProcess, ElseIsDoneWhileItIsWaitedFor) {
+  const TestFolder folder;
+  // Says a word and then ends when it finds a file, which is made while it is waited for.
+  const std::string said = folder.path("said");
+  const std::string ended = folder.path("ended");
+  int acts = 0;
+  const WhileProgramsRun outer([] { FAIL() << "there is an inner one"; });
+  {
+    const WhileProgramsRun inner([&] {
+      ++acts;
+      if (acts == 3) std::ofstream(said).put('x');
+      if (acts == 6) std::ofstream(ended).put('x');
+    });
+    const Heard heard =
+        hear(shell("until [ -e " + said + " ]; do sleep 0.01; done; echo said; " +
+                   "exec 1>&- 2>&-; until [ -e " + ended + " ]; do sleep 0.01; done; exit 3"));
+    EXPECT_EQ(heard.text, "said\n");
+    EXPECT_EQ(heard.end.exit_status, 3);
+  }
+  EXPECT_GE(acts, 6);
 }
 
 TEST(ChildProcess, OneThatIsSilentIsEndedAtTheDeadline) {

@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <string_view>
 
+#include "common/page.hpp"
 #include "storage/lustre_layout.hpp"
 #include "storage/mounts.hpp"
 
 namespace weir::storage {
 namespace {
 
-constexpr std::int64_t page = 4096;
 // Larger is no preference but a mistake.
 constexpr std::int64_t largest_block = std::int64_t{1} << 30;
 
@@ -53,9 +53,9 @@ topology::FileTargets targets_of(std::uint32_t file_system, std::int64_t block_b
   topology::FileTargets targets = lustre.value_or(topology::FileTargets());
   std::int64_t block = targets.stripe_bytes > 0 ? targets.stripe_bytes : block_bytes;
   if (block > largest_block) block = 0;
-  targets.stripe_bytes = block > page ? block : 0;
+  targets.stripe_bytes = block > page_bytes ? block : 0;
   if (std::find(locking.begin(), locking.end(), file_system) != locking.end()) {
-    targets.lock_bytes = std::max(block, page);
+    targets.lock_bytes = std::max(block, page_bytes);
   }
   return targets;
 }

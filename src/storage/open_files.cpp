@@ -67,7 +67,7 @@ Status OpenFiles::close(const std::string& path) {
 Status OpenFiles::abandon(const std::string& path) {
   Status closed = close(path);
   const auto found = written_.find(path);
-  if (found != written_.end()) found->second = Mark::may_be_removed;
+  if (found != written_.end()) found->second.mark = Mark::may_be_removed;
   return closed;
 }
 
@@ -83,7 +83,35 @@ void OpenFiles::lose(const std::string& path, const Error& error) {
 
 Status OpenFiles::close_oldest() {
   const std::string oldest = uses_.back();
+  const auto written = written_.find(oldest);
+  if (written != written_.end() &&
+      written->second.closing == DataFileCache::Closing::makes_durable) {
+    if (Status synced = sync_open(); !synced.ok()) return synced;
+  }
   return close(oldest);
+}
+
+Status OpenFiles::sync_open() {
+  std::vector<std::string> paths;
+  std::vector<EngineFile*> files;
+  for (const auto& [path, open] : files_) {
+    const auto written = written_.find(path);
+    if (written == written_.end() ||
+        written->second.closing != DataFileCache::Closing::makes_durable)
+      continue;
+    paths.push_back(path);
+    files.push_back(open.file.get());
+  }
+  Status synced = engine_->sync(files);
+  for (const std::string& path : paths) {
+    if (synced.ok()) {
+      written_.erase(path);
+    } else {
+      lose(path, synced.error());  // an engine tells of one failure, not of which files
+    }
+  }
+  ++generation_;
+  return synced;
 }
 
 Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& synced_here) {
@@ -94,9 +122,10 @@ Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& syn
     for (const std::string& path : group) {
       auto file = get(path, {.write = true});
       if (!file) {
-        const bool is_removed =
-            file.error().system_error == ENOENT && written_.at(path) == Mark::may_be_removed;
-        if (is_removed) continue;
+        const auto written = written_.find(path);
+        const bool may_be_removed =
+            written != written_.end() && written->second.mark == Mark::may_be_removed;
+        if (may_be_removed && file.error().system_error == ENOENT) continue;
         return file.error();
       }
       const std::uint32_t description = file.value()->description();

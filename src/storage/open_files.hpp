@@ -1,10 +1,11 @@
 // The files that a process has open, by an engine: opened on first use, the one that was not used
 // for longest closed when they are too many. Arrays of one file share it.
 //
-// It remembers what was written until that is made durable, also of files closed meanwhile. What
-// could not be made durable is lost: the system drops the bytes and says so once, so that a second
-// fdatasync would succeed without them. OpenFiles therefore remembers each loss, and those who
-// wrote (StoredFiles) ask for it.
+// It remembers what was written until that is made durable, and files that were written are made
+// durable before they are closed to make room, all that are open together
+// (serial/data_file_cache.hpp). What could not be made durable is lost: the system drops the bytes
+// and says so once, so that a second fdatasync would succeed without them. OpenFiles therefore
+// remembers each loss, and those who wrote (StoredFiles) ask for it.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,7 @@
 
 #include "common/status.hpp"
 #include "storage/engines/engine.hpp"
+#include "storage/serial/data_file_cache.hpp"
 
 namespace weir::storage {
 
@@ -46,8 +48,11 @@ class OpenFiles {
   // The file if it is open.
   [[nodiscard]] const EngineFile* find(const std::string& path) const;
 
-  // The file was or will now be written to.
-  void written(const std::string& path) { written_[path] = Mark::is_there; }
+  // The file was or will now be written to. `closing`: of it, where it is closed to make room.
+  void written(const std::string& path,
+               DataFileCache::Closing closing = DataFileCache::Closing::makes_durable) {
+    written_[path] = {Mark::is_there, closing};
+  }
   // Grows whenever marks of written() are taken away and whenever bytes are lost. A mark holds as
   // long as the number stays.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
@@ -76,6 +81,8 @@ class OpenFiles {
     std::list<std::string>::iterator use;
   };
   Status close_oldest();
+  // Those that are open, have been written and are not left to sync().
+  Status sync_open();
   [[nodiscard]] static bool serves(const Open& open, const Opening& opening);
 
   std::shared_ptr<Engine> engine_;
@@ -83,7 +90,11 @@ class OpenFiles {
   std::unordered_map<std::string, Open> files_;
   std::list<std::string> uses_;  // paths, the latest used first
   enum class Mark : std::uint8_t { is_there, may_be_removed };
-  std::map<std::string, Mark> written_;
+  struct Written {
+    Mark mark = Mark::is_there;
+    DataFileCache::Closing closing = DataFileCache::Closing::makes_durable;
+  };
+  std::map<std::string, Written> written_;
   std::set<std::string> changed_folders_;
   struct Loss {
     std::uint64_t generation = 0;

@@ -71,7 +71,7 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
     for (const StoredRange& range : ranges) {
       if (!marked_.insert(range.file).second) continue;
       written_.try_emplace(range.file, marked_in_);
-      open_->written(files_.path(range.file));
+      open_->written(files_.path(range.file), closing_);
     }
     return open_->engine().write(open, traffic);
   });

@@ -29,6 +29,8 @@ class StoredFiles {
 
   // Where descriptors may come from: only of one file that is there when it is laid out.
   void set_shared(const SharedOpening& shared) { shared_ = shared; }
+  // Of files that are closed to make room for others.
+  void set_closing(DataFileCache::Closing closing) { closing_ = closing; }
   // Is told of every transfer; null: nobody is.
   void set_watch(TransferWatch* watch) { watch_ = watch; }
 
@@ -88,6 +90,7 @@ class StoredFiles {
   bool writable_;
   std::shared_ptr<OpenFiles> open_;
   SharedOpening shared_;
+  DataFileCache::Closing closing_ = DataFileCache::Closing::makes_durable;
   Last last_;                    // most transfers are in the file of the one before
   std::set<std::int64_t> used_;  // since the last close
   // Files written since the last sync, with the generation of OpenFiles in which they first were.

@@ -255,6 +255,37 @@ TEST(StoredFiles, MoveRangesOfMoreFilesThanAreOpen) {
   EXPECT_EQ(open->open_files(), 0);
 }
 
+// Who has a file open is told of what became of its bytes, so that is asked before it is closed.
+TEST(StoredFiles, FilesThatAreClosedToMakeRoomAreMadeDurableBefore) {
+  for (const DataFileCache::Closing closing :
+       {DataFileCache::Closing::makes_durable, DataFileCache::Closing::leaves_to_sync}) {
+    const TestFolder folder;
+    const Fault fault{.operation = Fault::Operation::sync, .number = 1, .system_error = EIO};
+    const auto open =
+        std::make_shared<OpenFiles>(make_faulty_engine(make_posix_engine(), fault), 2);
+    StoredFiles files(made_when_written(folder.path("c."), 3, 16), true, open);
+    files.set_closing(closing);
+    std::vector<Status> written;
+    for (std::int64_t file = 0; file < 3; ++file) {
+      auto bytes = bytes_of(8, 1);
+      const Slice slice{bytes.data(), 8};
+      FileTraffic traffic;
+      written.push_back(files.write(file, {&slice, 1}, 0, traffic));
+    }
+    EXPECT_TRUE(written[0].ok());
+    EXPECT_TRUE(written[1].ok());
+    if (closing == DataFileCache::Closing::leaves_to_sync) {
+      EXPECT_TRUE(written[2].ok());
+      continue;
+    }
+    ASSERT_FALSE(written[2].ok());
+    EXPECT_EQ(written[2].error().system_error, EIO);
+    const Status later = files.sync();
+    ASSERT_FALSE(later.ok());
+    EXPECT_NE(later.error().message.find("write it again"), std::string::npos);
+  }
+}
+
 // A file that one array opened for reading is opened again for another that writes.
 TEST(StoredFiles, ShareTheFilesOfOtherArrays) {
   const TestFolder folder;

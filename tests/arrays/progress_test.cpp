@@ -1,9 +1,15 @@
 // What goes on while a rank waits in the library: the program's own messages, and the requests of
 // all sessions. Without either, two ranks that MPI's rules allow to wait for each other would miss
 // the deadline.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <fstream>
 #include <memory>
+#include <string>
 
 #include "parallel.hpp"
 
@@ -165,6 +171,69 @@ TEST_F(Progress, OfASessionThatWasClosedMeanwhile) {
     first.wait();
     two.close();
   }
+}
+
+// Stops the next program that its parent starts, and lets it go on when the file `told` is there,
+// or after a long time. Ends with 0 when it has stopped one and was told.
+[[noreturn]] void stop_the_next_program(pid_t parent, const std::string& told) {
+  const std::string children =
+      "/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children";
+  pid_t program = 0;
+  for (int look = 0; look < 100000 && program == 0; ++look) {
+    std::ifstream listed(children);
+    for (pid_t child = 0; listed >> child;) {
+      std::ifstream name("/proc/" + std::to_string(child) + "/comm");
+      std::string text;
+      name >> text;
+      // Before it is another program, it is a copy of this one.
+      if (child != ::getpid() && text.find("hdf5") != std::string::npos) program = child;
+    }
+    if (program == 0) ::usleep(100);
+  }
+  if (program == 0 || ::kill(program, SIGSTOP) != 0) ::_exit(1);
+  bool is_told = false;
+  for (int look = 0; look < 1200 && !is_told; ++look) {
+    ::usleep(25'000);
+    is_told = static_cast<bool>(std::ifstream(told));
+  }
+  ::kill(program, SIGCONT);
+  ::_exit(is_told ? 0 : 2);
+}
+
+// The program that reads an HDF5 file's header for rank 0 is stopped, and a request of another
+// session needs that rank.
+TEST_F(Progress, OfOtherSessionsWhileAProgramReadsAHeader) {
+  if (size_of_world() < 2) GTEST_SKIP() << "needs two ranks";
+  const bool opens = rank_of_world() == 0;
+  Session alone(MPI_COMM_SELF);
+  const std::string name = path("plot.h5");
+  if (opens) {
+    auto file = alone.create_file(name);
+    auto array = file.define<double>("a", {4});
+    file.begin_step();
+    file.end_step();
+    file.close();
+  }
+  TwoSessions two("two-phase", path("a"));
+  pid_t stopper = -1;
+  const pid_t own = ::getpid();
+  if (opens) {
+    stopper = ::fork();
+    if (stopper == 0) stop_the_next_program(own, path("told"));
+  }
+  auto writing = two.begin(0);
+  if (opens) {
+    auto file = alone.open_file(name);
+    file.close();
+  }
+  EXPECT_NO_THROW(writing.wait());
+  if (rank_of_world() == 1) std::ofstream(path("told")).put('x');
+  if (opens) {
+    int how = 0;
+    EXPECT_EQ(::waitpid(stopper, &how, 0), stopper);
+    EXPECT_EQ(how, 0) << "no program was stopped, or nothing moved until it went on";
+  }
+  two.close();
 }
 
 }  // namespace

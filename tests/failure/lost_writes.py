@@ -432,3 +432,7 @@ class Folder:
             elif self._has.get(name) != content:
                 place.write_bytes(content)
         self._has = dict(state)
+
+    def look(self) -> None:
+        """What it has, after somebody else has changed it."""
+        self._has = {name: content for name, (_, content) in snapshot_of(self.path).items()}

@@ -2,7 +2,8 @@
 
 Programs add steps while recorded_io.c records what they ask of the file system; lost_writes.py
 makes the states that a crash may leave at any time, and each is read: all steps that had ended are
-there, with their numbers, at most one more, and that whole.
+there, with their numbers, at most one more, and that whole. To files that take steps one is added
+then, after which all are there again, and that one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from appended_steps import Appender
 from failing_runs import BUILD, environment, launcher
 from killed_steps import SHAPES, SUFFIXES, WRITER, read_by_weir
 from lost_writes import Folder, Record, snapshot_of, states_of
@@ -50,8 +52,22 @@ def run_recorded(command: list[str], data: Path, record: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.fixture(scope="module")
+def appender() -> Iterator[Appender]:
+    library = {name: os.environ[name] for name in [PATH_VARIABLE] if name in os.environ}
+    program = Appender(environment(library))
+    yield program
+    program.close()
+
+
 def read_all_states(
-    record: Record, folder: Path, read: Callable[[Path], int], *, earlier: int = 0, seed: int = 1
+    record: Record,
+    folder: Path,
+    read: Callable[[Path], int],
+    *,
+    append: Callable[[Path], int] | None = None,
+    earlier: int = 0,
+    seed: int = 1,
 ) -> int:
     """How many there were. `earlier`: steps that were there before the record."""
     shown = Folder(folder)
@@ -63,6 +79,10 @@ def read_all_states(
         try:
             found = read(folder)
             assert least <= found <= least + 1, f"{found} steps, {least} had ended"
+            if append is not None and found > 0:
+                assert append(folder) == found + 1
+                assert read(folder) == found + 1, "after one was added"
+                shown.look()
         except Exception as error:
             raise AssertionError(f"{error!r}: {what}") from error
     return count
@@ -88,10 +108,17 @@ class Recorded:
         self.shown.mkdir()
         self.before = snapshot_of(self.data)
 
-    def read_all(self, read: Callable[[Path], int] = steps_in, *, earlier: int = 0) -> int:
+    def read_all(
+        self,
+        read: Callable[[Path], int] = steps_in,
+        *,
+        appender: Appender | None = None,
+        earlier: int = 0,
+    ) -> int:
         record = Record(self.record, self.data, self.before)
+        append = None if appender is None else lambda at: appender.append(at / self.name)
         states = read_all_states(record, self.shown, lambda at: read(at / self.name),
-                                 earlier=earlier)  # fmt: skip
+                                 append=append, earlier=earlier)  # fmt: skip
         # Nothing has escaped the recorder.
         left = {path: content for path, (_, content) in snapshot_of(self.data).items()}
         assert record.state_at_end() == left
@@ -101,12 +128,12 @@ class Recorded:
 @pytest.mark.parametrize(
     "file_format", ["hdf5", "hdf5-encoded", "cdf5", "zarr", "zarr-encoded", "raw"]
 )
-def test_no_step_is_lost(memory: Path, file_format: str) -> None:
+def test_no_step_is_lost(memory: Path, appender: Appender, file_format: str) -> None:
     folder = Recorded(memory, f"file.{SUFFIXES[file_format]}")
     for _ in range(2):  # one run makes the file, one adds steps
         command = [str(WRITER), str(folder.path), file_format, str(folder.record), "2"]
         run_recorded(command, folder.data, folder.record)
-    assert folder.read_all() > 50
+    assert folder.read_all(appender=appender) > 50
 
 
 SHARED_CHUNKS = {
@@ -120,7 +147,7 @@ SHARED_CHUNKS = {
 }  # fmt: skip
 
 
-def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path) -> None:
+def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path, appender: Appender) -> None:
     """A step is written into compressed chunks and shards that hold committed steps."""
     folder = Recorded(memory, "file.zarr")
     file = FileHandle.create(folder.path, "zarr", SHARED_CHUNKS)
@@ -134,7 +161,83 @@ def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path) -> None:
     folder.before = snapshot_of(folder.data)
     run_recorded([str(WRITER), str(folder.path), "zarr", str(folder.record), "2"], folder.data,
                  folder.record)  # fmt: skip
-    assert folder.read_all(earlier=1) > 50
+    assert folder.read_all(appender=appender, earlier=1) > 50
+
+
+ADDER = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import weir
+path, file_format, log, what = sys.argv[1:]
+shapes = {"density": ((24, 30), float), "count": ((7, 5), "int32")}
+with weir.Session(MPI.COMM_WORLD) as session:
+    def write(file, step):
+        for name, (shape, dtype) in shapes.items():
+            numbers = np.arange(np.prod(shape)).reshape(shape) + 1 + 1000 * step
+            file[name].write(session.distribution(shape, "BLOCK, *"), numbers.astype(dtype))
+    if what == "make":
+        with session.create_file(path, format=file_format) as file:
+            for name, (shape, dtype) in shapes.items():
+                file.define(name, shape, dtype, steps=True)
+            mesh = file.define("mesh", (16,), float)
+            with file.step():
+                write(file, 0)
+                mesh.write(session.distribution((16,), "BLOCK"), np.arange(16.0) + 1)
+    else:
+        with session.open_file(path) as file:
+            filled = file.define("later/filled", (6, 4), float, steps=True, fill=-3.0)
+            file.define("later/zeros", (5000,), "int32", steps=True)
+            file.set_attribute("title", "what was added")
+            file.set_attribute("units", "kg", owner="later/filled")
+            file.extend()
+            with file.step():
+                write(file, 1)
+                filled.write(session.distribution((6, 4), "BLOCK, *"), np.full((6, 4), 7.0))
+            with open(log, "a") as told:
+                told.write("ended 2\\n")
+"""
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
+def test_what_is_added_is_there_whole_or_not_at_all(
+    memory: Path, appender: Appender, file_format: str
+) -> None:
+    folder = Recorded(memory, f"file.{SUFFIXES[file_format]}")
+    for what in ("make", "add"):
+        run_recorded(
+            [sys.executable, "-c", ADDER, str(folder.path), file_format, str(folder.record), what],
+            folder.data, folder.record,
+        )  # fmt: skip
+        if what == "make":
+            folder.record.unlink()
+            folder.before = snapshot_of(folder.data)
+    found = {"before": 0, "added": 0}
+
+    def read(path: Path) -> int:
+        with weir.open(path) as file:
+            names = set(file.arrays) - {"density", "count", "mesh"}
+            found["added" if names else "before"] += 1
+            steps = file.steps
+            assert steps is not None
+            for name, shape in SHAPES.items():
+                numbers = np.arange(1, np.prod(shape) + 1).reshape(shape)
+                for step in range(steps):
+                    np.testing.assert_array_equal(file[name][step], numbers + 1000 * step)
+            np.testing.assert_array_equal(file["mesh"][...], np.arange(16) + 1)
+            assert names in (set(), {"later/filled", "later/zeros"})
+            assert file.attributes.get("title", "") == ("what was added" if names else "")
+            if names:
+                assert file["later/filled"].attributes["units"] == "kg"
+                filled = file["later/filled"][...]
+                # Its step by the program is whole; one that was added to this state has none of it.
+                assert {tuple(np.unique(one)) for one in filled[1:]} <= {(7.0,), (-3.0,)}
+                np.testing.assert_array_equal(filled[0], -3.0)
+                assert not file["later/zeros"][...].any()
+            return steps
+
+    assert folder.read_all(read, appender=appender, earlier=1) > 20
+    assert min(found.values()) > 0
 
 
 MAKER = """

@@ -1,5 +1,6 @@
 ! Files of every format: arrays once and in steps, attributes, and what is read of them again.
 module files_test
+  use, intrinsic :: iso_c_binding, only: c_loc
   use, intrinsic :: iso_fortran_env, only: int32, real32, real64
   use checks
   implicit none
@@ -12,7 +13,71 @@ contains
     call test_format('hdf5')
     call test_format('cdf5')
     call test_format('zarr')
+    call test_additions('hdf5')
+    call test_additions('zarr')
     call test_mistakes()
+  end subroutine
+
+  ! Attributes of every kind, before the first step and between steps, and an array that is added.
+  subroutine test_additions(format)
+    character(len=*), intent(in) :: format
+    type(weir_file) :: file
+    type(weir_array) :: first, second
+    type(weir_distribution) :: rows
+    real(real64) :: part(3, 5), back(3, 5)
+    integer(int32), target :: small(2)
+    character(len=:), allocatable :: texts(:)
+    integer :: status
+    if (rank == 0) call execute_command_line('rm -rf '//path('added.'//format))
+    call mpi_barrier(mpi_comm_world)
+    call file%create(session, path('added.'//format), weir_file_options(format=format))
+    call weir_file_define(file, 'first', [3 * ranks, 5], 'float64', first, &
+                          weir_define_options(steps=.true.))
+    call weir_file_attribute_integers(file, 'first', 'small', [7_int32, -8_int32])
+    call weir_file_attribute_integers(file, 'first', 'large', 2_int64**40)
+    call weir_file_attribute_reals(file, 'first', 'single', 0.5_real32)
+    call weir_file_attribute_reals(file, 'first', 'double', [0.25d0, 4d0])
+    call weir_file_attribute_texts(file, 'first', 'texts', ['one  ', 'three'])
+    call rows%create(session, [3 * ranks, 5], 'BLOCK, *')
+    part = rank + 1d0
+    call file%step_begin()
+    call weir_write(first, rows, part)
+    call file%step_end()
+    call weir_file_define(file, 'second', [3 * ranks, 5], 'float64', second, &
+                          weir_define_options(steps=.true.), fill=-1d0)
+    call weir_file_attribute_text(file, 'second', 'units', 'm')
+    call weir_file_attribute_text(file, 'first', 'units', 'kg')
+    call file%extend(status)
+    call check(status == weir_ok .and. file%arrays() == 2, format//': an array is added')
+    call check(file%steps() == 1, format//': without a step')
+    call file%step_begin()
+    call weir_write(first, rows, part)
+    call weir_write(second, rows, 2 * part)
+    call file%step_end()
+    call file%close()
+    call file%open(session, path('added.'//format), weir_file_open_options(read_only=.true.))
+    call check(weir_file_get_text(file, 'first', 'units') == 'kg', format//': a later attribute')
+    call check(weir_file_get_text(file, 'second', 'units') == 'm', format//': of the new array')
+    call check(weir_file_attribute_type(file, 'first', 'small') == 'int32', format//': int32')
+    call check(weir_file_attribute_type(file, 'first', 'large') == 'int64', format//': int64')
+    call check(weir_file_attribute_type(file, 'first', 'single') == 'float32', format//': float32')
+    call check(weir_file_attribute_type(file, 'first', 'double') == 'float64', format//': float64')
+    call weir_file_get_numbers(file, 'first', 'small', 8_int64, c_loc(small), status)
+    call check(status == weir_ok .and. all(small == [7, -8]), format//': numbers in their type')
+    call check(all(weir_file_get_integers(file, 'first', 'large') == [2_int64**40]), &
+               format//': a large integer')
+    call check(all(weir_file_get_reals(file, 'first', 'double') == [0.25d0, 4d0]), &
+               format//': reals')
+    texts = weir_file_get_texts(file, 'first', 'texts')
+    call check(size(texts) == 2, format//': two texts')
+    call check(texts(1) == 'one' .and. texts(2) == 'three', format//': the texts')
+    call file%array('second', second)
+    call weir_read(second, rows, back)
+    call check(all(back == 2 * part), format//': the new array')
+    call file%select_step(1)
+    call weir_read(second, rows, back)
+    call check(all(back == -1d0), format//': its fill value in the step before')
+    call file%close()
   end subroutine
 
   subroutine test_format(format)
@@ -71,9 +136,21 @@ contains
       call weir_write(time, one, [0.5d0 * step])
       call file%step_end()
       call check(file%steps() == step, format//': a step has ended')
+      call check(file%unwritten() == 0, format//': all were written')
     end do
+    call file%step_begin()
+    call weir_write(time, one, [2d0])
+    call file%step_end()
+    call check(file%unwritten() == 1 .and. file%unwritten_name(1) == 'density', &
+               format//': one is not written')
+    call file%drop_steps(3)
     call file%close(status)
     call check(status == weir_ok, format//': closed')
+    call file%open(session, path('file.'//format), weir_file_open_options(unwritten='error'))
+    call file%step_begin()
+    call file%step_end(status)
+    call check(status == weir_e_argument .and. file%steps() == 3, format//': refused unwritten')
+    call file%close()
   end subroutine
 
   subroutine read_file(format)

@@ -18,9 +18,12 @@
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw/raw_document.hpp"
 #include "storage/formats/raw_array.hpp"
+#include "storage/formats/test_description.hpp"
 #include "storage/formats/zarr/document.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/serial/read_section.hpp"
+#include "storage/texts/chunk_texts.hpp"
+#include "storage/texts/read_texts.hpp"
 
 namespace weir::fuzz {
 namespace {
@@ -127,11 +130,24 @@ Complaint check_array(const storage::StoredArray& one, std::optional<std::int64_
   return std::nullopt;
 }
 
+Complaint check_texts(const storage::StoredTexts& texts) {
+  constexpr std::int64_t most_texts = 256;
+  const array::Shape& shape = texts.array.map.shape;
+  if (shape.elements() == 0 || shape.elements() > most_texts) return std::nullopt;
+  storage::DataFileCache files(storage::DataFileCache::Use::reading);
+  const auto read = storage::read_texts(texts, array::Section::of(shape.box()), files);
+  if (read && read.value().count() != shape.elements()) return "another number of texts";
+  return std::nullopt;
+}
+
 Complaint check_map(const storage::FileMap& map, std::optional<std::int64_t> file_bytes,
                     bool read) {
   constexpr std::size_t most_arrays = 32;
   for (std::size_t i = 0; i < std::min(map.arrays.size(), most_arrays); ++i) {
     if (auto complaint = check_array(map.arrays[i], file_bytes, read)) return complaint;
+  }
+  for (std::size_t i = 0; read && i < std::min(map.texts.size(), most_arrays); ++i) {
+    if (auto complaint = check_texts(map.texts[i])) return complaint;
   }
   if (const auto steps = map.steps(); steps && *steps < 0) return "fewer than no steps";
   return std::nullopt;
@@ -266,12 +282,40 @@ Complaint read_words(Input bytes, const std::string& /*folder*/) {
   return std::nullopt;
 }
 
+// The bytes are a chunk of Zarr, and a file of references to a heap in the same file.
+Complaint read_texts(Input bytes, const std::string& folder) {
+  constexpr std::int64_t most_texts = 16;
+  for (std::int64_t count = 1; count <= most_texts; ++count) {
+    const auto texts = storage::parse_text_chunk(bytes, count);
+    if (!texts) continue;
+    const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+    for (const std::string_view one : *texts) {
+      const auto at = one.data() - begin;
+      if (at < 0 || at + std::ssize(one) > std::ssize(bytes)) return "a text outside its chunk";
+    }
+  }
+  const auto references = std::min(most_texts, std::ssize(bytes) / storage::heap_reference_bytes);
+  if (references == 0) return std::nullopt;
+  put_file(folder + "/heap", bytes);
+  const array::Shape shape = storage::shape_of({references});
+  const auto type = array::ElementType::record(storage::heap_reference_bytes).value();
+  const storage::StoredTexts texts{{{.name = "a", .shape = shape, .type = type},
+                                    {.shape = shape,
+                                     .type = type,
+                                     .files = storage::DataFiles::one(folder + "/heap"),
+                                     .extents = storage::DenseExtents{0}}},
+                                   "fill",
+                                   0};
+  return check_texts(texts);
+}
+
 constexpr std::array readers{
     Reader{"cdf", read_cdf, cdf_seeds},
     Reader{"codec", read_codec, codec_seeds},
     Reader{"hdf5", read_hdf5, hdf5_seeds},
     Reader{"raw", read_raw, raw_seeds},
     Reader{"raw_file", read_raw_file, raw_file_seeds},
+    Reader{"texts", read_texts, texts_seeds},
     Reader{"words", read_words, words_seeds},
     Reader{"zarr", read_zarr, zarr_seeds},
     Reader{"zarr_array", read_zarr_array, zarr_array_seeds},

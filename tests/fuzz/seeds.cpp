@@ -63,7 +63,7 @@ storage::ArrayDescription shards_description() {
 }
 
 std::span<const std::string_view> codec_pipelines() {
-  static constexpr std::array<std::string_view, 13> all{"shuffle",
+  static constexpr std::array<std::string_view, 19> all{"shuffle",
                                                         "deflate",
                                                         "gzip",
                                                         "zstd",
@@ -75,7 +75,13 @@ std::span<const std::string_view> codec_pipelines() {
                                                         "fletcher32",
                                                         "shuffle,deflate,fletcher32",
                                                         "zfp:0.5,zstd,crc32c",
-                                                        "shuffle,lzf"};
+                                                        "shuffle,lzf",
+                                                        "lz4",
+                                                        "bitshuffle",
+                                                        "bitshuffle:none",
+                                                        "bitshuffle:zstd",
+                                                        "szip",
+                                                        "delta:float64"};
   return all;
 }
 
@@ -121,6 +127,27 @@ std::vector<Bytes> raw_seeds(const std::string& /*folder*/) {
 
 std::vector<Bytes> raw_file_seeds(const std::string& folder) {
   return {content(example_file("raw", folder) + ".json")};
+}
+
+// Three references to a collection of two texts, and the chunk of Zarr that has these.
+std::vector<Bytes> texts_seeds(const std::string& /*folder*/) {
+  const std::string zeros(8, '\0');
+  const auto number = [](std::uint64_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xFFU);
+    return text;
+  };
+  const auto reference = [&](std::uint32_t bytes, std::uint32_t object) {
+    return number(bytes, 4) + number(48, 8) + number(object, 4);
+  };
+  const auto object = [&](std::uint16_t which, const std::string& text) {
+    return number(which, 8) + number(text.size(), 8) + text + zeros.substr(text.size());
+  };
+  const std::string heap = reference(3, 1) + reference(2, 2) + reference(3, 1) + "GCOL" +
+                           number(1, 4) + number(80, 8) + object(2, "ab") + object(1, "cde") +
+                           number(0, 8) + number(16, 8);
+  const std::string chunk = number(2, 4) + number(3, 4) + "abc" + number(0, 4);
+  return {bytes_of_text(heap), bytes_of_text(chunk)};
 }
 
 std::vector<Bytes> words_seeds(const std::string& /*folder*/) {

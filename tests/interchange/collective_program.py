@@ -5,6 +5,9 @@ python collective_program.py write FOLDER
     distribution
 python collective_program.py many FOLDER
     writes files with one array each, whose steps have more than 8192 chunks or, of 1024, write one
+python collective_program.py append FOLDER
+    adds a step to the array u of every file of FOLDER, all of it 7, and prints the number of steps
+    or why there is no room
 python collective_program.py read FOLDER
     reads every file of FOLDER whose arrays' values lie beside it in FILE.npz, each array under
     several distributions, and prints "N arrays of FILE" when all were right
@@ -115,6 +118,20 @@ def define(file: Any, case: Case) -> Any:
     )
 
 
+def append(session: weir.Session, path: Path) -> None:
+    try:
+        with session.open_file(str(path)) as file:
+            with file.step():
+                array = file["u"]
+                dealt = distribution(session, array.shape, 0)
+                array.write(dealt, part_of(dealt, np.full(array.shape, 7.0)))
+            said = f"{file.steps} steps"
+    except weir.Error as error:
+        said = str(error)
+    if MPI.COMM_WORLD.rank == 0:
+        print(f"{path.name}: {said}", flush=True)  # noqa: T201
+
+
 def read(session: weir.Session, path: Path) -> None:
     expected = np.load(f"{path}.npz")
     with session.open_file(str(path), read_only=True) as file:
@@ -162,6 +179,9 @@ def main() -> None:
                 write(session, folder / f"file.{SUFFIXES[name]}", name)
         elif what == "many":
             write_many_chunks(session, folder)
+        elif what == "append":
+            for path in sorted(folder.iterdir()):
+                append(session, path)
         elif what == "extend":
             extend(session, folder / "growing.h5")
         else:

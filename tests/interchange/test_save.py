@@ -72,8 +72,9 @@ def test_groups_and_checksums(tmp_path: Path) -> None:
         np.testing.assert_array_equal(file["fields/u"][...], VALUES)
 
 
-def test_a_file_that_is_there_stays_unless_it_is_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "a.h5"
+@pytest.mark.parametrize("suffix", ["h5", "nc", "zarr", "raw"])
+def test_a_file_that_is_there_stays_unless_it_is_asked_for(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
     weir.save(path, {"a": [1, 2]})
     with pytest.raises(FileExistsError, match="overwrite=True"):
         weir.save(path, {"a": [3]})
@@ -84,6 +85,31 @@ def test_a_file_that_is_there_stays_unless_it_is_asked_for(tmp_path: Path) -> No
     weir.save(path, {"a": [3]}, overwrite=True)
     with weir.open(path) as file:
         assert file["a"][...].tolist() == [3]
+    leftovers = [one.name for one in tmp_path.iterdir() if not one.name.startswith("a." + suffix)]
+    assert leftovers == []
+    assert not [one for one in tmp_path.glob("a.*.*") if not one.name.endswith(".json")]
+
+
+def test_a_folder_that_is_no_zarr_store_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.zarr"
+    path.mkdir()
+    (path / "thesis.tex").write_text("all of it")
+    with pytest.raises(weir.Error, match="there is something already"):
+        weir.save(path, {"a": [3]}, overwrite=True)
+    assert (path / "thesis.tex").read_text() == "all of it"
+
+
+def test_checksums_of_a_zarr_folder_that_is_replaced_go_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.zarr"
+    weir.save(path, {"a": VALUES}, checksum="crc32c")
+    weir.save(path, {"a": VALUES + 1}, checksum="crc32c", overwrite=True)
+    with weir.open(path, verify="touched") as file:
+        assert file.checksum == "crc32c"
+        np.testing.assert_array_equal(file["a"][...], VALUES + 1)
+    weir.save(path, {"a": VALUES}, overwrite=True)
+    with weir.open(path, verify="touched") as file:
+        assert file.checksum is None
+        np.testing.assert_array_equal(file["a"][...], VALUES)
 
 
 @pytest.mark.parametrize(

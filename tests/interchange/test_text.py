@@ -15,6 +15,7 @@ import zarr
 
 import weir
 from weir.convert import convert
+from weir.convert.target import ConversionError
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -44,7 +45,7 @@ def test_h5pys_texts_of_fixed_length(tmp_path: Path) -> None:
         assert_same(file["utf8"][1, ::-2], NAMES[1, ::-2])
         assert_same(file["filled"][...], np.array([b"ab"] * 4, "S3"))
         assert file.arrays["filled"].fill == b"ab"
-        assert file.refused == {"variable": "its elements are of variable length"}
+        assert file["variable"][...].tolist() == ["a", "bcd"]
         assert file.arrays["names"].dtype == "S7"
 
 
@@ -94,7 +95,9 @@ def test_zarrs_texts_of_fixed_length(tmp_path: Path) -> None:
         convert(file, tmp_path / "copy.zarr")
         convert(file, tmp_path / "copy.raw")
         convert(file, tmp_path / "copy.h5")
-        convert(file, tmp_path / "copy.nc")
+        lines: list[str] = []
+        convert(file, tmp_path / "copy.nc", skip_unreadable=True, name_line=lines.append)
+        assert len([line for line in lines if "several characters" in line]) == 2
     with weir.open(tmp_path / "copy.raw") as copy:
         assert_same(copy["words"][...], WORDS)
     ours = zarr.open_group(tmp_path / "copy.zarr")
@@ -211,3 +214,42 @@ def test_arrays_without_dimensions_stay_so(tmp_path: Path) -> None:
     for path in ("ours.zarr", "ours.h5"):
         with weir.open(tmp_path / path) as file:
             assert (file["number"].shape, file["number"][()]) == ((), 2)
+
+
+def test_a_fill_of_several_characters_is_named_where_it_has_no_place(tmp_path: Path) -> None:
+    source, target = tmp_path / "filled.h5", tmp_path / "filled.nc"
+    with h5py.File(source, "w") as file:
+        file.create_dataset("names", (4,), "S3", chunks=(2,), fillvalue=b"ab")
+        file.create_dataset("plain", data=np.array([b"a", b"bc"]))
+    said = r"names.*several characters"
+    with weir.open(source) as file, pytest.raises(ConversionError, match=said):
+        convert(file, target)
+    lines: list[str] = []
+    with weir.open(source) as file:
+        convert(file, target, skip_unreadable=True, name_line=lines.append)
+    assert [line for line in lines if "several characters" in line and "names" in line]
+    assert not [line for line in lines if "plain" in line]
+    with weir.open(target) as file:
+        assert file["names"].shape == (4, 3)
+
+
+@pytest.mark.parametrize(("dtype", "fill"), [("S1", "x"), ("S4", "none"), ("U3", "ä")])
+def test_a_fill_value_of_text_goes_into_zarr_and_back(
+    dtype: str, fill: str, tmp_path: Path
+) -> None:
+    path, again = tmp_path / "texts.zarr", tmp_path / "again.zarr"
+    values = np.array(["a", fill], dtype)
+    weir.save(path, {"names": values}, attributes={"names": {"_FillValue": fill, "units": "1"}})
+    with weir.open(path) as file:
+        assert file["names"].attributes["_FillValue"] == fill
+        convert(file, again)
+    for store in (path, again):
+        with weir.open(store) as file:
+            assert file["names"].attributes == {"_FillValue": fill, "units": "1"}
+            assert_same(file["names"][...], values)
+        # xarray opens no store in which an array of text has the attribute itself.
+        with xr.open_dataset(store, engine="zarr") as dataset:
+            found = dataset["names"].values
+            # It puts single characters together.
+            assert (found.item() == b"ax") if dtype == "S1" else (found == values).all()
+        assert zarr.open_group(store, mode="r")["names"].fill_value == values[1]

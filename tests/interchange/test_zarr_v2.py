@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numcodecs
 import numpy as np
@@ -120,7 +120,9 @@ def changed(path: Path, **changes: Any) -> weir.StoredFile:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"filters": [{"id": "delta", "dtype": "<f8"}]}, "encoded by numcodecs.delta"),
+        ({"filters": [{"id": "delta", "dtype": "<f4"}]}, "delta of numbers of another type"),
+        ({"filters": [{"id": "delta", "dtype": ">f8"}]}, "delta of numbers of another type"),
+        ({"filters": [{"id": "bitround", "keepbits": 4}]}, "encoded by numcodecs.bitround"),
         ({"compressor": {"id": "lzma"}}, "encoded by numcodecs.lzma"),
         ({"dtype": "|O"}, r"no text of a kind that Weir has: \|O"),
         ({"dtype": [["x", "<f4"]]}, "a compound"),
@@ -144,6 +146,33 @@ def test_what_weir_has_not_is_refused_with_the_reason(
         np.testing.assert_array_equal(file["fine"][...], VALUES)
 
 
+def test_deltas(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.zarr"
+    counts = (np.arange(60, dtype="int32").reshape(6, 10) ** 2) - 500
+    kinds: dict[str, tuple[np.ndarray[Any, Any], numcodecs.Delta]] = {
+        "same": (counts, numcodecs.Delta("<i4")),
+        "shorter": (counts, numcodecs.Delta("<i4", astype="<i2")),
+        "unsigned": (counts.astype("uint8"), numcodecs.Delta("|u1")),
+        "real": (VALUES, numcodecs.Delta("<f8")),
+        "half": (counts.astype("float64"), numcodecs.Delta("<f8", astype="<f4")),
+    }
+    root = zarr.create_group(path, zarr_format=2)
+    for name, (values, delta) in kinds.items():
+        root.create_array(
+            name, data=values, chunks=(4, 4), filters=[delta], compressors=numcodecs.Zlib()
+        )
+    expected = {name: np.asarray(root[name][...]) for name in kinds}
+    with weir.open(path) as file:
+        assert not file.refused
+        for name, values in expected.items():
+            np.testing.assert_array_equal(file[name][...], values, name)
+        assert file.arrays["shorter"].codecs == "delta:int16,deflate:1"
+        convert(file, tmp_path / "copy.zarr")
+    with weir.open(tmp_path / "copy.zarr") as file:
+        assert file.arrays["same"].codecs == "deflate:1"
+        np.testing.assert_array_equal(file["same"][...], expected["same"])
+
+
 def test_an_array_alone_and_one_that_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "alone.zarr"
     zarr.create_array(path, data=VALUES, chunks=(7, 5), zarr_format=2, compressors=numcodecs.Zlib())
@@ -156,3 +185,49 @@ def test_an_array_alone_and_one_that_is_damaged(tmp_path: Path) -> None:
     (path / ".zarray").write_text("[" * 100_000)
     with pytest.raises(weir.StorageError, match="levels deep"):
         weir.open(path)
+
+
+def test_documents_newer_than_the_consolidated_ones_count(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.zarr"
+    root = zarr.create_group(path, zarr_format=2)
+    array = root.create_array("x", shape=(2, 3), chunks=(1, 3), dtype="f8", fill_value=0)
+    array[...] = 1
+    zarr.consolidate_metadata(path, zarr_format=2)
+    array.append(np.full((3, 3), 2.0))
+    array.attrs["units"] = "K"
+    with weir.open(path) as file:
+        assert file["x"].shape == (5, 3)
+        assert file["x"].attributes["units"] == "K"
+        np.testing.assert_array_equal(file["x"][...], array[...])
+    (path / "x" / ".zarray").write_text("{")
+    with weir.open(path) as file:
+        assert "no JSON" in file.refused["x"]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_numbers_that_json_does_not_have(zarr_format: Literal[2, 3], tmp_path: Path) -> None:
+    """Python's json, and so zarr-python, writes them as bare words."""
+    path = tmp_path / "theirs.zarr"
+    root = zarr.create_group(path, zarr_format=zarr_format)
+    attributes = {
+        "missing": float("nan"),
+        "range": [float("-inf"), 0.5, float("inf")],
+        "text": 'a "NaN" and Infinity',
+    }
+    array = root.create_array(
+        "x", shape=(2,), dtype="f8", fill_value=float("nan"), attributes=attributes
+    )
+    array[...] = [1.0, 2.0]
+    zarr.consolidate_metadata(path, zarr_format=zarr_format)
+    document = path / ".zmetadata" if zarr_format == 2 else path / "zarr.json"
+    assert '"missing": NaN' in document.read_text()
+    convert_to = tmp_path / "copy.h5"
+    with weir.open(path) as file:
+        found = file["x"].attributes
+        assert np.isnan(found["missing"])
+        assert list(found["range"]) == attributes["range"]
+        assert found["text"] == attributes["text"]
+        np.testing.assert_array_equal(file["x"][...], [1.0, 2.0])
+        convert(file, convert_to)
+    with weir.open(convert_to) as file:
+        assert np.isnan(file["x"].attributes["missing"])

@@ -323,6 +323,8 @@ class Model:
             if line[0] == "ended":
                 told = (int(line[1]), int(line[2]))
                 generation, steps = max((generation, steps), told)
+            elif line[0] == "dropped":
+                steps = int(line[2])
         return generation, steps
 
     def is_disturbed(self) -> bool:
@@ -333,7 +335,7 @@ class Model:
     def begun(self) -> tuple[int, int]:
         """The last step that was begun, as `acknowledged` would have it."""
         steps = [(int(line[1]), int(line[2])) for line in self.told() if line[0] == "begun"]
-        return max(steps, default=(-1, 0))
+        return steps[-1] if steps else (-1, 0)
 
     def failed_half_way(self) -> bool:
         """Whether the library said of a failed first step that readers may see it."""

@@ -266,6 +266,9 @@ class PhaseOnRanks:
         is_first = self.steps == 0
         if not is_first and not self.faulty and self.draw.random() < 0.1:
             self.give_step_up(session, file, arrays)
+        calm = not self.faulty and not self.phase.killed
+        if calm and self.steps > 1 and self.case.growing and self.draw.random() < 0.1:
+            self.drop_steps(file)
         writing = [one for one in self.case.arrays if one.grows or is_first]
         if self.ranks.rank == 0:
             self.model.tell(f"begun {self.generation} {self.steps + 1}")
@@ -464,6 +467,14 @@ class PhaseOnRanks:
         self.together("beginning a step", file.begin_step)
         self.write_step(session, arrays, self.case.growing, keep=False)
         self.together("giving a step up", file.abort_step)
+
+    def drop_steps(self, file: Any) -> None:
+        """The next step takes the place of the first one that is dropped."""
+        kept = self.draw.randrange(1, self.steps)
+        self.together("dropping steps", lambda: file.drop_steps(kept))
+        self.steps = kept
+        if self.ranks.rank == 0:
+            self.model.tell(f"dropped {self.generation} {self.steps}")
 
     def leave_unfinished(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         """A step that is begun and written and does not end is not in the file."""

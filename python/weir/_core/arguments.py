@@ -27,6 +27,9 @@ MAX_DIMENSIONS = 16
 SIZED = {"record": "V", "text": "S", "utf32": "U"}
 """NumPy's letters for the element types whose names end with a size: ``text[8]``."""
 
+TEXT_OF_ANY_LENGTH = "text[]"
+"""The element type of arrays that `weir.open` alone reads."""
+
 HOST_DEVICES = {1, 3, 11}
 """DLPack's devices whose memory a processor uses by itself: CPU, and pinned for CUDA or ROCm."""
 
@@ -89,7 +92,12 @@ def whole_section(section: Any) -> Sequence[slice]:
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """NumPy's type for an element type; records are bytes that NumPy does not look into."""
+    """NumPy's type for an element type; records are bytes that NumPy does not look into.
+
+    Texts of any length are objects, Python's texts.
+    """
+    if name == TEXT_OF_ANY_LENGTH:
+        return np.dtype(object)
     kind, _, size = name.rstrip("]").partition("[")
     return np.dtype(f"{SIZED[kind]}{size}" if kind in SIZED else name)
 

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p
+from ctypes import (
+    CDLL,
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_int,
+    c_int32,
+    c_int64,
+    c_void_p,
+    string_at,
+)
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from weir._core.errors import StorageError
 from weir._core.failures import failure
@@ -27,6 +39,15 @@ PLACE = POINTER(c_void_p)
 NUMBERS = POINTER(c_int64)
 MOVE = [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, c_void_p, NUMBERS]
 
+
+class TextsStruct(Structure):
+    """The C interface's weir_files_texts."""
+
+    _fields_: ClassVar = [("count", c_int64), ("offsets", POINTER(c_int64)), ("bytes", c_void_p)]
+
+
+TEXTS = POINTER(TextsStruct)
+
 # What reads verify, by the numbers of weir_files_verify_reads.
 VERIFIED = {"none": 0, "covered": 1, "touched": 2}
 
@@ -37,6 +58,7 @@ FUNCTIONS: Declarations = {
     "weir_files_formats": (c_char_p, []),
     "weir_files_open": (c_int, [c_char_p, PLACE]),
     "weir_files_close": (c_int, [PLACE]),
+    "weir_files_reload": (c_int, [PLACE]),
     "weir_files_description": (c_char_p, [HANDLE]),
     "weir_files_unfinished": (c_char_p, [c_char_p]),
     "weir_files_drop_steps": (c_int, [c_char_p, c_int64]),
@@ -45,6 +67,8 @@ FUNCTIONS: Declarations = {
     "weir_files_verify_reads": (c_int, [HANDLE, c_int32]),
     "weir_files_cache": (c_int, [HANDLE, c_int64]),
     "weir_files_read": (c_int, MOVE),
+    "weir_files_read_texts": (c_int, [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, POINTER(TEXTS)]),
+    "weir_files_free_texts": (None, [POINTER(TEXTS)]),
     "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
     "weir_files_write": (c_int, MOVE),
     "weir_files_commit": (c_int, [HANDLE]),
@@ -121,6 +145,11 @@ class FileHandle:
         )
         return cls(handle)
 
+    def reload(self) -> None:
+        """Describes what is in the file now; as it was where that fails. No thread may use it."""
+        checked(library().weir_files_reload(byref(self._handle)))
+        self.description = json.loads(library().weir_files_description(self._handle).decode())
+
     def close(self) -> None:
         """Closes it, which no thread uses; what was being made and not committed is removed."""
         if getattr(self, "_handle", None):
@@ -138,6 +167,24 @@ class FileHandle:
     ) -> None:
         """Reads a section into `out`, of shape `count`, whose strides may be any."""
         checked(library().weir_files_read(*self._move(array, start, count, stride, out)))
+
+    def read_texts(
+        self, array: int, start: Sequence[int], count: Sequence[int], stride: Sequence[int]
+    ) -> list[bytes]:
+        """The texts of a section of an array of texts of any length, in row-major order."""
+        read = TEXTS()
+        checked(
+            library().weir_files_read_texts(
+                self._handle, array, numbers(start), numbers(count), numbers(stride), byref(read)
+            )
+        )
+        try:
+            texts = read.contents
+            offsets = texts.offsets[: texts.count + 1]
+            every = string_at(texts.bytes, offsets[-1])
+        finally:
+            library().weir_files_free_texts(byref(read))
+        return [every[begin : end - 1] for begin, end in pairwise(offsets)]
 
     def write(
         self,

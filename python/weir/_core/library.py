@@ -115,7 +115,8 @@ class FileOptions(ctypes.Structure):
         ("alignment_bytes", c_int64),
         ("checksum", c_char_p),
         *STRIPING,
-        ("reserved", c_uint64 * 2),
+        ("unwritten", c_char_p),
+        ("reserved", c_uint64 * 1),
     ]
 
 
@@ -146,7 +147,8 @@ class FileOpenOptions(ctypes.Structure):
         ("rewrite", c_int32),
         ("durability", c_char_p),
         ("checksum", c_char_p),
-        ("reserved", c_uint64 * 5),
+        ("unwritten", c_char_p),
+        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -265,7 +267,10 @@ FUNCTIONS: Declarations = {
     "weir_file_step_abort": (c_int, [c_void_p, c_char_p]),
     "weir_file_in_step": (c_int32, [c_void_p]),
     "weir_file_drop_steps": (c_int, [c_void_p, c_int64]),
+    "weir_file_extend": (c_int, [c_void_p]),
     "weir_file_steps": (c_int64, [c_void_p]),
+    "weir_file_unwritten": (c_int64, [c_void_p]),
+    "weir_file_unwritten_name": (c_char_p, [c_void_p, c_int64]),
     "weir_file_select_step": (c_int, [c_void_p, c_int64]),
     "weir_file_arrays": (c_int64, [c_void_p]),
     "weir_file_array_name": (c_char_p, [c_void_p, c_int64]),
@@ -297,6 +302,7 @@ FUNCTIONS: Declarations = {
     "weir_write_region_independent": (c_int, REGION),
     "weir_read_region_independent": (c_int, REGION),
     "weir_wait": (c_int, [PLACE]),
+    "weir_request_detach": (c_int, [PLACE]),
     "weir_test": (c_int, [PLACE, POINTER(c_int32)]),
 }
 

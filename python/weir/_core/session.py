@@ -143,6 +143,18 @@ class Request:
         checked(code)
         return complete
 
+    def detach(self) -> None:
+        """Gives the memory back at once, as to leave the request: it may change from here on.
+
+        What is still to be written is copied, what is read is lost, and the request goes on when
+        the session is used on; nobody is told how it ends. Local. A request that is merely dropped
+        keeps its memory until it has ended.
+        """
+        if self.session.handle and self._under_way.handle:
+            code = c.library().weir_request_detach(byref(self._under_way.handle))
+            self.session.requests.remove(self._under_way)
+            checked(code)
+
 
 class Session:
     """The ranks of an mpi4py communicator that do I/O together; use it in a with statement.
@@ -368,6 +380,7 @@ class Session:
         stripe_bytes: int = 0,
         first_target: int | None = None,
         pool: str | None = None,
+        unwritten: step_file.Unwritten | None = None,
     ) -> step_file.File:
         """Begins a file of a standard format, which its first step lays out. Local.
 
@@ -376,7 +389,10 @@ class Session:
         system. Arrays of at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1
         is anywhere.
         `checksum` is what is kept of every block in PATH.sums: ``"crc32c"`` or ``"none"`` (unless
-        told). `stripe_count` and what follows are as in `create`.
+        told). `stripe_count`, `stripe_bytes`, `first_target` and `pool` are as in `create`.
+        `unwritten` says what becomes of a step in which no rank wrote one of its arrays:
+        ``"fill"`` (unless told; `File.unwritten` has their names) or ``"error"``, with which
+        `File.end_step` raises and names them.
         """
         return step_file.create(
             self,
@@ -390,6 +406,7 @@ class Session:
             stripe_bytes=stripe_bytes,
             first_target=0 if first_target is None else first_target + 1,
             pool=None if pool is None else pool.encode(),
+            unwritten=unwritten,
         )
 
     def open_file(
@@ -400,11 +417,13 @@ class Session:
         rewrite: bool = False,
         durability: step_file.Durability | None = None,
         checksum: step_file.Checksum | None = None,
+        unwritten: step_file.Unwritten | None = None,
     ) -> step_file.File:
         """Opens a file of any of these formats, whoever wrote it.
 
         With `rewrite` arrays without steps can be written again, in place and outside any step.
         `checksum` is of the steps that are added; without it, as the steps have that are there.
+        `unwritten` is of the steps that are added, as in `create_file`.
         """
         return step_file.open_existing(
             self,
@@ -413,6 +432,7 @@ class Session:
             rewrite=rewrite,
             durability=durability,
             checksum=checksum,
+            unwritten=unwritten,
         )
 
     def write_many(self, transfers: Sequence[TransferLike]) -> None:

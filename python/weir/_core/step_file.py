@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Durability: TypeAlias = Literal["none", "step", "operation"]
 Checksum: TypeAlias = Literal["none", "crc32c"]
+Unwritten: TypeAlias = Literal["fill", "error"]
 ORDERS = {"C": 0, "F": 1}
 SILENT_SECONDS = 5.0
 """A rank that waits longer for the others to give up a step shows its exception meanwhile."""
@@ -105,7 +106,10 @@ class File:
         codec: str | None = None,
         attributes: Mapping[str, GivenValue] | None = None,
     ) -> FileArray:
-        """Defines an array, before the file's first step begins. Local.
+        """Defines an array, before the file's first step begins or between steps. Local.
+
+        Between steps of a file that may be written, the array is in the file from `extend` or the
+        next step on, with `fill` in the steps that there are.
 
         `name` has ``/`` between groups. `steps`: other values in each step, `shape` being that of
         one. `chunks`, `typical_request` and `shards` are extents in elements. `fill` is what
@@ -156,6 +160,9 @@ class File:
 
     def set_attribute(self, name: str, value: GivenValue, *, owner: str = "") -> None:
         """Gives an array, a group or the file (`owner` ``""``) an attribute. Local.
+
+        Before the first step, or between steps: then it is in the file from `extend` or the next
+        step on.
 
         A text, a list of texts (not in NetCDF's classic formats), or numbers, which keep the type
         that NumPy gives them: ``numpy.float32(0.5)``, Python's own int64, float64 and bool. A unit
@@ -236,6 +243,15 @@ class File:
         """
         checked(c.library().weir_file_step_abort(self.handle, reason.encode()))
 
+    def extend(self) -> None:
+        """Adds what was defined since the file was laid out or opened: arrays and attributes.
+
+        At once, so that readers see all of it or none; the next step to begin does so by itself.
+        New arrays without steps are written in the next step. Raises UnsupportedError where the
+        format has no place for what was defined, which is then given up.
+        """
+        checked(c.library().weir_file_extend(self.handle))
+
     @property
     def in_step(self) -> bool:
         """Whether a step has begun and neither ended nor been given up. Local."""
@@ -261,6 +277,18 @@ class File:
             raised.add_note(f"the step could not be given up: {failed}")
         finally:
             waits.cancel()
+
+    @property
+    def unwritten(self) -> tuple[str, ...]:
+        """The arrays that no rank wrote in the step that ended last, by their names. Local.
+
+        They have their fill value in that step. Empty again when the next step begins.
+        """
+        count = checked(c.library().weir_file_unwritten(self.handle))
+        return tuple(
+            c.library().weir_file_unwritten_name(self.handle, number).decode()
+            for number in range(count)
+        )
 
     @property
     def steps(self) -> int:
@@ -322,6 +350,7 @@ def create(
     stripe_bytes: int,
     first_target: int,
     pool: bytes | None,
+    unwritten: Unwritten | None,
 ) -> File:
     """`Session.create_file`."""
     options = c.FileOptions(
@@ -334,6 +363,7 @@ def create(
         stripe_bytes=stripe_bytes,
         first_target=first_target,
         pool=pool,
+        unwritten=None if unwritten is None else unwritten.encode(),
     )
     handle = c_void_p()
     checked(
@@ -352,6 +382,7 @@ def open_existing(
     rewrite: bool,
     durability: Durability | None,
     checksum: Checksum | None,
+    unwritten: Unwritten | None,
 ) -> File:
     """`Session.open_file`."""
     options = c.FileOpenOptions(
@@ -359,6 +390,7 @@ def open_existing(
         rewrite=int(rewrite),
         durability=None if durability is None else durability.encode(),
         checksum=None if checksum is None else checksum.encode(),
+        unwritten=None if unwritten is None else unwritten.encode(),
     )
     handle = c_void_p()
     checked(

@@ -19,6 +19,7 @@ import numpy as np
 
 import weir
 from weir._core.files import unfinished
+from weir.convert.text import TEXT_BYTES
 from weir.convert.tiles import Tile, tile_shape, tiles
 
 if TYPE_CHECKING:
@@ -166,7 +167,10 @@ class _Work:
                 if room.size < size:
                     room = np.empty(size, np.uint8)
                 try:
-                    array.read_into(room[:size].view(array.dtype).reshape(tile.shape), tile.key)
+                    if array.dtype.hasobject:
+                        array[tile.key]
+                    else:
+                        array.read_into(room[:size].view(array.dtype).reshape(tile.shape), tile.key)
                 except weir.Error as error:
                     self._note(array.name, f"array {array.name}: {error}")
                 self.read[worker] += size
@@ -234,8 +238,7 @@ def _absent_chunks(file: StoredFile) -> Iterator[str]:
 
 def _items(file: StoredFile) -> Iterator[tuple[StoredArray, Tile]]:
     for array in file.arrays.values():
-        shape = tile_shape(
-            array.shape, array.dtype.itemsize, array.chunks, array.chunks, LARGEST_TILE
-        )
+        size = TEXT_BYTES if array.dtype.hasobject else array.dtype.itemsize
+        shape = tile_shape(array.shape, size, array.chunks, array.chunks, LARGEST_TILE)
         for tile in tiles(array.shape, shape):
             yield array, tile

@@ -95,7 +95,7 @@ def convert_command(
 
             done = convert(
                 file, target, file_format=file_format, layout=layout, arrays=array or (),
-                skip_unreadable=skip_unreadable,
+                skip_unreadable=skip_unreadable, overwrite=overwrite,
                 workers=workers or len(os.sched_getaffinity(0)), memory_bytes=memory << 20,
                 tell=tell, name_line=name_line,
             )  # fmt: skip

@@ -152,6 +152,8 @@ def _table(arrays: list[StoredArray]) -> Table:
 
 
 def _type_text(dtype: np.dtype[Any]) -> str:
+    if dtype.hasobject:
+        return "text"
     if dtype.fields is None:
         return str(dtype)
     fields = (f"{name} {_type_text(field[0])}" for name, field in dtype.fields.items())

@@ -22,9 +22,10 @@ from weir.convert.target import (
     chosen_arrays,
     description,
     format_of,
+    is_fill_left_out,
     lost,
 )
-from weir.convert.text import StoredForm, stored_form
+from weir.convert.text import TEXT_BYTES, StoredForm, stored_forms
 from weir.convert.tiles import Tile, tile_shape, tiles
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def convert(
     layout: Layout | None = None,
     arrays: Sequence[str] = (),
     skip_unreadable: bool = False,
+    overwrite: bool = False,
     workers: int = 2,
     memory_bytes: int = 256 << 20,
     tell: Callable[[Progress], None] | None = None,
@@ -67,6 +69,7 @@ def convert(
 ) -> Progress:
     """Writes the arrays of `source`, all or those named, into the new file `target`.
 
+    A file that is there is replaced, and a Zarr folder where `overwrite` is set.
     Threads hold at most `memory_bytes` of elements together, or one chunk of the target each where
     that is more; besides, each has two buffers of 4 MiB, or of one encoded chunk. `tell` is called
     from this thread about ten times a second. Arrays that cannot be read, and attributes that
@@ -84,7 +87,11 @@ def convert(
         message = f"{damage}; remove it to convert what cannot be verified"
         raise ConversionError(message)
     chosen = chosen_arrays(source, arrays, skip_unreadable=skip_unreadable)
-    described = description(source, chosen, name, layout or Layout())
+    try:
+        forms = stored_forms(chosen, name)
+    except ValueError as error:
+        raise ConversionError(str(error)) from error
+    described = {**description(source, forms, name, layout or Layout()), "replace": overwrite}
     made = FileHandle.create(target, name, described)
     try:
         lines = lost(source, chosen, name, made.description)
@@ -97,10 +104,15 @@ def convert(
                 "go on without them by --skip-unreadable"
             )
             raise ConversionError(message, lines)
-        for line in (*lines, *map(_retyped_line, made.description["retyped"])):
+        fills = (
+            f"{one.name}: its fill value is left out: it would be as long as the longest text"
+            for one in chosen
+            if is_fill_left_out(one, forms[one.name])
+        )
+        for line in (*lines, *fills, *map(_retyped_line, made.description["retyped"])):
             if name_line:
                 name_line(line)
-        progress = _copy(chosen, made, name, max(1, workers), memory_bytes, tell)
+        progress = _copy(chosen, made, forms, max(1, workers), memory_bytes, tell)
         made.commit()
     finally:
         made.close()
@@ -115,14 +127,14 @@ def _retyped_line(one: Mapping[str, str]) -> str:
 def _copy(
     chosen: Sequence[StoredArray],
     made: FileHandle,
-    file_format: str,
+    forms: Mapping[str, StoredForm],
     workers: int,
     memory_bytes: int,
     tell: Callable[[Progress], None] | None,
 ) -> Progress:
     in_all = sum(array.nbytes for array in chosen)
     most = min(LARGEST_TILE, max(1, memory_bytes // workers))
-    waiting = _one_at_a_time(_work(chosen, made, file_format, most))
+    waiting = _one_at_a_time(_work(chosen, made, forms, most))
     done = [0] * workers
     stop = threading.Event()
     failures: list[BaseException] = []
@@ -133,9 +145,12 @@ def _copy(
             while not stop.is_set() and (item := waiting()) is not None:
                 array, tile, form = item.array, item.tile, item.form
                 size = int(np.prod(tile.shape)) * array.dtype.itemsize
-                if room.size < size:
-                    room = np.empty(size, np.uint8)
-                memory = room[:size].view(array.dtype).reshape(tile.shape)
+                if array.dtype.hasobject:
+                    memory = np.empty(tile.shape, object)
+                else:
+                    if room.size < size:
+                        room = np.empty(size, np.uint8)
+                    memory = room[:size].view(array.dtype).reshape(tile.shape)
                 array.read_into(memory, tile.key)
                 extents = form.extents(tile.shape)
                 made.write(
@@ -168,15 +183,19 @@ def _copy(
 
 
 def _work(
-    chosen: Sequence[StoredArray], made: FileHandle, file_format: str, most: int
+    chosen: Sequence[StoredArray], made: FileHandle, forms: Mapping[str, StoredForm], most: int
 ) -> Iterator[_Work]:
     laid_out = {one["name"]: (number, one) for number, one in enumerate(made.description["arrays"])}
     for array in chosen:
         number, there = laid_out[array.name]
         unit = there["shards"] or there["chunks"]
-        shape = tile_shape(array.shape, array.dtype.itemsize, unit, array.chunks, most)
+        form = forms[array.name]
+        size = array.dtype.itemsize
+        if array.dtype.hasobject:
+            size = TEXT_BYTES + form.dtype.itemsize * (form.length or 1)
+        shape = tile_shape(array.shape, size, unit, array.chunks, most)
         for tile in tiles(array.shape, shape):
-            yield _Work(number, array, tile, stored_form(array.dtype, file_format))
+            yield _Work(number, array, tile, form)
 
 
 def _one_at_a_time(items: Iterator[_Work]) -> Callable[[], _Work | None]:

@@ -111,6 +111,7 @@ def save(
             if key not in values
         ],
         "checksum": checksum,
+        "replace": overwrite,
     }
     made = FileHandle.create(path, name, described)
     try:

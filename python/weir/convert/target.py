@@ -27,6 +27,10 @@ CHUNKED = {"hdf5", "zarr", "raw"}
 GROUPED = {"hdf5", "zarr", "raw"}
 COLUMN_MAJOR = {"zarr", "raw"}
 CHECKSUMS = ("crc32c", "none")
+ONLY_READ = {"delta"}
+"""Codecs that Weir makes no files with."""
+LONGEST_TEXT_FILL = 4096
+"""Bytes: documents of Zarr and of raw files have no longer ones."""
 FILL = "_FillValue"
 """The attribute by which readers that follow NetCDF's conventions know missing elements."""
 NOT_UTF8 = "\N{REPLACEMENT CHARACTER}"
@@ -98,9 +102,13 @@ def chosen_arrays(
 
 
 def description(
-    source: StoredFile, arrays: Sequence[StoredArray], file_format: str, layout: Layout
+    source: StoredFile,
+    forms: Mapping[str, StoredForm],
+    file_format: str,
+    layout: Layout,
 ) -> dict[str, Any]:
-    """The new file as the library is told of it."""
+    """The new file, with arrays in these forms, as the library is told of it."""
+    arrays = [source.arrays[name] for name in forms]
     names = {one.name for one in arrays}
     unknown = [name for name in (*layout.chunks, *layout.shards) if name and name not in names]
     if unknown:
@@ -119,7 +127,7 @@ def description(
         raise ConversionError(message)
     groups = ["", *source.group_names] if file_format in GROUPED else [""]
     return {
-        "arrays": [_array(one, file_format, layout) for one in arrays],
+        "arrays": [_array(one, forms[one.name], file_format, layout) for one in arrays],
         "groups": [
             {"name": name, "attributes": _kept(source.attributes_of_group(name))}
             for name in groups
@@ -130,10 +138,12 @@ def description(
     }
 
 
-def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, Any]:
+def _array(
+    array: StoredArray, form: StoredForm, file_format: str, layout: Layout
+) -> dict[str, Any]:
     asked = _asked(layout.chunks, array)
     chunks = asked or array.chunks
-    codecs = layout.codec or (array.codecs if file_format == array.file.format else None)
+    codecs = layout.codec or (_writable(array.codecs) if file_format == array.file.format else None)
     codecs = None if codecs == "none" or (not array.ndim and file_format != "zarr") else codecs
     shards = _asked(layout.shards, array)
     if shards is None and asked is None:
@@ -153,7 +163,6 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
             max(1, min(wanted, extent)) if not array.grows or d else max(1, wanted)
             for d, (wanted, extent) in enumerate(zip(chunks, array.shape, strict=True))
         )
-    form = stored_form(array.dtype, file_format)
     # A NetCDF file would have it as the attribute, with which readers take its elements as missing.
     is_unmarked = file_format.startswith("cdf") and FILL not in array.attributes
     return {
@@ -170,16 +179,47 @@ def _array(array: StoredArray, file_format: str, layout: Layout) -> dict[str, An
         "dimension_names": list(form.names(array.dimension_names)),
         "codecs": codecs,
         "fill": None if is_unmarked else _fill(array, form),
-        "attributes": _kept(array.attributes),
+        "attributes": _kept(_held_by(array.attributes, form)),
     }
+
+
+def _held_by(
+    attributes: Mapping[str, AttributeValue], form: StoredForm
+) -> Mapping[str, AttributeValue]:
+    """Without a fill value of several characters, where each of them becomes an element."""
+    if form.length is None:
+        return attributes
+    return {name: value for name, value in attributes.items() if name != FILL}
+
+
+def _loses_fill(array: StoredArray, file_format: str) -> bool:
+    """Whether texts that stand for what is missing have no place in the new file."""
+    if array.dtype.hasobject or stored_form(array.dtype, file_format).length is None:
+        return False
+    return FILL in array.attributes or bool(array.fill)
 
 
 def _fill(array: StoredArray, form: StoredForm) -> str | None:
     """None, too, where elements of text become several: no one of these stands for their fill."""
-    if array.fill is None or form.length is not None:
+    if array.fill is None or form.length is not None or is_fill_left_out(array, form):
         return None
     # A NumPy text by itself is as long as what is in it.
     return form.elements(np.array([array.fill], array.dtype)).tobytes().hex()
+
+
+def _writable(codecs: str | None) -> str | None:
+    """Without those codecs that are only read."""
+    kept = [one for one in (codecs or "").split(",") if one.partition(":")[0] not in ONLY_READ]
+    return ",".join(kept) or None
+
+
+def is_fill_left_out(array: StoredArray, form: StoredForm) -> bool:
+    """Whether the fill value of texts of any length, all of which are written, would be too long.
+
+    It is as long as the longest of them.
+    """
+    too_long = form.dtype.itemsize > LONGEST_TEXT_FILL
+    return array.dtype.hasobject and array.fill is not None and too_long
 
 
 def _asked(given: Mapping[str, tuple[int, ...]], array: StoredArray) -> tuple[int, ...] | None:
@@ -214,6 +254,16 @@ def lost(
             lines += [_left_out(group, name, why) for name in there]
         else:
             attributes[group] = there
+    lines += [
+        _left_out(
+            one.name,
+            FILL,
+            f"a fill value of several characters has no place in {file_format}, where each is an "
+            "element",
+        )
+        for one in arrays
+        if _loses_fill(one, file_format)
+    ]
     lines += [
         _left_out(owner, name, "its text is not in UTF-8")
         for owner, named in attributes.items()

@@ -10,12 +10,16 @@ import numpy as np
 from weir._core.arguments import dtype_of
 from weir._core.attribute_values import AttributeValue, one_or_all
 from weir.files.gathered_selection import is_basic, read_gathered
-from weir.files.selection import Key, select
+from weir.files.selection import Key, Selection, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from weir.files.stored_file import StoredFile
+
+
+OTHER_BYTES = "surrogateescape"
+"""How texts of any length keep bytes that are not UTF-8, as Python's names of files do."""
 
 
 def attributes_of(described: list[dict[str, Any]]) -> Mapping[str, AttributeValue]:
@@ -54,7 +58,8 @@ class StoredArray:
         self.shape: tuple[int, ...] = tuple(described["shape"])
         """Extents in elements, the steps of a growing array first, as the file has them."""
         self.dtype: np.dtype[Any] = dtype_of(described["type"])
-        """NumPy's type of the elements, in the machine's byte order."""
+        """NumPy's type of the elements, in the machine's byte order; objects, which are Python's
+        texts, where texts have any length."""
         self.dimension_names: tuple[str, ...] = tuple(described["dimension_names"])
         """One per dimension, or none."""
         self.attributes = attributes_of(described["attributes"])
@@ -66,7 +71,7 @@ class StoredArray:
         """Extents of the files of several chunks, in elements; None where there are none."""
         self.codecs: str | None = described["codecs"]
         """What chunks are compressed and summed by, as "shuffle,zstd:1"; None: they are not."""
-        self.fill: np.generic | None = _fill(described["fill"], self.dtype)
+        self.fill: np.generic | str | None = _fill(described["fill"], self.dtype)
         """What elements have that were never written; None: 0."""
         self.grows: bool = described["grows"]
         """Whether steps are added along the first dimension."""
@@ -90,7 +95,7 @@ class StoredArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory when all of it is read."""
+        """Bytes in memory when all of it is read; of texts of any length, what refers to them."""
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -116,7 +121,9 @@ class StoredArray:
     def _read_section(self, key: Key) -> Any:
         chosen = select(key, self.shape)
         out = np.empty(chosen.count, self.dtype, order="F" if self.order == "F" else "C")
-        if out.size:
+        if out.size and self.dtype.hasobject:
+            out[...] = self._read_texts(chosen)
+        elif out.size:
             ahead, backwards = slice(None), slice(None, None, -1)
             # With the ellipsis it is a view, also where there are no dimensions.
             view = out[(*(backwards if back else ahead for back in chosen.reversed), ...)]
@@ -125,6 +132,15 @@ class StoredArray:
         if key is ...:
             return out  # an array, also where there are no dimensions
         return out[tuple(0 if drop else slice(None) for drop in chosen.dropped)]
+
+    def _read_texts(self, chosen: Selection) -> np.ndarray[Any, Any]:
+        read = self.file.handle.read_texts(self._number, chosen.start, chosen.count, chosen.stride)
+        texts = np.empty(len(read), object)
+        texts[:] = [one.decode("utf-8", OTHER_BYTES) for one in read]
+        ahead, backwards = slice(None), slice(None, None, -1)
+        return texts.reshape(chosen.count)[
+            (*(backwards if back else ahead for back in chosen.reversed), ...)
+        ]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
@@ -151,6 +167,9 @@ class StoredArray:
             raise ValueError(message)
         if not out.size:
             return
+        if self.dtype.hasobject:
+            out[...] = self._read_texts(chosen).reshape(out.shape)
+            return
         # The dimensions that were dropped come back with one index each.
         view = out[(*(np.newaxis if drop else slice(None) for drop in chosen.dropped), ...)]
         view = view[
@@ -173,8 +192,10 @@ def _tuple_or_none(extents: list[int] | None) -> tuple[int, ...] | None:
     return None if extents is None else tuple(extents)
 
 
-def _fill(digits: str | None, dtype: np.dtype[Any]) -> np.generic | None:
+def _fill(digits: str | None, dtype: np.dtype[Any]) -> np.generic | str | None:
     if digits is None:
         return None
+    if dtype.hasobject:
+        return bytes.fromhex(digits).decode("utf-8", OTHER_BYTES)
     value: np.generic = np.frombuffer(bytes.fromhex(digits), dtype)[0]
     return value

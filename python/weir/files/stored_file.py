@@ -162,7 +162,8 @@ class StoredFile(StoredGroup):
         if self._handle is None:
             message = f"{self.path} was closed"
             raise ValueError(message)
-        self._take(FileHandle.open(self.path))
+        self._handle.reload()
+        self._take(self._handle)
 
     @property
     def steps(self) -> int | None:

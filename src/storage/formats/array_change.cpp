@@ -1,6 +1,7 @@
 #include "storage/formats/array_change.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "array/number_theory.hpp"
@@ -101,7 +102,15 @@ void apply(const ArrayChange& change, ExtentMap& map) {
   if (const auto* const grown = std::get_if<ArrayGrown>(&change)) grow(*grown, map);
   if (const auto* const moved = std::get_if<ArrayMoved>(&change)) {
     ExtentMap there = moved->map;
-    there.files.set_known_of(map.files);
+    const KnownFile* const known = map.files.known();
+    if (known != nullptr && map.files.files() > 0 && there.files.files() > 0 &&
+        known->path == map.files.path(0) && !(there.files == map.files)) {
+      // A renaming that a killed run left undone was finished: the file is the same one.
+      there.files.set_known(
+          std::make_shared<const KnownFile>(KnownFile{there.files.path(0), known->identity}));
+    } else {
+      there.files.set_known_of(map.files);
+    }
     map = std::move(there);
   }
 }

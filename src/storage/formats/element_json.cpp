@@ -103,6 +103,10 @@ std::optional<Bytes> parse_half(const Json& value) {
     return parse_bits<std::uint16_t>(text);
   }
   if (!value.is_number()) return std::nullopt;
+  if (std::isnan(value.get<double>())) return parse_half("NaN");
+  if (std::isinf(value.get<double>())) {
+    return parse_half(value.get<double>() > 0 ? "Infinity" : "-Infinity");
+  }
   const double magnitude = std::fabs(value.get<double>());
   int exponent = 0;
   const double fraction = std::frexp(magnitude, &exponent);  // 0.5 <= fraction < 1
@@ -117,9 +121,6 @@ std::span<const std::byte> without_zeros_behind(std::span<const std::byte> bytes
   while (!bytes.empty() && bytes.back() == std::byte{0}) bytes = bytes.first(bytes.size() - 1);
   return bytes;
 }
-
-// Documents of many arrays must not ask for gigabytes by a few characters each.
-constexpr std::int64_t most_text_fill_bytes = 4096;
 
 std::optional<Bytes> filled_up(std::optional<Bytes> bytes, std::int64_t length) {
   const auto size = static_cast<std::size_t>(length);

@@ -8,6 +8,7 @@
 
 #include "array/chunk_grid.hpp"
 #include "array/suitable_chunks.hpp"
+#include "common/page.hpp"
 #include "storage/formats/extent_map.hpp"
 
 namespace weir::storage {
@@ -238,12 +239,11 @@ Status check_attribute(const Attribute& attribute, const std::string& owner) {
 
 std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes) {
   if (asked > 0) return bytes >= asked ? asked : 1;
-  constexpr std::int64_t page = 4096;
   constexpr std::int64_t largest_block = 2 << 20;  // of Linux's page cache
   constexpr std::int64_t least_share = 16;
   std::int64_t alignment = largest_block;
   while (alignment > bytes / least_share) alignment /= 2;
-  return alignment >= page ? alignment : 1;
+  return alignment >= page_bytes ? alignment : 1;
 }
 
 Status check_description(const FileDescription& file, const FormatAbilities& abilities,

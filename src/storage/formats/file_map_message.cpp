@@ -134,26 +134,34 @@ class Message : public Side {
   }
 
   void fields(Seen<FileMap>& file) {
-    if constexpr (packs) {
-      this->number(std::ssize(file.arrays));
-      for (const StoredArray& one : file.arrays) {
-        pass(one.description.shape, one.description, one.map.shape, one.map);
-      }
-    } else {
-      const std::size_t arrays = this->count();
-      file.arrays.reserve(arrays);
-      for (std::size_t i = 0; i < arrays; ++i) {
-        const array::Shape none = array::Shape::create({0}).value();
-        StoredArray& one = file.arrays.emplace_back(StoredArray{
-            {.name = "", .shape = none},
-            {.shape = none, .type = {}, .files = DataFiles::one(""), .extents = DenseExtents{}}});
-        pass(one.description.shape, one.description, one.map.shape, one.map);
-      }
-    }
+    pass_all(
+        file.arrays, [](auto& one) -> auto& { return one; });
+    pass_all(
+        file.texts, [](auto& one) -> auto& { return one.array; });
+    for (auto& one : file.texts) pass(one.fill, one.heap_base);
     pass(file.groups, file.refused, file.left_out);
   }
 
  private:
+  // `array_of`: an item's StoredArray.
+  template <typename List, typename ArrayOf>
+  void pass_all(List& list, const ArrayOf& array_of) {
+    if constexpr (packs) {
+      this->number(std::ssize(list));
+    } else {
+      const std::size_t count = this->count();
+      const array::Shape none = array::Shape::create({0}).value();
+      const StoredArray empty{
+          {.name = "", .shape = none},
+          {.shape = none, .type = {}, .files = DataFiles::one(""), .extents = DenseExtents{}}};
+      list.reserve(count);
+      for (std::size_t i = 0; i < count; ++i) list.push_back({empty});
+    }
+    for (auto& item : list) {
+      auto& one = array_of(item);
+      pass(one.description.shape, one.description, one.map.shape, one.map);
+    }
+  }
   template <typename List>
   void pass_list(List& list) {
     if constexpr (packs) {
@@ -226,6 +234,14 @@ class Message : public Side {
   void fields(Seen<Crc32cCodec>& /*without parameters*/) {}
   void fields(Seen<Fletcher32Codec>& /*without parameters*/) {}
   void fields(Seen<LzfCodec>& /*without parameters*/) {}
+  void fields(Seen<Lz4Codec>& codec) { pass(codec.block_bytes); }
+  void fields(Seen<BitshuffleCodec>& codec) {
+    pass(codec.compressor, codec.level, codec.element_bytes, codec.block_elements);
+  }
+  void fields(Seen<SzipCodec>& codec) {
+    pass(codec.options, codec.pixels_per_block, codec.bits_per_pixel, codec.pixels_per_line);
+  }
+  void fields(Seen<DeltaCodec>& codec) { pass(codec.stored); }
 
   // ---- Steps that arrays get ----------------------------------------------------------------
 

@@ -22,12 +22,19 @@ const StoredArray* FileMap::find(std::string_view name) const {
 
 Result<const StoredArray*> FileMap::get(std::string_view name) const {
   if (const StoredArray* found = find(name)) return found;
-  for (const RefusedArray& one : refused) {
-    if (one.name != name) continue;
-    Error error =
-        invalid_argument(fmt::format("array \"{}\" cannot be read: {}", name, one.reason));
+  const auto unsupported = [&](std::string_view reason) {
+    Error error = invalid_argument(fmt::format("array \"{}\" cannot be read: {}", name, reason));
     error.code = ErrorCode::unsupported;
     return error;
+  };
+  for (const RefusedArray& one : refused) {
+    if (one.name == name) return unsupported(one.reason);
+  }
+  for (const StoredTexts& one : texts) {
+    if (one.array.description.name == name) {
+      return unsupported(
+          "its texts are of any length, which weir/files.h and Python's weir.open() read");
+    }
   }
   return invalid_argument(
       fmt::format("there is no array \"{}\" in the file", printable(std::string(name))));

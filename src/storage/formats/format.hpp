@@ -37,7 +37,21 @@ struct StoredArray {
   ExtentMap map;
 };
 
-// An array that is there and cannot be moved by extents: compressed, in several pieces, of text.
+// An array of texts of any length. Its bytes are moved by src/storage/texts/read_texts.hpp alone,
+// by one process; collective calls have it not.
+struct StoredTexts {
+  // In HDF5 files elements are references to the texts, records of `heap_reference_bytes`; in Zarr
+  // chunks are encoded, and decode to as many bytes as their texts take. The array has no fill.
+  StoredArray array;
+  // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+  std::string fill = {};  // what elements have that were never written
+  // Of HDF5: the offset that references count from.
+  std::optional<std::int64_t> heap_base = {};
+  // NOLINTEND(readability-redundant-member-init)
+};
+inline constexpr std::int64_t heap_reference_bytes = 16;
+
+// An array that is there and cannot be moved by extents: in several pieces, of compounds.
 struct RefusedArray {
   std::string name;
   std::string reason;
@@ -45,6 +59,7 @@ struct RefusedArray {
 
 struct FileMap {
   std::vector<StoredArray> arrays;
+  std::vector<StoredTexts> texts;        // arrays of texts of any length
   std::vector<GroupDescription> groups;  // those that have attributes
   std::vector<RefusedArray> refused;
   std::vector<AttributeLeftOut> left_out;  // of arrays that are there and of groups

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/page.hpp"
 #include "storage/check/unfinished.hpp"
 #include "storage/formats/drop_steps.hpp"
 #include "storage/formats/format.hpp"
@@ -259,7 +260,6 @@ class KilledCommit : public testing::TestWithParam<const Format*> {
 
 // What is one write within a page is whole or not at all.
 TEST_P(KilledCommit, WritesNothingAcrossPages) {
-  constexpr std::int64_t page = 4096;
   ASSERT_TRUE(make_file(format(), growing(format(), 12, 1), path()).ok());
   for (const std::int64_t steps : {2, 40, 300}) {
     const auto room = format().make_room(path(), steps);
@@ -270,7 +270,8 @@ TEST_P(KilledCommit, WritesNothingAcrossPages) {
       const auto* const write = std::get_if<HeaderWrite>(&change);
       if (write == nullptr) continue;
       ++last_writes;
-      EXPECT_LE(write->offset % page + static_cast<std::int64_t>(write->bytes.size()), page);
+      EXPECT_LE(write->offset % page_bytes + static_cast<std::int64_t>(write->bytes.size()),
+                page_bytes);
     }
     // So all arrays get the step at once.
     EXPECT_EQ(last_writes, has_documents(format()) ? 0 : 1);

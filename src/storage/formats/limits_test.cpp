@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -30,6 +31,7 @@
 #include "storage/formats/zarr/store.hpp"
 #include "storage/formats/zarr/zarr_format.hpp"
 #include "storage/json.hpp"
+#include "storage/json_of_others.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -336,6 +338,24 @@ TEST(LimitsOfJson, LevelsOfADocument) {
   // Brackets in texts are none.
   EXPECT_TRUE(
       parse_json("{\"" + std::string(100, '[') + "\\\"" + std::string(100, '{') + "\": 0}"));
+}
+
+TEST(LimitsOfJson, WordsOfOtherProgramsAreNumbersOutsideOfTexts) {
+  const auto found = parse_json_of_others(R"({"NaN": [NaN, -Infinity,Infinity], "b": "\"NaN\\"})");
+  ASSERT_TRUE(found);
+  const auto& list = found->at("NaN");
+  EXPECT_TRUE(std::isnan(list.at(0).get<double>()));
+  EXPECT_EQ(list.at(1).get<double>(), -INFINITY);
+  EXPECT_EQ(list.at(2).get<double>(), INFINITY);
+  EXPECT_EQ(found->at("b"), "\"NaN\\");
+  const auto again = parse_json_of_others(json_text_for_others(*found));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(json_text_for_others(*again), json_text_for_others(*found));
+  for (const char* const text :
+       {"{\"a\": NaNa}", "{NaN: 1}", "{\"a\": +Infinity}", "[NaN", "NaN\""}) {
+    EXPECT_FALSE(parse_json_of_others(text)) << text;
+  }
+  EXPECT_FALSE(parse_json("[NaN]"));
 }
 
 // A member is not looked for among all before it: by that, this would take most of an hour.

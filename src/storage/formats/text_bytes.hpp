@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,10 @@
 #include <vector>
 
 namespace weir::storage {
+
+// Of an element of text whose fill value is not empty: files must not ask for gigabytes by a few
+// characters.
+inline constexpr std::int64_t most_text_fill_bytes = 4096;
 
 [[nodiscard]] std::string base64(std::span<const std::byte> bytes);
 // Nothing for what base64() does not give.

@@ -90,7 +90,8 @@ constexpr int answers_in_program = 3;
 
 std::optional<Result<std::string>> read_by_program(const std::string& program,
                                                    const std::string& path,
-                                                   const TrialLimits& limits) {
+                                                   const TrialLimits& limits,
+                                                   const std::string& question) {
   // Without a way to keep descriptors back from a program, a fork is used.
   if (!can_keep_descriptors_back()) return std::nullopt;
   Pipe answers(path);
@@ -101,10 +102,11 @@ std::optional<Result<std::string>> read_by_program(const std::string& program,
   if (const char* const libraries = ::secure_getenv("LD_LIBRARY_PATH"); libraries != nullptr) {
     variables.push_back(fmt::format("LD_LIBRARY_PATH={}", libraries));
   }
-  const Program reader{.words = {program, fmt::format("{}", limits.time.count()),
-                                 fmt::format("{}", limits.more_memory), path},
-                       .outputs = {answers_in_program},
-                       .environment = std::move(variables)};
+  Program reader{.words = {program, fmt::format("{}", limits.time.count()),
+                           fmt::format("{}", limits.more_memory), path},
+                 .outputs = {answers_in_program},
+                 .environment = std::move(variables)};
+  if (!question.empty()) reader.words.push_back(question);
   const pid_t child = start_program(reader, answers).pid;
   if (child < 0) return std::nullopt;
   HeardAnswer answer = hear_and_end(child, answers, limits);
@@ -122,8 +124,7 @@ Result<std::string> read_by_fork(const ReadHeader& read, const std::string& path
   return outcome(hear_and_end(child, answers, limits), path, limits);
 }
 
-int trial_main(int argument_count, char** arguments,
-               const std::function<Result<std::string>(const std::string& path)>& read) {
+int trial_main(int argument_count, char** arguments, const AnswerAbout& answer) {
   const std::vector<std::string> words(arguments, arguments + argument_count);
   const auto number = [&](std::size_t at) {
     std::int64_t value = 0;
@@ -131,14 +132,15 @@ int trial_main(int argument_count, char** arguments,
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     return error == std::errc() && end == word.data() + word.size() && value > 0 ? value : 0;
   };
-  if (words.size() != 4 || number(1) == 0 || number(2) == 0 ||
+  if (words.size() < 4 || words.size() > 5 || number(1) == 0 || number(2) == 0 ||
       ::fcntl(answers_in_program, F_GETFD) < 0) {
     constexpr std::string_view what = "part of Weir, which starts it to read a file's header\n";
     return ::write(2, what.data(), what.size()) < 0 ? 2 : 1;
   }
   const TrialLimits limits{.time = std::chrono::milliseconds(number(1)),
                            .more_memory = static_cast<std::size_t>(number(2))};
-  read_and_answer([&] { return read(words[3]); }, limits, answers_in_program);
+  const std::string question = words.size() == 5 ? words[4] : "";
+  read_and_answer([&] { return answer(words[3], question); }, limits, answers_in_program);
 }
 
 }  // namespace weir::storage

@@ -24,21 +24,26 @@ struct TrialLimits {
 // What is read in the child: the header as bytes, or why it cannot be had.
 using ReadHeader = std::function<Result<std::string>()>;
 
-// Runs `program`, which calls trial_main(), for the file `path`, and returns what it answered (of
+// Runs `program`, which calls trial_main(), for the file `path` and a `question` about it (none:
+// what is in its header), and returns what it answered (of
 // an error, code and message); corrupt when it crashed or met a limit. Nothing when it cannot run
 // here: it is not there, or its libraries are not. It gets no descriptors, signal settings or
 // environment of this process; of its variables only LD_LIBRARY_PATH.
 [[nodiscard]] std::optional<Result<std::string>> read_by_program(const std::string& program,
                                                                  const std::string& path,
-                                                                 const TrialLimits& limits = {});
+                                                                 const TrialLimits& limits = {},
+                                                                 const std::string& question = {});
 
 // The same by a fork of this process. `read` may not wait for other threads of the process: in the
 // child there are none.
 [[nodiscard]] Result<std::string> read_by_fork(const ReadHeader& read, const std::string& path,
                                                const TrialLimits& limits = {});
 
-// The whole main() of a program for read_by_program(): reads the path that it was called with.
-int trial_main(int argument_count, char** arguments,
-               const std::function<Result<std::string>(const std::string& path)>& read);
+// What a program for read_by_program() answers about a file; `question` as there.
+using AnswerAbout =
+    std::function<Result<std::string>(const std::string& path, const std::string& question)>;
+
+// The whole main() of such a program: answers about the path that it was called with.
+int trial_main(int argument_count, char** arguments, const AnswerAbout& answer);
 
 }  // namespace weir::storage

@@ -74,10 +74,11 @@ Result<OpenedFile> open_any(const std::string& path) {
 }
 
 std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path) {
-  if (map.arrays.empty()) return std::nullopt;
+  if (map.arrays.empty() && map.texts.empty()) return std::nullopt;
+  const StoredArray& first = map.arrays.empty() ? map.texts.front().array : map.arrays.front();
   std::error_code failed;
   const std::string place =
-      std::filesystem::is_directory(path, failed) ? path : map.arrays.front().map.files.path(0);
+      std::filesystem::is_directory(path, failed) ? path : first.map.files.path(0);
   const auto identity = identity_of(place);
   return identity ? std::optional(KnownFile{place, *identity}) : std::nullopt;
 }
@@ -85,6 +86,7 @@ std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& pa
 void set_known_file(FileMap& map, const std::optional<KnownFile>& known) {
   const auto shared = known ? std::make_shared<const KnownFile>(*known) : nullptr;
   for (StoredArray& one : map.arrays) one.map.files.set_known(shared);
+  for (StoredTexts& one : map.texts) one.array.map.files.set_known(shared);
 }
 
 bool is_seen_unrenamed(const std::string& path) {

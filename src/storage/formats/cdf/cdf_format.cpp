@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/page.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/additions.hpp"
 #include "storage/formats/cdf/cdf_layout.hpp"
 #include "storage/formats/dimension_names.hpp"
 #include "storage/formats/incomplete.hpp"
@@ -59,7 +61,24 @@ Result<CdfHeader> read_header(const File& file, std::int64_t file_bytes) {
   }
 }
 
-class CdfFormat final : public Format {
+// An open file with its header.
+struct OpenedCdf {
+  File file;
+  std::int64_t length = 0;  // of the file
+  CdfHeader header;
+
+  static Result<OpenedCdf> open(const std::string& path, const OpenOptions& options) {
+    auto file = File::open(path, options);
+    if (!file) return file.error();
+    const auto length = length_of(file.value());
+    if (!length) return length.error();
+    auto header = read_header(file.value(), length.value());
+    if (!header) return header.error();
+    return OpenedCdf{std::move(file).value(), length.value(), std::move(header).value()};
+  }
+};
+
+class CdfFormat final : public Format, public ExtensibleFormat {
  public:
   explicit CdfFormat(int version) : version_(version), name_(fmt::format("cdf{}", version)) {}
 
@@ -103,103 +122,157 @@ class CdfFormat final : public Format {
   }
 
   Result<FileMap> open(const std::string& path) const override {
-    auto file = File::open(path, {});
-    if (!file) return file.error();
-    const auto bytes = length_of(file.value());
-    if (!bytes) return bytes.error();
-    const auto header = read_header(file.value(), bytes.value());
-    if (!header) return header.error();
-    return cdf_map_of(header.value(), path, bytes.value());
+    const auto opened = OpenedCdf::open(path, {});
+    if (!opened) return opened.error();
+    return cdf_map_of(opened.value().header, path, opened.value().length);
   }
 
   // The update is one number of the header in one write: readers see all these steps or none.
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
-    auto file = File::open(path, {.read = true, .write = true});
-    if (!file) return file.error();
-    const auto length = length_of(file.value());
-    if (!length) return length.error();
-    auto header = read_header(file.value(), length.value());
-    if (!header) return header.error();
-    const auto now = records_of(header.value(), length.value(), path);
+    auto opened = OpenedCdf::open(path, {.read = true, .write = true});
+    if (!opened) return opened.error();
+    auto& [file, length, header] = opened.value();
+    const auto now = records_of(header, length, path);
     if (!now) return now.error();
-    const bool fits = header.value().version == 5 || steps <= INT32_MAX;
-    const auto bytes = cdf_file_bytes(header.value(), steps);
+    const bool fits = header.version == 5 || steps <= INT32_MAX;
+    const auto bytes = cdf_file_bytes(header, steps);
     if (steps < now.value() || !fits || !bytes) {
       return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
-                                          header.value().version, now.value()));
+                                          header.version, now.value()));
     }
     // Behind the last record lies what a killed run wrote. Cut off, it reads as zeros.
-    const auto committed = cdf_file_bytes(header.value(), now.value());
+    const auto committed = cdf_file_bytes(header, now.value());
     // A file that was cut off has lost elements, which would be zeros if it were lengthened. Some
     // writers leave out the padding behind the last one.
-    if (committed && length.value() + cdf_padding <= *committed) {
+    if (committed && length + cdf_padding <= *committed) {
       Error error = invalid_argument(
           fmt::format("the file has {} bytes, its header tells of {}: it was cut off, and gets no "
                       "steps until it is whole",
-                      length.value(), *committed));
+                      length, *committed));
       error.code = ErrorCode::corrupt;
       error.file = path;
       return error;
     }
-    Status done = cut(file.value(), committed.value_or(length.value()));
-    if (done.ok()) done = file.value().lengthen(*bytes);
-    if (done.ok()) done = file.value().close();
+    Status done = cut(file, committed.value_or(length));
+    if (done.ok()) done = file.lengthen(*bytes);
+    if (done.ok()) done = file.close();
     if (!done.ok()) return done.error();
-    header.value().records = steps;
-    return Room{cdf_map_of(header.value(), path, *bytes),
-                {.made = {""},
-                 .changes = {HeaderWrite{cdf_records_offset,
-                                         encoded_cdf_records(header.value().version, steps)}}}};
+    header.records = steps;
+    return Room{
+        cdf_map_of(header, path, *bytes),
+        {.made = {""},
+         .changes = {HeaderWrite{cdf_records_offset, encoded_cdf_records(header.version, steps)}}}};
   }
 
   Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
                                   std::int64_t /*before*/) const override {
-    auto file = File::open(path, {});
-    if (!file) return file.error();
-    const auto length = length_of(file.value());
-    if (!length) return length.error();
-    const auto header = read_header(file.value(), length.value());
-    if (!header) return header.error();
-    const auto now = records_of(header.value(), length.value(), path);
+    auto opened = OpenedCdf::open(path, {});
+    if (!opened) return opened.error();
+    auto& [file, length, header] = opened.value();
+    const auto now = records_of(header, length, path);
     if (!now) return now.error();
     return HeaderUpdate{
         .made = {},
-        .changes = {
-            HeaderWrite{cdf_records_offset, encoded_cdf_records(header.value().version, steps)}}};
+        .changes = {HeaderWrite{cdf_records_offset, encoded_cdf_records(header.version, steps)}}};
+  }
+
+  // The update is one write of what changes of the header, within a page: so it is there or not.
+  Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
+    auto opened = OpenedCdf::open(path, {.read = true, .write = true});
+    if (!opened) return opened.error();
+    auto& [file, length, header] = opened.value();
+    const std::int64_t now = header.records.value_or(0);
+    const auto committed = cdf_file_bytes(header, now);
+    if (!committed) return invalid_argument("the file's end is not known");
+    CdfHeader larger = header;
+    Status entered = add_to_cdf_header(added, *committed, larger);
+    if (!entered.ok()) return entered.error();
+    auto change = change_of_header(file, larger);
+    if (!change) return change.error();
+    if (!added.arrays.empty()) {
+      Status made = make_places(file, *committed, larger, header.variables.size());
+      if (!made.ok()) return made.error();
+    }
+    if (Status closed = file.close(); !closed.ok()) return closed.error();
+    return HeaderUpdate{.made = {""}, .changes = {std::move(change).value()}};
   }
 
   Status clear_unfinished(const std::string& path, std::int64_t steps) const override {
-    auto file = File::open(path, {.read = true, .write = true});
-    if (!file) return file.error();
-    const auto length = length_of(file.value());
-    if (!length) return length.error();
-    const auto header = read_header(file.value(), length.value());
-    if (!header) return header.error();
-    const auto bytes = cdf_file_bytes(header.value(), steps);
+    auto opened = OpenedCdf::open(path, {.read = true, .write = true});
+    if (!opened) return opened.error();
+    auto& [file, length, header] = opened.value();
+    const auto bytes = cdf_file_bytes(header, steps);
     if (!bytes) return invalid_argument("the file's end is not known");
-    Status done = cut(file.value(), *bytes);
-    return done.ok() ? file.value().close() : done;
+    Status done = cut(file, *bytes);
+    return done.ok() ? file.close() : done;
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
-    auto file = File::open(path, {});
-    if (!file) return file.error();
-    const auto length = length_of(file.value());
-    if (!length) return length.error();
-    const auto header = read_header(file.value(), length.value());
-    if (!header) return header.error();
-    std::vector<std::string> lines = cut_off(header.value(), path, length.value());
-    if (!header.value().records) return lines;  // its end is where the last record ends
-    const auto end = cdf_file_bytes(header.value(), *header.value().records);
-    if (end && length.value() > *end) {
+    auto opened = OpenedCdf::open(path, {});
+    if (!opened) return opened.error();
+    auto& [file, length, header] = opened.value();
+    std::vector<std::string> lines = cut_off(header, path, length);
+    if (!header.records) return lines;  // its end is where the last record ends
+    const auto end = cdf_file_bytes(header, *header.records);
+    if (end && length > *end) {
       lines.push_back(
           fmt::format("{} bytes behind the last of {} steps: one that was not committed",
-                      length.value() - *end, *header.value().records));
+                      length - *end, *header.records));
     }
     return lines;
   }
 
  private:
+  // From the first byte that changes to the last one.
+  static Result<HeaderChange> change_of_header(const File& file, const CdfHeader& larger) {
+    const std::vector<std::byte> wanted = encode_cdf_header(larger);
+    std::vector<std::byte> there(wanted.size());
+    const Slice slice{there.data(), static_cast<std::int64_t>(there.size())};
+    std::int64_t read = 0;
+    std::int64_t calls = 0;
+    if (Status status = read_slices(file, {&slice, 1}, 0, read, calls); !status.ok()) {
+      return status.error();
+    }
+    std::size_t first = 0;
+    while (first < wanted.size() && wanted[first] == there[first]) ++first;
+    std::size_t last = wanted.size();
+    while (last > first && wanted[last - 1] == there[last - 1]) --last;
+    // A write changes a page of the system's cache whole.
+    constexpr auto page = static_cast<std::size_t>(page_bytes);
+    if (last > first && first / page != (last - 1) / page) {
+      Error error = invalid_argument(
+          fmt::format("the header of this CDF file would change from byte {} to {}, of which a run "
+                      "that is killed could leave a part, as they are in several pages of {} "
+                      "bytes; convert the file, or give all arrays and attributes before the "
+                      "first step",
+                      first, last - 1, page));
+      error.code = ErrorCode::unsupported;
+      return error;
+    }
+    const auto begin = static_cast<std::ptrdiff_t>(first);
+    const auto end = static_cast<std::ptrdiff_t>(last);
+    return HeaderChange(HeaderWrite{static_cast<std::int64_t>(first),
+                                    {wanted.begin() + begin, wanted.begin() + end}});
+  }
+
+  // For the variables from number `first` on, of which readers do not know yet.
+  static Status make_places(const File& file, std::int64_t committed, const CdfHeader& larger,
+                            std::size_t first) {
+    const auto bytes = cdf_file_bytes(larger, 0);
+    if (!bytes) return invalid_argument("the file's end is not known");
+    Status done = cut(file, committed);
+    if (done.ok()) done = file.lengthen(*bytes);
+    if (!done.ok()) return done;
+    std::vector<StoredArray> fresh;
+    for (StoredArray& one : cdf_map_of(larger, file.path(), *bytes).arrays) {
+      const bool is_new = std::any_of(
+          larger.variables.begin() + static_cast<std::ptrdiff_t>(first), larger.variables.end(),
+          [&](const CdfVariable& variable) { return variable.name == one.description.name; });
+      if (is_new) fresh.push_back(std::move(one));
+    }
+    return write_fills_of(fresh);
+  }
+
   // A line for each array that would be read if the file were longer.
   static std::vector<std::string> cut_off(const CdfHeader& header, const std::string& path,
                                           std::int64_t length) {

@@ -30,25 +30,93 @@ std::int64_t most_offset(int version) {
 class HeaderMaker {
  public:
   HeaderMaker(const FileDescription& file, int version) : file_(file) { header_.version = version; }
+  // On top of what a file has.
+  HeaderMaker(const FileDescription& file, CdfHeader header)
+      : file_(file), header_(std::move(header)) {
+    for (std::size_t i = 0; i < header_.dimensions.size(); ++i) {
+      const CdfDimension& one = header_.dimensions[i];
+      numbers_.emplace(one.name, static_cast<std::int64_t>(i));
+      if (one.length == 0) record_name_ = one.name;
+    }
+  }
 
   Result<CdfHeader> make() {
-    for (const GroupDescription& group : file_.groups) {
-      if (!group.name.empty()) continue;
-      if (Status fine = add(header_.attributes, group.attributes); !fine.ok()) return fine.error();
+    if (Status fine = add_all(); !fine.ok()) return fine.error();
+    header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
+    if (Status fine = place(0, header_.bytes); !fine.ok()) return fine.error();
+    return header_;
+  }
+
+  // `of_variables`: attributes of those that are there, by name.
+  Result<CdfHeader> make_larger(const std::vector<GroupDescription>& of_variables,
+                                std::int64_t file_bytes) {
+    const std::size_t there = header_.variables.size();
+    std::int64_t first = INT64_MAX;
+    bool has_steps = false;
+    for (const CdfVariable& one : header_.variables) {
+      first = std::min(first, one.begin);
+      has_steps = has_steps || (header_.is_record(one) && header_.records != 0);
     }
-    for (const ArrayDescription& one : file_.arrays) {
-      if (Status fine = add_variable(one); !fine.ok()) return fine.error();
+    if (has_steps && !file_.arrays.empty()) {
+      return no_place(fmt::format(
+          "array \"{}\" cannot be added: the steps of a CDF file are its last bytes, each with all "
+          "arrays in it, and a new array would move them; convert the file, or define all arrays "
+          "before the first step",
+          file_.arrays.front().name));
     }
-    if (Status fine = place(); !fine.ok()) return fine.error();
+    for (const GroupDescription& owner : of_variables) {
+      const auto found = std::find_if(header_.variables.begin(), header_.variables.end(),
+                                      [&](const auto& one) { return one.name == owner.name; });
+      if (found == header_.variables.end()) continue;
+      Status fine = add(found->attributes, owner.attributes);
+      if (!fine.ok()) return fine.error();
+    }
+    if (Status fine = add_all(); !fine.ok()) return fine.error();
+    header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
+    if (header_.bytes > first) {
+      return no_place(
+          fmt::format("what is to be added does not fit: the header would have {} bytes, and the "
+                      "file has its first array at {}; convert the file, or give all arrays and "
+                      "attributes before the first step",
+                      header_.bytes, first));
+    }
+    if (file_.arrays.empty()) return header_;
+    if (Status fine = place(there, std::max(file_bytes, header_.bytes)); !fine.ok()) {
+      return fine.error();
+    }
     return header_;
   }
 
  private:
+  static Error no_place(std::string why) {
+    Error error = invalid_argument(std::move(why));
+    error.code = ErrorCode::unsupported;
+    return error;
+  }
+
+  Status add_all() {
+    for (const GroupDescription& group : file_.groups) {
+      if (!group.name.empty()) continue;
+      if (Status fine = add(header_.attributes, group.attributes); !fine.ok()) return fine;
+    }
+    for (const ArrayDescription& one : file_.arrays) {
+      if (Status fine = add_variable(one); !fine.ok()) return fine;
+    }
+    return {};
+  }
+
+  // In place of those of the same names.
   Status add(std::vector<CdfAttribute>& to, const std::vector<Attribute>& attributes) const {
     for (const Attribute& one : attributes) {
       auto made = encode_cdf_attribute(one, header_.version);
       if (!made) return made.error();
-      to.push_back(std::move(made).value());
+      const auto same = std::find_if(to.begin(), to.end(),
+                                     [&](const auto& there) { return there.name == one.name; });
+      if (same == to.end()) {
+        to.push_back(std::move(made).value());
+      } else {
+        *same = std::move(made).value();
+      }
     }
     return {};
   }
@@ -128,13 +196,14 @@ class HeaderMaker {
     return sum;
   }
 
-  // Fixed variables in their order, then the records.
-  Status place() {
-    header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
-    std::optional<std::int64_t> next = header_.bytes;
+  // From `from` on: fixed variables from this number on in their order, then the records, of which
+  // there are none yet.
+  Status place(std::size_t first_new, std::int64_t from) {
+    std::optional<std::int64_t> next = from;
     for (const bool records : {false, true}) {
       bool first = true;
-      for (CdfVariable& one : header_.variables) {
+      for (std::size_t i = records ? 0 : first_new; i < header_.variables.size(); ++i) {
+        CdfVariable& one = header_.variables[i];
         if (header_.is_record(one) != records) continue;
         const auto bytes = header_.data_bytes(one);
         if (!bytes || *bytes > most_bytes(header_.version)) return too_large(one);
@@ -256,6 +325,18 @@ std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header, std::int64_t
     if (!header.is_record(one) || records > 0) end = std::max(end, *last);
   }
   return end;
+}
+
+Status add_to_cdf_header(const Additions& added, std::int64_t file_bytes, CdfHeader& header) {
+  FileDescription file{.arrays = added.arrays};
+  std::vector<GroupDescription> of_variables;
+  for (const GroupDescription& one : added.attributes) {
+    (one.name.empty() ? file.groups : of_variables).push_back(one);
+  }
+  auto larger = HeaderMaker(file, header).make_larger(of_variables, file_bytes);
+  if (!larger) return larger.error();
+  header = std::move(larger).value();
+  return {};
 }
 
 FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_t file_bytes) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "storage/formats/additions.hpp"
 #include "storage/formats/cdf/header.hpp"
 #include "storage/formats/format.hpp"
 
@@ -21,5 +22,10 @@ namespace weir::storage {
 // The length of a file with so many records. Nothing: does not fit into 63 bits.
 [[nodiscard]] std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header,
                                                          std::int64_t records);
+
+// Enters arrays and attributes into the header of a file, whose arrays stay where they are: places
+// for new ones are at the end. `file_bytes`: of what is committed. Fails where the header has no
+// room before the first array, and where steps would have to be moved.
+Status add_to_cdf_header(const Additions& added, std::int64_t file_bytes, CdfHeader& header);
 
 }  // namespace weir::storage

@@ -27,23 +27,6 @@
 namespace weir::storage {
 namespace {
 
-// Until the last change of a commit the file is longer than its superblock says: so it is seen that
-// a step was not committed, whichever of the changes were made.
-constexpr std::int64_t marker_bytes = 8;
-
-std::int64_t kept_alignment(hid_t file) {
-  std::int64_t alignment = 0;
-  const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
-  if (H5Aexists(root.id(), hdf5_alignment_attribute) <= 0) return alignment;
-  const Hdf5Handle attribute(H5Aopen(root.id(), hdf5_alignment_attribute, H5P_DEFAULT));
-  const Hdf5Handle space(H5Aget_space(attribute.id()));
-  if (H5Sget_simple_extent_npoints(space.id()) != 1 ||
-      H5Aread(attribute.id(), H5T_NATIVE_INT64, &alignment) < 0) {
-    return 0;
-  }
-  return std::max<std::int64_t>(0, alignment);
-}
-
 struct Growing {
   std::string name;
   std::vector<hsize_t> sizes;
@@ -220,17 +203,6 @@ Result<bool> extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& 
   return hdf5_failure("make room for steps in \"" + one.name + '"', path, ErrorCode::io);
 }
 
-// Behind what the superblock calls the file's end lies what a killed run wrote. Cut off, it reads
-// as zeros.
-Status set_length(const std::string& path, std::int64_t committed, std::int64_t bytes) {
-  auto file = File::open(path, {.read = true, .write = true});
-  if (!file) return file.error();
-  Status sized = file.value().set_length(committed);
-  if (sized.ok()) sized = file.value().set_length(bytes);
-  if (!sized.ok()) return sized;
-  return file.value().close();
-}
-
 struct Extended {
   std::map<std::string, std::int64_t> steps_before;  // of each array that grows
   bool had_leftovers = false;
@@ -239,7 +211,7 @@ struct Extended {
 // Gives the arrays that grow so many steps.
 Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& objects,
                                const std::string& path, std::int64_t steps, Leftovers leftovers) {
-  writing.set_alignment(kept_alignment(file));
+  writing.set_alignment(kept_hdf5_alignment(file));
   if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
     return refused(path, "no steps are added to a file with a user block");
   }
@@ -288,6 +260,28 @@ Status clear_last_chunks(const FileMap& map, const std::map<std::string, std::in
 
 }  // namespace
 
+std::int64_t kept_hdf5_alignment(hid_t file) {
+  std::int64_t alignment = 0;
+  const Hdf5Handle root(H5Oopen(file, "/", H5P_DEFAULT));
+  if (H5Aexists(root.id(), hdf5_alignment_attribute) <= 0) return alignment;
+  const Hdf5Handle attribute(H5Aopen(root.id(), hdf5_alignment_attribute, H5P_DEFAULT));
+  const Hdf5Handle space(H5Aget_space(attribute.id()));
+  if (H5Sget_simple_extent_npoints(space.id()) != 1 ||
+      H5Aread(attribute.id(), H5T_NATIVE_INT64, &alignment) < 0) {
+    return 0;
+  }
+  return std::max<std::int64_t>(0, alignment);
+}
+
+Status set_hdf5_length(const std::string& path, std::int64_t committed, std::int64_t bytes) {
+  auto file = File::open(path, {.read = true, .write = true});
+  if (!file) return file.error();
+  Status sized = file.value().set_length(committed);
+  if (sized.ok()) sized = file.value().set_length(bytes);
+  if (!sized.ok()) return sized;
+  return file.value().close();
+}
+
 Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Known known) {
   if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
   // The library opens the file by a driver of its own here, which a signal may interrupt.
@@ -319,7 +313,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   room.has_leftovers = extended.value().had_leftovers;
   room.map = read_hdf5_objects(file.id(), objects.value(), about);
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
-  if (writing.end() > INT64_MAX - marker_bytes) {
+  if (writing.end() > INT64_MAX - hdf5_marker_bytes) {
     return refused(path, fmt::format("{} steps end beyond 2^63 bytes", steps));
   }
   auto changes = hdf5_header_changes(writing.caught(), path, committed);
@@ -328,8 +322,8 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   room.update.changes = std::move(changes).value();
   room.update.changes.emplace_back(FileEnd{writing.end()});
   room.free_from = writing.end();
-  const std::int64_t longer = writing.end() + marker_bytes;
-  if (Status set = set_length(path, committed, longer); !set.ok()) return set.error();
+  const std::int64_t longer = writing.end() + hdf5_marker_bytes;
+  if (Status set = set_hdf5_length(path, committed, longer); !set.ok()) return set.error();
   if (leftovers == Leftovers::may_be_there) {
     Status cleared = clear_last_chunks(room.map, steps_before);
     if (!cleared.ok()) return cleared.error();
@@ -389,14 +383,14 @@ Status clear_unfinished_hdf5_steps(const std::string& path, std::int64_t steps) 
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
   if (in_last_chunks > 0) {
     // Room for as many steps clears what lies in these chunks, and is not committed.
-    Status marked = set_length(path, committed, committed + marker_bytes);
+    Status marked = set_hdf5_length(path, committed, committed + hdf5_marker_bytes);
     if (!marked.ok()) return marked;
     const auto room = add_hdf5_steps(path, steps + static_cast<std::int64_t>(in_last_chunks), {});
     if (!room) return room.error();
   }
-  const std::int64_t end = has_chunks_behind ? committed + marker_bytes : committed;
+  const std::int64_t end = has_chunks_behind ? committed + hdf5_marker_bytes : committed;
   if (in_last_chunks == 0 && length == end) return {};
-  return set_length(path, committed, end);
+  return set_hdf5_length(path, committed, end);
 }
 
 Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) {

@@ -34,7 +34,16 @@ Status clear_unfinished_hdf5_steps(const std::string& path, std::int64_t steps);
 // Format::unfinished().
 [[nodiscard]] Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path);
 
-// In an attribute of the root group, for those who add steps later.
+// Until the last change of a commit the file is by so much longer than its superblock says: so it
+// is seen that a step was not committed, whichever of the changes were made.
+inline constexpr std::int64_t hdf5_marker_bytes = 8;
+
+// Behind what the superblock calls the file's end lies what a killed run wrote. Cut off, it reads
+// as zeros.
+Status set_hdf5_length(const std::string& path, std::int64_t committed, std::int64_t bytes);
+
+// In an attribute of the root group, for those who add steps or arrays later; 0 where it is not.
+[[nodiscard]] std::int64_t kept_hdf5_alignment(hid_t file);
 Status keep_hdf5_alignment(hid_t file, std::int64_t alignment, const std::string& path);
 
 }  // namespace weir::storage

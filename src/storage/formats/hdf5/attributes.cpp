@@ -232,6 +232,38 @@ extern "C" herr_t weir_hdf5_attribute(hid_t object, const char* name, const H5A_
   return 0;
 }
 
+struct AttributeStorage {
+  bool in_index = false;
+  std::size_t count = 0;
+  unsigned most_in_header = 0;
+};
+
+std::optional<AttributeStorage> attribute_storage(hid_t dataset) {
+  AttributeStorage storage;
+#if H5_VERSION_GE(1, 12, 0)
+  H5O_info2_t about{};
+  H5O_native_info_t native{};
+  if (H5Oget_info3(dataset, &about, H5O_INFO_NUM_ATTRS) < 0 ||
+      H5Oget_native_info(dataset, &native, H5O_NATIVE_INFO_META_SIZE) < 0) {
+    return std::nullopt;
+  }
+  storage.in_index = native.meta_size.attr.heap_size > 0;
+#else
+  H5O_info_t about{};
+  if (H5Oget_info2(dataset, &about, H5O_INFO_NUM_ATTRS | H5O_INFO_META_SIZE) < 0) {
+    return std::nullopt;
+  }
+  storage.in_index = about.meta_size.attr.heap_size > 0;
+#endif
+  storage.count = about.num_attrs;
+  unsigned least = 0;
+  const Hdf5Handle creation(H5Dget_create_plist(dataset));
+  if (H5Pget_attr_phase_change(creation.id(), &storage.most_in_header, &least) < 0) {
+    return std::nullopt;
+  }
+  return storage;
+}
+
 }  // namespace
 
 Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attributes,
@@ -240,6 +272,48 @@ Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attribu
     if (Status written = write_one(object, attribute, path); !written.ok()) return written;
   }
   return {};
+}
+
+Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner,
+                                    const std::string& path) {
+  const auto unsupported = [&](std::string why) {
+    Error error = invalid_argument(std::move(why));
+    error.code = ErrorCode::unsupported;
+    error.file = path;
+    return error;
+  };
+  std::vector<Attribute> fresh;
+  for (const Attribute& one : owner.attributes) {
+    if (H5Aexists(dataset, one.name.c_str()) <= 0) {
+      fresh.push_back(one);
+      continue;
+    }
+    const Stored stored = stored_form(one.value);
+    const Hdf5Handle there(H5Aopen(dataset, one.name.c_str(), H5P_DEFAULT));
+    const Hdf5Handle type(H5Aget_type(there.id()));
+    const Hdf5Handle space(H5Aget_space(there.id()));
+    if (H5Tequal(type.id(), stored.type.id()) <= 0 || H5Tis_variable_str(type.id()) > 0 ||
+        H5Sextent_equal(space.id(), stored.space.id()) <= 0) {
+      return unsupported(fmt::format(
+          "attribute \"{}\" of array \"{}\" has another type or length in this HDF5 file, and an "
+          "array's header is changed in place: give it the type and length that it has, or another "
+          "name",
+          one.name, printable(owner.name)));
+    }
+    if (stored.data != nullptr && H5Awrite(there.id(), stored.type.id(), stored.data) < 0) {
+      return hdf5_failure("write attribute \"" + one.name + '"', path, ErrorCode::io);
+    }
+  }
+  const auto storage = attribute_storage(dataset);
+  if (!storage) return hdf5_failure("look at \"" + owner.name + '"', path, ErrorCode::corrupt);
+  if (storage->in_index || storage->count + fresh.size() > storage->most_in_header) {
+    return unsupported(fmt::format(
+        "array \"{}\" has {} attributes and gets {}; with over {} HDF5 keeps them in an "
+        "index, which a run that is killed could leave in pieces: convert the file, or "
+        "give them to a group",
+        printable(owner.name), storage->count, fresh.size(), storage->most_in_header));
+  }
+  return write_hdf5_attributes(dataset, fresh, path);
 }
 
 AttributesFound read_hdf5_attributes(hid_t object, const std::string& owner,

@@ -17,6 +17,16 @@ inline constexpr const char* hdf5_alignment_attribute = "_weir_alignment";
 Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attributes,
                              const std::string& path);
 
+// Of attributes that an array's header holds; with more of them the library makes an index, which
+// takes several writes to change.
+inline constexpr unsigned most_hdf5_attributes_in_header = 64;
+
+// Adds attributes to an array of a file that readers see, or changes values, so that each write of
+// the array's header leaves a whole one. Fails where that cannot be: where the library keeps the
+// attributes in an index, or would, and for a value of another type or length than it has.
+Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner,
+                                    const std::string& path);
+
 // How much of an object is read: a hostile file may hold any number of attributes.
 struct Hdf5AttributeLimits {
   static constexpr std::size_t most_attributes_read = 16384;  // of one object

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <variant>
 
 #include "storage/formats/format.hpp"
+#include "storage/formats/hdf5/dimension_scales.hpp"
 #include "storage/formats/hdf5/library.hpp"
 #include "storage/formats/hdf5/types.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
@@ -44,17 +46,18 @@ struct Hdf5File {
   std::int64_t bytes = 0;       // its length: no address may lie beyond
   std::int64_t user_block = 0;  // bytes before HDF5's own
   unsigned superblock = 0;      // version; 3 since HDF5 1.10
+  bool wide = true;             // offsets and lengths have 8 bytes
   Hdf5Types types;
   Hdf5Writing* driver = nullptr;  // through which it is open
   // The steps that arrays had before they were given more while the file is open: encoded chunks of
   // the others are not in the file. Arrays without an entry were given none.
   std::map<std::string, std::int64_t> steps_before = {};
   Hdf5Known known = {};
+  std::shared_ptr<Hdf5ScaleNames> scales = std::make_shared<Hdf5ScaleNames>();
 };
 
 // What Weir can move, without its attributes, or the reason why it cannot.
-[[nodiscard]] std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file,
-                                                                        hid_t dataset,
-                                                                        const std::string& name);
+[[nodiscard]] std::variant<StoredArray, StoredTexts, RefusedArray> read_hdf5_dataset(
+    const Hdf5File& file, hid_t dataset, const std::string& name);
 
 }  // namespace weir::storage

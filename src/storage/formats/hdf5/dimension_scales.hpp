@@ -4,6 +4,7 @@
 // words, so that tools show a dimension and not an array.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,19 @@ Status write_hdf5_dimensions(hid_t file, const FileDescription& description,
 // Whether a dataset is a scale without data.
 [[nodiscard]] bool is_hdf5_dimension_only(hid_t dataset);
 
+// The names of a file's scales that were asked for. The library looks through the whole file for
+// the name of what a reference leads to.
+class Hdf5ScaleNames {
+ public:
+  // "" where it has none.
+  [[nodiscard]] const std::string& name_of(hid_t scale);
+
+ private:
+  std::map<std::string, std::string> known_;  // by what the library knows the object by
+};
+
 // One name per dimension, or none when a dimension has no scale.
-[[nodiscard]] std::vector<std::string> read_hdf5_dimensions(hid_t dataset, int dimensions);
+[[nodiscard]] std::vector<std::string> read_hdf5_dimensions(hid_t dataset, int dimensions,
+                                                            Hdf5ScaleNames& scales);
 
 }  // namespace weir::storage

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "common/checked.hpp"
+#include "storage/formats/additions.hpp"
+#include "storage/formats/dimension_names.hpp"
 #include "storage/formats/file_map_message.hpp"
+#include "storage/formats/hdf5/add_objects.hpp"
 #include "storage/formats/hdf5/add_steps.hpp"
 #include "storage/formats/hdf5/attributes.hpp"
 #include "storage/formats/hdf5/datasets.hpp"
@@ -98,7 +102,7 @@ Status make_file(const FileDescription& description, const std::string& path) {
 
 // ---- The format -------------------------------------------------------------------------------
 
-class Hdf5Format final : public Format {
+class Hdf5Format final : public Format, public ExtensibleFormat {
  public:
   [[nodiscard]] std::string_view name() const override { return "hdf5"; }
 
@@ -122,7 +126,8 @@ class Hdf5Format final : public Format {
     return attribute.value;
   }
 
-  Result<Room> lay_out(const FileDescription& file, const std::string& path) const override {
+  Result<Room> lay_out(const FileDescription& given, const std::string& path) const override {
+    const FileDescription file = with_dimension_names(given);
     if (Status fine = check_description(file, abilities(), name()); !fine.ok()) return fine.error();
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();
     const Hdf5Silence silence;
@@ -177,14 +182,29 @@ class Hdf5Format final : public Format {
     return drop_hdf5_steps(path, steps, before);
   }
 
+  Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
+    const Hdf5Silence silence;
+    if (Status fine = check_hdf5_dimensions({.arrays = added.arrays}); !fine.ok()) {
+      return fine.error();
+    }
+    Additions made = added;
+    made.arrays = with_chunks({.arrays = added.arrays}).arrays;
+    return add_to_hdf5(path, made);
+  }
+
   Status clear_unfinished(const std::string& path, std::int64_t steps) const override {
     const Hdf5Silence silence;
     return clear_unfinished_hdf5_steps(path, steps);
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
-    const Hdf5Silence silence;
-    return unfinished_hdf5_steps(path);
+    const auto answer =
+        read_hdf5_elsewhere(find_trial_program("weir-hdf5-header"), path, Hdf5Question::unfinished);
+    if (!answer) return answer.error();
+    std::vector<std::string> lines;
+    std::istringstream all(answer.value());
+    for (std::string line; std::getline(all, line);) lines.push_back(std::move(line));
+    return lines;
   }
 };
 

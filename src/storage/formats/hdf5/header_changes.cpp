@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/page.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 // The parts of a commit, in their order.
 enum class Part : std::uint8_t {
   new_block,
+  heap,  // of texts and references: gets entries that nothing names yet
   superblock,
   array_data,  // of an extensible array: those that hold the most, and are named by the next
   array_super,
@@ -33,7 +35,7 @@ struct Block {
 // Where a part stands in a commit: parts of one group need no order among them that outlives a
 // crash of the system.
 int group_of(Part part, Hdf5Commit kind) {
-  if (part == Part::new_block) return 0;
+  if (part == Part::new_block || part == Part::heap) return 0;
   const bool adds = kind == Hdf5Commit::of_more_steps;
   if (part == Part::object_header) return adds ? 3 : 1;
   // Places behind the end that the superblock tells of are refused by the library.
@@ -51,6 +53,7 @@ std::optional<Part> part_of(std::string_view signature) {
   if (signature == "EASB") return Part::array_super;
   if (signature == "EAIB") return Part::array_index;
   if (signature == "EAHD") return Part::array_header;
+  if (signature == "GCOL") return Part::heap;
   if (signature == "\211HDF") return Part::superblock;
   if (signature == "OHDR" || signature == "OCHK") return Part::object_header;
   return std::nullopt;
@@ -67,11 +70,10 @@ Result<std::vector<std::byte>> bytes_at(const File& file, std::int64_t offset, s
   return bytes;
 }
 
-std::int64_t page_of(const Block& block) { return block.offset / hdf5_page_bytes; }
+std::int64_t page_of(const Block& block) { return block.offset / page_bytes; }
 
 bool in_one_page(const Block& block) {
-  return block.offset % hdf5_page_bytes + static_cast<std::int64_t>(block.bytes.size()) <=
-         hdf5_page_bytes;
+  return block.offset % page_bytes + static_cast<std::int64_t>(block.bytes.size()) <= page_bytes;
 }
 
 // The object headers of a page become one write. What lies between them stays.

@@ -12,7 +12,7 @@ namespace weir::storage {
 
 // The changes of a file that is `committed` bytes long for readers, in the order
 //
-//     new blocks, behind the file's end     nothing names them yet
+//     new blocks, behind the file's end     nothing names them yet; heaps, which get entries
 //     the superblock                        the file's end: writers refuse what lies behind it
 //     blocks of indices of chunks           entries for chunks outside all extents are added
 //     object headers                        the extents: readers see the steps

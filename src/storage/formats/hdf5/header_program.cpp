@@ -1,7 +1,7 @@
-// Reads the header of one HDF5 file, for read_elsewhere.hpp: what crashes the library ends this
+// Reads one HDF5 file, for read_elsewhere.hpp: what crashes the library ends this
 // program alone.
 #include "storage/formats/hdf5/library.hpp"
-#include "storage/formats/hdf5/read_file.hpp"
+#include "storage/formats/hdf5/read_elsewhere.hpp"
 #include "storage/formats/trial_process.hpp"
 
 int main(int argument_count, char** arguments) {
@@ -9,5 +9,6 @@ int main(int argument_count, char** arguments) {
   // not the file's doing.
   if (H5open() < 0) return 1;
   const weir::storage::Hdf5Silence silence;
-  return weir::storage::trial_main(argument_count, arguments, weir::storage::read_hdf5_message);
+  return weir::storage::trial_main(argument_count, arguments,
+                                   weir::storage::answer_about_hdf5_file);
 }

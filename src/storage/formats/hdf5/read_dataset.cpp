@@ -12,6 +12,7 @@
 #include "storage/formats/hdf5/datasets.hpp"
 #include "storage/formats/hdf5/dimension_scales.hpp"
 #include "storage/formats/hdf5/filters.hpp"
+#include "storage/formats/text_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -256,7 +257,8 @@ Reason read_contiguous(const Hdf5File& file, hid_t dataset, const Layout& layout
   if (!bytes) return bytes.error().message;
   if (bytes.value() == 0) return std::nullopt;
   const haddr_t offset = H5Dget_offset(dataset);
-  if (offset == HADDR_UNDEF) {
+  // With a user block the library adds its length to what is no offset.
+  if (offset == HADDR_UNDEF || H5Dget_storage_size(dataset) == 0) {
     // Nothing was written yet: one chunk that is not there.
     const auto whole = array::ChunkGrid::create(layout.shape, layout.shape.extents());
     map.extents = ChunkExtents{whole.value(), std::nullopt, ChunkTable()};
@@ -285,59 +287,97 @@ std::vector<std::byte> read_fill(hid_t creation, hid_t stored, const array::Elem
   return fill;
 }
 
+// Of texts of any length: "" where nothing else is said.
+std::string read_text_fill(hid_t creation, hid_t stored) {
+  H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+  char* text = nullptr;
+  if (H5Pfill_value_defined(creation, &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED ||
+      H5Pget_fill_value(creation, stored, static_cast<void*>(&text)) < 0 || text == nullptr) {
+    return {};
+  }
+  std::string fill = text;
+  const Hdf5Handle one(H5Screate(H5S_SCALAR));
+  H5Dvlen_reclaim(stored, one.id(), H5P_DEFAULT, static_cast<void*>(&text));
+  return fill;
+}
+
 std::string why_no_type(hid_t type) {
-  const bool is_variable = H5Tget_class(type) == H5T_VLEN || H5Tis_variable_str(type) > 0;
-  return is_variable ? "its elements are of variable length"
-                     : "its elements are no numbers and no text of a kind that Weir has";
+  return H5Tget_class(type) == H5T_VLEN
+             ? "its elements are lists of variable length"
+             : "its elements are no numbers and no text of a kind that Weir has";
+}
+
+// What is read of a dataset whose elements are stored in this type; its fill value is not.
+std::variant<StoredArray, std::string> read_stored(const Hdf5File& file, hid_t dataset,
+                                                   hid_t creation, const StoredType& stored,
+                                                   const std::string& name) {
+  if (Reason reason = check_creation(file, creation)) return *reason;
+  auto read = read_layout(file, dataset, creation);
+  if (auto* reason = std::get_if<std::string>(&read)) return *reason;
+  const Layout& layout = std::get<Layout>(read);
+
+  StoredArray array{{.name = name,
+                     .shape = layout.shape,
+                     .type = stored.type,
+                     .is_scalar = layout.is_scalar,
+                     .grows = layout.grows},
+                    {.shape = layout.shape,
+                     .type = stored.type,
+                     .byte_order = stored.byte_order,
+                     .files = DataFiles::one(file.path),
+                     .extents = DenseExtents{}}};
+  if (layout.chunk) {
+    auto filters = read_hdf5_filters(creation, {stored.type, *layout.chunk});
+    if (auto* reason = std::get_if<std::string>(&filters)) return *reason;
+    array.description.codecs = std::get<Pipeline>(filters);
+    const bool numbers_encoded = !array.description.codecs.empty() &&
+                                 std::holds_alternative<ZfpCodec>(array.description.codecs.front());
+    if (numbers_encoded && stored.byte_order == ByteOrder::big) {
+      return "its numbers are big-endian and encoded by zfp";
+    }
+  }
+  const Reason reason =
+      layout.chunk ? read_chunks(file, dataset, name, layout, array.description.codecs, array.map)
+                   : read_contiguous(file, dataset, layout, array.map);
+  if (reason) return *reason;
+  array.description.chunk_extents = layout.chunk;
+  if (!layout.is_scalar) {
+    array.description.dimension_names =
+        read_hdf5_dimensions(dataset, layout.shape.dimensions(), *file.scales);
+  }
+  return array;
 }
 
 }  // namespace
 
-std::variant<StoredArray, RefusedArray> read_hdf5_dataset(const Hdf5File& file, hid_t dataset,
-                                                          const std::string& name) {
+std::variant<StoredArray, StoredTexts, RefusedArray> read_hdf5_dataset(const Hdf5File& file,
+                                                                       hid_t dataset,
+                                                                       const std::string& name) {
   const auto refused = [&](std::string reason) {
     return RefusedArray{name, printable(std::move(reason))};
   };
   const Hdf5Handle type(H5Dget_type(dataset));
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   if (!type.ok() || !creation.ok()) return refused("its header cannot be read");
-  const auto stored = file.types.find(type.id());
+  const bool has_references = H5Tis_variable_str(type.id()) > 0;
+  if (has_references && !file.wide) {
+    return refused("its texts are of variable length, in a file whose offsets are not of 8 bytes");
+  }
+  const auto stored =
+      has_references
+          ? std::optional(StoredType{array::ElementType::record(heap_reference_bytes).value()})
+          : file.types.find(type.id());
   if (!stored) return refused(why_no_type(type.id()));
-  if (Reason reason = check_creation(file, creation.id())) return refused(*reason);
-  auto read = read_layout(file, dataset, creation.id());
+  auto read = read_stored(file, dataset, creation.id(), *stored, name);
   if (auto* reason = std::get_if<std::string>(&read)) return refused(*reason);
-  const Layout& layout = std::get<Layout>(read);
-
-  StoredArray array{{.name = name,
-                     .shape = layout.shape,
-                     .type = stored->type,
-                     .is_scalar = layout.is_scalar,
-                     .grows = layout.grows},
-                    {.shape = layout.shape,
-                     .type = stored->type,
-                     .byte_order = stored->byte_order,
-                     .files = DataFiles::one(file.path),
-                     .extents = DenseExtents{}}};
-  if (layout.chunk) {
-    auto filters = read_hdf5_filters(creation.id(), {stored->type, *layout.chunk});
-    if (auto* reason = std::get_if<std::string>(&filters)) return refused(*reason);
-    array.description.codecs = std::get<Pipeline>(filters);
-    const bool numbers_encoded = !array.description.codecs.empty() &&
-                                 std::holds_alternative<ZfpCodec>(array.description.codecs.front());
-    if (numbers_encoded && stored->byte_order == ByteOrder::big) {
-      return refused("its numbers are big-endian and encoded by zfp");
-    }
+  StoredArray& array = std::get<StoredArray>(read);
+  if (has_references) {
+    std::string fill = read_text_fill(creation.id(), type.id());
+    if (std::ssize(fill) > most_text_fill_bytes) return refused("its fill value is too long");
+    return StoredTexts{std::move(array), std::move(fill), file.user_block};
   }
-  const Reason reason =
-      layout.chunk ? read_chunks(file, dataset, name, layout, array.description.codecs, array.map)
-                   : read_contiguous(file, dataset, layout, array.map);
-  if (reason) return refused(*reason);
-  array.description.chunk_extents = layout.chunk;
   array.description.fill = read_fill(creation.id(), type.id(), stored->type);
-  if (!layout.is_scalar) {
-    array.description.dimension_names = read_hdf5_dimensions(dataset, layout.shape.dimensions());
-  }
-  return array;
+  return std::move(array);
 }
 
 }  // namespace weir::storage

@@ -70,10 +70,18 @@ Hdf5File about_hdf5_file(hid_t file, const std::string& path, std::int64_t bytes
   const Hdf5Handle creation(H5Fget_create_plist(file));
   hsize_t user_block = 0;
   H5Pget_userblock(creation.id(), &user_block);
+  std::size_t offset_bytes = 0;
+  std::size_t length_bytes = 0;
+  H5Pget_sizes(creation.id(), &offset_bytes, &length_bytes);
   H5F_info2_t about{};
   H5Fget_info2(file, &about);
-  return {path, bytes, static_cast<std::int64_t>(user_block), about.super.version, {}, &driver,
-          {},   {}};
+  return {.path = path,
+          .bytes = bytes,
+          .user_block = static_cast<std::int64_t>(user_block),
+          .superblock = about.super.version,
+          .wide = offset_bytes == 8 && length_bytes == 8,
+          .types = {},
+          .driver = &driver};
 }
 
 FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects, const Hdf5File& about) {
@@ -94,6 +102,9 @@ FileMap read_hdf5_objects(hid_t file, const Hdf5Objects& objects, const Hdf5File
     auto read = read_hdf5_dataset(about, dataset.id(), name);
     if (auto* refused = std::get_if<RefusedArray>(&read)) {
       map.refused.push_back(std::move(*refused));
+    } else if (auto* texts = std::get_if<StoredTexts>(&read)) {
+      texts->array.description.attributes = attributes_of(dataset.id(), name, map);
+      map.texts.push_back(std::move(*texts));
     } else {
       auto& stored = std::get<StoredArray>(read);
       stored.description.attributes = attributes_of(dataset.id(), name, map);

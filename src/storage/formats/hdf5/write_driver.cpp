@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "common/page.hpp"
 #include "storage/engines/uninterrupted.hpp"
 #include "storage/formats/file_description.hpp"
 
@@ -219,10 +220,10 @@ void Hdf5Writing::expect_arrays(std::int64_t count, std::int64_t bytes) {
   constexpr std::int64_t metadata_of_each = 512;  // mostly less; more lies between the arrays
   constexpr std::int64_t most_kept = 1 << 20;
   if (count < least_count) return;
-  const std::int64_t from = round_up(end_, hdf5_page_bytes);
+  const std::int64_t from = round_up(end_, page_bytes);
   const std::int64_t kept = std::min(most_kept, count * metadata_of_each);
   const std::int64_t to =
-      round_up(from + kept, std::max(hdf5_page_bytes, alignment_of(alignment_, bytes)));
+      round_up(from + kept, std::max(page_bytes, alignment_of(alignment_, bytes)));
   if (from < 0 || to < 0) return;
   kept_free_ = {from, to};
   end_ = to;
@@ -236,15 +237,15 @@ std::int64_t Hdf5Writing::allocate_metadata(std::int64_t bytes, bool object_head
   const std::int64_t taken = round_up(bytes, granule);
   if (taken < 0) return -1;
   if (free.to - free.from < taken) {
-    const bool fits = taken <= hdf5_page_bytes - granule;
-    if (fits && kept_free_.to - kept_free_.from >= hdf5_page_bytes) {
-      const std::int64_t kept = std::exchange(kept_free_.from, kept_free_.from + hdf5_page_bytes);
-      free = {kept, kept + hdf5_page_bytes - granule};
+    const bool fits = taken <= page_bytes - granule;
+    if (fits && kept_free_.to - kept_free_.from >= page_bytes) {
+      const std::int64_t kept = std::exchange(kept_free_.from, kept_free_.from + page_bytes);
+      free = {kept, kept + page_bytes - granule};
       return std::exchange(free.from, free.from + taken);
     }
-    const std::int64_t page = round_up(end_, hdf5_page_bytes);
-    if (page < 0 || taken > INT64_MAX - 2 * hdf5_page_bytes - page) return -1;
-    end_ = round_up(page + taken + granule, hdf5_page_bytes);
+    const std::int64_t page = round_up(end_, page_bytes);
+    if (page < 0 || taken > INT64_MAX - 2 * page_bytes - page) return -1;
+    end_ = round_up(page + taken + granule, page_bytes);
     if (!fits) return page;
     free = {page, end_ - granule};
   }

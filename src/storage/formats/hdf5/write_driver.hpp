@@ -20,8 +20,6 @@
 
 namespace weir::storage {
 
-inline constexpr std::int64_t hdf5_page_bytes = 4096;
-
 // What the library wrote, or would have, by its place in the file. Blocks do not overlap.
 using Hdf5Blocks = std::map<std::int64_t, std::vector<std::byte>>;
 

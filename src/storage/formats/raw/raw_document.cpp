@@ -17,6 +17,12 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t version = 3;
+// With records of other lengths for later steps.
+constexpr std::int64_t version_of_later_records = 4;
+
+bool is_of_file(std::int64_t found) {
+  return found == version || found == version_of_later_records;
+}
 
 Json extents_list(const array::Indices& indices) {
   return std::vector<std::int64_t>(indices.begin(), indices.end());
@@ -39,6 +45,7 @@ Json array_json(const RawFileArray& array) {
   one["byte_order"] = "little";
   one["offset"] = array.offset;
   if (about.grows) one["grows"] = true;
+  if (array.from_step > 0) one["from_step"] = array.from_step;
   if (about.is_scalar) one["scalar"] = true;
   if (about.chunk_extents) one["chunk_shape"] = extents_list(*about.chunk_extents);
   if (!about.fill.empty()) one["fill_value"] = fill_value_json(about.type, about.fill);
@@ -103,6 +110,8 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source,
     if (!element) return reader.error("\"fill_value\" is no element of its type");
     array.description.fill = *std::move(element);
   }
+  if (one.contains("from_step")) array.from_step = reader.whole("from_step");
+  if (!reader.status().ok()) return reader.status().error();
   return array;
 }
 
@@ -134,9 +143,9 @@ Status check_head(DocumentReader& reader) {
     reader.refuse(fmt::format("is of format \"{}\", not \"weir-raw\"", printable(format)));
   }
   const std::int64_t found = reader.whole("version");
-  if (reader.status().ok() && found != version) {
-    reader.refuse(
-        fmt::format("is of version {}; this Weir reads versions 1 to {}", found, version));
+  if (reader.status().ok() && !is_of_file(found)) {
+    reader.refuse(fmt::format("is of version {}; this Weir reads versions 1 to {}", found,
+                              version_of_later_records));
   }
   return reader.status();
 }
@@ -146,12 +155,16 @@ Status check_head(DocumentReader& reader) {
 Result<std::string> raw_file_json(const RawFile& file) {
   Json document;
   document["format"] = "weir-raw";
-  document["version"] = version;
+  document["version"] = file.later.empty() ? version : version_of_later_records;
   if (file.renaming) document["data"] = "incomplete";
   if (file.steps()) {
     document["records"] = {{"offset", file.records.offset},
                            {"bytes", file.records.bytes},
                            {"steps", file.records.steps}};
+  }
+  for (const RawLaterRecords& one : file.later) {
+    document["later_records"].push_back(
+        {{"first_step", one.first_step}, {"offset", one.offset}, {"bytes", one.bytes}});
   }
   document["arrays"] = Json::array();
   for (const RawFileArray& one : file.arrays) document["arrays"].push_back(array_json(one));
@@ -173,7 +186,8 @@ bool is_raw_file_json(std::string_view text) {
   const auto document = parse_json(text);
   if (!document || !document->is_object()) return false;
   const auto found = document->find("version");
-  return found != document->end() && found->is_number_integer() && *found == version;
+  return found != document->end() && found->is_number_integer() &&
+         (*found == version || *found == version_of_later_records);
 }
 
 Result<RawFile> parse_raw_file(std::string_view text, const std::string& source) {
@@ -202,6 +216,14 @@ Result<RawFile> parse_raw_file(std::string_view text, const std::string& source)
     DocumentReader inside(*records, source);
     if (!records->is_object()) return refusal("\"records\" is no object");
     file.records = {inside.whole("offset"), inside.whole("bytes"), inside.whole("steps")};
+    if (!inside.status().ok()) return inside.status().error();
+  }
+  for (const Json& one : list_in(document, "later_records", reader)) {
+    if (!one.is_object()) return refusal("\"later_records\" holds what is no object");
+    if (file.later.size() > most_later_records) break;  // which check() refuses
+    DocumentReader inside(one, source);
+    file.later.push_back(
+        {inside.whole("first_step"), inside.whole("offset"), inside.whole("bytes")});
     if (!inside.status().ok()) return inside.status().error();
   }
   for (const Json& one : list_in(document, "arrays", reader)) {

@@ -8,13 +8,13 @@
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
+#include "common/page.hpp"
 
 namespace weir::storage {
 namespace {
 
 using array::divide_up;
 
-constexpr std::int64_t page = 4096;
 constexpr std::int64_t least_alignment = 64;
 constexpr std::int64_t most_steps_in_record = std::int64_t{1} << 20;
 // Places of chunks that are not at equal distances are a table with an entry for each record, which
@@ -103,13 +103,56 @@ ExtentMap map_of_chunks(const RawFileArray& one, const RawRecords& records, Exte
   return map;
 }
 
+// Records of one length: those of the steps first <= s < end, a step in each.
+struct RecordsInTurn {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+// Of a file that has later records.
+std::vector<RecordsInTurn> all_records(const RawFile& file) {
+  const std::int64_t steps = file.steps().value_or(0);
+  std::vector<RecordsInTurn> all = {{0, steps, file.records.offset, file.records.bytes}};
+  for (const RawLaterRecords& one : file.later) {
+    all.back().end = std::min(one.first_step, steps);
+    all.push_back({one.first_step, steps, one.offset, one.bytes});
+  }
+  return all;
+}
+
+// Where chunks of one step lie in records of several lengths; a dense step is one chunk.
+ExtentMap map_of_later(const RawFileArray& one, const RawFile& file, ExtentMap map) {
+  const array::Indices stored = stored_chunk(one.description, 1);
+  const auto grid = array::ChunkGrid::create(map.shape, stored).value();
+  const std::int64_t slot = bytes_of(stored, map.type).value();
+  const std::int64_t chunks = chunks_in_row(one.description, stored);
+  std::vector<ChunkTable::Run> runs;
+  for (const RecordsInTurn& records : all_records(file)) {
+    if (records.first < one.from_step || records.first >= records.end || chunks == 0) continue;
+    const std::int64_t first = records.offset + one.offset;
+    if (chunks == 1) {
+      runs.push_back({records.first, records.end - records.first, {0, first}, records.bytes});
+      continue;
+    }
+    for (std::int64_t step = records.first; step < records.end; ++step) {
+      const std::int64_t offset = first + (step - records.first) * records.bytes;
+      runs.push_back({step * chunks, chunks, {0, offset}, slot});
+    }
+  }
+  map.extents = ChunkExtents{grid, stored, ChunkTable::of(std::move(runs))};
+  return map;
+}
+
 std::optional<std::int64_t> common_multiple(std::int64_t a, std::int64_t b) {
   return checked_multiply(a / std::gcd(a, b), b);
 }
 
 // What an array of so many bytes begins at a multiple of.
 std::optional<std::int64_t> unit_of(std::int64_t bytes, std::int64_t asked) {
-  return common_multiple(bytes >= page ? page : least_alignment, alignment_of(asked, bytes));
+  return common_multiple(bytes >= page_bytes ? page_bytes : least_alignment,
+                         alignment_of(asked, bytes));
 }
 
 // Puts an array behind those that end at `end`; `unit` becomes a multiple of the array's.
@@ -158,6 +201,24 @@ Status RawFile::set_steps(std::int64_t steps) {
     if (!shape) return shape.error();
     one.description.shape = shape.value();
   }
+  for (RawLaterRecords& one : later) {
+    if (one.first_step <= steps) continue;
+    for (RawFileArray& array : arrays) {
+      if (array.from_step == one.first_step) array.from_step = steps;
+    }
+    one.first_step = steps;
+  }
+  // Of those that begin at one step the last ones have all arrays in them.
+  const auto is_last = [](const RawLaterRecords& a, const RawLaterRecords& b) {
+    return a.first_step == b.first_step;
+  };
+  const auto kept = std::unique(later.rbegin(), later.rend(), is_last);
+  later.erase(later.begin(), kept.base());
+  if (!later.empty() && later.front().first_step == 0) {
+    records.offset = later.front().offset;
+    records.bytes = later.front().bytes;
+    later.erase(later.begin());
+  }
   return check();
 }
 
@@ -168,8 +229,45 @@ std::int64_t RawFile::data_bytes() const {
     end = std::max(end, one.offset + fixed_bytes(one.description).value());
   }
   const std::int64_t all = steps().value_or(0);
+  if (!later.empty()) {
+    for (const RecordsInTurn& one : all_records(*this)) {
+      if (one.first >= one.end) continue;
+      end = std::max(end, one.offset + (one.end - one.first) * one.bytes);
+    }
+    return end;
+  }
   if (all == 0) return end;
   return std::max(end, records.offset + divide_up(all, records.steps) * records.bytes);
+}
+
+Status RawFile::check_later() const {
+  if (later.size() > most_later_records || (!later.empty() && records.steps != 1)) {
+    return invalid_argument(
+        fmt::format("its records change their length {} times, with {} steps in each: at most {} "
+                    "times, with one step in each",
+                    later.size(), records.steps, most_later_records));
+  }
+  const std::int64_t all = steps().value_or(0);
+  std::int64_t before = 0;
+  std::int64_t bytes_before = records.bytes;
+  for (const RawLaterRecords& one : later) {
+    const auto bytes = checked_multiply(all, one.bytes);
+    if (one.offset < 0 || one.bytes < bytes_before || one.first_step <= before ||
+        one.first_step > all || !bytes || !checked_add(*bytes, one.offset)) {
+      return invalid_argument("its later records are none");
+    }
+    before = one.first_step;
+    bytes_before = one.bytes;
+  }
+  return {};
+}
+
+std::int64_t RawFile::bytes_of_record(std::int64_t step) const {
+  std::int64_t bytes = records.bytes;
+  for (const RawLaterRecords& one : later) {
+    if (one.first_step <= step) bytes = one.bytes;
+  }
+  return bytes;
 }
 
 Status RawFile::check() const {
@@ -180,6 +278,7 @@ Status RawFile::check() const {
   const bool possible = records.offset >= 0 && records.bytes >= 0 && records.steps >= 1 &&
                         records.steps <= most_steps_in_record;
   if (!possible) return invalid_argument("its records are none");
+  if (Status fine = check_later(); !fine.ok()) return fine;
   const std::int64_t all = steps().value_or(0);
   const std::int64_t count = divide_up(all, records.steps);
   const auto bytes = checked_multiply(count, records.bytes);
@@ -193,12 +292,24 @@ Status RawFile::check() const {
     if (!end) return too_long(about.name);
     if (!about.grows) continue;
     const std::int64_t chunk = steps_per_chunk(about, records.steps);
-    if (steps_of(about) != all || records.steps % chunk != 0 || *end > records.bytes) {
+    const bool begins =
+        one.from_step == 0 ||
+        std::any_of(later.begin(), later.end(), [&](const RawLaterRecords& beginning) {
+          return beginning.first_step == one.from_step;
+        });
+    if (!begins) return invalid_argument("an array begins at a step at which no records do");
+    if (steps_of(about) != all || records.steps % chunk != 0 ||
+        *end > bytes_of_record(one.from_step)) {
       return invalid_argument(fmt::format(
           "array \"{}\" does not lie in records of {} steps and {} bytes, or has other steps",
           printable(about.name), records.steps, records.bytes));
     }
-    const bool by_table = (about.chunk_extents || records.steps > 1) && *own != records.bytes;
+    if (!later.empty() && chunks_in_row(about, stored_chunk(about, 1)) <= 1) {
+      in_tables += std::ssize(later) + 1;
+      if (in_tables <= most_places_in_tables) continue;
+    }
+    const bool by_table =
+        !later.empty() || ((about.chunk_extents || records.steps > 1) && *own != records.bytes);
     if (by_table && count > most_places_in_tables - in_tables) {
       return invalid_argument(
           fmt::format("array \"{}\": with its chunks in {} records those of all arrays that grow "
@@ -224,6 +335,8 @@ FileMap RawFile::map(const std::string& data) const {
                   .extents = RecordExtents{records.offset + one.offset, records.bytes}};
     if (!about.grows) {
       map = map_of_fixed(one, std::move(map));
+    } else if (!later.empty()) {
+      map = map_of_later(one, *this, std::move(map));
     } else if (about.chunk_extents || records.steps > 1) {
       map = map_of_chunks(one, records, std::move(map));
     }
@@ -232,43 +345,107 @@ FileMap RawFile::map(const std::string& data) const {
   return made;
 }
 
-Result<RawFile> place_raw_arrays(const FileDescription& file) {
-  RawFile placed;
-  placed.groups = file.groups;
+namespace {
+
+// Behind what has a place: arrays from number `first_new` on that do not grow, and records for all
+// that grow, of which no step is in the file.
+Status place_from(RawFile& file, std::size_t first_new, std::int64_t alignment) {
   std::int64_t end = 0;
   std::int64_t unit = 1;
-  for (const ArrayDescription& one : file.arrays) {
-    placed.arrays.push_back({one, 0});
-    if (!one.grows) {
-      Status put_there = put(placed.arrays.back(), fixed_bytes(one), file.alignment, end, unit);
-      if (!put_there.ok()) return put_there.error();
-    } else if (one.chunk_extents) {
-      const std::int64_t chunk = (*one.chunk_extents)[0];
-      const auto together = common_multiple(placed.records.steps, chunk);
+  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+    RawFileArray& one = file.arrays[i];
+    const ArrayDescription& about = one.description;
+    if (!about.grows && i < first_new) {
+      end = std::max(end, one.offset + fixed_bytes(about).value());
+    } else if (!about.grows) {
+      Status put_there = put(one, fixed_bytes(about), alignment, end, unit);
+      if (!put_there.ok()) return put_there;
+    } else if (about.chunk_extents) {
+      const std::int64_t chunk = (*about.chunk_extents)[0];
+      const auto together = common_multiple(file.records.steps, chunk);
       if (!together || *together > most_steps_in_record) {
         return invalid_argument(
             fmt::format("array \"{}\": with its chunks of {} steps a record of a raw file would "
                         "have over {} steps; give chunks of fewer",
-                        one.name, chunk, most_steps_in_record));
+                        about.name, chunk, most_steps_in_record));
       }
-      placed.records.steps = *together;
+      file.records.steps = *together;
     }
   }
   std::int64_t record_end = 0;
   unit = 1;  // of all arrays in a record, so that each begins at its own in every record
-  for (RawFileArray& one : placed.arrays) {
+  for (RawFileArray& one : file.arrays) {
     if (!one.description.grows) continue;
-    const auto bytes = bytes_in_record(one.description, placed.records.steps);
-    Status put_there = put(one, bytes, file.alignment, record_end, unit);
-    if (!put_there.ok()) return put_there.error();
+    const auto bytes = bytes_in_record(one.description, file.records.steps);
+    Status put_there = put(one, bytes, alignment, record_end, unit);
+    if (!put_there.ok()) return put_there;
   }
   const auto first = checked_round_up(end, unit);
   const auto bytes = checked_round_up(record_end, unit);
   if (!first || !bytes) return too_long("of records");
-  placed.records.offset = *first;
-  placed.records.bytes = *bytes;
-  if (Status fine = placed.check(); !fine.ok()) return fine.error();
+  file.records.offset = *first;
+  file.records.bytes = *bytes;
+  return file.check();
+}
+
+// Behind the file's steps.
+Status place_later(RawFile& file, const std::vector<ArrayDescription>& added) {
+  const std::int64_t steps = file.steps().value();
+  std::int64_t end = file.data_bytes();
+  std::int64_t record_end = file.bytes_of_record(steps);
+  std::int64_t unit = 1;
+  for (const RawFileArray& one : file.arrays) {
+    if (!one.description.grows) continue;
+    const auto bytes = bytes_in_record(one.description, 1);
+    const auto own = bytes ? unit_of(*bytes, 0) : bytes;
+    const auto common = own ? common_multiple(unit, *own) : own;
+    if (!common) return too_long(one.description.name);
+    unit = *common;
+  }
+  std::int64_t units_of_fixed = 1;
+  for (const ArrayDescription& one : added) {
+    RawFileArray placed{one, 0};
+    if (one.grows) placed.from_step = steps;
+    Status put_there = one.grows ? put(placed, bytes_in_record(one, 1), 0, record_end, unit)
+                                 : put(placed, fixed_bytes(one), 0, end, units_of_fixed);
+    if (!put_there.ok()) return put_there;
+    file.arrays.push_back(std::move(placed));
+  }
+  const auto first = checked_round_up(end, unit);
+  const auto bytes = checked_round_up(record_end, unit);
+  if (!first || !bytes) return too_long("of records");
+  // Records that no step is in yet give way.
+  if (!file.later.empty() && file.later.back().first_step == steps) file.later.pop_back();
+  file.later.push_back({steps, *first, *bytes});
+  return file.check();
+}
+
+}  // namespace
+
+Result<RawFile> place_raw_arrays(const FileDescription& file) {
+  RawFile placed;
+  placed.groups = file.groups;
+  for (const ArrayDescription& one : file.arrays) placed.arrays.push_back({one, 0});
+  if (Status fine = place_from(placed, 0, file.alignment); !fine.ok()) return fine.error();
   return placed;
+}
+
+Status add_raw_arrays(RawFile& file, const std::vector<ArrayDescription>& added) {
+  if (added.empty()) return {};
+  if (file.steps().value_or(0) == 0) {
+    const std::size_t first_new = file.arrays.size();
+    for (const ArrayDescription& one : added) file.arrays.push_back({one, 0});
+    return place_from(file, first_new, 0);
+  }
+  std::int64_t together = file.records.steps;
+  for (const ArrayDescription& one : added) {
+    if (one.grows && one.chunk_extents) together = std::max(together, (*one.chunk_extents)[0]);
+  }
+  if (together == 1) return place_later(file, added);
+  return invalid_argument(
+      fmt::format("array \"{}\": chunks of the file or of this array hold {} steps, and a raw file "
+                  "with steps gets new arrays only where each holds one",
+                  added.front().name, together));
 }
 
 std::vector<RawRange> unused_in_last_record(const RawFile& file) {

@@ -5,6 +5,10 @@
 // extents, in a slot with room for a whole chunk. Behind them are records of equal length, each
 // with a few steps (one, unless chunks reach over several) of every array that grows: of each array
 // these steps, dense or as whole chunks in row-major order of the grid. So a file grows at its end.
+//
+// Arrays that are added to a file that has steps lie behind these: first those that do not grow,
+// then records that are longer, for the steps from then on. Of a new array that grows the earlier
+// steps are not in the file.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +24,8 @@ namespace weir::storage {
 
 struct RawFileArray {
   ArrayDescription description;
-  std::int64_t offset = 0;  // in the file; of one that grows, in each record
+  std::int64_t offset = 0;     // in the file; of one that grows, in each record
+  std::int64_t from_step = 0;  // of one that grows: those before it are the fill value
 
   friend bool operator==(const RawFileArray&, const RawFileArray&) = default;
 };
@@ -33,19 +38,33 @@ struct RawRecords {
   friend bool operator==(const RawRecords&, const RawRecords&) = default;
 };
 
+// Records of other lengths, for the steps from one on.
+struct RawLaterRecords {
+  std::int64_t first_step = 0;
+  std::int64_t offset = 0;  // of the first
+  std::int64_t bytes = 0;   // of one
+
+  friend bool operator==(const RawLaterRecords&, const RawLaterRecords&) = default;
+};
+
+// Of a file; each is a place more for every array that grows.
+inline constexpr std::size_t most_later_records = 256;
+
 struct RawFile {
   std::vector<RawFileArray> arrays;
   std::vector<GroupDescription> groups = {};  // NOLINT(readability-redundant-member-init)
   // What the document of another program may hold; Weir writes none of these.
   std::vector<AttributeLeftOut> left_out = {};  // NOLINT(readability-redundant-member-init)
   RawRecords records;
+  // In the order of their steps; a record holds one step where there are any.
+  std::vector<RawLaterRecords> later = {};  // NOLINT(readability-redundant-member-init)
   // The data file still has its temporary name, if there is one of that name: of a new file the
   // document is renamed into place first, and then the data.
   bool renaming = false;
 
   // Nothing where no array grows.
   [[nodiscard]] std::optional<std::int64_t> steps() const;
-  // Of every array that grows.
+  // Of every array that grows. Records of steps that are dropped are for the next ones.
   [[nodiscard]] Status set_steps(std::int64_t steps);
   // What the data file has to hold. The file is one that check() finds well.
   [[nodiscard]] std::int64_t data_bytes() const;
@@ -54,12 +73,21 @@ struct RawFile {
   [[nodiscard]] Status check() const;
   // The data are in the file `data`.
   [[nodiscard]] FileMap map(const std::string& data) const;
+  // Of the record that holds a step.
+  [[nodiscard]] std::int64_t bytes_of_record(std::int64_t step) const;
+
+ private:
+  [[nodiscard]] Status check_later() const;
 };
 
 [[nodiscard]] const FormatAbilities& raw_abilities();
 
 // Finds places for all arrays, large ones at multiples of pages and of the file's alignment.
 [[nodiscard]] Result<RawFile> place_raw_arrays(const FileDescription& file);
+
+// Finds places for more arrays, which are described with as many steps as the file has. Fails where
+// records hold several steps of those that are there.
+[[nodiscard]] Status add_raw_arrays(RawFile& file, const std::vector<ArrayDescription>& added);
 
 // Steps of an array that begin in the last record and are not in the file: where their own bytes
 // lie, for whoever clears what a killed run left there.

@@ -18,7 +18,9 @@
 #include "common/checked.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/formats/additions.hpp"
 #include "storage/formats/attribute_json.hpp"
+#include "storage/formats/dimension_names.hpp"
 #include "storage/formats/file_replacement.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/raw/raw_document.hpp"
@@ -144,7 +146,7 @@ Result<Documents> documents_of(RawFile file) {
   return Documents{std::move(renaming).value(), std::move(renamed).value()};
 }
 
-class RawFormat final : public Format {
+class RawFormat final : public Format, public ExtensibleFormat {
  public:
   [[nodiscard]] std::string_view name() const override { return "raw"; }
 
@@ -156,7 +158,8 @@ class RawFormat final : public Format {
     return attribute.value;
   }
 
-  Result<Room> lay_out(const FileDescription& description, const std::string& path) const override {
+  Result<Room> lay_out(const FileDescription& given, const std::string& path) const override {
+    const FileDescription description = with_dimension_names(given);
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
       return fine.error();
     }
@@ -244,6 +247,35 @@ class RawFormat final : public Format {
                         .changes = {SidecarReplacement{sidecar_suffix, std::move(text).value()}}};
   }
 
+  Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
+    const auto text = read_document(path);
+    if (!text) return text.error();
+    if (is_of_one_array(text.value())) {
+      return invalid_argument(
+          "a raw array alone, to which nothing can be added: convert it to a raw file");
+    }
+    auto file = parse_raw_file(text.value(), sidecar_path(path));
+    if (!file) return file.error();
+    if (Status fine = check_for_raw({.arrays = added.arrays}); !fine.ok()) return fine.error();
+    if (Status finished = finish_raw_renaming(path, file.value()); !finished.ok()) {
+      return finished.error();
+    }
+    RawFile larger = file.value();
+    if (Status placed = add_raw_arrays(larger, added.arrays); !placed.ok()) return placed.error();
+    enter_attributes(added.attributes, larger);
+    auto document = raw_file_json(larger);
+    if (!document) return document.error();
+    if (!added.arrays.empty()) {
+      if (Status made = make_places(path, file.value(), larger); !made.ok()) return made.error();
+    } else if (is_on_disk(announced(path)) && file.value().steps()) {
+      // The update takes the sign of an unfinished step away.
+      Status cleared = clear_last_chunks(file.value(), path);
+      if (!cleared.ok()) return cleared.error();
+    }
+    return HeaderUpdate{
+        .made = {""}, .changes = {SidecarReplacement{sidecar_suffix, std::move(document).value()}}};
+  }
+
   Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
     auto file = growing_file(path);
     if (!file) return file.error();
@@ -285,6 +317,44 @@ class RawFormat final : public Format {
   }
 
  private:
+  static void enter_attributes(const std::vector<GroupDescription>& owners, RawFile& file) {
+    for (const GroupDescription& owner : owners) {
+      const auto array =
+          std::find_if(file.arrays.begin(), file.arrays.end(),
+                       [&](const RawFileArray& one) { return one.description.name == owner.name; });
+      if (array != file.arrays.end()) {
+        set_attributes(array->description.attributes, owner.attributes);
+        continue;
+      }
+      auto group = std::find_if(file.groups.begin(), file.groups.end(),
+                                [&](const auto& one) { return one.name == owner.name; });
+      if (group == file.groups.end()) {
+        group = file.groups.insert(group, GroupDescription{.name = owner.name});
+      }
+      set_attributes(group->attributes, owner.attributes);
+    }
+  }
+
+  // In the data file, for the arrays that `larger` has behind those of `file`.
+  static Status make_places(const std::string& path, const RawFile& file, const RawFile& larger) {
+    auto data = File::open(path, {.read = true, .write = true});
+    if (!data) return data.error();
+    if (Status whole = check_has(data.value(), file.data_bytes()); !whole.ok()) return whole;
+    Status done = clear_behind(data.value(), file);
+    if (done.ok()) done = data.value().set_length(larger.data_bytes());
+    if (done.ok()) done = data.value().close();
+    if (done.ok() && file.steps() && is_on_disk(announced(path))) {
+      done = clear_last_chunks(file, path);
+    }
+    if (!done.ok()) return done;
+    FileMap map = larger.map(path);
+    std::vector<StoredArray> fresh;
+    for (std::size_t i = file.arrays.size(); i < map.arrays.size(); ++i) {
+      if (!map.arrays[i].description.grows) fresh.push_back(std::move(map.arrays[i]));
+    }
+    return write_fills_of(fresh);
+  }
+
   // Behind the last step lies what was written and not committed. Cut off, it reads as zeros.
   static Status clear_behind(const File& data, const RawFile& file) {
     Status done = data.set_length(file.data_bytes());

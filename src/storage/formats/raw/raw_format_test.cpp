@@ -99,7 +99,7 @@ TEST(RawFormat, RefusesDocumentsThatCannotBe) {
     EXPECT_EQ(parsed.error().code, ErrorCode::corrupt);
     EXPECT_EQ(parsed.error().text().find('\n'), std::string::npos);
   };
-  refused("\"version\": 3", "\"version\": 4");
+  refused("\"version\": 3", "\"version\": 5");
   refused("\"steps\": 1", "\"steps\": 0");
   refused("\"steps\": 1", "\"steps\": 4611686018427387904");
   refused("\"bytes\": ", "\"bytes\": 1, \"b\": ");

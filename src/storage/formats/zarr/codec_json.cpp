@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace weir::storage {
 namespace {
 
-constexpr std::array<std::string_view, 7> known = {"shuffle", "deflate", "gzip",  "zstd",
-                                                   "blosc",   "zfp",     "crc32c"};
+constexpr std::array<std::string_view, 8> known = {"shuffle", "deflate", "gzip",   "zstd",
+                                                   "blosc",   "zfp",     "crc32c", "delta"};
 constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4hc",
                                                          "snappy",  "zlib", "zstd"};
 // The codec of numcodecs with zlib's header around the deflated bytes; gzip has another header.
@@ -46,6 +47,10 @@ struct JsonOf {
   Json operator()(const Crc32cCodec& /*codec*/) const { return {{"name", "crc32c"}}; }
   Json operator()(const Fletcher32Codec& /*codec*/) const { return nullptr; }
   Json operator()(const LzfCodec& /*codec*/) const { return nullptr; }
+  Json operator()(const Lz4Codec& /*codec*/) const { return nullptr; }
+  Json operator()(const BitshuffleCodec& /*codec*/) const { return nullptr; }
+  Json operator()(const SzipCodec& /*codec*/) const { return nullptr; }
+  Json operator()(const DeltaCodec& /*codec*/) const { return nullptr; }
 };
 
 // Reads members of a configuration; wrong ones are remembered, missing ones keep their default.
@@ -84,7 +89,24 @@ Json named(const char* name, Json configuration) {
   return {{"name", name}, {"configuration", std::move(configuration)}};
 }
 
-std::span<const std::string_view> zarr_codecs() { return known; }
+// The last one is of arrays that others made.
+std::span<const std::string_view> zarr_codecs_read() { return known; }
+std::span<const std::string_view> zarr_codecs() { return std::span(known).first(known.size() - 1); }
+
+std::optional<array::ElementType> numpy_element_type(std::string_view name) {
+  constexpr std::array<std::pair<char, std::string_view>, 3> kinds = {
+      {{'i', "int"}, {'u', "uint"}, {'f', "float"}}};
+  if (name.size() != 3 || std::string_view("<|=").find(name[0]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  for (const auto& [letter, kind] : kinds) {
+    if (name[1] != letter || name[2] < '1' || name[2] > '8') continue;
+    const auto type =
+        array::ElementType::parse(std::string(kind) + std::to_string(8 * (name[2] - '0')));
+    if (type) return type.value();
+  }
+  return std::nullopt;
+}
 
 Json zarr_codec(const Codec& codec, const array::ElementType& type) {
   return std::visit(JsonOf{type.bytes()}, codec);
@@ -127,6 +149,7 @@ std::optional<Codec> parse_zarr_codec(const std::string& name, const Json& confi
     const auto tolerance = configuration.find("tolerance");
     if (tolerance != configuration.end() && tolerance->is_number()) {
       zfp.tolerance = std::max(0.0, tolerance->get<double>());
+      from.fine = from.fine && std::isfinite(zfp.tolerance);
     }
     codec = zfp;
   } else {

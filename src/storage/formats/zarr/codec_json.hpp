@@ -18,6 +18,11 @@ namespace weir::storage {
 
 // The names of the codecs that a Zarr array may have.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs();
+// Those that arrays of others may have, besides.
+[[nodiscard]] std::span<const std::string_view> zarr_codecs_read();
+
+// The type by NumPy's name, as "<f8"; nothing for what is none of numbers, or big-endian.
+[[nodiscard]] std::optional<array::ElementType> numpy_element_type(std::string_view name);
 
 // A codec that is in zarr_codecs(), of an array of this type.
 [[nodiscard]] Json zarr_codec(const Codec& codec, const array::ElementType& type);

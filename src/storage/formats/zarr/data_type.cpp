@@ -17,6 +17,7 @@ using array::ElementKind;
 using array::ElementType;
 
 constexpr const char* text_name = "null_terminated_bytes";
+constexpr const char* any_length_name = "string";
 constexpr const char* utf32_name = "fixed_length_utf32";
 constexpr const char* instant_name = "numpy.datetime64";
 constexpr const char* span_name = "numpy.timedelta64";
@@ -74,6 +75,9 @@ Json zarr_data_type(const ElementType& type) {
 }
 
 std::variant<ZarrDataType, std::string> parse_zarr_data_type(const Json* value) {
+  if (value != nullptr && *value == any_length_name) {
+    return ZarrDataType{.type = ElementKind::uint8, .is_text_of_any_length = true};
+  }
   if (value != nullptr && value->is_object()) {
     const std::string name = json_text(json_member(value, "name"));
     const Json* const configuration = json_member(value, "configuration");

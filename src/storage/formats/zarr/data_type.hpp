@@ -19,6 +19,7 @@ struct ZarrDataType {
   // What the type says of the numbers beyond their bytes: instants are whole numbers with CF's
   // units and calendar.
   std::vector<Attribute> attributes = {};  // NOLINT(readability-redundant-member-init)
+  bool is_text_of_any_length = false;      // `type` is then that of bytes
 };
 
 // The type by a v3 document's "data_type", or the reason why Weir has none; null: there is none.

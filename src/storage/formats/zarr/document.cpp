@@ -9,6 +9,7 @@
 #include "storage/formats/attribute_json.hpp"
 #include "storage/formats/element_json.hpp"
 #include "storage/formats/fill_attribute.hpp"
+#include "storage/formats/text_bytes.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
 #include "storage/formats/zarr/data_type.hpp"
 #include "storage/formats/zarr/fill_text.hpp"
@@ -35,6 +36,8 @@ Json chunk_codecs(const ArrayDescription& array) {
   for (const Codec& codec : array.codecs) codecs.push_back(zarr_codec(codec, array.type));
   return codecs;
 }
+
+constexpr const char* delta_name = "numcodecs.delta";
 
 // ---- Reading ----------------------------------------------------------------------------------
 
@@ -123,14 +126,16 @@ class Reader {
       const std::string name = extension(&one, configuration);
       if (name == "transpose" && !has_bytes) {
         read_transpose(*configuration, array);
-      } else if (name == "bytes" && !has_bytes) {
+      } else if (has_bytes || name == delta_name) {
+        append(name, *configuration, array);
+      } else if (name == "vlen-utf8" && array.text_fill) {
+        has_bytes = true;
+      } else if (name == "bytes" && !array.text_fill) {
         has_bytes = true;
         if (json_text(json_member(*configuration, "endian")) == "big")
           array.byte_order = ByteOrder::big;
-      } else if (!has_bytes && (name == "numcodecs.zfpy" || name == "zfpy")) {
+      } else if (name == "numcodecs.zfpy" || name == "zfpy") {
         has_bytes = true;
-        append(name, *configuration, array);
-      } else if (has_bytes) {
         append(name, *configuration, array);
       } else if (name == "sharding_indexed" && may_shard && codecs->size() == 1) {
         return read_shards(*configuration, array);
@@ -142,9 +147,23 @@ class Reader {
   }
 
   void append(const std::string& name, const Json& configuration, ZarrArray& array) {
+    if (name == delta_name) return append_delta(configuration, array);
     auto codec = parse_zarr_codec(name, configuration);
     if (!codec) return refuse("its chunks are encoded by " + printable(name));
     array.description.codecs.push_back(*codec);
+  }
+
+  // Of little-endian numbers in the array's own type.
+  void append_delta(const Json& configuration, ZarrArray& array) {
+    const auto type = numpy_element_type(json_text(json_member(configuration, "dtype")));
+    const Json* const other = json_member(configuration, "astype");
+    const auto stored = other == nullptr ? type : numpy_element_type(json_text(other));
+    if (!type || !stored || *type != array.description.type) {
+      return refuse("its chunks are encoded by delta of numbers of another type than the array");
+    }
+    DeltaCodec codec;
+    if (*stored != *type) codec.stored = stored->kind();
+    array.description.codecs.emplace_back(codec);
   }
 
   void read_transpose(const Json& configuration, ZarrArray& array) {
@@ -219,10 +238,10 @@ Json zarr_array_document(const ArrayDescription& array) {
       {{"chunk_shape",
         list_of(array.is_scalar ? none : array.shard_extents.value_or(*array.chunk_extents))}});
   document["chunk_key_encoding"] = named("default", {{"separator", "."}});
-  document["fill_value"] = fill_value_json(
-      array.type, array.fill.empty()
-                      ? std::vector<std::byte>(static_cast<std::size_t>(array.type.bytes()))
-                      : array.fill);
+  std::vector<std::byte> fill = array.fill;
+  if (fill.empty()) fill = zarr_fill_of_text(array).value_or(fill);
+  fill.resize(static_cast<std::size_t>(array.type.bytes()));
+  document["fill_value"] = fill_value_json(array.type, fill);
   if (array.shard_extents) {
     const Json index = {named("bytes", {{"endian", "little"}}), {{"name", "crc32c"}}};
     document["codecs"] =
@@ -260,17 +279,26 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
                       .type = stored.type,
                       .is_scalar = scalar,
                   }};
+  const Json* const fill = json_member(document, "fill_value");
+  if (stored.is_text_of_any_length) {
+    array.text_fill = json_text(fill);
+    if (std::ssize(*array.text_fill) > most_text_fill_bytes) return "its fill value is too long";
+  }
   reader.read(array);
   ArrayDescription& about = array.description;
   if (about.chunk_extents && scalar) about.chunk_extents->push_back(1);
   if (about.shard_extents && scalar) reader.refuse("it is a scalar in shards");
   if (reader.reason) return *reader.reason;
   if (bytes_swapped_together(stored.type) == 1) array.byte_order = ByteOrder::little;
+  const bool has_deltas =
+      !about.codecs.empty() && std::holds_alternative<DeltaCodec>(about.codecs.front());
+  if (has_deltas && array.byte_order == ByteOrder::big) {
+    return "its numbers are big-endian and encoded by delta";
+  }
 
-  const Json* const fill = json_member(document, "fill_value");
   const bool is_empty_text =
       fill != nullptr && fill->is_string() && json_text(fill).empty() && is_text(about.type);
-  if (!is_empty_text) {
+  if (!is_empty_text && !array.text_fill) {
     auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
     if (!element) return "its fill value is none of its type";
     const bool zeros = std::all_of(element->begin(), element->end(),
@@ -287,6 +315,16 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
     if (!is_there) about.attributes.push_back(one);
   }
   array.left_out = std::move(found.left_out);
+  const Json* const types = own.types_of(name);
+  if (types != nullptr && types->contains(fill_attribute_name) && is_text(about.type)) {
+    std::vector<std::byte> element = about.fill;
+    element.resize(static_cast<std::size_t>(about.type.bytes()));
+    if (auto given = fill_attribute_of_text(about.type, element)) {
+      std::erase_if(about.attributes,
+                    [](const Attribute& one) { return one.name == fill_attribute_name; });
+      about.attributes.push_back(*std::move(given));
+    }
+  }
   about.attributes = without_zarr_fill(about);
   about.grows = (own.growing.contains(name) || grows_as_before(document)) &&
                 about.order == array::Order::row_major;
@@ -302,7 +340,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
                                     .fill = true,
                                     .utf32 = true,
                                     .scalars_in_chunks = true,
-                                    .codecs = zarr_codecs()};
+                                    .codecs = zarr_codecs_read()};
   ArrayDescription bare = about;
   bare.attributes.clear();
   bare.dimension_names.clear();
@@ -335,7 +373,7 @@ Status check_zarr_attribute(const Attribute& attribute, const array::ElementType
   }
   if (has_zarr_fill_form(attribute.value, *array)) return {};
   return invalid_argument(fmt::format(
-      "attribute \"{}\" is no number of the array's type, {}, as readers of Zarr need it",
+      "attribute \"{}\" is no element of the array's type, {}, as readers of Zarr need it",
       attribute.name, array->name()));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,8 +22,11 @@ struct ZarrArray {
   ByteOrder byte_order = ByteOrder::little;
   std::string key_prefix = "c.";  // of the names of its files, before the first coordinate
   char separator = '.';
-  bool index_at_end = true;                     // of shards
-  bool index_summed = true;                     // with a checksum
+  bool index_at_end = true;  // of shards
+  bool index_summed = true;  // with a checksum
+  // Of texts of any length, what those have that were never written; nothing: it is of something
+  // else. The type of the description is then that of the bytes of chunks.
+  std::optional<std::string> text_fill = {};    // NOLINT(readability-redundant-member-init)
   std::vector<AttributeLeftOut> left_out = {};  // NOLINT(readability-redundant-member-init)
 };
 

@@ -6,8 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "storage/formats/fill_attribute.hpp"
+#include "storage/formats/text_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -74,15 +77,53 @@ std::optional<double> real_of(const Attribute::Value& value) {
   return std::get<std::vector<double>>(*real).front();
 }
 
+bool is_of_text(const array::ElementType& type) {
+  return type.kind() == ElementKind::text || type.kind() == ElementKind::utf32;
+}
+
+// Nothing where an element does not hold the text.
+std::optional<std::vector<std::byte>> element_of(const Attribute::Value& value,
+                                                 const array::ElementType& type) {
+  const auto* const text = std::get_if<std::string>(&value);
+  if (text == nullptr || !is_of_text(type)) return std::nullopt;
+  const auto* const first = reinterpret_cast<const std::byte*>(text->data());
+  auto element = type.kind() == ElementKind::utf32
+                     ? utf32_of_utf8(*text)
+                     : std::optional(std::vector<std::byte>(first, first + text->size()));
+  if (!element || std::cmp_greater(element->size(), type.bytes())) return std::nullopt;
+  element->resize(static_cast<std::size_t>(type.bytes()));
+  return element;
+}
+
 }  // namespace
 
+std::optional<std::vector<std::byte>> zarr_fill_of_text(const ArrayDescription& array) {
+  const Attribute* const given = find_attribute(array.attributes, fill_attribute_name);
+  return given == nullptr ? std::nullopt : element_of(given->value, array.type);
+}
+
+std::optional<Attribute> fill_attribute_of_text(const array::ElementType& type,
+                                                std::span<const std::byte> element) {
+  if (type.kind() == ElementKind::utf32) {
+    auto text = utf8_of_utf32(element);
+    return text ? std::optional(Attribute{fill_attribute_name, *std::move(text)}) : std::nullopt;
+  }
+  if (type.kind() != ElementKind::text) return std::nullopt;
+  const std::string_view all(reinterpret_cast<const char*>(element.data()), element.size());
+  return Attribute{fill_attribute_name, std::string(all.substr(0, all.find('\0')))};
+}
+
 bool has_zarr_fill_form(const Attribute::Value& value, const array::ElementType& array) {
+  if (is_of_text(array)) return element_of(value, array).has_value();
   if (is_real(array)) return real_of(value).has_value();
   return attribute_count(value) == 1 && numbers_as(array.kind(), value).has_value();
 }
 
 std::vector<Attribute> with_zarr_fill(const ArrayDescription& array) {
   std::vector<Attribute> attributes = array.attributes;
+  if (is_of_text(array.type)) {
+    std::erase_if(attributes, [](const auto& one) { return one.name == fill_attribute_name; });
+  }
   if (!is_real(array.type)) return attributes;
   for (Attribute& one : attributes) {
     if (one.name != fill_attribute_name) continue;

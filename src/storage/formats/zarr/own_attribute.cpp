@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "storage/formats/attribute_json.hpp"
+#include "storage/formats/fill_attribute.hpp"
+#include "storage/formats/zarr/fill_text.hpp"
 
 namespace weir::storage {
 namespace {
@@ -16,18 +18,30 @@ constexpr const char* earlier_attribute = "_weir_grows";
 }  // namespace
 
 void put_zarr_own(const FileDescription& file, Json& root) {
+  Json own = Json::object();
+  if (const Json* const there = json_member(json_member(&root, "attributes"), own_attribute);
+      there != nullptr && there->is_object()) {
+    own = *there;
+  }
   Json growing = Json::array();
+  if (own.contains(growing_member) && own[growing_member].is_array()) growing = own[growing_member];
   Json types = Json::object();
+  if (own.contains(types_member) && own[types_member].is_object()) types = own[types_member];
   const auto put_types = [&](const std::string& owner, const std::vector<Attribute>& attributes) {
-    Json of_owner = attribute_types_json(attributes);
-    if (!of_owner.empty()) types[owner] = std::move(of_owner);
+    Json& of_owner = types[owner];
+    if (!of_owner.is_object()) of_owner = Json::object();
+    for (const Attribute& one : attributes) of_owner.erase(one.name);
+    of_owner.update(attribute_types_json(attributes));
+    if (of_owner.empty()) types.erase(owner);
   };
   for (const ArrayDescription& one : file.arrays) {
     if (one.grows) growing.push_back(one.name);
     put_types(one.name, one.attributes);
+    if (zarr_fill_of_text(one)) types[one.name][fill_attribute_name] = "text";
   }
   for (const GroupDescription& one : file.groups) put_types(one.name, one.attributes);
-  Json own = Json::object();
+  own.erase(growing_member);
+  own.erase(types_member);
   if (!growing.empty()) own[growing_member] = std::move(growing);
   if (!types.empty()) own[types_member] = std::move(types);
   if (!own.empty()) root["attributes"][own_attribute] = std::move(own);

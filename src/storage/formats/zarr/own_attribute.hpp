@@ -27,7 +27,8 @@ struct ZarrOwn {
   }
 };
 
-// Puts the attribute into the root's document, where there is anything to keep.
+// Puts the attribute into the root's document, where there is anything to keep: of the arrays and
+// groups of `file`, beside what it says of others.
 void put_zarr_own(const FileDescription& file, Json& root);
 // Reads what Weir keeps for itself in the root's document, which may be any JSON.
 [[nodiscard]] ZarrOwn parse_zarr_own(const Json& root);

@@ -113,7 +113,7 @@ Result<ExtentMap> zarr_shard_map(const ZarrArray& array, const std::string& fold
       .byte_order = array.byte_order,
       .files = DataFiles::in_grid(folder + array.key_prefix, slots.shards, array.separator),
       .extents = {}};
-  if (about.codecs.empty()) {
+  if (about.codecs.empty() && !array.text_fill) {
     map.extents = ChunkExtents{grid.value(), about.chunk_extents, slots};
   } else {
     map.extents = EncodedChunks{grid.value(), *about.chunk_extents, about.codecs,

@@ -14,6 +14,7 @@
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/zarr/v2_store.hpp"
 #include "storage/formats/zarr/walk.hpp"
+#include "storage/json_of_others.hpp"
 
 namespace weir::storage {
 namespace {
@@ -79,9 +80,7 @@ Status renew_zarr_text(const std::string& folder, const std::string& text) {
   return renewed.ok() ? sync_folder(folder) : renewed;
 }
 
-std::string zarr_text(const ZarrJson& document) {
-  return document.dump(2, ' ', false, ZarrJson::error_handler_t::replace) + "\n";
-}
+std::string zarr_text(const ZarrJson& document) { return json_text_for_others(document); }
 
 std::string zarr_root_text(const ZarrDocuments& documents) {
   ZarrJson root = documents.at("");
@@ -100,7 +99,10 @@ Status announce_zarr_step(const std::string& path, const std::string& root_text)
   auto file = begin_replacement(zarr_folder(path, "") + document_name);
   if (!file) return file.error();
   Status written = write_text(file.value(), root_text);
-  return written.ok() ? file.value().close() : written;
+  if (written.ok()) written = file.value().close();
+  // Elements of the step may be durable at any time from here on, and only the announcement tells
+  // that they are to be removed.
+  return written.ok() ? sync_folder(zarr_folder(path, "")) : written;
 }
 
 std::string zarr_announcement() { return replacement_path(document_name); }
@@ -146,6 +148,11 @@ ZarrDocuments announced_documents(const std::string& path) {
   return take_consolidated(root.value()).value_or(ZarrDocuments());
 }
 
+// A number that is NaN is not equal to itself.
+bool are_alike(const ZarrJson& one, const ZarrJson& other) {
+  return one == other || zarr_text(one) == zarr_text(other);
+}
+
 // The nodes whose own documents are not the consolidated ones, with what those say.
 ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& consolidated) {
   ZarrDocuments differing;
@@ -155,7 +162,7 @@ ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& 
     if (!own) {
       // A store may have consolidated documents alone.
       if (own.error().system_error != ENOENT) differing[name] = own.error().text();
-    } else if (own.value() != document) {
+    } else if (!are_alike(own.value(), document)) {
       differing[name] = std::move(own).value();
     }
   }
@@ -193,14 +200,16 @@ Result<ZarrStore> read_zarr_store(const std::string& path, const ZarrLimits& lim
       auto again = read_document(file, most_zarr_root_bytes);
       if (!again) return again.error();
       ZarrJson now = again.value();
-      const bool changed = take_consolidated(now) != consolidated || now != root.value();
+      const auto consolidated_now = take_consolidated(now);
+      const bool changed = !consolidated_now || !are_alike(*consolidated_now, *consolidated) ||
+                           !are_alike(now, root.value());
       if (changed && attempt < most_attempts) {
         root = std::move(again);
         continue;
       }
       for (auto& [name, document] : differing) {
         const auto found = announced.find(name);
-        if (found != announced.end() && found->second == document) {
+        if (found != announced.end() && are_alike(found->second, document)) {
           store.of_uncommitted_step.push_back(name);
         } else {
           (*consolidated)[name] = std::move(document);

@@ -123,6 +123,13 @@ Json v3_codec(const Json& codec, std::int64_t element_bytes) {
   return {{"name", is_in_v3 ? id : "numcodecs." + id}, {"configuration", std::move(configuration)}};
 }
 
+// Texts of any length are objects to NumPy, which a filter makes bytes of.
+bool is_of_texts(const Json& array) {
+  const Json* const filters = member(array, "filters");
+  return json_text(member(array, "dtype")) == "|O" && filters != nullptr && filters->is_array() &&
+         !filters->empty() && json_text(json_member(filters->front(), "id")) == "vlen-utf8";
+}
+
 Json v3_codecs(const Json& array, const NumpyType& type) {
   Json codecs = Json::array();
   const Json* const shape = member(array, "shape");
@@ -131,10 +138,20 @@ Json v3_codecs(const Json& array, const NumpyType& type) {
     for (std::size_t d = shape->size(); d-- > 0;) order.push_back(d);
     codecs.push_back(named("transpose", {{"order", std::move(order)}}));
   }
-  codecs.push_back(named("bytes", {{"endian", type.order == '>' ? "big" : "little"}}));
+  // This filter is called as in v3, and is in the place of the bytes.
+  const bool of_texts = is_of_texts(array);
+  if (of_texts) {
+    codecs.push_back({{"name", "vlen-utf8"}});
+  } else {
+    codecs.push_back(named("bytes", {{"endian", type.order == '>' ? "big" : "little"}}));
+  }
   const std::int64_t element_bytes = type.kind == 'U' ? 4 * type.bytes : type.bytes;
   if (const Json* const filters = member(array, "filters"); filters != nullptr) {
-    for (const Json& one : *filters) codecs.push_back(v3_codec(one, element_bytes));
+    bool is_first = true;
+    for (const Json& one : *filters) {
+      const bool is_done = std::exchange(is_first, false) && of_texts;
+      if (!is_done) codecs.push_back(v3_codec(one, element_bytes));
+    }
   }
   if (const Json* const compressor = member(array, "compressor"); compressor != nullptr) {
     codecs.push_back(v3_codec(*compressor, element_bytes));
@@ -158,7 +175,8 @@ Json v3_of_v2_array(const Json& array, const Json* attributes) {
   if (const Json* const shape = member(array, "shape")) document["shape"] = *shape;
   const std::string name = json_text(member(array, "dtype"));
   const NumpyType type = parse_numpy_type(name).value_or(NumpyType());
-  document["data_type"] = v3_type(type, name.empty() ? "a compound" : name);
+  document["data_type"] =
+      is_of_texts(array) ? Json("string") : v3_type(type, name.empty() ? "a compound" : name);
   if (const Json* const chunks = member(array, "chunks")) {
     document["chunk_grid"] = named("regular", {{"chunk_shape", *chunks}});
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/formats/file_description.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/zarr/v2_documents.hpp"
 #include "storage/formats/zarr/walk.hpp"
@@ -33,7 +34,7 @@ std::optional<Json> node_of(const Json* array, const Json* group, const Json* at
   return std::nullopt;
 }
 
-Result<std::optional<Json>> read_node(const std::string& folder) {
+Result<std::optional<Json>> read_v2_node(const std::string& folder) {
   std::array<std::optional<Json>, 3> found;
   std::size_t which = 0;
   for (const char* const name : {array_document, group_document, attributes_document}) {
@@ -64,6 +65,22 @@ struct Node {
   const Json* group = nullptr;
   const Json* attributes = nullptr;
 };
+
+// A node's own documents are the truth where programs that changed them did not renew the copy.
+// Nodes that have none are what the copy says.
+Status take_own_documents(const std::string& path, ZarrDocuments& documents) {
+  for (auto& [name, document] : documents) {
+    if (!name.empty() && !check_name(name).ok()) continue;  // it may lead out of the folder
+    auto own = read_v2_node(zarr_folder(path, name));
+    if (!own) {
+      if (name.empty()) return own.error();
+      document = own.error().text();
+    } else if (own.value()) {
+      document = *std::move(own).value();
+    }
+  }
+  return {};
+}
 
 Result<ZarrDocuments> consolidated(const Json& document, const std::string& file,
                                    const ZarrLimits& limits) {
@@ -102,13 +119,18 @@ Result<ZarrDocuments> read_zarr_v2_documents(const std::string& path, const Zarr
   const std::string folder = zarr_folder(path, "");
   const auto all = read_if_there(folder + consolidated_document, most_zarr_root_bytes);
   if (!all) return all.error();
-  if (all.value()) return consolidated(*all.value(), folder + consolidated_document, limits);
+  if (all.value()) {
+    auto copies = consolidated(*all.value(), folder + consolidated_document, limits);
+    if (!copies) return copies;
+    Status taken = take_own_documents(path, copies.value());
+    return taken.ok() ? std::move(copies) : taken.error();
+  }
   ZarrDocuments documents;
-  auto root = read_node(folder);
+  auto root = read_v2_node(folder);
   if (!root) return root.error();
   Json found = std::move(root).value().value_or(v3_of_v2_group(nullptr));
   if (!is_zarr_array(found)) {
-    Status walked = walk_zarr_folders(path, limits, read_node, documents);
+    Status walked = walk_zarr_folders(path, limits, read_v2_node, documents);
     if (!walked.ok()) return walked.error();
   }
   documents[""] = std::move(found);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "storage/json_of_others.hpp"
 #include "storage/text_file.hpp"
 
 namespace weir::storage {
@@ -68,7 +69,7 @@ Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most) {
   if (text.value().size() > most) {
     return corrupt(file, fmt::format("it has over {} bytes, too many for a document", most));
   }
-  auto document = parse_json(text.value());
+  auto document = parse_json_of_others(text.value());
   if (!document || !document->is_object()) {
     return corrupt(file, fmt::format("it is no JSON document of one object, or is over {} levels "
                                      "deep",

@@ -6,14 +6,18 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
+#include "storage/formats/additions.hpp"
+#include "storage/formats/attribute_json.hpp"
 #include "storage/formats/dimension_names.hpp"
 #include "storage/formats/incomplete.hpp"
 #include "storage/formats/stored_attributes.hpp"
 #include "storage/formats/zarr/codec_json.hpp"
+#include "storage/formats/zarr/fill_text.hpp"
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
 #include "storage/formats/zarr/v2_store.hpp"
@@ -31,7 +35,7 @@ ExtentMap chunk_file_map(const ZarrArray& array, const std::string& folder) {
   DataFiles files = about.is_scalar ? DataFiles::one(folder + std::move(scalar_key))
                                     : DataFiles::in_grid(folder + array.key_prefix, grid.counts(),
                                                          array.separator);
-  const bool encoded = !about.codecs.empty();
+  const bool encoded = !about.codecs.empty() || array.text_fill;
   if (!encoded) files.set_bytes_when_made(slot_bytes);
   ExtentMap map{.shape = about.shape,
                 .type = about.type,
@@ -71,6 +75,13 @@ Status check_for_zarr(const FileDescription& file) {
           fmt::format("array \"{}\": the format zarr has no type {}", one.name, one.type.name()));
       error.code = ErrorCode::unsupported;
       return error;
+    }
+    if (const auto missing = zarr_fill_of_text(one);
+        missing && !one.fill.empty() && *missing != one.fill) {
+      return invalid_argument(
+          fmt::format("array \"{}\": its fill value is another text than its attribute "
+                      "\"_FillValue\", and Zarr has one of the two: give the same",
+                      one.name));
     }
     // A node's name is that of a folder, and its own document's and data's are in there.
     if (last_part(one.name).starts_with("__") || last_part(one.name) == "zarr.json") {
@@ -147,13 +158,19 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
       continue;
     }
     append(array.left_out, found.map.left_out);
+    if (array.text_fill) {
+      found.map.texts.push_back({.array = {array.description, std::move(map).value()},
+                                 .fill = *std::move(array.text_fill),
+                                 .heap_base = std::nullopt});
+      continue;
+    }
     found.map.arrays.push_back({array.description, std::move(map).value()});
     found.arrays.push_back(std::move(array));
   }
   return found;
 }
 
-class ZarrFormat final : public Format {
+class ZarrFormat final : public Format, public ExtensibleFormat {
  public:
   [[nodiscard]] std::string_view name() const override { return "zarr"; }
 
@@ -237,6 +254,47 @@ class ZarrFormat final : public Format {
     return room_for_steps(path, steps, known_steps);
   }
 
+  // The root's document is replaced last, as by a step: who reads by that one sees all at once.
+  Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
+    auto cleared = cleared_store(path, std::nullopt);
+    if (!cleared) return cleared.error();
+    ZarrDocuments& documents = cleared.value().documents;
+    if (is_zarr_array(documents.at(""))) {
+      return invalid_argument(
+          "the folder is one array and no group, so nothing can be added to it: convert it");
+    }
+    FileDescription fresh{.arrays = added.arrays};
+    if (Status fine = check_for_zarr(fresh); !fine.ok()) return fine.error();
+    fresh = with_chunks(std::move(fresh));
+    Nodes nodes;
+    Status entered = enter_arrays(fresh, path, documents, nodes);
+    if (!entered.ok()) return entered.error();
+    enter_attributes(added.attributes, documents, nodes);
+    fresh.groups = added.attributes;
+    put_zarr_own(fresh, documents.at(""));
+    HeaderUpdate update;
+    for (const std::string& name : nodes) {
+      if (name.empty()) continue;
+      std::error_code failed;
+      if (std::filesystem::create_directories(zarr_folder(path, name), failed)) {
+        update.made.push_back(group_of(name));
+      }
+      if (failed) return system_failure("mkdir", zarr_folder(path, name), -1, failed.value());
+      update.changes.emplace_back(
+          DocumentReplacement{name + "/zarr.json", zarr_text(documents.at(name))});
+    }
+    if (Status made = make_shards_of(fresh.arrays, path, update.made); !made.ok()) {
+      return made.error();
+    }
+    update.made.emplace_back("");
+    update.made.push_back(zarr_announcement());
+    update.changes.emplace_back(DurabilityPoint{});
+    std::string root = zarr_root_text(documents);
+    if (Status told = announce_zarr_step(path, root); !told.ok()) return told.error();
+    update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root)});
+    return update;
+  }
+
   // The root's document is replaced first: who reads by that one sees fewer steps of all arrays.
   Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
                                   std::int64_t /*before*/) const override {
@@ -244,9 +302,7 @@ class ZarrFormat final : public Format {
     auto store = read_zarr_store(path);
     if (!store) return store.error();
     ZarrDocuments& documents = store.value().documents;
-    for (const auto& [name, document] : documents) {
-      if (document.is_string()) return damaged(path, document.get<std::string>());
-    }
+    if (Status read = check_all_are_read(documents, path); !read.ok()) return read.error();
     if (Status restored = restore_documents(store.value(), path); !restored.ok()) {
       return restored.error();
     }
@@ -269,6 +325,8 @@ class ZarrFormat final : public Format {
   Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
     const auto store = read_zarr_store(path);
     if (!store) return store.error();
+    // Chunks of an array whose document cannot be read would stay, and show in the next step.
+    if (Status read = check_all_are_read(store.value().documents, path); !read.ok()) return read;
     // Without the announcement they would be the truth.
     if (Status restored = restore_documents(store.value(), path); !restored.ok()) return restored;
     Status cleared = clear_later_steps(opened(store.value().documents, path), path);
@@ -300,19 +358,40 @@ class ZarrFormat final : public Format {
   }
 
  private:
-  // `known_steps`: what the caller knows each array that grows to have; nothing: it asks for
-  // whatever there is.
-  static Result<Room> room_for_steps(const std::string& path, std::int64_t steps,
-                                     std::optional<std::int64_t> known_steps) {
+  // Those of the steps that the file has, of arrays in shards that are not encoded; other files of
+  // chunks may be missing, which is the fill value.
+  static Status make_shards_of(const std::vector<ArrayDescription>& arrays, const std::string& path,
+                               std::vector<std::string>& names) {
+    std::vector<StoredArray> made;
+    for (const ArrayDescription& one : arrays) {
+      if (!one.shard_extents || !one.codecs.empty()) continue;
+      const ZarrArray array{.description = one};
+      auto map = map_of(array, zarr_folder(path, one.name));
+      if (!map) return map.error();
+      Status laid = make_zarr_shards(array, map.value(), 0);
+      if (!laid.ok()) return laid;
+      add_shards(map.value(), 0, path, names);
+      made.push_back({one, std::move(map).value()});
+    }
+    return write_fills_of(made);
+  }
+
+  struct ClearedStore {
+    ZarrDocuments documents;
+    Opened found;
+  };
+
+  // What is committed, after what a killed run left has been removed. `known_steps`: what the
+  // caller knows each array that grows to have; nothing: it asks for whatever there is.
+  static Result<ClearedStore> cleared_store(const std::string& path,
+                                            std::optional<std::int64_t> known_steps) {
     if (is_zarr_v2(path)) return no_steps_in_v2(path);
     auto store = read_zarr_store(path);
     if (!store) return store.error();
     ZarrDocuments& documents = store.value().documents;
     Opened found = opened(documents, path);
-    for (const auto& [name, document] : documents) {
-      // The root's document would get a copy of what nobody knows.
-      if (document.is_string()) return damaged(path, document.get<std::string>());
-    }
+    // The root's document would get a copy of what nobody knows.
+    if (Status read = check_all_are_read(documents, path); !read.ok()) return read.error();
     for (const ZarrArray& array : found.arrays) {
       const std::int64_t now = array.description.shape.extent(0);
       if (array.description.grows && known_steps && now != *known_steps) {
@@ -331,6 +410,60 @@ class ZarrFormat final : public Format {
       Status renewed = renew_zarr_text(zarr_folder(path, ""), zarr_root_text(documents));
       if (!renewed.ok()) return renewed.error();
     }
+    return ClearedStore{std::move(documents), std::move(found)};
+  }
+
+  // The nodes that are new or have other attributes, by their names.
+  using Nodes = std::set<std::string>;
+
+  static Status enter_arrays(const FileDescription& added, const std::string& path,
+                             ZarrDocuments& documents, Nodes& nodes) {
+    for (const std::string& group : all_groups(added)) {
+      if (documents.emplace(group, zarr_group_document({})).second) nodes.insert(group);
+    }
+    for (const ArrayDescription& one : added.arrays) {
+      // Elements that lie there would be those of the array.
+      if (is_on_disk(zarr_folder(path, one.name)) && has_elements(zarr_folder(path, one.name))) {
+        Error error = invalid_argument(
+            fmt::format("there is a folder for the new array \"{}\" already, with files in it that "
+                        "belong to no array: remove it or give another name",
+                        printable(one.name)));
+        error.file = zarr_folder(path, one.name);
+        return error;
+      }
+      documents[one.name] = zarr_array_document(one);
+      nodes.insert(one.name);
+    }
+    return {};
+  }
+
+  static bool has_elements(const std::string& folder) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+      if (!entry->path().filename().string().starts_with("zarr.json")) return true;
+    }
+    return static_cast<bool>(failed);
+  }
+
+  static void enter_attributes(const std::vector<GroupDescription>& owners,
+                               ZarrDocuments& documents, Nodes& nodes) {
+    for (const GroupDescription& one : owners) {
+      ZarrJson& document = documents.emplace(one.name, zarr_group_document({})).first->second;
+      ZarrJson& attributes = document["attributes"];
+      if (!attributes.is_object()) attributes = ZarrJson::object();
+      attributes.update(attributes_json(one.attributes));
+      nodes.insert(one.name);
+    }
+  }
+
+  // `known_steps`: as in cleared_store().
+  static Result<Room> room_for_steps(const std::string& path, std::int64_t steps,
+                                     std::optional<std::int64_t> known_steps) {
+    auto cleared = cleared_store(path, known_steps);
+    if (!cleared) return cleared.error();
+    ZarrDocuments& documents = cleared.value().documents;
+    Opened& found = cleared.value().found;
     Room room;
     for (std::size_t i = 0; i < found.arrays.size(); ++i) {
       ZarrArray& array = found.arrays[i];
@@ -499,6 +632,14 @@ class ZarrFormat final : public Format {
          ++shard) {
       names.push_back(map.files.path(shard).substr(path.size() + 1));
     }
+  }
+
+  // In place of a document that cannot be read there is a text that says why.
+  static Status check_all_are_read(const ZarrDocuments& documents, const std::string& path) {
+    for (const auto& [name, document] : documents) {
+      if (document.is_string()) return damaged(path, document.get<std::string>());
+    }
+    return {};
   }
 
   static Error damaged(const std::string& path, std::string what) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -210,6 +211,40 @@ TEST(ZarrFormat, TakesAnArraysOwnDocumentForTheTruth) {
   }
 }
 
+// As Python's json writes them. A step leaves them as they are.
+TEST(ZarrFormat, KeepsNumbersOfOthersThatJsonDoesNotHave) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  ASSERT_TRUE(make_file(*zarr_format(), two_that_grow(), path).ok());
+  for (const char* const document : {"/zarr.json", "/x/zarr.json"}) {
+    std::string text = text_of(path + document);
+    const std::string attributes = R"("attributes": {)";
+    const std::size_t x = text.find(attributes, text.find("\"array\""));
+    ASSERT_NE(x, std::string::npos);
+    std::string added = R"("a": NaN, "b": [-Infinity, Infinity], "c": "NaN")";
+    if (text[x + attributes.size()] != '}') added += ", ";
+    text.insert(x + attributes.size(), added);
+    write_text(path + document, text);
+  }
+  const auto expect_there = [&] {
+    const auto opened = zarr_format()->open(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    const auto& found = opened.value().find("x")->description.attributes;
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_TRUE(std::isnan(std::get<std::vector<double>>(found[0].value).at(0)));
+    EXPECT_EQ(found[1].value, Attribute::Value(std::vector<double>{-INFINITY, INFINITY}));
+    EXPECT_EQ(found[2].value, Attribute::Value(std::string("NaN")));
+    EXPECT_TRUE(zarr_format()->unfinished(path).value().empty());
+  };
+  expect_there();
+  const auto room = zarr_format()->make_room(path, 3);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  expect_there();
+  EXPECT_NE(text_of(path + "/x/zarr.json").find(R"("a": NaN)"), std::string::npos);
+  EXPECT_EQ(zarr_format()->open(path).value().find("x")->map.shape, shape_of({3, 3}));
+}
+
 TEST(ZarrFormat, TakesNoDocumentOfAStepThatIsNotCommitted) {
   TestFolder folder;
   const std::string path = folder.path("a.zarr");
@@ -344,7 +379,7 @@ TEST(ZarrFormat, RefusesForeignDocumentsByName) {
       {R"("shape": [7, 9])", R"("shape": [7])", "dimensions"},
       {R"([2, 4])", R"([0, 4])", "chunk shape"},
       {R"([2, 4])", R"([4611686018427387904, 4611686018427387904])", "2^63"},
-      {R"("float32")", R"("string")", "string"},
+      {R"("float32")", R"("string")", "encoded by bytes"},
       {R"("float32")", R"({"name": "numpy.datetime64"})", "no numbers"},
       {R"("regular")", R"("rectilinear")", "rectilinear"},
       {R"("default")", R"("hashed")", "hashed"},

@@ -1,0 +1,105 @@
+// Arrays and attributes that a file gets after it was laid out, between steps. Rank 0 adds them by
+// one update of the format, which readers see at once and whole; then it reads the file again and
+// tells all ranks what is there. Arrays that are open stay so: programs have them in their hands.
+#include <unordered_map>
+#include <utility>
+
+#include "aggregation/step_file.hpp"
+#include "storage/formats/additions.hpp"
+#include "storage/formats/drop_steps.hpp"
+#include "storage/formats/format.hpp"
+#include "storage/serial/open_any.hpp"
+
+namespace weir::aggregation {
+
+Status StepFile::may_be_extended() const {
+  const auto refusal = [this](std::string why) {
+    Error error = invalid_argument(std::move(why));
+    error.file = path_;
+    return error;
+  };
+  if (!writable_) return refusal("the file is open for reading only");
+  if (in_step_) return refusal("a step has begun: end it or give it up before");
+  if (!published_) return refusal("its first step has not ended: begin and end it before");
+  return {};
+}
+
+// By rank 0.
+Result<ToldLayout> StepFile::added_layout(CollectiveState& state, const storage::Additions& added) {
+  if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
+  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
+  const storage::StepDurability durability = settings_.durability;
+  Status done = storage::finish_drop(path_, durability);
+  if (done.ok()) done = storage::add_to_file(path_, added, durability);
+  note_version();  // what a killed run left may be gone, whatever became of the addition
+  if (!done.ok()) return done.error();
+  auto opened = storage::find_format(format_).value()->open(path_);
+  if (!opened) return opened.error();
+  return ToldLayout{.map = std::move(opened).value(),
+                    .targets = targets_of(map_, path_),
+                    .known = storage::known_file_of(map_, path_)};
+}
+
+Status StepFile::take_added(CollectiveState& state, const storage::Additions& added,
+                            ToldLayout told) {
+  // In the order and the words of their descriptions: one that was laid out in column-major order
+  // is that.
+  std::unordered_map<std::string, storage::StoredArray*> by_name;
+  for (storage::StoredArray& one : told.map.arrays) by_name.emplace(one.description.name, &one);
+  for (const storage::ArrayDescription& one : added.arrays) {
+    const auto found = by_name.find(one.name);
+    if (found == by_name.end()) return told.map.get(one.name).error();
+    storage::StoredArray& stored = *found->second;
+    if (!one.grows) stored.map.shape = one.shape;
+    stored.map.order = one.order;
+    stored.description.order = one.order;
+    stored.description.grows = one.grows;
+    stored.description.shape = stored.map.shape;
+    if (one.order != array::Order::row_major) {
+      stored.description.dimension_names = one.dimension_names;
+    }
+    map_.arrays.push_back(stored);
+  }
+  const std::size_t open = arrays_.size();
+  for (std::size_t i = 0; i < open; ++i) {
+    storage::StoredArray& ours = map_.arrays[i];
+    const auto found = by_name.find(ours.description.name);
+    if (found == by_name.end()) return told.map.get(ours.description.name).error();
+    ours.description.attributes = found->second->description.attributes;
+    storage::ExtentMap theirs = found->second->map;
+    if (!ours.description.grows) theirs.shape = ours.map.shape;
+    theirs.order = ours.map.order;
+    const auto change = storage::change_of(ours.map, theirs, ours.description.grows, steps_);
+    if (std::holds_alternative<storage::ArrayKept>(change)) continue;
+    storage::apply(change, ours.map);
+    arrays_[i]->set_map(ours.map);
+  }
+  map_.groups = std::move(told.map.groups);
+  map_.left_out = std::move(told.map.left_out);
+  map_.refused = std::move(told.map.refused);
+  const bool had_steps = has_steps_;
+  while (arrays_.size() < map_.arrays.size()) {
+    open_array(state, told.targets);
+    if (!arrays_.back()->origin().grows) added_.insert(arrays_.back()->number());
+  }
+  if (!had_steps && has_steps_) steps_ = map_.steps().value_or(0);
+  refuse_writing_between_steps();
+  collect_sums(false);
+  select_last_step();
+  return share_places(state);
+}
+
+Status StepFile::extend(CollectiveState& state, const storage::Additions& added,
+                        const Asked* asked) {
+  end_current(state);
+  CallFingerprint call = fingerprint("add to a file");
+  if (asked == nullptr) {
+    call.add(storage::FileDescription{.arrays = added.arrays, .groups = added.attributes});
+  }
+  auto told = ask_for_layout(
+      state, asked, may_be_extended(), call, [&] { return added_layout(state, added); }, path_);
+  if (!told) return told.error();
+  return take_added(state, added, std::move(told).value());
+}
+
+}  // namespace weir::aggregation

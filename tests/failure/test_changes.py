@@ -1,0 +1,56 @@
+"""Steps that are given up or dropped, and arrays that are added, while storage or a rank fails.
+
+Each call of the file system that such a change makes fails once, and kills the rank once: what is
+there then is the file of before or of after, and takes a step more (changing_ranks.py).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from failing_runs import FAULTY_IO, environment, launcher
+
+PROGRAM = Path(__file__).with_name("changing_ranks.py")
+RUN_SECONDS = 240
+KILLED_AT = [("pwrite", 1), ("pwrite", 2), ("ftruncate", 1), ("fsync", 1), ("fdatasync", 1)]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", "env", f"LD_PRELOAD={FAULTY_IO}",
+         sys.executable, PROGRAM, folder, *arguments],
+        env=environment({}), capture_output=True, text=True, timeout=RUN_SECONDS + 30, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw", "cdf5"])
+@pytest.mark.parametrize("what", ["abort", "drop", "extend"])
+def test_a_failed_call_leaves_the_file_of_before_or_after(
+    tmp_path: Path, what: str, file_format: str
+) -> None:
+    if (what, file_format) == ("extend", "cdf5"):
+        pytest.skip("a CDF file with steps gets no array")
+    folder = tmp_path / "weir-test"
+    folder.mkdir()
+    ended = run(folder, file_format, what)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert int(ended.stdout.split()[0]) > 0, ended.stdout
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
+@pytest.mark.parametrize("what", ["abort", "drop", "extend"])
+def test_a_killed_rank_leaves_the_file_of_before_or_after(
+    tmp_path: Path, what: str, file_format: str
+) -> None:
+    killed = 0
+    for call, nth in KILLED_AT:
+        folder = tmp_path / f"weir-{call}-{nth}"
+        folder.mkdir()
+        ended = run(folder, file_format, what, call, str(nth))
+        killed += ended.returncode != 0
+        looked = run(folder, file_format, "look", what)
+        assert looked.returncode == 0, f"{call} {nth}: {looked.stdout + looked.stderr}"
+    assert killed > 0
