@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+from mpi_launcher import BUILD
 
-from testbed_calls import MakeHosts, call
+from testbed_calls import MakeHosts, launcher
 
-BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
 ARRAYS_TEST = BUILD / "tests/arrays/arrays_test"
 
 
@@ -19,9 +17,8 @@ ARRAYS_TEST = BUILD / "tests/arrays/arrays_test"
 def test_what_some_hosts_wrote_others_read(hosts: MakeHosts, tmp_path: Path) -> None:
     """By every strategy, eight ranks to three on other hosts and back; see hosts_test.cpp."""
     hosts(4)
-    launcher = shlex.split(call("hosts", "launcher", "-n", "8").stdout)
     done = subprocess.run(
-        [*launcher, str(ARRAYS_TEST), str(tmp_path), "--gtest_filter=Hosts.*"],
+        [*launcher(8), str(ARRAYS_TEST), str(tmp_path), "--gtest_filter=Hosts.*"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

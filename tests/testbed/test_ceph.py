@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from testbed.ceph import Ceph, require
-from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
+from testbed_calls import WEIR_BENCH, MakeTargets, call, call_json, kill_up, skip_without
 from testbed_traces import files_below, machine_state
 
 ARRAYS_TEST = Path(__file__).parents[2] / "build" / "release" / "tests" / "arrays" / "arrays_test"
-WEIR_BENCH = ARRAYS_TEST.parents[2] / "bench" / "weir-bench"
 SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
 
 
@@ -93,11 +90,7 @@ def test_osds_on_targets_of_set_speed(targets: MakeTargets) -> None:
 @pytest.mark.parametrize("delay", [3.0])
 def test_down_after_up_was_killed(delay: float) -> None:
     before = machine_state()
-    killed = subprocess.Popen([str(PROGRAM), "ceph", "up"], stdout=subprocess.DEVNULL)
-    time.sleep(delay)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=30)
-    call("down")
+    kill_up(delay, "ceph", "up")
     assert machine_state() == before
 
 

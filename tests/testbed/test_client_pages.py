@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from testbed import locks
-from testbed_calls import MakeHosts, call, call_json, skip_without
+from testbed_calls import MakeHosts, call_json, library_ranks, needs_library, skip_without
 
-BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
-LIBRARY = BUILD / "src/capi/libweir.so.0"
 PROGRAM = Path(__file__).parent / "pages_program.py"
 ROWS, COLUMNS = 61, 333
 """As in pages_program.py."""
@@ -29,10 +25,8 @@ def make_clients(clients: int, pages_of: str) -> list[Path]:
 
 def run_program(strategy: str) -> subprocess.CompletedProcess[str]:
     """Eight ranks on four hosts, each host with its own client."""
-    launcher = shlex.split(call("hosts", "launcher", "-n", "8").stdout)
     return subprocess.run(
-        [*launcher, "-x", "WEIR_LIBRARY", sys.executable, str(PROGRAM), str(locks.OWN), strategy],
-        env=os.environ | {"WEIR_LIBRARY": str(LIBRARY)},
+        library_ranks(8, PROGRAM, str(locks.OWN), strategy),
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
@@ -60,7 +54,7 @@ def test_changes_of_one_page_undo_each_other(testbed: None) -> None:  # noqa: AR
     assert "fuse.sshfs" in Path("/proc/self/mounts").read_text()
 
 
-@pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
+@needs_library
 @pytest.mark.parametrize("strategy", ["automatic", "two-phase", "server-directed"])
 def test_arrays_and_files_are_right_all_the_same(hosts: MakeHosts, strategy: str) -> None:
     """The library knows the type, so one host moves what is in files that are written."""
@@ -73,7 +67,7 @@ def test_arrays_and_files_are_right_all_the_same(hosts: MakeHosts, strategy: str
     np.testing.assert_array_equal(whole, np.arange(ROWS * COLUMNS) + 1.0)
 
 
-@pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
+@needs_library
 def test_strategies_of_several_hosts_are_refused(hosts: MakeHosts) -> None:
     make_clients(4, "sshfs")
     hosts(4)
@@ -82,7 +76,7 @@ def test_strategies_of_several_hosts_are_refused(hosts: MakeHosts) -> None:
     assert "nodes do not see each other's writes" in done.stdout + done.stderr
 
 
-@pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
+@needs_library
 def test_they_would_be_wrong_otherwise(hosts: MakeHosts) -> None:
     """Of a type that the library takes to be coherent: the tests above can fail."""
     make_clients(4, "unknown")

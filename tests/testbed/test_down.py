@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed_calls import PROGRAM, MakeTargets, call, call_json
+from testbed_calls import PROGRAM, MakeTargets, call, call_json, kill_up
 from testbed_traces import machine_state
 
 JOURNAL = Path("/run/weir-testbed/journal.json")
@@ -23,14 +23,7 @@ def test_down_after_up_was_killed(targets: MakeTargets, delay: float) -> None:
     targets(size="16MiB")  # skips where targets cannot be
     call("targets", "down")
     assert machine_state() == before
-    killed = subprocess.Popen(
-        [str(PROGRAM), "targets", "up", "--rates", "50MB/s", "--count", "12", "--size", "64MiB"],
-        stdout=subprocess.DEVNULL,
-    )
-    time.sleep(delay)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=30)
-    call("down")
+    kill_up(delay, "targets", "up", "--rates", "50MB/s", "--count", "12", "--size", "64MiB")
     assert machine_state() == before
     call("down")
 

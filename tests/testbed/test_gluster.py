@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import time
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from testbed.gluster import Gluster, require
-from testbed_calls import PROGRAM, MakeTargets, call, call_json, skip_without
+from testbed_calls import MakeTargets, call, call_json, kill_up, skip_without
 from testbed_traces import files_below, machine_state
 
 SYSTEM_FOLDERS = ["/run/gluster", "/run/glusterd.socket", "/var/lib/glusterd", "/var/log/glusterfs"]
@@ -80,11 +77,7 @@ def test_bricks_on_targets_of_set_speed(targets: MakeTargets) -> None:
 @pytest.mark.parametrize("delay", [0.3, 2.0])
 def test_down_after_up_was_killed(delay: float) -> None:
     before = machine_state()
-    killed = subprocess.Popen([str(PROGRAM), "gluster", "up"], stdout=subprocess.DEVNULL)
-    time.sleep(delay)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=30)
-    call("down")
+    kill_up(delay, "gluster", "up")
     assert machine_state() == before
 
 

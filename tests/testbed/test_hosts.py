@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from testbed.hosts import Host
-from testbed_calls import PROGRAM, MakeHosts, call, call_json
+from testbed_calls import PROGRAM, WEIR_BENCH, MakeHosts, call, call_json, kill_up, launcher
 from testbed_traces import machine_state
 from testbed_transfers import expect_limits
 
-BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
-WEIR_BENCH = BUILD / "bench/weir-bench"
 SECONDS = 2.0
 TCP_PAYLOAD = 1448 / 1514
 """Of a full frame, what is left beside the headers of Ethernet, IP and TCP with time stamps."""
@@ -97,12 +93,11 @@ def test_weir_bench_tells_the_hosts_apart(
     hosts: MakeHosts, tmp_path: Path, count: int, ranks: int
 ) -> None:
     made = hosts(count)
-    launcher = shlex.split(call("hosts", "launcher", "-n", str(ranks)).stdout)
     workload = "madbench 100 2 1 1 4096 1 1 --iomethod POSIX --filetype UNIQUE"
     repetitions = ["--repetitions", "1", "--max-repetitions", "1"]
     folders = ["--directory", str(tmp_path), "--output", str(tmp_path / "results")]
     done = subprocess.run(
-        [*launcher, str(WEIR_BENCH), *workload.split(), *repetitions, *folders],
+        [*launcher(ranks), str(WEIR_BENCH), *workload.split(), *repetitions, *folders],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -117,10 +112,9 @@ def test_weir_bench_tells_the_hosts_apart(
 
 def test_ranks_are_dealt_in_equal_blocks(hosts: MakeHosts) -> None:
     made = hosts(4)
-    launcher = shlex.split(call("hosts", "launcher", "-n", "8").stdout)
     words = ["--tag-output", "hostname"]
     done = subprocess.run(
-        [*launcher, *words], capture_output=True, text=True, timeout=120, check=False
+        [*launcher(8), *words], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     said = dict(line.split("<stdout>:") for line in done.stdout.splitlines())
@@ -135,13 +129,7 @@ def test_down_after_up_was_killed(hosts: MakeHosts, delay: float) -> None:
     hosts(1)  # skips where hosts cannot be
     call("hosts", "down")
     assert machine_state() == before
-    killed = subprocess.Popen(
-        [str(PROGRAM), "hosts", "up", "--count", "12"], stdout=subprocess.DEVNULL
-    )
-    time.sleep(delay)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=30)
-    call("down")
+    kill_up(delay, "hosts", "up", "--count", "12")
     assert machine_state() == before
 
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from testbed import locks
-from testbed_calls import MakeHosts, call, call_json, skip_without
+from testbed_calls import MakeHosts, call, call_json, library_ranks, needs_library, skip_without
 
-BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
-LIBRARY = BUILD / "src/capi/libweir.so.0"
 PROGRAM = Path(__file__).parent / "lock_program.py"
 EXTENT = 1 << 20
 STEPS = 3
@@ -56,11 +49,9 @@ def test_changes_of_owner_are_counted(testbed: None) -> None:  # noqa: ARG001
 def changes_by(strategy: str, lock_bytes: int) -> int:
     """Writes an array by eight ranks on four hosts, each with its own client."""
     call("locks", "clear")
-    launcher = shlex.split(call("hosts", "launcher", "-n", "8").stdout)
     words = [f"{locks.OWN}/{strategy}", strategy, str(lock_bytes), str(STEPS)]
     done = subprocess.run(
-        [*launcher, "-x", "WEIR_LIBRARY", sys.executable, str(PROGRAM), *words],
-        env=os.environ | {"WEIR_LIBRARY": str(LIBRARY)},
+        library_ranks(8, PROGRAM, *words),
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -68,7 +59,7 @@ def changes_by(strategy: str, lock_bytes: int) -> int:
     return int(counted()["changes"])
 
 
-@pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
+@needs_library
 def test_aggregators_keep_their_extents(hosts: MakeHosts) -> None:
     """As good as disjoint domains: no extent is ever written by two hosts."""
     make_locks(4)

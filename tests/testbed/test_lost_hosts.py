@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from testbed_calls import MakeHosts, call
+from testbed_calls import MakeHosts, call, library_ranks, needs_library
 
-BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
-LIBRARY = BUILD / "src/capi/libweir.so.0"
 PROGRAM = Path(__file__).parent / "lost_host_program.py"
 SECONDS = 90.0
 
-pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
+pytestmark = needs_library
 
 
 def wait_for(paths: list[Path]) -> list[str]:
@@ -37,12 +33,8 @@ def ends(
     folder: Path, ranks: int, deadline: float, staying: list[int], lose: Callable[[list[int]], None]
 ) -> list[str]:
     """How a write ended on the ranks that stay; `lose` is given all processes before it begins."""
-    launcher = shlex.split(call("hosts", "launcher", "-n", str(ranks)).stdout)
-    job = subprocess.Popen(
-        [*launcher, "-x", "WEIR_LIBRARY", sys.executable, str(PROGRAM), str(folder), str(deadline)],
-        env=os.environ | {"WEIR_LIBRARY": str(LIBRARY)},
-        start_new_session=True,
-    )  # fmt: skip
+    command = library_ranks(ranks, PROGRAM, str(folder), str(deadline))
+    job = subprocess.Popen(command, start_new_session=True)
     processes: list[int] = []
     try:
         ready = wait_for([folder / f"ready-{rank}" for rank in range(ranks)])

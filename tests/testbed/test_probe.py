@@ -13,13 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed_calls import MakeHosts, MakeTargets, call
+from testbed_calls import WEIR_BENCH, MakeHosts, MakeTargets, call
 from testbed_transfers import expect_limits
 from weir.results.platform import Platform, PlatformStage
 from weir.results.platform_file import load_platform
 
-BUILD = Path(os.environ.get("BUILD_FOLDER", Path(__file__).parents[2] / "build/release"))
-WEIR_BENCH = BUILD / "bench/weir-bench"
 TCP_PAYLOAD = 1448 / 1514
 """Of a full frame, what is left beside the headers of Ethernet, IP and TCP with time stamps."""
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import shlex
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launcher import BUILD
 
 from testbed.errors import TestbedError
 from testbed.hosts import Host
 from testbed.targets import Target
 
 PROGRAM = Path(__file__).parents[2] / "tools/testbed/testbed"
+WEIR_BENCH = BUILD / "bench/weir-bench"
+LIBRARY = BUILD / "src/capi/libweir.so.0"
 SECONDS = 170.0
+
+needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="libweir.so is not built")
 
 MakeHosts = Callable[..., list[Host]]
 """The fixture `hosts` of conftest.py."""
@@ -45,3 +54,24 @@ def skip_without(require: Callable[[], object]) -> None:
         require()
     except TestbedError as error:
         pytest.skip(str(error))
+
+
+def launcher(ranks: int) -> list[str]:
+    """What starts so many ranks on the hosts that are up."""
+    return shlex.split(call("hosts", "launcher", "-n", str(ranks)).stdout)
+
+
+def library_ranks(ranks: int, program: Path, *words: str) -> list[str]:
+    """A Python program that loads the library, started on so many ranks."""
+    return [
+        *launcher(ranks), "-x", f"WEIR_LIBRARY={LIBRARY}", sys.executable, str(program), *words,
+    ]  # fmt: skip
+
+
+def kill_up(delay: float, *words: str) -> None:
+    """Kills an ``up`` after the delay, and takes away what it has made by then."""
+    killed = subprocess.Popen([str(PROGRAM), *words], stdout=subprocess.DEVNULL)
+    time.sleep(delay)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=30)
+    call("down")
