@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from cli_with_doubles import DEADLINE_SECONDS, Cli
 from report_reader import read_report
 from weir.results.campaign import load_campaign
 from weir.results.folder import load_run
 
-DOUBLES = Path(__file__).parent / "doubles"
-DEADLINE_SECONDS = 120
 FILE = """
 workload = "madbench"
 replication = 2
@@ -35,39 +31,21 @@ levels = "1m:2m:*2"
 RUNS = [1, 2, 3, 4]
 
 
-class Campaign:
+class Campaign(Cli):
     """Runs ``weir campaign`` in a folder of its own, with the doubles in place."""
 
     def __init__(self, folder: Path, answers: Path) -> None:
-        self.folder = folder
+        super().__init__(folder, answers)
         self.output = folder / "out"
         (folder / "locks").mkdir()
         (folder / "file.toml").write_text(FILE)
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if "WEIR" not in name},
-            "WEIR_BENCH": str(DOUBLES / "weir_bench_double.py"),
-            "WEIR_LAUNCHER": f"{DOUBLES}/launcher_double.sh -n 4",
+        self.environment |= {
             "WEIR_LOCK_DIRECTORY": str(folder / "locks"),
-            "DOUBLE_FILES": str(folder),
-            "DOUBLE_ANSWERS": str(answers),
             "DOUBLE_CALLS": str(folder / "calls.txt"),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
 
-    def start(self, *words: str, ending: str = "complete") -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "weir.cli", *words],
-            cwd=self.folder,
-            env={**self.environment, "DOUBLE_ENDING": ending},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
     def run(self, *words: str, ending: str = "complete") -> tuple[int, str, str]:
-        child = self.start("campaign", "file.toml", "--output", "out", *words, ending=ending)
-        out, err = child.communicate(timeout=DEADLINE_SECONDS)
-        return child.returncode, out, err
+        return super().run("campaign", "file.toml", "--output", "out", *words, ending=ending)
 
     def transfers(self) -> list[str]:
         """What each start of the workload was given, in order."""

@@ -1,56 +1,20 @@
-"""``weir bench`` from the outside, with doubles for weir-bench and the launcher.
-
-The doubles handle processes and files and measure nothing; see doubles/.
-"""
+"""``weir bench`` from the outside, with doubles for weir-bench and the launcher."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from cli_with_doubles import Cli
 from platforms import make_platform, make_stage
 from weir.results.folder import load_run
 from weir.results.platform_file import write_platform
 
-DOUBLES = Path(__file__).parent / "doubles"
 WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
-
-
-class Cli:
-    """Runs weir in a folder of its own, with the doubles in place."""
-
-    def __init__(self, folder: Path, answers: Path) -> None:
-        self.folder = folder
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if "WEIR" not in name},
-            "WEIR_BENCH": str(DOUBLES / "weir_bench_double.py"),
-            "WEIR_LAUNCHER": f"{DOUBLES}/launcher_double.sh -n 4",
-            "DOUBLE_FILES": str(folder),
-            "DOUBLE_ANSWERS": str(answers),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        }
-
-    def start(self, *words: str, ending: str = "complete") -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "weir.cli", *words],
-            cwd=self.folder,
-            env={**self.environment, "DOUBLE_ENDING": ending},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *words: str, ending: str = "complete") -> tuple[int, str, str]:
-        child = self.start(*words, ending=ending)
-        out, err = child.communicate(timeout=120)
-        return child.returncode, out, err
 
 
 @pytest.fixture

@@ -1,0 +1,44 @@
+"""weir started in a folder of its own, with doubles for weir-bench and the launcher.
+
+The doubles handle processes and files and measure nothing; see doubles/.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DOUBLES = Path(__file__).parent / "doubles"
+DEADLINE_SECONDS = 120
+
+
+class Cli:
+    """Runs weir's commands with the doubles in place."""
+
+    def __init__(self, folder: Path, answers: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if "WEIR" not in name},
+            "WEIR_BENCH": str(DOUBLES / "weir_bench_double.py"),
+            "WEIR_LAUNCHER": f"{DOUBLES}/launcher_double.sh -n 4",
+            "DOUBLE_FILES": str(folder),
+            "DOUBLE_ANSWERS": str(answers),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+
+    def start(self, *words: str, ending: str = "complete") -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "weir.cli", *words],
+            cwd=self.folder,
+            env={**self.environment, "DOUBLE_ENDING": ending},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str, ending: str = "complete") -> tuple[int, str, str]:
+        child = self.start(*words, ending=ending)
+        out, err = child.communicate(timeout=DEADLINE_SECONDS)
+        return child.returncode, out, err
