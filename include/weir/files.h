@@ -142,6 +142,15 @@ int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
  * thread's next call of this function. */
 const char* weir_files_unfinished(const char* path);
 
+/* How many parts an array has, its chunks or, without chunks, the indices of its first dimension;
+ * and how many of these are in no file. *unwritten: chunks that have the fill value, as nobody
+ * wrote them or somebody removed them; null: they are not counted, which may take listing folders.
+ * *lost: parts that cannot be read: chunks by a damaged index, or the last indices where a file was
+ * cut off. *damage: what took these, a line, "" for nothing, valid until this thread's next call of
+ * this function. Chunks that are there and damaged are found by reading them. */
+int64_t weir_files_missing(weir_files* file, int64_t array, int64_t* unwritten, int64_t* lost,
+                           const char** damage);
+
 /* Keeps the first `steps` steps of the file at `path`, of any format, and takes the others away, as
  * weir_file_drop_steps() of weir.h does. Fails where another program writes to the file. Handles
  * that are open on the file are to be opened again. */

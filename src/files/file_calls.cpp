@@ -8,6 +8,7 @@
 
 #include "files/file_handle.hpp"
 #include "files/version.hpp"
+#include "storage/check/missing_parts.hpp"
 #include "storage/check/unfinished.hpp"
 #include "storage/formats/drop_steps.hpp"
 #include "storage/formats/writer_lock.hpp"
@@ -189,6 +190,26 @@ const char* weir_files_unfinished(const char* path) {
     return {};
   });
   return code == WEIR_FILES_OK ? lines.c_str() : nullptr;
+}
+
+int64_t weir_files_missing(weir_files* file, int64_t array, int64_t* unwritten, int64_t* lost,
+                           const char** damage) {
+  thread_local weir::storage::MissingParts missing;
+  const StoredArray* const found = about_array(file, array);
+  if (found == nullptr) return WEIR_FILES_E_ARGUMENT;
+  const int code = reported([&]() -> Status {
+    using weir::storage::Unwritten;
+    auto looked = weir::storage::find_missing_parts(
+        *found, unwritten != nullptr ? Unwritten::counted : Unwritten::not_counted);
+    if (!looked) return looked.error();
+    missing = std::move(looked).value();
+    return {};
+  });
+  if (code != WEIR_FILES_OK) return code;
+  if (unwritten != nullptr) *unwritten = missing.unwritten;
+  if (lost != nullptr) *lost = missing.lost;
+  if (damage != nullptr) *damage = missing.damage.c_str();
+  return missing.parts;
 }
 
 int64_t weir_files_sums(weir_files* file, int64_t* bytes, const char** damage) {

@@ -160,13 +160,14 @@ Complaint open_and_check(std::string_view format, const std::string& path) {
 
 // ---- The readers ------------------------------------------------------------------------------
 
-// In memory, and without the data that would follow: an offset may be anywhere in a file.
+// In memory, and without the data that would follow: an offset may be anywhere in a file, and
+// behind the end of one that was cut off.
 Complaint read_cdf(Input bytes, const std::string& /*folder*/) {
   const auto parsed = storage::parse_cdf_header(bytes, "file");
   if (!parsed.header) return std::nullopt;
   for (const std::int64_t length : {static_cast<std::int64_t>(bytes.size()), INT64_MAX}) {
     const auto map = storage::cdf_map_of(parsed.header.value(), "file", length);
-    if (auto complaint = check_map(map, length, false)) return complaint;
+    if (auto complaint = check_map(map, std::nullopt, false)) return complaint;
   }
   return std::nullopt;
 }

@@ -16,8 +16,9 @@ import zarr
 from stored_cases import FORMATS
 
 import weir
-from weir._core.files import FileHandle
+from weir._core.files import FileHandle, drop_steps
 from weir.check import Progress, check
+from weir.convert import ConversionError, convert
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -92,9 +93,15 @@ def test_damaged_arrays_are_findings(tmp_path: Path) -> None:
     assert check(cut).findings == []
     os.truncate(cut, cut.stat().st_size - 8)
     report = check(cut)
-    assert report.findings == ["array y: its data end beyond the end of the file"]
+    assert report.findings == [
+        "array y: its data end beyond the end of the file: the last 1 of 200 rows are lost"
+    ]
     assert report.not_checked == []
     assert check(cut, read=False).findings == report.findings
+    with weir.open(cut) as file:
+        assert np.array_equal(file["y"][:199], np.arange(39800.0).reshape(199, 200))
+        with pytest.raises(weir.Error, match="the file ends"):
+            file["y"][:]
     for codec in (None, "gzip:1"):
         shards = tmp_path / f"shards {codec}.zarr"
         described = {**whole, "chunks": [50, 50], "shards": [100, 100]}
@@ -103,14 +110,86 @@ def test_damaged_arrays_are_findings(tmp_path: Path) -> None:
         shard = shards / "x" / "c.1.1"
         flip(shard, shard.stat().st_size - 10)
         findings = check(shards).findings
-        assert findings
+        assert "4 of 16 chunks are lost" in findings[0]
         assert all("array x" in finding and "checksum" in finding for finding in findings)
-        if codec:
-            # The other shards are whole.
-            with weir.open(shards) as file:
-                assert file["x"][:100, :].sum() > 0
-                with pytest.raises(weir.Error, match="checksum"):
-                    file["x"][100:, 100:]
+        assert check(shards, read=False).findings == findings[:1]
+        # The other shards are whole.
+        with weir.open(shards) as file:
+            expected = np.arange(40000.0).reshape(200, 200)
+            assert np.array_equal(file["x"][:100, :], expected[:100, :])
+            with pytest.raises(weir.Error, match="checksum"):
+                file["x"][100:, 100:]
+            with pytest.raises(ConversionError, match="4 of 16 chunks"):
+                convert(file, tmp_path / "copy.h5")
+
+
+def test_steps_that_a_cut_file_has_lost_are_counted(tmp_path: Path) -> None:
+    described = {"shape": [6, 4, 5], "type": "float64", "grows": True}
+    path = tmp_path / "cut.nc"
+    handle = FileHandle.create(path, "cdf5", {"arrays": [{**described, "name": n} for n in "xy"]})
+    values = np.arange(120.0).reshape(6, 4, 5)
+    for number in range(2):
+        handle.write(number, (0, 0, 0), values.shape, (1, 1, 1), values)
+    handle.commit()
+    handle.close()
+    # A step has 160 bytes of each array: two steps and the last numbers of y's third one go.
+    os.truncate(path, path.stat().st_size - 640 - 8)
+    lost = "its data end beyond the end of the file: the last {} of 6 steps are lost"
+    report = check(path)
+    assert report.findings == [f"array x: {lost.format(2)}", f"array y: {lost.format(3)}"]
+    assert report.bytes_read == 7 * 160
+    with weir.open(path) as file:
+        assert np.array_equal(file["x"][:4], values[:4])
+        with pytest.raises(weir.Error, match="the file ends"):
+            file["x"][4]
+        with pytest.raises(ConversionError, match="the last 2 of 6 steps are lost"):
+            convert(file, tmp_path / "copy.h5")
+    drop_steps(path, 3)
+    assert check(path).findings == []
+    with weir.open(path) as file:
+        assert np.array_equal(file["y"][:], values[:3])
+
+
+def test_chunks_that_are_missing_in_shards_are_counted(tmp_path: Path) -> None:
+    values = np.zeros((200, 200))
+    values[:, 100:150] = 1
+    values[50:100, :50] = 2
+    for compressors in (None, [zarr.codecs.GzipCodec()]):
+        path = tmp_path / f"{compressors is None}.zarr"
+        group = zarr.create_group(path, zarr_format=3)
+        array = group.create_array(
+            "x", shape=(200, 200), chunks=(50, 50), shards=(100, 100), dtype="f8",
+            compressors=compressors, fill_value=0,
+        )  # fmt: skip
+        array[...] = values
+        report = check(path)
+        assert report.findings == []
+        assert report.absent == [
+            "array x: 5 of 16 chunks are there; the others read as the fill value"
+        ]
+        assert not (path / "x" / "c" / "1" / "0").exists()
+        with weir.open(path) as file:
+            assert np.array_equal(file["x"][:], values)
+
+
+def test_a_file_with_a_damaged_shard_gets_no_steps(tmp_path: Path) -> None:
+    path = tmp_path / "a.zarr"
+    described = {"name": "x", "shape": [8, 4], "type": "float64", "grows": True}
+    handle = FileHandle.create(
+        path, "zarr", {"arrays": [{**described, "chunks": [1, 4], "shards": [4, 4]}]}
+    )
+    values = np.arange(32.0).reshape(8, 4)
+    handle.write(0, (0, 0), (8, 4), (1, 1), values)
+    handle.commit()
+    handle.close()
+    shard = path / "x" / "c.1.0"
+    flip(shard, shard.stat().st_size - 10)
+    with pytest.raises(weir.Error, match="weir check tells which"):
+        drop_steps(path, 6)
+    drop_steps(path, 4)
+    assert check(path).findings == []
+    with weir.open(path) as file:
+        assert np.array_equal(file["x"][:], values[:4])
 
 
 def test_chunks_that_are_in_no_file_are_counted(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ctypes import (
     c_void_p,
     string_at,
 )
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -62,6 +63,10 @@ FUNCTIONS: Declarations = {
     "weir_files_description": (c_char_p, [HANDLE]),
     "weir_files_unfinished": (c_char_p, [c_char_p]),
     "weir_files_drop_steps": (c_int, [c_char_p, c_int64]),
+    "weir_files_missing": (
+        c_int64,
+        [HANDLE, c_int64, NUMBERS, NUMBERS, POINTER(c_char_p)],
+    ),
     "weir_files_sums": (c_int64, [HANDLE, NUMBERS, POINTER(c_char_p)]),
     "weir_files_verify": (c_char_p, [HANDLE, c_int64]),
     "weir_files_verify_reads": (c_int, [HANDLE, c_int32]),
@@ -111,6 +116,18 @@ def drop_steps(path: str | os.PathLike[str], steps: int) -> None:
 
 def numbers(values: Sequence[int] | None) -> Any:
     return None if values is None else (c_int64 * max(1, len(values)))(*values)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Parts of an array (chunks, or indices of its first dimension) that are in no file."""
+
+    parts: int
+    unwritten: int
+    """Chunks that have the fill value."""
+    lost: int
+    damage: str
+    """What took these; empty where none are lost."""
 
 
 class FileHandle:
@@ -204,6 +221,16 @@ class FileHandle:
     def cache(self, size: int) -> None:
         """The bytes of decoded chunks that reads keep for the next ones, at most; 0: none."""
         checked(library().weir_files_cache(self._handle, size))
+
+    def missing(self, array: int, *, unwritten: bool = True) -> Missing:
+        """What of an array is in no file; `unwritten` is 0 where it is not asked for."""
+        absent, lost, damage = c_int64(), c_int64(), c_char_p()
+        counted = byref(absent) if unwritten else None
+        parts = checked(
+            library().weir_files_missing(self._handle, array, counted, byref(lost), byref(damage))
+        )
+        text = (damage.value or b"").decode(errors="replace")
+        return Missing(parts, absent.value, lost.value, text)
 
     def sums(self) -> tuple[int, int, str]:
         """Parts to verify by checksums, their bytes, what is wrong with the checksums' own file."""

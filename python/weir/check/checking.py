@@ -7,7 +7,6 @@ array is there. Those beside the file, in PATH.sums, are verified before: block 
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -47,7 +46,7 @@ class Report:
     not_checked: list[str] = field(default_factory=list)
     """A line for each array that Weir cannot read, and that is not damaged, with the reason."""
     absent: list[str] = field(default_factory=list)
-    """A line for each Zarr array of which chunks or shards are in no file, and read as its fill."""
+    """A line for each array of which chunks are in no file, and read as its fill value."""
     without_sums: int = 0
     """Arrays that were read and have no checksums: changed bytes cannot be seen in them."""
     left_out: list[str] = field(default_factory=list)
@@ -89,10 +88,10 @@ def check(
                 for name, why in file.refused.items()
                 if f"array {name}: {why}" not in report.findings
             ]
-            report.absent = list(_absent_chunks(file))
+            left = _look_for_missing(file, report)
             report.left_out = file.left_out
             if read:
-                _read_all(file, workers, report, tell)
+                _read_all(file, left, workers, report, tell)
     except weir.Error as error:
         report.findings.append(str(error))
     return report
@@ -100,11 +99,12 @@ def check(
 
 def _read_all(
     file: StoredFile,
+    left: dict[str, int],
     workers: int,
     report: Report,
     tell: Callable[[Progress], None] | None,
 ) -> None:
-    work = _Work(file, report, workers)
+    work = _Work(file, left, report, workers)
     threads = [threading.Thread(target=work.run, args=(number,)) for number in range(workers)]
     try:
         for thread in threads:
@@ -134,15 +134,20 @@ def _read_all(
 class _Work:
     """What the threads share: first the blocks that have checksums, then all elements."""
 
-    def __init__(self, file: StoredFile, report: Report, workers: int) -> None:
+    def __init__(
+        self, file: StoredFile, left: dict[str, int], report: Report, workers: int
+    ) -> None:
         self.file = file
         self.report = report
         self.parts, self.summed, damage = file.handle.sums()
         if damage:
             report.findings.append(damage)
-        self.in_all = self.summed + sum(array.nbytes for array in file.arrays.values())
+        self.in_all = self.summed + sum(
+            math.prod(_left_of(array, left)) * array.dtype.itemsize
+            for array in file.arrays.values()
+        )
         self.unverified = iter(range(self.parts))
-        self.items = _items(file)
+        self.items = _items(file, left)
         self.lock = threading.Lock()
         self.stop = threading.Event()
         self.read = [0] * workers
@@ -212,33 +217,37 @@ _SUMMING = {"crc32c", "fletcher32", "zstd"}
 """Codecs whose decoding notices changed bytes."""
 
 
-def _absent_chunks(file: StoredFile) -> Iterator[str]:
-    """Chunks of Zarr arrays may be missing: that is legal, and what removing some leaves, too."""
-    if file.format != "zarr":
-        return
-    for array in file.arrays.values():
-        unit = array.shards or array.chunks
-        if unit is None or not array.size:
-            continue
-        count = math.prod(
-            -(-extent // step) for extent, step in zip(array.shape, unit, strict=True)
-        )
-        folder = Path(file.path) / array.name
-        there = sum(
-            len([name for name in names if name != "zarr.json" and not name.endswith(".new")])
-            for _, _, names in os.walk(folder)
-        )
-        if there < count:
-            what = "shards" if array.shards else "chunks"
-            yield (
-                f"array {array.name}: {there} of {count} {what} are there; "
-                "the others read as the fill value"
+def _look_for_missing(file: StoredFile, report: Report) -> dict[str, int]:
+    """Names what is in no file; by array, how many first indices of a file that was cut are left.
+
+    That chunks are missing is legal, and what removing some leaves, too.
+    """
+    left = {}
+    for name, array in file.arrays.items():
+        missing = array.missing()
+        if missing.lost:
+            report.findings.append(f"array {name}: {missing.damage}")
+        if missing.unwritten:
+            report.absent.append(
+                f"array {name}: {missing.parts - missing.unwritten} of {missing.parts} chunks are "
+                "there; the others read as the fill value"
             )
+        if missing.lost and array.chunks is None:
+            left[name] = missing.parts - missing.lost
+    return left
 
 
-def _items(file: StoredFile) -> Iterator[tuple[StoredArray, Tile]]:
+def _items(file: StoredFile, left: dict[str, int]) -> Iterator[tuple[StoredArray, Tile]]:
     for array in file.arrays.values():
         size = TEXT_BYTES if array.dtype.hasobject else array.dtype.itemsize
-        shape = tile_shape(array.shape, size, array.chunks, array.chunks, LARGEST_TILE)
-        for tile in tiles(array.shape, shape):
+        extents = _left_of(array, left)
+        shape = tile_shape(extents, size, array.chunks, array.chunks, LARGEST_TILE)
+        for tile in tiles(extents, shape):
             yield array, tile
+
+
+def _left_of(array: StoredArray, left: dict[str, int]) -> tuple[int, ...]:
+    """The extents to read: what a cut file has lost would be an error for each tile."""
+    if array.name not in left:
+        return array.shape
+    return (left[array.name], *array.shape[1:]) if array.shape else (0,)

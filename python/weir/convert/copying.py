@@ -24,6 +24,7 @@ from weir.convert.target import (
     format_of,
     is_fill_left_out,
     lost,
+    unreadable,
 )
 from weir.convert.text import TEXT_BYTES, StoredForm, stored_forms
 from weir.convert.tiles import Tile, tile_shape, tiles
@@ -96,7 +97,7 @@ def convert(
     try:
         lines = lost(source, chosen, name, made.description)
         if not arrays:
-            lines += [f"{one} is left out: {why}" for one, why in source.refused.items()]
+            lines += [f"{one} is left out: {why}" for one, why in unreadable(source).items()]
         if lines and not skip_unreadable:
             others = f" ({len(lines)} in all)" if len(lines) > 1 else ""
             message = (

@@ -77,22 +77,32 @@ def format_of(target: Path, told: str | None) -> str:
     return name
 
 
+def unreadable(source: StoredFile) -> dict[str, str]:
+    """Arrays that cannot be read, or not whole as a part of them is lost, with the reasons."""
+    found = {one.name: one.missing(unwritten=False).damage for one in source.arrays.values()}
+    return {**source.refused, **{name: damage for name, damage in found.items() if damage}}
+
+
 def chosen_arrays(
     source: StoredFile, names: Sequence[str], *, skip_unreadable: bool = False
 ) -> list[StoredArray]:
     """The arrays named, or all; those that cannot be read only where they may be skipped."""
     if not names:
-        if source.refused and not skip_unreadable:
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in source.refused.items())
+        left_out = unreadable(source)
+        if left_out and not skip_unreadable:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             message = (
                 f"{source.path} has arrays that cannot be read ({reasons}): name those to convert "
                 "by --array, or go on without these by --skip-unreadable"
             )
             raise ConversionError(message)
-        if not source.arrays:
+        chosen = [one for name, one in source.arrays.items() if name not in left_out]
+        if not chosen:
             message = f"{source.path} holds no array"
+            if left_out:
+                message += " that can be read"
             raise ConversionError(message)
-        return list(source.arrays.values())
+        return chosen
     missing = [name for name in names if name not in source.arrays]
     if missing:
         reason = source.refused.get(missing[0], "there is no such array")

@@ -15,6 +15,7 @@ from weir.files.selection import Key, Selection, select
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from weir._core.files import Missing
     from weir.files.stored_file import StoredFile
 
 
@@ -176,6 +177,10 @@ class StoredArray:
             (*(slice(None, None, -1) if back else slice(None) for back in chosen.reversed), ...)
         ]
         self.file.handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
+
+    def missing(self, *, unwritten: bool = True) -> Missing:
+        """What of the array is in no file; chunks that have the fill value, where asked for."""
+        return self.file.handle.missing(self._number, unwritten=unwritten)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return (type(self).__name__, *self.file.identity, self.name)

@@ -82,6 +82,9 @@ Status drop_steps(const std::string& path, std::int64_t steps, StepDurability du
   for (const StoredArray& one : opened.value().map.arrays) {
     if (one.description.grows) before = std::max(before, one.map.shape.extent(0));
   }
+  // What is refused leaves no note.
+  const auto possible = format.value()->drop_steps(opened.value().path, steps, before);
+  if (!possible) return possible.error();
   if (Status noted = write_note(opened.value().path, before, durability); !noted.ok()) return noted;
   return carry_out(*format.value(), opened.value().path, steps, before, durability);
 }

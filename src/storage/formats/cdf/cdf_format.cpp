@@ -142,16 +142,10 @@ class CdfFormat final : public Format, public ExtensibleFormat {
     }
     // Behind the last record lies what a killed run wrote. Cut off, it reads as zeros.
     const auto committed = cdf_file_bytes(header, now.value());
-    // A file that was cut off has lost elements, which would be zeros if it were lengthened. Some
-    // writers leave out the padding behind the last one.
-    if (committed && length + cdf_padding <= *committed) {
-      Error error = invalid_argument(
-          fmt::format("the file has {} bytes, its header tells of {}: it was cut off, and gets no "
-                      "steps until it is whole",
-                      length, *committed));
-      error.code = ErrorCode::corrupt;
-      error.file = path;
-      return error;
+    if (committed) {
+      if (Status whole = check_is_whole(path, length, *committed); !whole.ok()) {
+        return whole.error();
+      }
     }
     Status done = cut(file, committed.value_or(length));
     if (done.ok()) done = file.lengthen(*bytes);
@@ -184,6 +178,7 @@ class CdfFormat final : public Format, public ExtensibleFormat {
     const std::int64_t now = header.records.value_or(0);
     const auto committed = cdf_file_bytes(header, now);
     if (!committed) return invalid_argument("the file's end is not known");
+    if (Status whole = check_is_whole(path, length, *committed); !whole.ok()) return whole.error();
     CdfHeader larger = header;
     Status entered = add_to_cdf_header(added, *committed, larger);
     if (!entered.ok()) return entered.error();
@@ -211,7 +206,7 @@ class CdfFormat final : public Format, public ExtensibleFormat {
     auto opened = OpenedCdf::open(path, {});
     if (!opened) return opened.error();
     auto& [file, length, header] = opened.value();
-    std::vector<std::string> lines = cut_off(header, path, length);
+    std::vector<std::string> lines;
     if (!header.records) return lines;  // its end is where the last record ends
     const auto end = cdf_file_bytes(header, *header.records);
     if (end && length > *end) {
@@ -223,6 +218,20 @@ class CdfFormat final : public Format, public ExtensibleFormat {
   }
 
  private:
+  // A file that was cut off has lost elements, which would be zeros if it were lengthened. Some
+  // writers leave out the padding behind the last one.
+  static Status check_is_whole(const std::string& path, std::int64_t bytes,
+                               std::int64_t committed) {
+    if (bytes + cdf_padding > committed) return {};
+    Error error = invalid_argument(fmt::format(
+        "the file has {} bytes, its header tells of {}: it was cut off, and nothing is added to it "
+        "until it is whole; weir check tells which steps are lost, and weir truncate drops steps",
+        bytes, committed));
+    error.code = ErrorCode::corrupt;
+    error.file = path;
+    return error;
+  }
+
   // From the first byte that changes to the last one.
   static Result<HeaderChange> change_of_header(const File& file, const CdfHeader& larger) {
     const std::vector<std::byte> wanted = encode_cdf_header(larger);
@@ -271,19 +280,6 @@ class CdfFormat final : public Format, public ExtensibleFormat {
       if (is_new) fresh.push_back(std::move(one));
     }
     return write_fills_of(fresh);
-  }
-
-  // A line for each array that would be read if the file were longer.
-  static std::vector<std::string> cut_off(const CdfHeader& header, const std::string& path,
-                                          std::int64_t length) {
-    std::vector<std::string> lines;
-    if (!header.records && header.record_stride().value_or(0) > 0) return lines;
-    const FileMap whole = cdf_map_of(header, path, INT64_MAX);
-    for (const RefusedArray& one : cdf_map_of(header, path, length).refused) {
-      if (whole.find(one.name) == nullptr) continue;
-      lines.push_back(fmt::format("array {}: {}", printable(one.name), one.reason));
-    }
-    return lines;
   }
 
   // Of a file that holds steps; counted from its length where its writer did not count them.

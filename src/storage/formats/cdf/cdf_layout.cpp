@@ -249,10 +249,10 @@ class HeaderMaker {
 struct RecordRoom {
   std::int64_t records = 0;
   std::int64_t stride = 0;
-  std::int64_t file_bytes = 0;
 };
 
-// A reason, when the variable cannot be moved.
+// A reason, when the variable cannot be moved. One whose data end beyond the end of the file can
+// be: what is there is read, and reading the rest fails.
 std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
                                      const std::string& path, const RecordRoom& room,
                                      FileMap& map) {
@@ -280,9 +280,7 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
   const auto last = checked_multiply(before_last, room.stride);
   auto end = last ? checked_add(*last, one.begin) : last;
   if (end) end = checked_add(*end, record && room.records == 0 ? 0 : *bytes);
-  if (!end || *end > room.file_bytes) {
-    if (shape.value().elements() > 0) return "its data end beyond the end of the file";
-  }
+  if (!end && shape.value().elements() > 0) return "its data end beyond 2^63 bytes";
   StoredArray made{{.name = one.name,
                     .shape = shape.value(),
                     .type = type,
@@ -342,7 +340,7 @@ Status add_to_cdf_header(const Additions& added, std::int64_t file_bytes, CdfHea
 FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_t file_bytes) {
   FileMap map;
   const auto stride = header.record_stride();
-  RecordRoom room{0, stride.value_or(0), file_bytes};
+  RecordRoom room{0, stride.value_or(0)};
   if (header.records) {
     room.records = *header.records;
   } else if (room.stride > 0) {

@@ -49,22 +49,17 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
   auto& shards = std::get<EncodedShards>(chunks.places);
   const ShardIndexForm form = index_form(array, shards.chunks_per_shard);
   std::vector<EncodedTable::Entry> table;
-  std::optional<std::string> reason;
-  for (std::int64_t shard = 0; shard < map.files.files() && !reason; ++shard) {
+  for (std::int64_t shard = 0; shard < map.files.files(); ++shard) {
     auto read = read_shard_index(form, map.files.path(shard));
-    // The other shards can be read. Whoever reads a chunk of this one reads its index again, and is
-    // told what is wrong with it (EncodedArray).
+    // The other shards and chunks can be read. Whoever reads a chunk of this one, or one that lies
+    // outside its shard, reads the index again, and is told what is wrong with it (EncodedArray).
     if (std::holds_alternative<std::string>(read)) continue;
     const ShardIndex& index = std::get<ShardIndex>(read);
     if (index.entries.empty()) continue;
     for_each_slot(chunks.grid, shards.chunks_per_shard, shards.shards, shard,
                   [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
                     const ShardEntry& entry = index.entries[static_cast<std::size_t>(slot)];
-                    if (!chunk || reason || !entry.is_there()) return;
-                    if (!entry.is_in(index.file_bytes)) {
-                      reason = fmt::format("chunk {} lies outside its shard", *chunk);
-                      return;
-                    }
+                    if (!chunk || !entry.is_there() || !entry.is_in(index.file_bytes)) return;
                     table.push_back({*chunk,
                                      {.file = shard,
                                       .offset = static_cast<std::int64_t>(entry.offset),
@@ -75,7 +70,22 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
     }
   }
   shards.table = EncodedTable(std::move(table));
-  return reason;
+  return std::nullopt;
+}
+
+// Plain chunks as encoded by no codec: each is looked up in its shard's index when it is read, so
+// that those of the shards that are whole can be.
+void read_by_index(const ZarrArray& array, ExtentMap& map) {
+  const auto chunks = std::get<ChunkExtents>(map.extents);
+  const auto& slots = std::get<ShardSlots>(chunks.places);
+  map.extents = EncodedChunks{chunks.grid,
+                              *chunks.stored_extents,
+                              {},
+                              EncodedShards{.chunks_per_shard = slots.chunks_per_shard,
+                                            .shards = slots.shards,
+                                            .index_at_end = array.index_at_end,
+                                            .index_summed = array.index_summed,
+                                            .table = {}}};
 }
 
 }  // namespace
@@ -184,32 +194,36 @@ std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& m
   const auto slots = std::get<ShardSlots>(chunks.places);
   const bool small = std::cmp_less_equal(chunks.grid.chunks(), most);
   std::vector<std::pair<std::int64_t, ExtentPlace>> places;
-  std::optional<std::string> reason;
+  bool damaged = false;
   bool as_laid_out = true;
-  for (std::int64_t shard = 0; shard < map.files.files() && !reason; ++shard) {
+  for (std::int64_t shard = 0; shard < map.files.files() && !damaged; ++shard) {
     auto read = read_shard_index(index_form(array, slots.chunks_per_shard), map.files.path(shard));
-    if (auto* const why = std::get_if<std::string>(&read)) return printable(*why);
+    damaged = std::holds_alternative<std::string>(read);
+    if (damaged) break;
     const ShardIndex& index = std::get<ShardIndex>(read);
-    if (index.entries.empty()) continue;
     for_each_slot(chunks.grid, slots.chunks_per_shard, slots.shards, shard,
                   [&](std::int64_t slot, std::optional<std::int64_t> chunk) {
-                    if (!chunk || reason) return;
-                    const ShardEntry& entry = index.entries[static_cast<std::size_t>(slot)];
+                    if (!chunk || damaged) return;
+                    const ShardEntry entry = index.entries.empty()
+                                                 ? ShardEntry()
+                                                 : index.entries[static_cast<std::size_t>(slot)];
                     const std::int64_t expected = slots.offset + slot * slots.slot_bytes;
                     if (entry.offset != static_cast<std::uint64_t>(expected)) as_laid_out = false;
                     if (!entry.is_there()) return;
-                    if (entry.bytes != static_cast<std::uint64_t>(slots.slot_bytes)) {
-                      reason = fmt::format("chunk {} is stored in {} bytes instead of {}", *chunk,
-                                           entry.bytes, slots.slot_bytes);
-                    } else if (!entry.is_in(index.file_bytes)) {
-                      reason = fmt::format("chunk {} lies outside its shard", *chunk);
+                    if (entry.bytes != static_cast<std::uint64_t>(slots.slot_bytes) ||
+                        !entry.is_in(index.file_bytes)) {
+                      damaged = true;
                     } else if (small) {
                       places.emplace_back(
                           *chunk, ExtentPlace{shard, static_cast<std::int64_t>(entry.offset)});
                     }
                   });
   }
-  if (reason || as_laid_out) return reason;
+  if (damaged) {
+    read_by_index(array, map);
+    return read_encoded_shards(array, map, most);
+  }
+  if (as_laid_out) return std::nullopt;
   if (!small) return fmt::format("it has over {} chunks in shards of another order", most);
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

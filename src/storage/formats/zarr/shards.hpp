@@ -29,8 +29,9 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
 inline constexpr std::size_t most_chunks_in_table = std::size_t{1} << 22;
 
 // Reads every shard's index. Where they are not as Weir lays them out, or encoded, the map gets a
-// table of at most `most` chunks. A reason when there are more, when a chunk lies outside its file,
-// or when an index does not have its checksum.
+// table of at most `most` chunks; a reason when there are more. Where an index does not have its
+// checksum, or tells of a chunk that cannot be, the map of plain chunks becomes one of encoded
+// shards without codecs: reading a chunk that is lost then fails, and the others are read.
 [[nodiscard]] std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& map,
                                                           std::size_t most = most_chunks_in_table);
 

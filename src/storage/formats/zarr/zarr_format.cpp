@@ -119,7 +119,7 @@ Error no_steps_in_v2(const std::string& path) {
 struct Opened {
   FileMap map;
   std::vector<ZarrArray> arrays;  // those of map.arrays
-  // The arrays of map.refused whose documents or shards are damaged.
+  // The arrays of map.refused whose documents are damaged.
   std::vector<RefusedArray> damaged;
 };
 
@@ -153,7 +153,6 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
       reason = read_zarr_shards(array, map.value());
     }
     if (reason) {
-      if (map) found.damaged.push_back({name, *reason});
       found.map.refused.push_back({name, *std::move(reason)});
       continue;
     }
@@ -168,6 +167,19 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
     found.arrays.push_back(std::move(array));
   }
   return found;
+}
+
+// Plain chunks that are looked up one by one, as an index is damaged: read_zarr_shards().
+Status check_shards_are_whole(const ArrayDescription& about, const ExtentMap& map,
+                              const std::string& path) {
+  if (map.encoded() == nullptr || !about.codecs.empty()) return {};
+  Error error = invalid_argument(
+      fmt::format("array \"{}\": the index of a shard is damaged, so the file gets no steps and "
+                  "arrays; weir check tells which one",
+                  printable(about.name)));
+  error.code = ErrorCode::corrupt;
+  error.file = path;
+  return error;
 }
 
 class ZarrFormat final : public Format, public ExtensibleFormat {
@@ -310,6 +322,7 @@ class ZarrFormat final : public Format, public ExtensibleFormat {
     for (const ZarrArray& array : opened(documents, path).arrays) {
       if (!array.description.grows) continue;
       const std::string& name = array.description.name;
+      if (Status whole = check_first_steps(array, steps, path); !whole.ok()) return whole.error();
       ZarrJson& document = documents.at(name);
       document["shape"][0] = steps;
       if (!name.empty()) {
@@ -392,9 +405,13 @@ class ZarrFormat final : public Format, public ExtensibleFormat {
     Opened found = opened(documents, path);
     // The root's document would get a copy of what nobody knows.
     if (Status read = check_all_are_read(documents, path); !read.ok()) return read.error();
-    for (const ZarrArray& array : found.arrays) {
+    for (std::size_t i = 0; i < found.arrays.size(); ++i) {
+      const ZarrArray& array = found.arrays[i];
       const std::int64_t now = array.description.shape.extent(0);
-      if (array.description.grows && known_steps && now != *known_steps) {
+      if (!array.description.grows) continue;
+      Status whole = check_shards_are_whole(array.description, found.map.arrays[i].map, path);
+      if (!whole.ok()) return whole.error();
+      if (known_steps && now != *known_steps) {
         return has_other_steps(path, array.description.name, now, *known_steps);
       }
     }
@@ -524,6 +541,21 @@ class ZarrFormat final : public Format, public ExtensibleFormat {
     }
     if (Status made = make_zarr_shards(array, map.value(), row); !made.ok()) return made.error();
     return map;
+  }
+
+  // What is left of dropped steps in shards that hold others has to be cleared.
+  static Status check_first_steps(ZarrArray array, std::int64_t steps, const std::string& path) {
+    ArrayDescription& about = array.description;
+    if (!about.shard_extents || !about.codecs.empty()) return {};
+    array::Indices extents = about.shape.extents();
+    extents[0] = steps;
+    const auto shape = array::Shape::create(extents);
+    if (!shape) return shape.error();
+    about.shape = shape.value();
+    auto map = map_of(array, zarr_folder(path, about.name));
+    if (!map) return map.error();
+    if (auto reason = read_zarr_shards(array, map.value())) return invalid_argument(*reason);
+    return check_shards_are_whole(about, map.value(), path);
   }
 
   // The row of shards that holds no step yet, when there are so many.
