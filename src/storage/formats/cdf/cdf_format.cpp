@@ -147,7 +147,13 @@ class CdfFormat final : public Format, public ExtensibleFormat {
         return whole.error();
       }
     }
-    Status done = cut(file, committed.value_or(length));
+    Status done;
+    if (!header.records) {
+      // Readers count the records of such a file by its length, which is about to change.
+      done = write_at(file, encoded_cdf_records(header.version, now.value()), cdf_records_offset);
+      if (done.ok()) done = file.sync();
+    }
+    if (done.ok()) done = cut(file, committed.value_or(length));
     if (done.ok()) done = file.lengthen(*bytes);
     if (done.ok()) done = file.close();
     if (!done.ok()) return done.error();
