@@ -28,6 +28,20 @@ Error refusal(const std::string& path, std::string why) {
   return error;
 }
 
+// Every format but Zarr says of files of other programs which arrays grow.
+Error nothing_grows(const std::string& path, std::string_view format, const storage::FileMap& map) {
+  std::string why = format == "zarr" ? "no array of the folder is marked as growing, as Zarr does "
+                                       "not say which dimension is one of steps"
+                                     : "no array of the file grows";
+  if (!map.refused.empty()) {
+    const storage::RefusedArray& one = map.refused.front();
+    why += " (array \"" + storage::printable(one.name) + "\" cannot be read: " + one.reason + ")";
+  }
+  return refusal(path, why +
+                           ": define arrays that have steps, or make a file whose arrays grow by "
+                           "weir convert --steps ARRAY");
+}
+
 void add_settings(CallFingerprint& call, const FileSettings& settings) {
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
   call.add(Argument::settings,
@@ -361,9 +375,7 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
   if (!writable_) possible = refusal(path_, "the file is open for reading only");
   if (in_step_) possible = refusal(path_, "a step has begun already: end it first");
   if (possible.ok() && published_ && !has_steps_) {
-    possible = refusal(path_,
-                       "no array of the file grows: give each step a file of its own, or "
-                       "define arrays that grow");
+    possible = nothing_grows(path_, format_, map_);
   }
   const auto told = ask_for_places(
       state, asked, possible, fingerprint("begin a step"), [&] { return room_for_step(state); },

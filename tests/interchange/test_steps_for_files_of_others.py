@@ -13,7 +13,7 @@ import zarr
 from ranks import run_on_ranks
 
 import weir
-from weir.convert import convert
+from weir.convert import ConversionError, Layout, convert
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -43,6 +43,14 @@ def test_steps_and_reasons(tmp_path: Path) -> None:
     by_h5py(folder / "tree.h5", "earliest", chunks=(1, 5, 7), compression="gzip")
     by_h5py(folder / "several.h5", "v110", chunks=(2, 5, 7), compression="gzip")
     by_h5py(folder / "plain.h5", "v110", chunks=(1, 5, 7))
+    with h5py.File(folder / "two.h5", "w", libver=("v110", "v110")) as file:
+        file.create_dataset(
+            "u", data=STEPS, maxshape=(None, None, 7), chunks=(1, 5, 7), compression="gzip"
+        )
+    with h5py.File(folder / "block.h5", "w", libver=("v110", "v110"), userblock_size=512) as file:
+        file.create_dataset(
+            "u", data=STEPS, maxshape=(None, 5, 7), chunks=(1, 5, 7), compression="gzip"
+        )
     by_netcdf4(folder / "tree.nc", "NETCDF4")
     classic = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA")
     for kind in classic:
@@ -56,13 +64,18 @@ def test_steps_and_reasons(tmp_path: Path) -> None:
     fits = {"fits.h5", *(f"{kind}.nc" for kind in classic)}
     assert {name for name, line in said.items() if line == "3 steps"} == fits
     for name, reason in (
-        ("tree.h5", 'no room for steps in "u": its chunks are in a tree'),
-        ("tree.nc", "its chunks are in a tree"),
-        ("several.h5", "its compressed chunks hold several steps"),
-        ("plain.h5", "its chunks get places only when the library writes them"),
-        ("a.zarr", "no array of the file grows"),
+        ("tree.h5", 'no room for steps in "u": the index of its chunks is a B-tree of version 1'),
+        ("two.h5", 'no room for steps in "u": the index of its chunks is a B-tree of version 2'),
+        ("tree.nc", "the index of its chunks is a B-tree of version 1"),
+        ("several.h5", "its compressed chunks hold 2 steps each"),
+        ("several.h5", "weir convert --chunks u=1,5,7 makes a file that gets steps"),
+        ("plain.h5", "its chunks have no filter, and get places only when HDF5's library"),
+        ("block.h5", 'array "u" cannot be read: it is chunked in a file with a user block'),
+        ("a.zarr", "no array of the folder is marked as growing, as Zarr does not say"),
+        ("a.zarr", "weir convert --steps ARRAY"),
     ):
         assert reason in said[name], name
+        assert "weir convert" in said[name]
     for name, content in before.items():
         assert ((folder / name).read_bytes() == content) == (name not in fits), name
 
@@ -80,7 +93,20 @@ def test_a_converted_file_gets_steps(tmp_path: Path) -> None:
     with weir.open(tmp_path / "theirs.nc") as file:
         convert(file, folder / "a.h5")
         convert(file, folder / "a.zarr")
-    assert run_on_ranks(2, "append", folder).splitlines() == ["a.h5: 3 steps", "a.zarr: 3 steps"]
-    with h5py.File(folder / "a.h5") as file:
-        assert_has_a_step_more(file["u"][...])
-    assert_has_a_step_more(zarr.open_group(folder / "a.zarr")["u"][...])
+    by_h5py(tmp_path / "several.h5", "v110", chunks=(2, 5, 7), compression="gzip")
+    with weir.open(tmp_path / "several.h5") as file:
+        convert(file, folder / "several.h5", layout=Layout(chunks={"u": (1, 5, 7)}))
+    theirs = zarr.create_group(tmp_path / "theirs.zarr", zarr_format=3)
+    theirs.create_array("u", data=STEPS, chunks=(2, 5, 7), dimension_names=["time", "y", "x"])
+    with weir.open(tmp_path / "theirs.zarr") as file:
+        convert(file, folder / "marked.zarr", layout=Layout(steps=("u",)))
+        with pytest.raises(ConversionError, match="--steps v: this array is not converted"):
+            convert(file, folder / "not.zarr", layout=Layout(steps=("v",)))
+    names = ["a.h5", "a.zarr", "marked.zarr", "several.h5"]
+    said = run_on_ranks(2, "append", folder).splitlines()
+    assert said == [f"{name}: 3 steps" for name in names]
+    for name in names:
+        found: Any = (
+            h5py.File(folder / name) if name.endswith(".h5") else zarr.open_group(folder / name)
+        )
+        assert_has_a_step_more(found["u"][...])

@@ -47,6 +47,12 @@ def convert_command(
     array: Annotated[
         list[str] | None, typer.Option("--array", help="convert this array, and others so named")
     ] = None,
+    steps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--steps", help="the first dimension of this array is one of steps; others so named"
+        ),
+    ] = None,
     skip_unreadable: Annotated[
         bool,
         typer.Option(
@@ -73,7 +79,13 @@ def convert_command(
     if target.exists() and not overwrite:
         message = f"{target} is there already: remove it, or give --overwrite"
         raise BenchError(message, USAGE)
-    layout = Layout(_extents("--chunks", chunks), _extents("--shards", shards), codec, checksum)
+    layout = Layout(
+        _extents("--chunks", chunks),
+        _extents("--shards", shards),
+        codec,
+        checksum,
+        tuple(steps or ()),
+    )
     started = time.monotonic()
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     console = message_console()

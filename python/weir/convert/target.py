@@ -59,6 +59,8 @@ class Layout:
     the same format, or none."""
     checksum: str | None = None
     """"crc32c": of the new file's blocks, beside it; "none". None: as the source has it."""
+    steps: tuple[str, ...] = ()
+    """Arrays whose first dimension is one of steps, besides those of which the source says so."""
 
 
 def format_of(target: Path, told: str | None) -> str:
@@ -124,6 +126,11 @@ def description(
     if unknown:
         message = f"chunks or shards are given for {unknown[0]!r}, which is not converted"
         raise ConversionError(message)
+    for name in layout.steps:
+        if name not in names or not source.arrays[name].ndim:
+            why = "has no dimensions" if name in names else "is not converted"
+            message = f"--steps {name}: this array {why}"
+            raise ConversionError(message)
     if layout.shards and file_format != "zarr":
         message = f"shards are of Zarr alone, and the new file is {file_format}: give none"
         raise ConversionError(message)
@@ -168,9 +175,10 @@ def _array(
                 "give an extent for each"
             )
             raise ConversionError(message)
+    grows = array.grows or array.name in layout.steps
     if chunks is not None:
         chunks = tuple(
-            max(1, min(wanted, extent)) if not array.grows or d else max(1, wanted)
+            max(1, min(wanted, extent)) if not grows or d else max(1, wanted)
             for d, (wanted, extent) in enumerate(zip(chunks, array.shape, strict=True))
         )
     # A NetCDF file would have it as the attribute, with which readers take its elements as missing.
@@ -183,7 +191,7 @@ def _array(
         "order": (
             "column-major" if array.order == "F" and file_format in COLUMN_MAJOR else "row-major"
         ),
-        "grows": array.grows,
+        "grows": grows,
         "chunks": chunks and list(chunks),
         "shards": list(shards) if shards and file_format == "zarr" else None,
         "dimension_names": list(form.names(array.dimension_names)),

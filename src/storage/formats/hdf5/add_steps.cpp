@@ -46,28 +46,60 @@ std::optional<Growing> growing(hid_t dataset, const std::string& name) {
   return Growing{name, std::move(sizes)};
 }
 
+// Why an array gets no steps, and how a file is made that does: options of weir convert.
+struct NoRoom {
+  std::string reason;
+  std::string options = {};
+};
+
+std::string index_of(H5D_chunk_index_t index) {
+  if (index == H5D_CHUNK_IDX_BTREE) {
+    return "a B-tree of version 1, as in files of the format before HDF5 1.10 (the default of "
+           "NetCDF-4 and h5py)";
+  }
+  if (index == H5D_CHUNK_IDX_BT2) {
+    return "a B-tree of version 2, as where several dimensions are unlimited";
+  }
+  return "not an extensible array";
+}
+
+// With chunks of one step each.
+std::string options_for_one_step(const std::vector<hsize_t>& chunk, const std::string& name) {
+  std::string text = " --chunks " + name + "=1";
+  for (std::size_t d = 1; d < chunk.size(); ++d) {
+    text += fmt::format(",{}", std::uint64_t{chunk[d]});
+  }
+  return text;
+}
+
 // Only an extensible array of chunks gets longer without moving what it holds; and only what is
 // allocated early and never filled is allocated, and left alone, by giving it a new extent.
-std::optional<std::string> cannot_grow_safely(hid_t dataset) {
+std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name) {
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
   if (H5Dget_chunk_index_type(dataset, &index) < 0 || index != H5D_CHUNK_IDX_EARRAY) {
-    return "its chunks are in a tree, which a killed run could leave in pieces";
+    return NoRoom{
+        fmt::format("the index of its chunks is {}, which a run that is killed could "
+                    "leave in pieces",
+                    index_of(index))};
   }
   // Encoded chunks are entered in the index when they have a place, by whoever commits the step.
   if (H5Pget_nfilters(creation.id()) > 0) {
     std::array<hsize_t, H5S_MAX_RANK> chunk{};
-    const bool of_one_step =
-        H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data()) > 0 && chunk.front() == 1;
+    const int dimensions = H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data());
+    if (dimensions > 0 && chunk.front() == 1) return std::nullopt;
     // The library puts what it writes again where it was, or where another chunk was.
-    if (!of_one_step) return "its compressed chunks hold several steps, and would be written again";
-    return std::nullopt;
+    return NoRoom{
+        fmt::format("its compressed chunks hold {} steps each, and those that have ended "
+                    "would be written again with each new one",
+                    std::uint64_t{chunk.front()}),
+        options_for_one_step({chunk.begin(), chunk.begin() + std::max(0, dimensions)}, name)};
   }
   H5D_alloc_time_t allocated = H5D_ALLOC_TIME_ERROR;
   H5D_fill_time_t filled = H5D_FILL_TIME_ERROR;
   if (H5Pget_alloc_time(creation.id(), &allocated) < 0 || allocated != H5D_ALLOC_TIME_EARLY ||
       H5Pget_fill_time(creation.id(), &filled) < 0 || filled != H5D_FILL_TIME_NEVER) {
-    return "its chunks get places only when the library writes them";
+    return NoRoom{"its chunks have no filter, and get places only when HDF5's library writes them"};
   }
   return std::nullopt;
 }
@@ -90,10 +122,11 @@ Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects
       all.push_back(*std::move(one));
       continue;
     }
-    if (auto reason = cannot_grow_safely(dataset.id())) {
-      Error error = refused(path, fmt::format("no room for steps in \"{}\": {}; write a new file "
-                                              "with Weir to add steps",
-                                              printable(name), *reason));
+    if (const auto no_room = cannot_grow_safely(dataset.id(), name)) {
+      Error error = refused(
+          path, fmt::format("no room for steps in \"{}\": {}; weir convert{} makes a file that "
+                            "gets steps",
+                            printable(name), no_room->reason, printable(no_room->options)));
       error.code = ErrorCode::unsupported;
       return error;
     }
@@ -116,7 +149,9 @@ bool has_damaged_index(hid_t dataset) {
 // How many chunks of an array that grows lie behind its last step; nothing when none does.
 std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   const auto one = growing(dataset, "");
-  if (!one || is_hdf5_dimension_only(dataset) || cannot_grow_safely(dataset)) return std::nullopt;
+  if (!one || is_hdf5_dimension_only(dataset) || cannot_grow_safely(dataset, "")) {
+    return std::nullopt;
+  }
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   std::vector<hsize_t> chunk(one->sizes.size());
   const auto dimensions = static_cast<int>(chunk.size());
@@ -213,7 +248,9 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
                                const std::string& path, std::int64_t steps, Leftovers leftovers) {
   writing.set_alignment(kept_hdf5_alignment(file));
   if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
-    return refused(path, "no steps are added to a file with a user block");
+    return refused(path,
+                   "the file begins with a user block, behind which no steps are added; weir "
+                   "convert makes a file that gets steps");
   }
   const auto all = find_growing(file, objects, path);
   if (!all) return all.error();
