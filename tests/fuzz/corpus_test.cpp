@@ -97,6 +97,20 @@ std::vector<const Reader*> readers_of_this_build() {
   return found;
 }
 
+TEST(Seeds, HaveRawDocumentsWithArraysThatWereAddedBehindSteps) {
+  const storage::TestFolder folder;
+  std::vector<std::size_t> later;
+  for (const Bytes& seed : find_reader("raw_file")->seeds(folder.path(""))) {
+    const std::string text(reinterpret_cast<const char*>(seed.data()), seed.size());
+    std::size_t records = 0;
+    for (std::size_t at = 0; (at = text.find("first_step", at)) != std::string::npos; ++at) {
+      ++records;
+    }
+    later.push_back(records);
+  }
+  EXPECT_EQ(later, (std::vector<std::size_t>{0, 1, 2}));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryReader, ::testing::ValuesIn(readers_of_this_build()),
                          [](const auto& test) { return std::string(test.param->name); });
 

@@ -8,8 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <utility>
 
 #include "storage/codecs/chunk_coder.hpp"
+#include "storage/formats/additions.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
 #include "storage/formats/test_description.hpp"
@@ -125,8 +128,29 @@ std::vector<Bytes> raw_seeds(const std::string& /*folder*/) {
   return {bytes_of_text(raw_array_json(contiguous)), bytes_of_text(raw_array_json(chunked))};
 }
 
+// Without and with arrays that were added twice, each time behind a step.
 std::vector<Bytes> raw_file_seeds(const std::string& folder) {
-  return {content(example_file("raw", folder) + ".json")};
+  const std::string path = example_file("raw", folder);
+  std::vector<Bytes> seeds = {content(path + ".json")};
+  const auto format = storage::find_format("raw");
+  if (!format) return seeds;
+  for (std::int64_t steps = 3; steps <= 4; ++steps) {
+    const auto room = format.value()->make_room(path, steps);
+    if (!room || !commit(path, room.value().update, storage::StepDurability::none).ok()) break;
+    const std::string number = std::to_string(steps);
+    const array::ElementType type(array::ElementKind::float32);
+    storage::Additions added{
+        .arrays = {{.name = "later" + number,
+                    .shape = storage::shape_of({steps, 5}),
+                    .type = type,
+                    .grows = true,
+                    .fill = Bytes{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}}},
+                   {.name = "fixed" + number, .shape = storage::shape_of({3}), .type = type}},
+        .attributes = {}};
+    if (!storage::add_to_file(path, std::move(added), storage::StepDurability::none).ok()) break;
+    seeds.push_back(content(path + ".json"));
+  }
+  return seeds;
 }
 
 // Three references to a collection of two texts, and the chunk of Zarr that has these.
