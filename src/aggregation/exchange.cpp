@@ -106,7 +106,7 @@ std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
   return bytes;
 }
 
-bool Exchange::sleep() {
+bool Exchange::sleep(std::int64_t naps_before) {
   const bool expects_messages = !parcels_.empty() || (between_nodes_ && between_nodes_->left()) ||
                                 (gathering_ != nullptr && gathering_->expects_messages());
   if (expects_messages) return false;
@@ -115,7 +115,7 @@ bool Exchange::sleep() {
     const std::int64_t holder = context_.group.holder_at(context_.plan->rank_of(id.aggregator));
     if (!context_.group.mark(holder, context_.buffer_of(id), context_.ticket_of(id))) return true;
   }
-  context_.group.own_bell().sleep(heard_, context_.group.nap_ns());
+  context_.group.own_bell().sleep(heard_, context_.group.nap_ns(naps_before));
   return true;
 }
 

@@ -42,7 +42,7 @@ class Exchange final : public Move {
   explicit Exchange(MoveContext context);
 
   bool step() override;
-  bool sleep() override;
+  bool sleep(std::int64_t naps_before) override;
   [[nodiscard]] bool done() const override;
   [[nodiscard]] const Status& status() const override { return status_; }
 

@@ -68,8 +68,9 @@ class Move {
   // Does what can be done without waiting for another rank; true when that was something.
   virtual bool step() = 0;
   // After a step that did nothing: sleeps until another rank may have made something to do, or for
-  // a moment. False when nobody would wake this rank, and it has to look again.
-  virtual bool sleep() { return false; }
+  // a moment, `naps_before` times after the last step that did something. False when nobody would
+  // wake this rank, and it has to look again.
+  virtual bool sleep(std::int64_t /*naps_before*/) { return false; }
   // Nothing is left to do for this rank. A rank whose storage failed gets there as the others do;
   // one whose messages failed does not, but has revoked the session.
   [[nodiscard]] virtual bool done() const = 0;

@@ -493,8 +493,7 @@ void NodeGroup::make_channels() {
   const ranks::Channel::Place place{.own = own_place_,
                                     .count = places(),
                                     .has_other_nodes = has_other_nodes,
-                                    .sleeps_at_once = ranks_per_core_ > 1,
-                                    .nap_ns = nap_ns()};
+                                    .ranks_per_core = ranks_per_core_};
   revocation_ = std::make_unique<ranks::Revocation>(
       reinterpret_cast<Header*>(segments_.front())->revocation.data(),
       ranks::Revocation::Nodes{

@@ -48,6 +48,7 @@
 #include "ranks/messages.hpp"
 #include "ranks/neighbour_links.hpp"
 #include "ranks/revocation.hpp"
+#include "ranks/waiting.hpp"
 #include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
@@ -113,8 +114,10 @@ class NodeGroup {
   // when it is open for `ticket` already.
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
   [[nodiscard]] ranks::Bell& own_bell() const { return bell(own_place_); }
-  // How long a rank of the node sleeps between two looks after MPI.
-  [[nodiscard]] long nap_ns() const { return ranks::Channel::nap_for(ranks_per_core_); }
+  // How long a rank of the node sleeps between two looks after MPI (waiting.hpp).
+  [[nodiscard]] long nap_ns(std::int64_t naps_before) const {
+    return ranks::nap_ns(ranks_per_core_, naps_before);
+  }
 
   // Signs of life of the ranks of this node.
   [[nodiscard]] ranks::LifeSigns* life() const { return life_.get(); }

@@ -389,21 +389,23 @@ bool CollectiveRequest::test() {
 Status CollectiveRequest::wait() {
   ranks::Patience patience(state_.settings.deadline_seconds, state_.group->life());
   std::int64_t looks = 0;
+  std::int64_t naps = 0;  // since the request last moved on
   std::int64_t kept_moving_ns = monotonic_ns();
   while (step_ != Step::ended) {
     if (advance()) {
       patience.reset();
+      naps = 0;
       continue;
     }
     bool slept = true;
     if (step_ != Step::moving) {
       agreement_->nap();  // which keeps everything else moving
     } else {
-      slept = move_->sleep();
+      slept = move_->sleep(naps++);
       // A rank that is woken for its own share looks after MPI no more often than one that naps:
       // each look may give the processor up.
       const std::int64_t now_ns = monotonic_ns();
-      const bool is_due = slept ? now_ns - kept_moving_ns >= state_.group->nap_ns()
+      const bool is_due = slept ? now_ns - kept_moving_ns >= state_.group->nap_ns(naps)
                                 : ++looks % looks_per_progress == 0;
       if (is_due) {
         ranks::keep_moving(state_.group->revocation());

@@ -27,8 +27,6 @@ constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
 // What two ranks that are awake on cores of their own need, several times over (some 20 us).
 constexpr int looks_before_sleep = 1000;
-constexpr long nap_of_one_ns = 250'000;
-constexpr long longest_nap_ns = 8'000'000;
 // Naps of a wait between nodes, which looks after MPI by itself, from one look for all else to the
 // next.
 constexpr int naps_per_progress = 16;
@@ -143,10 +141,6 @@ std::int64_t Channel::memory_bytes(std::int64_t places) {
 }
 
 void Channel::prepare(std::byte* memory) { new (memory) Memory; }
-
-long Channel::nap_for(std::int64_t ranks_per_core) {
-  return std::clamp<long>(nap_of_one_ns * ranks_per_core, nap_of_one_ns, longest_nap_ns);
-}
 
 Channel::Channel(std::byte* memory, const Place& place, MPI_Comm leaders, Revocation& revocation)
     : memory_(reinterpret_cast<Memory*>(memory)),
@@ -302,7 +296,7 @@ bool Channel::test(Round& round) {
 
 void Channel::nap(Round& round) {
   Slot& slot = slot_of(round);
-  ++round.naps_;
+  const std::int64_t naps_before = round.naps_++;
   if (round.between_nodes_) {
     yield_or_doze(round.naps_);
     if (round.naps_ % naps_per_progress == 0) keep_moving(*revocation_);
@@ -312,18 +306,19 @@ void Channel::nap(Round& round) {
   std::atomic<std::uint32_t>& word = gathers ? slot.gathered : slot.ended;
   const std::uint32_t seen = word.load(std::memory_order_acquire);
   if (seen == turn_of(round.number_)) return;
-  sleep_while(word, seen, gathers ? slot.first_sleeps : slot.sleepers);
+  sleep_while(word, seen, gathers ? slot.first_sleeps : slot.sleepers, naps_before);
 }
 
 void Channel::sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
-                          std::atomic<std::uint32_t>& sleepers) const {
-  for (int look = 0; look < looks_before_sleep && !place_.sleeps_at_once; ++look) {
+                          std::atomic<std::uint32_t>& sleepers, std::int64_t naps_before) const {
+  const bool sleeps_at_once = place_.ranks_per_core > 1;
+  for (int look = 0; look < looks_before_sleep && !sleeps_at_once; ++look) {
     if (word.load(std::memory_order_acquire) != value) return;
     rest_a_moment();
   }
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (word.load(std::memory_order_seq_cst) == value) {
-    futex_wait(word, value, place_.nap_ns);
+    futex_wait(word, value, nap_ns(place_.ranks_per_core, naps_before));
   }
   sleepers.fetch_sub(1, std::memory_order_relaxed);
   if (word.load(std::memory_order_acquire) == value) keep_moving(*revocation_);
@@ -343,10 +338,11 @@ Status Channel::wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wante
                            std::atomic<std::uint32_t>& sleepers, double deadline_seconds,
                            const char* what) const {
   Patience patience(deadline_seconds, life_);
+  std::int64_t naps = 0;
   for (std::uint32_t seen = 0; (seen = word.load(std::memory_order_acquire)) != wanted;) {
     if (revocation_->is_revoked()) return revocation_->error();
     if (!patience.has_time()) return patience.passed(what);
-    sleep_while(word, seen, sleepers);
+    sleep_while(word, seen, sleepers, naps++);
   }
   return {};
 }

@@ -90,7 +90,7 @@ class Channel {
     bool asks_ = false;
     std::int64_t number_ = -1;
     bool between_nodes_ = false;  // the leaders reduce
-    int naps_ = 0;                // slept so often
+    std::int64_t naps_ = 0;       // slept so often
   };
 
   // Where a rank stands among those that share the memory.
@@ -98,13 +98,8 @@ class Channel {
     std::int64_t own = 0;
     std::int64_t count = 1;
     bool has_other_nodes = false;
-    bool sleeps_at_once = false;  // there are more ranks than cores
-    long nap_ns = 250'000;        // of one nap: nap_for() of the ranks for each core
+    std::int64_t ranks_per_core = 1;  // of the node, rounded up; above 1, a wait sleeps at once
   };
-  // How long a rank sleeps between two looks after MPI, where so many ranks share a core: all of
-  // them together look after it for some 2 % of its time, and a long message of the program, of
-  // which each look may move some hundred KiB, takes little longer than without a wait.
-  [[nodiscard]] static long nap_for(std::int64_t ranks_per_core);
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t places);
   // Once, by one rank, before the others make their channels.
   static void prepare(std::byte* memory);
@@ -163,7 +158,7 @@ class Channel {
   void publish(const Round& round, const Numbers& voted);
   // Sleeps for a moment, unless the word has changed from `value`.
   void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
-                   std::atomic<std::uint32_t>& sleepers) const;
+                   std::atomic<std::uint32_t>& sleepers, std::int64_t naps_before) const;
   // Until the word is `wanted`, which it reaches from below.
   [[nodiscard]] Status wait_until(std::atomic<std::uint32_t>& word, std::uint32_t wanted,
                                   std::atomic<std::uint32_t>& sleepers, double deadline_seconds,

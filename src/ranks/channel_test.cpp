@@ -23,9 +23,9 @@ constexpr const char* what = "the other places";
 // The places of one node, a thread each.
 class Places {
  public:
-  explicit Places(std::int64_t count, bool sleeps_at_once = true)
+  explicit Places(std::int64_t count, std::int64_t ranks_per_core = 2)
       : count_(count),
-        sleeps_at_once_(sleeps_at_once),
+        ranks_per_core_(ranks_per_core),
         memory_(new (std::align_val_t{64})
                     std::byte[static_cast<std::size_t>(Channel::memory_bytes(count)) +
                               Revocation::memory_bytes]) {
@@ -39,7 +39,7 @@ class Places {
       threads.emplace_back([&, place] {
         Revocation revocation(revocation_memory(), {}, MPI_COMM_NULL, static_cast<int>(place));
         Channel channel(memory_.get(),
-                        {.own = place, .count = count_, .sleeps_at_once = sleeps_at_once_},
+                        {.own = place, .count = count_, .ranks_per_core = ranks_per_core_},
                         MPI_COMM_NULL, revocation);
         act(channel, place);
       });
@@ -56,11 +56,12 @@ class Places {
     return memory_.get() + Channel::memory_bytes(count_);
   }
   std::int64_t count_;
-  bool sleeps_at_once_;
+  std::int64_t ranks_per_core_;
   std::unique_ptr<std::byte, Freed> memory_;
 };
 
-class ChannelPlaces : public testing::TestWithParam<bool> {};
+// By the ranks of each core: where they are more, a wait sleeps at once.
+class ChannelPlaces : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(ChannelPlaces, SeeWhoFailedAndWhatDiffers) {
   Places(5, GetParam()).each([](Channel& channel, std::int64_t place) {
@@ -227,8 +228,8 @@ TEST_P(ChannelPlaces, LeaveTheirWaitsWhenOneRevokes) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(HowTheyWait, ChannelPlaces, testing::Bool(), [](const auto& given) {
-  return given.param ? "AsleepAtOnce" : "AwakeAtFirst";
+INSTANTIATE_TEST_SUITE_P(HowTheyWait, ChannelPlaces, testing::Values(1, 2), [](const auto& given) {
+  return given.param > 1 ? "AsleepAtOnce" : "AwakeAtFirst";
 });
 
 TEST(Channel, OfOnePlaceNeedsNobody) {
