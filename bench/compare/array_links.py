@@ -6,8 +6,10 @@ usage: array_links.py [--hosts N] [--ranks N] [--link RATE] [--mebibytes N] [--p
 Makes hosts on the test bed (as root; see docs/testbed.md) and deals an array of float64 by
 `*, BLOCK` to ranks on them, so that every row of the file is of all ranks. Aggregators are on all
 hosts: of N hosts each keeps 1/N of what it holds and sends the rest, while as much comes in. The
-share is what has to cross the links, over what all links carry together at TCP's payload. Each
-job writes and reads several times; jobs of several libraries take turns. Every element is verified.
+share is what has to cross the links, over what all links carry together at TCP's payload. `MPI` is
+the reference: as much, sent by plain nonblocking messages of 256 KiB from each rank to all others,
+with no file. Each job does all three several times in turn, and jobs of several libraries take
+turns. Every element is verified.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ PAYLOAD = 1448 / 1514
 ROWS = 256
 DEADLINE_SECONDS = 300
 GOAL = 0.9
+MESSAGE_BYTES = 256 << 10
+DIRECTIONS = ("write", "read", "MPI")
 
 
 def work(given: dict[str, str | int]) -> None:
@@ -42,12 +46,25 @@ def work(given: dict[str, str | int]) -> None:
 
     world = MPI.COMM_WORLD
     columns = int(given["mebibytes"]) * (1 << 20) // 8 // ROWS // world.size * world.size
-    seconds: dict[str, list[float]] = {"write": [], "read": []}
+    seconds: dict[str, list[float]] = {direction: [] for direction in DIRECTIONS}
     with weir.Session(world, strategy=str(given["strategy"])) as session:
         held = session.distribution((ROWS, columns), "*, BLOCK")
         array = session.create(str(given["file"]), (ROWS, columns), "float64")
         memory = np.random.default_rng(world.rank).random(held.shape)
         target = np.zeros_like(memory)
+        sent = np.resize(memory, (world.size, columns * ROWS // world.size**2)).view(np.uint8)
+        received = np.empty_like(sent)
+
+        def exchange() -> None:
+            requests = []
+            for first in range(0, sent.shape[1], MESSAGE_BYTES):
+                part = slice(first, first + MESSAGE_BYTES)
+                for step in range(1, world.size):
+                    to, source = (world.rank + step) % world.size, (world.rank - step) % world.size
+                    requests.append(world.Irecv(received[source, part], source, first))
+                    requests.append(world.Isend(sent[to, part], to, first))
+            MPI.Request.Waitall(requests)
+
         for repetition in range(int(given["repetitions"]) + 1):
             for direction, taken in seconds.items():
                 target[...] = 0
@@ -55,6 +72,8 @@ def work(given: dict[str, str | int]) -> None:
                 began = time.perf_counter()
                 if direction == "write":
                     array.write(held, memory)
+                elif direction == "MPI":
+                    exchange()
                 else:
                     array.read(held, target)
                 took = float(max(world.allgather(time.perf_counter() - began)))
@@ -84,8 +103,7 @@ def measured(launcher: list[str], library: Path, task: dict[str, str | int]) -> 
     told = json.loads(done.stdout)
     return {
         "bytes": float(told["bytes"]),
-        "write": statistics.median(told["write"]),
-        "read": statistics.median(told["read"]),
+        **{direction: statistics.median(told[direction]) for direction in DIRECTIONS},
     }
 
 
@@ -124,7 +142,7 @@ def main() -> None:
                         }
                         found = measured(launcher, library, task)
                     crosses = found["bytes"] * (given.hosts - 1) / given.hosts
-                    for direction in ("write", "read"):
+                    for direction in DIRECTIONS:
                         share = crosses / found[direction] / all_links
                         shares.setdefault((library, direction), []).append(share)
             for (library, direction), values in shares.items():

@@ -10,6 +10,8 @@ it receives at the switch's port. All hosts see the same files. An MPI launcher 
 through ``launching.py``. Nothing is added to the machine's own network: pairs are made inside the
 namespaces, and go with them.
 
+TCP controls congestion by Reno on every host, so that figures from several systems can be compared.
+
 Addresses are of 198.18.0.0/15, which RFC 2544 sets aside for measuring networks.
 """
 
@@ -80,6 +82,9 @@ def _namespace_up(journal: Journal, name: str) -> None:
     journal.enter(PART, Resource("namespace", name))
     run(["ip", "netns", "add", name])
     run(["ip", "-n", name, "link", "set", "lo", "up"])
+    # A system's own choice may be another (some virtual machines have BBR), and links that several
+    # senders share carry less or more by it. Reno may be chosen in every namespace.
+    run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"])
 
 
 def _host_up(journal: Journal, host: Host, port: str, hosts: list[Host]) -> None:
