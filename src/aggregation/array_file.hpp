@@ -169,10 +169,14 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
 
   // The array has other extents, or its files other names. What was written is not forgotten, as
-  // OpenFiles knows it.
+  // OpenFiles knows it, and neither is what closing tells of it. Nobody would close files later of
+  // which only the old map knew: once their steps are dropped, other files get their names.
   void set_map(storage::ExtentMap map) {
     if (!(map.files == map_.files)) {
-      for (auto& files : engine_files_) files.reset();
+      for (auto& files : engine_files_) {
+        if (files) (void)files->close();
+        files.reset();
+      }
       read_alone_.reset();  // they know files by their names
       written_alone_.reset();
     }

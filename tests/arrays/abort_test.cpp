@@ -311,6 +311,23 @@ TEST_F(DroppedSteps, AreGoneAndOthersTakeTheirPlace) {
   }
 }
 
+// Ranks have their files open from writing them, and would write into files without a name.
+TEST_F(DroppedSteps, AreWrittenAgainIntoFilesOfTheirOwn) {
+  for (const Layout& layout : layouts) {
+    SCOPED_TRACE(layout.name);
+    File file = session_.create_file(path(layout.name), as(layout.format));
+    Array array = define(file, layout, "a");
+    for (const int step : {0, 1, 2, 1, 2}) {
+      if (file.steps() == 3) file.drop_steps(1);
+      file.begin_step();
+      array.write(rows_, part(10 * step));
+      file.end_step();
+    }
+    file.close();
+    expect_steps(path(layout.name), {0, 10, 20});
+  }
+}
+
 TEST_F(DroppedSteps, AreRefusedWhereThereAreNone) {
   File file = session_.create_file(path("file.nc"), as("cdf5"));
   Array array = define(file, layouts[2], "a");
