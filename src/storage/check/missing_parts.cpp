@@ -51,10 +51,9 @@ void find_cut_off(const StoredArray& array, MissingParts& missing) {
 bool is_in_grid(std::string_view coordinates, const DataFiles::Parts& files) {
   for (int d = 0; d < files.counts.size(); ++d) {
     std::int64_t number = -1;
-    const char* const end = coordinates.data() + coordinates.size();
-    const auto read = std::from_chars(coordinates.data(), end, number);
+    const auto read = std::from_chars(coordinates.begin(), coordinates.end(), number);
     if (read.ec != std::errc() || number < 0 || number >= files.counts[d]) return false;
-    coordinates.remove_prefix(static_cast<std::size_t>(read.ptr - coordinates.data()));
+    coordinates.remove_prefix(static_cast<std::size_t>(read.ptr - coordinates.begin()));
     const bool last = d == files.counts.size() - 1;
     if (last) return coordinates.empty();
     if (coordinates.empty() || coordinates.front() != files.separator) return false;
