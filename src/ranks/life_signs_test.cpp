@@ -8,13 +8,13 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "common/clock.hpp"
 #include "ranks/process.hpp"
+#include "ranks/test_pause.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::ranks {
@@ -23,11 +23,6 @@ namespace {
 using What = LifeSigns::What;
 
 constexpr double deadline_seconds = 0.4;
-
-void pause_for_milliseconds(long count) {
-  const timespec moment{count / 1000, count % 1000 * 1'000'000};
-  ::nanosleep(&moment, nullptr);
-}
 
 void compute_for_ever() {
   std::atomic<std::int64_t> count{0};

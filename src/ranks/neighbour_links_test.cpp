@@ -9,21 +9,16 @@
 
 #include <atomic>
 #include <csignal>
-#include <ctime>
 #include <functional>
 #include <new>
 
 #include "common/clock.hpp"
+#include "ranks/test_pause.hpp"
 
 namespace weir::ranks {
 namespace {
 
-constexpr double patience_seconds = 0.4;
-
-void pause_for_milliseconds(long count) {
-  const timespec moment{count / 1000, count % 1000 * 1'000'000};
-  ::nanosleep(&moment, nullptr);
-}
+constexpr double link_patience_seconds = 0.4;
 
 // What the processes tell each other, in memory that they share.
 struct Told {
@@ -63,7 +58,7 @@ class NeighbourLinksTest : public testing::Test {
     child_ = ::fork();
     ASSERT_GE(child_, 0);
     if (child_ == 0) {
-      NeighbourLinks links(patience_seconds);
+      NeighbourLinks links(link_patience_seconds);
       told_->child = links.address();
       told_->step = 1;
       links.connect(told_->parent, told_->parent);
@@ -83,7 +78,7 @@ class NeighbourLinksTest : public testing::Test {
   // What is seen within some deadlines.
   [[nodiscard]] std::string loss() {
     const std::int64_t begin = monotonic_ns();
-    while (seconds_of(monotonic_ns() - begin) < 4 * patience_seconds) {
+    while (seconds_of(monotonic_ns() - begin) < 4 * link_patience_seconds) {
       if (const auto lost = own_.look(monotonic_ns())) return lost->text;
       pause_for_milliseconds(5);
     }
@@ -96,7 +91,7 @@ class NeighbourLinksTest : public testing::Test {
   Told* told_ =
       new (::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
           Told;
-  NeighbourLinks own_{patience_seconds};
+  NeighbourLinks own_{link_patience_seconds};
   pid_t child_ = -1;
 };
 
@@ -143,10 +138,10 @@ TEST_F(NeighbourLinksTest, ANeighbourThatCannotBeReachedIsNotWaitedFor) {
   EXPECT_FALSE(own_.look(monotonic_ns()));
   NeighbourLinks::Address refusing = own_.address();
   {
-    const NeighbourLinks other(patience_seconds);
+    const NeighbourLinks other(link_patience_seconds);
     refusing = other.address();
   }
-  NeighbourLinks third(patience_seconds);
+  NeighbourLinks third(link_patience_seconds);
   third.connect(refusing, nowhere);
   for (int look = 0; look < 1000 && !third.is_settled(); ++look) {
     EXPECT_FALSE(third.look(monotonic_ns()));

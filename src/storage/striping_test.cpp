@@ -14,14 +14,10 @@
 #include "storage/formats/raw_files.hpp"
 #include "storage/striped_system.hpp"
 #include "storage/test_folder.hpp"
+#include "storage/test_text.hpp"
 
 namespace weir::storage {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST(Mounts, TheInnermostOneHoldsAPath) {
   const TestFolder folder;

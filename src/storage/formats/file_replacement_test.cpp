@@ -5,24 +5,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "storage/test_folder.hpp"
+#include "storage/test_text.hpp"
 
 namespace weir::storage {
 namespace {
-
-void overwrite(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 Status replace(const std::string& path, const std::string& text) {
   auto file = begin_replacement(path);
@@ -49,7 +38,7 @@ TEST(FileReplacement, KeepsTheModeOfTheFileThatWasThere) {
   const TestFolder folder;
   const std::string path = folder.path("a");
   for (const mode_t mode : {0600U, 0664U, 0444U}) {
-    overwrite(path, "old");
+    write_text(path, "old");
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     ASSERT_TRUE(replace(path, "new").ok());
     struct stat information {};
@@ -65,7 +54,7 @@ TEST(FileReplacement, FollowsNoLinkAndWaitsForNoPipe) {
   const std::string path = folder.path("a");
   const std::string fresh = replacement_path(path);
   const std::string precious = folder.path("precious");
-  overwrite(precious, "precious");
+  write_text(precious, "precious");
   std::filesystem::create_symlink(precious, fresh);
   ASSERT_TRUE(replace(path, "new").ok());
   EXPECT_FALSE(std::filesystem::is_symlink(path));

@@ -33,16 +33,12 @@
 #include "storage/json.hpp"
 #include "storage/json_of_others.hpp"
 #include "storage/test_folder.hpp"
+#include "storage/test_text.hpp"
 
 namespace weir::storage {
 namespace {
 
 constexpr const char* zarr_group = R"({"zarr_format": 3, "node_type": "group"})";
-
-void write_text(const std::string& path, const std::string& text) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 // A JSON document may end in any number of spaces.
 std::string padded(std::string text, std::size_t bytes) {

@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "storage/test_folder.hpp"
+#include "storage/test_text.hpp"
 
 namespace {
 
@@ -32,12 +32,6 @@ extern "C" int flock(int descriptor, int operation) {
 
 namespace weir::storage {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 TEST(WriterLock, IsHeldByOneAtATime) {
   const TestFolder folder;

@@ -23,7 +23,7 @@ namespace {
 
 using array::ElementKind;
 
-FileDescription everything() {
+FileDescription raw_example() {
   FileDescription file = all_it_can(raw_abilities());
   file.groups = {{"", {{"title", "a run"}, {"origin", std::vector<double>{0.5, 1, -2}}}},
                  {"group", {{"rank", std::vector<std::int64_t>{3}}}}};
@@ -45,7 +45,7 @@ void write_document(const std::string& path, const std::string& text) {
 }
 
 TEST(RawFormat, ReadsItsDocumentsBack) {
-  const auto placed = place_raw_arrays(everything());
+  const auto placed = place_raw_arrays(raw_example());
   ASSERT_TRUE(placed.ok()) << placed.error().text();
   const auto again = parse_raw_file(raw_file_json(placed.value()).value(), "x.json");
   ASSERT_TRUE(again.ok()) << again.error().text();
@@ -90,7 +90,7 @@ TEST(RawFormat, PutsLargeArraysAtPagesAndAtTheAlignment) {
 
 TEST(RawFormat, RefusesDocumentsThatCannotBe) {
   const auto refused = [](const std::string& from, const std::string& to) {
-    std::string text = raw_file_json(place_raw_arrays(everything()).value()).value();
+    std::string text = raw_file_json(place_raw_arrays(raw_example()).value()).value();
     const auto at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     text.replace(at, from.size(), to);
@@ -117,7 +117,7 @@ TEST(RawFormat, RefusesDocumentsThatCannotBe) {
 TEST(RawFormat, RefusesDataThatAreTooShort) {
   const TestFolder folder;
   const std::string path = folder.path("a");
-  ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  ASSERT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   const auto opened = raw_format()->open(path);
   ASSERT_FALSE(opened.ok());
@@ -139,15 +139,15 @@ TEST(RawFormat, OpensRawArraysAloneAndByTheirDocument) {
   EXPECT_FALSE(raw_format()->make_room(path, 2).ok());
   EXPECT_TRUE(raw_format()->unfinished(path).value().empty());
   // A file of several arrays may take its place.
-  EXPECT_TRUE(make_file(*raw_format(), everything(), path).ok());
-  EXPECT_EQ(raw_format()->open(path).value().arrays.size(), everything().arrays.size());
+  EXPECT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
+  EXPECT_EQ(raw_format()->open(path).value().arrays.size(), raw_example().arrays.size());
 }
 
 TEST(RawFormat, ReplacesNoDocumentThatIsNotItsOwn) {
   const TestFolder folder;
   const std::string path = folder.path("a");
   write_document(path + ".json", R"({"mine": true})");
-  EXPECT_FALSE(make_file(*raw_format(), everything(), path).ok());
+  EXPECT_FALSE(make_file(*raw_format(), raw_example(), path).ok());
   EXPECT_EQ(std::filesystem::file_size(path + ".json"), 14U);
 }
 
@@ -156,7 +156,7 @@ TEST(RawFormat, GivesItsPlaceToOtherFormats) {
   const std::string path = folder.path("a");
   const Format& other = *find_format("cdf5").value();
   const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
-  ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  ASSERT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
   ASSERT_TRUE(make_file(other, file, path).ok());
   EXPECT_FALSE(std::filesystem::exists(path + ".json"));
   const auto opened = open_any(path);
@@ -185,7 +185,7 @@ TEST(RawFormat, GivesItsPlaceToOtherFormatsAlsoWhenTheirRunIsKilled) {
     SCOPED_TRACE(point);
     const TestFolder folder;
     const std::string path = folder.path("a");
-    ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+    ASSERT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
     ASSERT_TRUE(other.lay_out(file, path).ok());
     ASSERT_TRUE(announce_replacement(path, StepDurability::step).value());
     if (point > 0) {
@@ -212,7 +212,7 @@ TEST(RawFormat, GivesItsPlaceToFilesOfOtherPrograms) {
     const auto other = find_format(name);
     if (!other) continue;
     const std::string path = folder.path(name);
-    ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+    ASSERT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
     EXPECT_EQ(open_any(path).value().format, "raw");
     ASSERT_TRUE(make_file(*other.value(), file, path + ".theirs").ok());
     std::filesystem::rename(path + ".theirs", path);
@@ -223,7 +223,7 @@ TEST(RawFormat, GivesItsPlaceToFilesOfOtherPrograms) {
     EXPECT_EQ(opened.value().map.arrays.size(), 1U);
   }
   const std::string path = folder.path("numbers");
-  ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+  ASSERT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
   std::fstream data(path, std::ios::binary | std::ios::in | std::ios::out);
   data.write(
       "CDF\x05"
@@ -241,7 +241,7 @@ TEST(RawFormat, UndoesAFirstCommitThatFails) {
     SCOPED_TRACE(replaces);
     const std::string path = folder.path(replaces ? "a" : "b");
     if (replaces) {
-      ASSERT_TRUE(make_file(*raw_format(), everything(), path).ok());
+      ASSERT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
     }
     const auto room = raw_format()->lay_out(file, path);
     ASSERT_TRUE(room.ok()) << room.error().text();
@@ -252,7 +252,7 @@ TEST(RawFormat, UndoesAFirstCommitThatFails) {
     if (replaces) std::filesystem::rename(path + ".kept", path);
     EXPECT_FALSE(is_seen_unrenamed(path));
     if (replaces) {
-      EXPECT_EQ(open_any(path).value().map.arrays.size(), everything().arrays.size());
+      EXPECT_EQ(open_any(path).value().map.arrays.size(), raw_example().arrays.size());
     } else {
       EXPECT_FALSE(open_any(path).ok());
     }

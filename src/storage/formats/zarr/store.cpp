@@ -21,13 +21,6 @@ namespace {
 
 constexpr const char* document_name = "zarr.json";
 
-Error corrupt(const std::string& file, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::corrupt;
-  error.file = file;
-  return error;
-}
-
 bool is_node(const ZarrJson& document, const char* type) {
   const ZarrJson* const found = json_member(document, "node_type");
   return found != nullptr && found->is_string() && *found == type;
@@ -37,7 +30,8 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   auto document = read_zarr_json(file, most);
   if (!document) return document;
   const ZarrJson* const version = json_member(document.value(), "zarr_format");
-  if (version == nullptr || *version != 3) return corrupt(file, "it is no document of Zarr v3");
+  if (version == nullptr || *version != 3)
+    return corrupt_zarr(file, "it is no document of Zarr v3");
   return document;
 }
 

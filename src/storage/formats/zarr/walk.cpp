@@ -11,13 +11,6 @@
 namespace weir::storage {
 namespace {
 
-Error corrupt(const std::string& file, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::corrupt;
-  error.file = file;
-  return error;
-}
-
 class Walk {
  public:
   Walk(const std::string& root, const ZarrLimits& limits, const ZarrNodeReader& read_node,
@@ -26,12 +19,13 @@ class Walk {
 
   Status into(const std::string& group, int depth) {
     if (depth > ZarrLimits::most_groups_deep)
-      return corrupt(root_, "its groups lie too deep in each other");
+      return corrupt_zarr(root_, "its groups lie too deep in each other");
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(zarr_folder(root_, group), failed), end;
          !failed && entry != end; entry.increment(failed)) {
       if (++entries_ > limits_.entries) {
-        return corrupt(root_, fmt::format("its folders have over {} entries", limits_.entries));
+        return corrupt_zarr(root_,
+                            fmt::format("its folders have over {} entries", limits_.entries));
       }
       if (entry->is_symlink(failed) || !entry->is_directory(failed)) continue;
       std::string name = group.empty() ? "" : group + "/";
@@ -63,23 +57,31 @@ class Walk {
 
 }  // namespace
 
+Error corrupt_zarr(const std::string& file, std::string what) {
+  Error error = invalid_argument(std::move(what));
+  error.code = ErrorCode::corrupt;
+  error.file = file;
+  return error;
+}
+
 Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most) {
   const auto text = read_text_file(file, most);
   if (!text) return text.error();
   if (text.value().size() > most) {
-    return corrupt(file, fmt::format("it has over {} bytes, too many for a document", most));
+    return corrupt_zarr(file, fmt::format("it has over {} bytes, too many for a document", most));
   }
   auto document = parse_json_of_others(text.value());
   if (!document || !document->is_object()) {
-    return corrupt(file, fmt::format("it is no JSON document of one object, or is over {} levels "
-                                     "deep",
-                                     most_json_levels));
+    return corrupt_zarr(file,
+                        fmt::format("it is no JSON document of one object, or is over {} levels "
+                                    "deep",
+                                    most_json_levels));
   }
   return *std::move(document);
 }
 
 Error too_many_zarr_nodes(const std::string& file, const ZarrLimits& limits) {
-  return corrupt(file, fmt::format("it has over {} arrays and groups", limits.nodes));
+  return corrupt_zarr(file, fmt::format("it has over {} arrays and groups", limits.nodes));
 }
 
 Status walk_zarr_folders(const std::string& root, const ZarrLimits& limits,

@@ -21,6 +21,7 @@
 #include "storage/formats/zarr/shards.hpp"
 #include "storage/formats/zarr/store.hpp"
 #include "storage/formats/zarr/v2_store.hpp"
+#include "storage/formats/zarr/walk.hpp"
 #include "storage/serial/write_section.hpp"
 
 namespace weir::storage {
@@ -669,16 +670,9 @@ class ZarrFormat final : public Format, public ExtensibleFormat {
   // In place of a document that cannot be read there is a text that says why.
   static Status check_all_are_read(const ZarrDocuments& documents, const std::string& path) {
     for (const auto& [name, document] : documents) {
-      if (document.is_string()) return damaged(path, document.get<std::string>());
+      if (document.is_string()) return corrupt_zarr(path, document.get<std::string>());
     }
     return {};
-  }
-
-  static Error damaged(const std::string& path, std::string what) {
-    Error error = invalid_argument(std::move(what));
-    error.code = ErrorCode::corrupt;
-    error.file = path;
-    return error;
   }
 
   static Error has_other_steps(const std::string& path, const std::string& name, std::int64_t now,

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <functional>
 #include <span>
-#include <sstream>
 
 #include "storage/codecs/crc32c.hpp"
 #include "storage/formats/dimension_names.hpp"
@@ -17,6 +16,7 @@
 #include "storage/formats/zarr/document.hpp"
 #include "storage/serial/read_section.hpp"
 #include "storage/test_folder.hpp"
+#include "storage/test_text.hpp"
 
 namespace weir::storage {
 namespace {
@@ -45,16 +45,6 @@ FileDescription zarr_example() {
                       .chunk_extents = array::Indices{2, 2}}},
           .groups = {{"", {{"title", "a test"}}},
                      {"fields", {{"levels", std::vector<std::int64_t>{1, 2}}}}}};
-}
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 TEST(Crc32c, OfTheStandard) {

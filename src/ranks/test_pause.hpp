@@ -1,0 +1,13 @@
+// A test of src/ranks pauses by this function, and other processes go on.
+#pragma once
+
+#include <ctime>
+
+namespace weir::ranks {
+
+inline void pause_for_milliseconds(long count) {
+  const timespec moment{count / 1000, count % 1000 * 1'000'000};
+  ::nanosleep(&moment, nullptr);
+}
+
+}  // namespace weir::ranks
