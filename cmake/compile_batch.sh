@@ -4,10 +4,11 @@
 # usage: compile_batch.sh COMPILER ARGUMENT... -o OBJECT ... SOURCE
 #
 # The launcher of a build with WEIR_IN_BATCHES. CMake's unity build makes a SOURCE that includes
-# eight of a target's files, so that headers are read once for all of them. Two files may each have
-# something of the same name in an anonymous namespace; that is allowed and stays so: the batch is
-# divided where the compiler stops, and the parts' objects are linked into OBJECT. Every file is in
-# the end compiled with the flags it was given; alone among others it may shadow a neighbour's name.
+# sixteen of a target's files, so that headers are read once for all of them. Two files may each
+# have something of the same name in an anonymous namespace; that is allowed and stays so: the batch
+# is divided where the compiler stops, and the parts' objects are linked into OBJECT. Every file is
+# in the end compiled with the flags it was given; alone among others it may shadow a neighbour's
+# name.
 set -uo pipefail
 
 command=("$@")

@@ -6,7 +6,7 @@ A source passes for good with the same .clang-tidy files, the same compile comma
 contents of itself and of every header of this clone that it includes, directly or not. What passed
 is kept in build/cache/clang-tidy, one small file a source. As many run at once as there are cores.
 
-Most of the time goes into headers. So up to eight sources of a target are looked at as one that
+Most of the time goes into headers. So up to sixteen sources of a target are looked at as one that
 includes them all, which takes a third of the time. Where something is said of them, be it only that
 two use a name for different things, each half is looked at, and so on: what is said of a source by
 itself is what counts. A variable that has the name of something in another source shadows it only
@@ -36,7 +36,7 @@ FORTRAN = CLONE / "src" / "fortran"
 """Its C sources include a header of the Fortran compiler, which clang has not."""
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench")
-BATCH = 8
+BATCH = 16
 OF_ONE_FILE = re.compile(r" -o (\S+\.dir)/\S+ -c \S+$")
 NOT_IN_BATCHES = "-bugprone-suspicious-include"
 SAID = re.compile(r"^(/[^:\n]+):\d+:\d+: (\w+): (.*)$", re.MULTILINE)

@@ -6,14 +6,9 @@
 #include <string>
 
 #include "common/checked.hpp"
+#include "common/page.hpp"
 
 namespace weir::bench {
-namespace {
-
-constexpr std::int64_t page_bytes = 4096;
-
-}  // namespace
-
 Result<BufferPair> BufferPair::create(std::int64_t bytes_each) {
   BufferPair pair;
   const auto each = checked_round_up(bytes_each, page_bytes);

@@ -35,7 +35,7 @@ static_assert(second_multiplier * inverse_of(second_multiplier) == 1);
 // level of optimisation.
 constexpr std::size_t block_words = 64;
 constexpr std::size_t line_words = 8;
-constexpr std::size_t page_bytes = payload_page_words * sizeof(std::uint64_t);
+constexpr std::size_t payload_page_bytes = payload_page_words * sizeof(std::uint64_t);
 
 [[gnu::always_inline]] inline void fill_loop(std::uint64_t start, std::uint64_t* words,
                                              std::size_t count) {
@@ -194,7 +194,7 @@ bool PayloadPattern::differs(std::uint64_t position, std::span<const std::uint64
 // Words a page apart have one place in their pages, so their sources are a page apart too.
 void PayloadPattern::fill_page_starts(std::uint64_t position, std::span<std::byte> buffer) const {
   std::uint64_t value = key_ + source_of(position) * golden;
-  for (std::size_t at = 0; at + sizeof value <= buffer.size(); at += page_bytes) {
+  for (std::size_t at = 0; at + sizeof value <= buffer.size(); at += payload_page_bytes) {
     const std::uint64_t word = mix_word(value);
     std::memcpy(buffer.data() + at, &word, sizeof word);
     value += payload_page_words * golden;
@@ -205,7 +205,7 @@ bool PayloadPattern::page_starts_differ(std::uint64_t position,
                                         std::span<const std::byte> buffer) const {
   std::uint64_t value = key_ + source_of(position) * golden;
   std::uint64_t difference = 0;
-  for (std::size_t at = 0; at + sizeof value <= buffer.size(); at += page_bytes) {
+  for (std::size_t at = 0; at + sizeof value <= buffer.size(); at += payload_page_bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, buffer.data() + at, sizeof word);
     difference |= word ^ mix_word(value);

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/checked.hpp"
+#include "common/page.hpp"
 
 namespace weir::bench {
 namespace {
-constexpr std::int64_t page_bytes = 4096;
 constexpr std::int64_t cached_bytes = std::int64_t{1} << 20;
 }  // namespace
 

@@ -15,9 +15,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using Words = std::vector<std::string>;
+using GivenWords = std::vector<std::string>;
 
-Result<storage::Striping> read(const Words& words) {
+Result<storage::Striping> read(const GivenWords& words) {
   const std::vector<Setting> declarations = striping_declarations();
   const auto resolved = resolve_settings("test", "", declarations, words,
                                          [](const std::string&) { return std::nullopt; });
@@ -25,7 +25,7 @@ Result<storage::Striping> read(const Words& words) {
   return striping_of(resolved.value().settings);
 }
 
-std::string refusal(const Words& words) {
+std::string refusal(const GivenWords& words) {
   const auto striping = read(words);
   return striping ? "" : striping.error().text();
 }
@@ -42,7 +42,7 @@ TEST(StripingSettings, AreReadAndWrittenAlike) {
   EXPECT_EQ(
       all.value(),
       (storage::Striping{.count = 8, .stripe_bytes = 4 << 20, .first_target = 1, .pool = "flash"}));
-  const Words written = striping_arguments(all.value());
+  const GivenWords written = striping_arguments(all.value());
   EXPECT_THAT(written, ElementsAre("--stripe-count", "8", "--stripe-size", "4194304",
                                    "--first-target", "0", "--pool", "flash"));
   EXPECT_EQ(read(written).value(), all.value());

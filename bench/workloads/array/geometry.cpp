@@ -9,11 +9,10 @@
 
 #include "array/layout.hpp"
 #include "common/settings.hpp"
+#include "workloads/array/refusal.hpp"
 
 namespace weir::bench::array_io {
 namespace {
-
-Error refuse(const std::string& rule) { return invalid_argument("array: " + rule); }
 
 // The parts of `text` between separators that stand outside of parentheses.
 std::vector<std::string_view> split(std::string_view text, char separator) {

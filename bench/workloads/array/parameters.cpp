@@ -10,13 +10,12 @@
 #include <utility>
 
 #include "array/chunk_grid.hpp"
+#include "workloads/array/refusal.hpp"
 
 namespace weir::bench::array_io {
 namespace {
 
 constexpr std::int64_t most_count = 2147483647;  // of MPI's and the other libraries' int
-
-Error refuse(const std::string& rule) { return invalid_argument("array: " + rule); }
 
 Api api_of(const std::string& name) {
   for (const Api api : {Api::weir, Api::weir_hdf5, Api::weir_cdf5, Api::weir_zarr,

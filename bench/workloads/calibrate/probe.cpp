@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "common/page.hpp"
 #include "measurement/payload.hpp"
 #include "storage/page_cache.hpp"
 #include "workloads/madbench/busy_work.hpp"
@@ -16,7 +17,6 @@
 namespace weir::bench::calibrate {
 namespace {
 
-constexpr std::int64_t page_bytes = 4096;
 constexpr std::uint64_t payload_seed =
     0x57656972;  // any: what matters is that it is incompressible
 

@@ -5,7 +5,7 @@
 namespace weir::bench::calibrate {
 namespace {
 
-constexpr std::int64_t MiB = 1 << 20;
+constexpr std::int64_t mebi = 1 << 20;
 
 TEST(Shares, AddUpToOne) {
   EXPECT_NEAR(Shares::memory_copy_one_rank + Shares::memory_copy + Shares::write_cache +
@@ -35,10 +35,10 @@ TEST(AnotherTrial, StopsBeforeTheShareIsSpentOrAtTheUsualNumber) {
 }
 
 TEST(GrownPiece, GrowsWhileThereIsTime) {
-  EXPECT_EQ(grown_piece(MiB, 64 * MiB, 0.01, 0.1), 4 * MiB);
-  EXPECT_EQ(grown_piece(MiB, 64 * MiB, 0.03, 0.1), MiB);
-  EXPECT_EQ(grown_piece(32 * MiB, 64 * MiB, 0.03, 0.1), 64 * MiB);
-  EXPECT_EQ(grown_piece(64 * MiB, 64 * MiB, 9.0, 0.1), 64 * MiB);
+  EXPECT_EQ(grown_piece(mebi, 64 * mebi, 0.01, 0.1), 4 * mebi);
+  EXPECT_EQ(grown_piece(mebi, 64 * mebi, 0.03, 0.1), mebi);
+  EXPECT_EQ(grown_piece(32 * mebi, 64 * mebi, 0.03, 0.1), 64 * mebi);
+  EXPECT_EQ(grown_piece(64 * mebi, 64 * mebi, 9.0, 0.1), 64 * mebi);
 }
 
 TEST(TrialsJson, KeepsTheTrialsInTheirOrder) {

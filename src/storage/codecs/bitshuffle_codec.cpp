@@ -16,8 +16,6 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::size_t header_bytes = 12;
-constexpr std::size_t length_bytes = 4;
 constexpr std::size_t together = 8;  // elements whose bits are a byte
 
 std::uint64_t transposed(std::uint64_t bits) {
@@ -113,7 +111,8 @@ std::int64_t most_by_bitshuffle(const BitshuffleCodec& codec, std::int64_t bytes
   if (codec.compressor == BitshuffleCompressor::none) return bytes;
   const auto all = static_cast<std::size_t>(bytes);
   // A block has 128 elements or more, or is the only one; of 8 elements where a file asks for it.
-  return static_cast<std::int64_t>(header_bytes + most_by_lz4(all) + all / together * 24 + 1024);
+  return static_cast<std::int64_t>(lz4_header_bytes + most_by_lz4(all) + all / together * 24 +
+                                   1024);
 }
 
 Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& step,
@@ -127,7 +126,7 @@ Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& 
   if (!is_plain) {
     put_big_endian(to, from.size(), 8);
     put_big_endian(to.subspan(8), block * size, 4);
-    written = header_bytes;
+    written = lz4_header_bytes;
   }
   std::vector<std::byte> bits;
   std::size_t end = 0;
@@ -142,14 +141,14 @@ Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& 
         }
         bits.resize(bytes);
         shuffle_bits(from.data() + at, bits.data(), elements, size);
-        const auto stored = compressed(codec, step, bits, to.subspan(written + length_bytes));
+        const auto stored = compressed(codec, step, bits, to.subspan(written + lz4_length_bytes));
         if (!stored) {
           failed = stored.error();
           return false;
         }
         put_big_endian(to.subspan(written), static_cast<std::uint64_t>(stored.value()),
-                       length_bytes);
-        written += length_bytes + static_cast<std::size_t>(stored.value());
+                       lz4_length_bytes);
+        written += lz4_length_bytes + static_cast<std::size_t>(stored.value());
         return true;
       });
   if (!fine) return failed.error();
@@ -167,12 +166,12 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
   std::size_t at = 0;
   const bool is_plain = codec.compressor == BitshuffleCompressor::none;
   if (!is_plain) {
-    if (from.size() < header_bytes) return damaged("it is cut off");
+    if (from.size() < lz4_header_bytes) return damaged("it is cut off");
     const std::uint64_t told = big_endian_at(from, 8);
     if (told > to.size()) return damaged("it is too long");
     bytes = static_cast<std::size_t>(told);
     block = static_cast<std::size_t>(big_endian_at(from.subspan(8), 4)) / size;
-    at = header_bytes;
+    at = lz4_header_bytes;
   }
   if (bytes > to.size()) return damaged("it is too long");
   if (block == 0 || block % together != 0) return damaged("its blocks have no 8 elements");
@@ -186,9 +185,9 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
           at += count;
           return true;
         }
-        if (from.size() - at < length_bytes) return false;
-        const std::uint64_t stored = big_endian_at(from.subspan(at), length_bytes);
-        at += length_bytes;
+        if (from.size() - at < lz4_length_bytes) return false;
+        const std::uint64_t stored = big_endian_at(from.subspan(at), lz4_length_bytes);
+        at += lz4_length_bytes;
         if (from.size() - at < stored) return false;
         bits.resize(count);
         if (!decompresses(codec, step, from.subspan(at, stored), bits)) return false;

@@ -8,6 +8,11 @@
 
 namespace weir::storage {
 
+// Both codecs begin with the bytes of the chunk (8) and of a block (4); each block follows its
+// length.
+inline constexpr std::size_t lz4_header_bytes = 12;
+inline constexpr std::size_t lz4_length_bytes = 4;
+
 // At least what encoding so many bytes takes.
 [[nodiscard]] constexpr std::size_t most_by_lz4(std::size_t bytes) {
   return bytes + bytes / 255 + 16;

@@ -11,8 +11,6 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::size_t header_bytes = 12;
-constexpr std::size_t length_bytes = 4;
 constexpr std::size_t default_block = std::size_t{1} << 30;
 
 }  // namespace
@@ -24,35 +22,35 @@ Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*
   const std::size_t block = std::max<std::size_t>(1, std::min(asked, from.size()));
   put_big_endian(to, from.size(), 8);
   put_big_endian(to.subspan(8), block, 4);
-  std::size_t written = header_bytes;
+  std::size_t written = lz4_header_bytes;
   std::vector<std::byte> encoded(most_by_lz4(block));
   for (std::size_t at = 0; at < from.size(); at += block) {
     const ConstBytes one = from.subspan(at, std::min(block, from.size() - at));
     const auto bytes = encode_lz4_block(one, encoded);
     if (!bytes) return undecodable("lz4", "its library encodes no block of this length");
     const ConstBytes stored = *bytes < one.size() ? ConstBytes(encoded).first(*bytes) : one;
-    if (to.size() - written < length_bytes + stored.size()) {
+    if (to.size() - written < lz4_length_bytes + stored.size()) {
       return undecodable("lz4", "its bytes have no room");
     }
-    put_big_endian(to.subspan(written), stored.size(), length_bytes);
-    std::memcpy(to.data() + written + length_bytes, stored.data(), stored.size());
-    written += length_bytes + stored.size();
+    put_big_endian(to.subspan(written), stored.size(), lz4_length_bytes);
+    std::memcpy(to.data() + written + lz4_length_bytes, stored.data(), stored.size());
+    written += lz4_length_bytes + stored.size();
   }
   return static_cast<std::int64_t>(written);
 }
 
 Result<std::int64_t> decode_step(const Lz4Codec& /*codec*/, const CodecStep& /*step*/,
                                  ConstBytes from, Bytes to) {
-  if (from.size() < header_bytes) return undecodable("lz4", "it is cut off");
+  if (from.size() < lz4_header_bytes) return undecodable("lz4", "it is cut off");
   const std::uint64_t bytes = big_endian_at(from, 8);
   const std::uint64_t block = big_endian_at(from.subspan(8), 4);
   if (bytes > to.size()) return undecodable("lz4", "it is too long");
   if (block == 0 && bytes > 0) return undecodable("lz4", "its blocks have no bytes");
-  std::size_t at = header_bytes;
+  std::size_t at = lz4_header_bytes;
   for (std::uint64_t written = 0; written < bytes;) {
-    if (from.size() - at < length_bytes) return undecodable("lz4", "it is cut off");
-    const std::uint64_t stored = big_endian_at(from.subspan(at), length_bytes);
-    at += length_bytes;
+    if (from.size() - at < lz4_length_bytes) return undecodable("lz4", "it is cut off");
+    const std::uint64_t stored = big_endian_at(from.subspan(at), lz4_length_bytes);
+    at += lz4_length_bytes;
     if (from.size() - at < stored) return undecodable("lz4", "it is cut off");
     const ConstBytes one = from.subspan(at, stored);
     const Bytes room = to.subspan(written, std::min(block, bytes - written));

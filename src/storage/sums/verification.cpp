@@ -13,7 +13,7 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t part_bytes = 8 << 20;
-constexpr std::int64_t read_at_once = 1 << 20;
+constexpr std::int64_t compared_at_once = 1 << 20;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Result<std::vector<std::string>> Verification::verify(std::int64_t number, const
   const auto file = files.get(known_->path() + name, 0, whole);
   if (!file) return file.error();
   std::vector<std::byte> room(
-      static_cast<std::size_t>(std::min(read_at_once, part.end - part.begin)));
+      static_cast<std::size_t>(std::min(compared_at_once, part.end - part.begin)));
   Status status;
   book.for_each_block(part.file, part.begin, part.end, [&](const SumBook::Block& block) {
     std::uint32_t sum = 0;
