@@ -52,6 +52,16 @@ def test_list_has_a_line_for_each_run_the_newest_last(root: Path, said: Said) ->
     assert "3 runs below" in err
 
 
+def test_a_run_or_a_statement_needs_no_command(root: Path, said: Said) -> None:
+    """People type `weir results last` and `weir results 'select * from runs'`."""
+    below = ("--root", str(root))
+    assert said("results", "last", *below) == said("results", "show", "last", *below)
+    folder = str(root / "old" / "posix")
+    assert said("results", folder, *below) == said("results", "show", folder, *below)
+    statement = "select label from runs order by label"
+    assert said("results", statement, *below) == said("results", "query", statement, *below)
+
+
 def test_list_shows_the_newest_of_many(
     root: Path, said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperGroup
 
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
@@ -23,11 +24,26 @@ from weir.results.index import Answer, query
 from weir.results.schema import Run
 from weir.results.tables import LONG_COLUMNS
 
-results_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 DEFAULT_ROOT = Path("weir-results")
 MOST_LISTED = 20
 LAST = "last"
 """In place of a run's id: the job that was started last."""
+
+
+class ResultsGroup(TyperGroup):
+    """Commands, and what needs none: a word for a run is shown, a statement of SQL is run."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word = args[0]
+        if word not in self.commands:
+            if re.match(r"(?i)(select|with|describe|from)\s", word):
+                args = ["query", *args]
+            elif word == LAST or Path(word).exists():
+                args = ["show", *args]
+        return super().resolve_command(ctx, args)
+
+
+results_app = typer.Typer(cls=ResultsGroup, invoke_without_command=True, rich_markup_mode=None)
 
 Root = Annotated[
     Path | None,
@@ -42,7 +58,11 @@ Root = Annotated[
 
 @results_app.callback()
 def results_group(context: typer.Context) -> None:
-    """Find runs again, show one, compare two."""
+    """Find runs again, show one, compare two.
+
+    weir results last, or the folder of a run, is shown as by show; a statement of SQL is run as by
+    query.
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
