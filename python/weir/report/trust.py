@@ -80,7 +80,7 @@ def _clock(clocks: Clocks | None) -> Markup:
     share = percent_text(clocks.error_fraction_of_span)
     said = (
         f"{clocks.source}: known to within \u00b1 {bound}, {share} of the shortest measured span, "
-        f"{nanoseconds_text(clocks.measured_span_ns)}; largest offset from rank 0 "
+        f"{nanoseconds_text(clocks.measured_span_ns)}; largest offset from rank 0: "
         f"{nanoseconds_text(abs(clocks.max_offset_ns))}."
     )
     if clocks.flagged:
