@@ -11,7 +11,8 @@ from calibrations import MIB, calibration, trials
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow import flow_on_one_host
-from weir.model.stage import stage_time
+from weir.model.overlap import PhaseTime, mean_hidden_seconds
+from weir.model.stage import Case, stage_time
 from weir.results.schema import ExpectedRate, Parameter, Plan
 
 BINS = 8
@@ -178,9 +179,61 @@ def test_reads_and_writes_through_one_component_share_what_work_hides() -> None:
 def test_a_read_from_memory_does_not_share_with_a_write_to_storage() -> None:
     read_seconds = 4 * 8 * MIB / 6e9
     free = calibration(call_seconds=trials(1e-12))
-    plan = make_plan(computations=read_seconds * 1e9, phases=(("W", "read"), ("W", "write")))
+    plan = make_plan(computations=2 * read_seconds * 1e9, phases=(("W", "read"), ("W", "write")))
     made = rates(plan, asynchronous=True, drop_cache=False, calibration=free)
     assert made["read"].expected_bytes_per_second == pytest.approx(BINS * 6e9)
+
+
+UNEVEN = (0.2, 0.9, 1.0, 1.1, 1.2)
+
+
+def test_uneven_transfers_without_work_are_expected_as_synchronous_ones_are() -> None:
+    uneven = calibration(write_storage_bytes_per_second=trials(1e9, UNEVEN))
+    plain = rates(make_plan(), calibration=uneven)
+    made = rates(make_plan(computations=0.0), asynchronous=True, calibration=uneven)
+    for direction, rate in plain.items():
+        assert made[direction].expected_bytes_per_second == pytest.approx(
+            rate.expected_bytes_per_second
+        )
+
+
+def test_slow_transfers_stick_out_of_work_that_hides_the_usual_ones() -> None:
+    """Work hides twice the median transfer, but not those that take five times as long."""
+    transfer = 4 * 8 * MIB / 1e9
+    plan = make_plan(computations=2 * transfer * 1e9, phases=(("S", "write"),))
+    even, uneven = (
+        rates(
+            plan,
+            asynchronous=True,
+            calibration=calibration(
+                write_storage_bytes_per_second=trials(1e9, factors),
+                call_seconds=trials(1e-12),
+                fsync_seconds=trials(0.0),
+            ),
+        )["write"].expected_bytes_per_second
+        for factors in ((1.0, 1.0, 1.0), UNEVEN)
+    )
+    assert even == pytest.approx(BINS * 1e9)
+    assert 1e9 < uneven < 0.6 * even
+
+
+def case_times(slow: float, expected: float, fast: float, work: float) -> dict[Case, PhaseTime]:
+    usual = PhaseTime("S", 8, 1, "storage", expected, work, 0.0)
+    return {
+        "slow": replace(usual, transfer_seconds=slow),
+        "expected": usual,
+        "fast": replace(usual, transfer_seconds=fast),
+    }
+
+
+def test_hidden_transfers_block_by_the_mean_of_what_sticks_out() -> None:
+    """Of 7 s, 1 s and 1 s, weighed 1, 4, 1, the mean is 2 s; scaled to 1 s they are 3.5, 0.5, 0.5.
+
+    Behind 1 s of work 2.5 s of the slow one stick out, a sixth of the time, in each of seven.
+    """
+    assert mean_hidden_seconds(case_times(7, 1, 1, work=1), []) == pytest.approx(7 * 2.5 / 6)
+    assert mean_hidden_seconds(case_times(7, 1, 1, work=0), []) == pytest.approx(7 * 1)
+    assert mean_hidden_seconds(case_times(7, 1, 1, work=4), []) == 0
 
 
 def test_the_upper_end_of_asynchronous_rates_has_all_but_the_exposed_hidden() -> None:

@@ -23,7 +23,14 @@ from typing import Any
 from weir.model.flow_of_plan import Planned, Surroundings, planned_flow
 from weir.model.interval import FLOOR
 from weir.model.metadata_expectation import expect_actions
-from weir.model.overlap import PhaseTime, all_hidden_seconds, foreground_seconds
+from weir.model.overlap import (
+    WEIGHTS,
+    PhaseTime,
+    all_hidden_seconds,
+    exposed_seconds,
+    hidden_seconds,
+    mean_hidden_seconds,
+)
 from weir.model.path_time import stages_of
 from weir.model.stage import Case, StageTime, stage_time
 from weir.model.units import STORAGE_KINDS
@@ -215,15 +222,28 @@ class _Expected:
         moved = sum(planned.phase.bytes_total for planned in self._own)
         if not self.asynchronous:
             return moved / _slowest(self._totals(case)).seconds
-        times = [(planned, self._phase_time(planned, case)) for planned in self.flows]
-        blocked = 0.0
-        for planned, time in times:
-            if planned.phase.direction != self.direction:
-                continue
-            others = [t for _, t in times if t is not time and t.function == time.function]
-            least = all_hidden_seconds(time)
-            blocked += least if all_hidden else foreground_seconds(time, others)
+        if all_hidden:
+            times = [self._phase_time(planned, case) for planned in self._own]
+            return moved / sum(all_hidden_seconds(time) for time in times)
+        blocked = sum(self._blocked_seconds(planned, case) for planned in self._own)
         return moved / blocked
+
+    def _blocked_seconds(self, planned: Planned, case: Case) -> float:
+        """Seconds that one rank is blocked by a phase; the expected ones are a mean."""
+        others = [
+            other
+            for other in self.flows
+            if other is not planned and other.phase.function == planned.phase.function
+        ]
+        time = self._phase_time(planned, case)
+        if case == "expected":
+            spread = [self._cases(other) for other in others]
+            return exposed_seconds(time) + mean_hidden_seconds(self._cases(planned), spread)
+        hidden = hidden_seconds(time, [self._phase_time(other, case) for other in others])
+        return exposed_seconds(time) + hidden
+
+    def _cases(self, planned: Planned) -> dict[Case, PhaseTime]:
+        return {case: self._phase_time(planned, case) for case in WEIGHTS}
 
     def _phase_time(self, planned: Planned, case: Case) -> PhaseTime:
         slowest = _slowest(self._times(planned, case))
@@ -269,8 +289,10 @@ class _Expected:
         told = []
         for planned in self._own:
             time = self._phase_time(planned, "expected")
+            slow = self._phase_time(planned, "slow")
             told.append(
-                f"{planned.phase.function} {seconds_text(time.transfer_seconds)} behind "
+                f"{planned.phase.function} {seconds_text(time.transfer_seconds)} "
+                f"({seconds_text(slow.transfer_seconds)} where slow) behind "
                 f"{seconds_text(time.compute_seconds)} of work, "
                 f"{time.exposed} of {time.operations} exposed"
             )

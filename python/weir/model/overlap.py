@@ -9,13 +9,23 @@ Function W reads one matrix and writes another behind the same computation. Wher
 by the same component they need the sum of their times, and what computation hides is divided among
 them in proportion to those times. Where one moves through memory and the other waits for storage,
 each has the whole computation to hide behind.
+
+Transfers do not all take the same time. Where a slow one sticks out of the computation its rank
+waits, and fast ones give nothing back, so what is blocked on average is more than what an average
+transfer would block. The expectation is the mean over transfers at the slow end, in the middle and
+at the fast end, weighed as in a three-point estimate (1, 4, 1) and scaled to the expected time, so
+that without computation an asynchronous run is expected to be as fast as a synchronous one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from weir.model.stage import Case
+
+WEIGHTS: Mapping[Case, float] = {"slow": 1 / 6, "expected": 4 / 6, "fast": 1 / 6}
 
 Component = Literal["memory", "storage"]
 
@@ -37,14 +47,17 @@ class PhaseTime:
     posting_seconds: float
 
 
-def foreground_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
-    """Seconds that one rank is blocked by all operations of ``phase``.
+def exposed_seconds(phase: PhaseTime) -> float:
+    """Seconds that one rank is blocked by the transfers that nothing hides: their whole time."""
+    return min(phase.exposed, phase.operations) * phase.transfer_seconds
 
-    Exposed operations pay their whole transfer. A hidden one pays max(0, transfer - computation),
-    and at least the posting. ``others`` are the other phases of the same function.
+
+def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
+    """Seconds that one rank is blocked by the transfers that run behind computation.
+
+    Each pays max(0, transfer - computation), and at least the posting. ``others`` are the other
+    phases of the same function.
     """
-    exposed = min(phase.exposed, phase.operations)
-    hidden = phase.operations - exposed
     together = phase.transfer_seconds + sum(
         other.transfer_seconds
         for other in others
@@ -52,7 +65,29 @@ def foreground_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
     )
     share = phase.transfer_seconds / together if together > 0 else 1.0
     blocked = max(phase.posting_seconds, phase.transfer_seconds - share * phase.compute_seconds)
-    return exposed * phase.transfer_seconds + hidden * blocked
+    return _hidden(phase) * blocked
+
+
+def spread(cases: Mapping[Case, PhaseTime]) -> dict[Case, PhaseTime]:
+    """The cases' transfers, scaled so that their weighed mean is the expected time."""
+    mean = sum(WEIGHTS[case] * time.transfer_seconds for case, time in cases.items())
+    expected = cases["expected"].transfer_seconds
+    scale = expected / mean if mean > 0 else 1.0
+    return {
+        case: replace(time, transfer_seconds=time.transfer_seconds * scale)
+        for case, time in cases.items()
+    }
+
+
+def mean_hidden_seconds(
+    phase: Mapping[Case, PhaseTime], others: Sequence[Mapping[Case, PhaseTime]]
+) -> float:
+    """The mean of ``hidden_seconds`` over transfers that are spread between slow and fast."""
+    around = [spread(other) for other in others]
+    return sum(
+        WEIGHTS[case] * hidden_seconds(time, [other[case] for other in around])
+        for case, time in spread(phase).items()
+    )
 
 
 def all_hidden_seconds(phase: PhaseTime) -> float:
@@ -62,6 +97,8 @@ def all_hidden_seconds(phase: PhaseTime) -> float:
     transfers: they also go on while ranks wait for each other, and a computation that has to share
     its processor with their copies lasts longer and hides more.
     """
-    exposed = min(phase.exposed, phase.operations)
-    hidden = phase.operations - exposed
-    return exposed * phase.transfer_seconds + hidden * phase.posting_seconds
+    return exposed_seconds(phase) + _hidden(phase) * phase.posting_seconds
+
+
+def _hidden(phase: PhaseTime) -> int:
+    return phase.operations - min(phase.exposed, phase.operations)
