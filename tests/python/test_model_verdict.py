@@ -59,6 +59,24 @@ def test_a_wide_scatter_that_reaches_the_expectation_decides_nothing(
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "word"), [(0.5, 2.0, "as expected"), (0.4, 2.0, "not decided")]
+)
+def test_an_interval_that_nothing_could_miss_decides_nothing(
+    low: float, high: float, word: str
+) -> None:
+    measured = make_run()
+    median = next(
+        rate.median_bytes_per_second
+        for rate in measured.rates
+        if rate.headline and rate.direction == "write"
+    )
+    ends = {"low_bytes_per_second": low * median, "high_bytes_per_second": high * median}
+    found = judged(with_expectation(measured, 1.0, **ends), "write")
+    assert found.verdict == word
+    assert ("too wide to tell" in found.text) == (word == "not decided")
+
+
+@pytest.mark.parametrize(
     ("share", "word"), [(1.0, "as expected"), (0.999, "not decided"), (1.001, "as expected")]
 )
 def test_the_median_decides_at_the_bound(share: float, word: str) -> None:

@@ -2,7 +2,8 @@
 
 The measured median and its interval are compared with the interval of the expectation. *as
 expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
-it, so a wide scatter never makes a verdict good. *below: look at ...*: the whole measured interval
+it, so a wide scatter never makes a verdict good; or the median lies in an interval so wide that no
+measurement could have missed it (``WIDEST``). *below: look at ...*: the whole measured interval
 lies under the expected one, and the clause names the limiting stage or what the run's own evidence
 points at. *above: the model or the measurement is wrong*: it lies over it; no component can be
 faster than itself, so such a rate is never good news before it is explained (Uselton, section 1).
@@ -18,6 +19,9 @@ from weir.results.quantities import range_text
 from weir.results.record import WORST_FIRST, VerdictWord
 from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
 from weir.results.served_by import served_by
+
+WIDEST = 4.0
+"""Upper over lower end of an expected interval that still says something."""
 
 
 def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
@@ -62,6 +66,13 @@ def _judge(
         text = not_decided(
             "below" if median < expected.low_bytes_per_second else "above",
             range_text(expected.low_bytes_per_second, expected.high_bytes_per_second),
+        )
+    elif expected.high_bytes_per_second > WIDEST * expected.low_bytes_per_second:
+        word = "not decided"
+        low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
+        text = (
+            f"not decided: {range_text(low, high)} was expected, too wide to tell, as the figures "
+            "it is made from varied; repeat on a quieter machine"
         )
     else:
         word = "as expected"
