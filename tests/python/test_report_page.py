@@ -105,6 +105,55 @@ def test_a_cause_that_ended_all_runs_is_said_once(tmp_path: Path) -> None:
     assert "All runs" in lead
 
 
+def changed_rates(run: Run, factor: float, width: float, **fields: Any) -> Run:
+    """The run at ``factor`` times its rates, each with an interval of ``width`` either way."""
+    record = run.model_dump(mode="json")
+    for rate in record["rates"]:
+        median = rate["median_bytes_per_second"] * factor
+        rate["median_bytes_per_second"] = median
+        rate["low_bytes_per_second"] = median * (1 - width)
+        rate["high_bytes_per_second"] = median * (1 + width)
+    return Run.model_validate({**record, **fields})
+
+
+@pytest.mark.parametrize(("width", "chance"), [(0.01, False), (0.3, True)])
+def test_the_fastest_is_named_with_whether_it_may_be_chance(
+    tmp_path: Path, width: float, chance: bool
+) -> None:
+    for name, factor in (("a", 1.0), ("b", 1.2)):
+        run = changed_rates(make_run(sealed=True), factor, width, label=name)
+        write_run_folder(tmp_path / name, run, make_events(), sealed=True)
+    text = read_report(write_report(tmp_path)).one("section", id="comparison").text
+    assert "Writing was fastest with b" in text
+    assert ("their intervals overlap, so this may be chance" in text) == chance
+
+
+def test_several_runs_say_first_what_was_typed_and_that_the_machine_was_not_quiet(
+    tmp_path: Path,
+) -> None:
+    record = make_run(sealed=True).model_dump(mode="json")
+    busy = "not quiet: other processes used 77 % of the processor time"
+    record["environment"]["quiet"].update(quiet=False, text=busy)
+    record["environment"]["test_application"]["command"] = "weir-bench --expectation /gone"
+    record["start"] = {
+        "command_by_user": ["weir", "bench", "madbench"],
+        "arguments": ["madbench"],
+        "launcher": ["mpirun"],
+        "ranks": 4,
+        "directory": "/home/me",
+        "platform": None,
+        "environment": {},
+    }
+    for name in ("a", "b"):
+        run = Run.model_validate({**record, "label": name})
+        write_run_folder(tmp_path / name, run, make_events(), sealed=True)
+    page = read_report(write_report(tmp_path))
+    assert f"All runs: {busy}." in page.find("div", class_="lead")[0].text
+    machine = page.one("section", id="machine").text
+    assert machine.count("Typed weir bench madbench") == 1
+    assert "/gone" not in machine
+
+
 def test_a_failed_run_says_first_where_and_why(tmp_path: Path) -> None:
     run = make_run(failed=True)
     page = report_of(tmp_path, run, failed=True)

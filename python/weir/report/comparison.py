@@ -84,6 +84,7 @@ def _summary(sources: list[Source]) -> Markup:
         element("p", said, class_="remark") for d in listed if (said := _from_memory(sources, d))
     ]
     sentences += _failures(sources)
+    sentences += _unquiet(sources)
     return element("div", *sentences, class_="lead")
 
 
@@ -119,18 +120,37 @@ def _failures(sources: list[Source]) -> list[Markup]:
     ]
 
 
+def _unquiet(sources: list[Source]) -> list[Markup]:
+    """What else went on while runs were made, each finding once with the runs that it is about."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        environment = source.run.environment
+        if environment is not None and not environment.quiet.quiet:
+            found.setdefault(environment.quiet.text, []).append(source.run.label)
+    return [
+        element(
+            "p",
+            element("strong", "All runs" if len(labels) == len(sources) else ", ".join(labels)),
+            f": {text}.",
+            class_="remark",
+        )
+        for text, labels in found.items()
+    ]
+
+
 def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
     """The fastest and the slowest of runs whose rates are formed alike."""
     rated = [
-        (headline.median_bytes_per_second, source.run.label)
+        (headline.median_bytes_per_second, source.run.label, headline)
         for source in sources
         if (headline := headline_rate(source.run, direction)) is not None
     ]
     if len(rated) < 2:
         return None
-    fast, slow = max(rated), min(rated)
+    fast, slow = max(rated, key=lambda one: one[:2]), min(rated, key=lambda one: one[:2])
     if fast[0] == slow[0]:
         return None
+    apart = slow[2].high_bytes_per_second < fast[2].low_bytes_per_second
     return join(
         f"{DIRECTION_NOUN[direction]} was fastest with ",
         element("strong", element("bdi", fast[1])),
@@ -140,7 +160,7 @@ def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
         element("strong", element("bdi", slow[1])),
         ", ",
         rate(slow[0]),
-        ". ",
+        ". " if apart else "; their intervals overlap, so this may be chance. ",
     )
 
 

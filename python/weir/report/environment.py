@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 from weir.report.chart import table
 from weir.report.keyed import key_value_table
@@ -24,9 +25,16 @@ def render(source: Source, *, machine: bool = True) -> Markup:
             _planned(run),
             class_="columns",
         ),
-        element("p", "Command ", element("code", shlex.join(run.command)), class_="note command"),
+        typed(run),
         element("p", "Run ", element("code", run.id), class_="note command"),
     )
+
+
+def typed(run: Run) -> Markup:
+    """What a person typed; where it is not known, the command of weir-bench."""
+    words = run.command if run.start is None else run.start.command_by_user
+    name = "Command " if run.start is None else "Typed "
+    return element("p", name, element("code", shlex.join(words)), class_="note command")
 
 
 def shared_machine(sources: list[Source]) -> Markup | None:
@@ -41,7 +49,8 @@ def shared_machine(sources: list[Source]) -> Markup | None:
 
     if any(described(other) != described(first) for other in found):
         return None
-    return element("div", _machine(first), class_="columns")
+    commands = list(dict.fromkeys(typed(source.run) for source in sources))
+    return join(element("div", _machine(first), class_="columns"), *commands)
 
 
 def _parameters(run: Run) -> Markup:
@@ -98,10 +107,14 @@ def _machine(environment: Environment | None) -> list[Markup]:
         ("Hardware", environment.hardware),
         ("System software", environment.system_software),
         ("File system", environment.file_system),
-        ("Test application", environment.test_application),
+        ("Test application", _without(environment.test_application, "command")),
     ]
     return [
         element("div", key_value_table(record, title, titled=True))
         for title, record in groups
         if record
     ]
+
+
+def _without(record: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key != name}

@@ -112,6 +112,20 @@ def _speaks_for_itself(judged: RateVerdict, expected: ExpectedRate) -> bool:
     return judged.verdict == "as expected" and low <= judged.measured_bytes_per_second <= high
 
 
+def shared_facts(sources: list[Source]) -> Markup:
+    """One line under the title of several runs: what all have in common, and when they began."""
+    ranks = {source.run.plan.ranks for source in sources}
+    nodes = {len(source.run.nodes) for source in sources if source.run.nodes}
+    moments = sorted({source.run.started_utc for source in sources})
+    parts = [
+        element("span", plural(ranks.pop(), "rank")) if len(ranks) == 1 else None,
+        element("span", plural(nodes.pop(), "node")) if len(nodes) == 1 else None,
+        element("span", moment(moments[0])),
+        element("span", "to ", moment(moments[-1])) if len(moments) > 1 else None,
+    ]
+    return element("p", *parts, class_="facts")
+
+
 def facts(source: Source) -> Markup:
     """One line under the title: workload, size, repetitions, time."""
     run = source.run

@@ -185,6 +185,7 @@ def _main(
     return element(
         "main",
         element("h1", title),
+        headline.shared_facts(sources),
         element(
             "section",
             comparison.render(sources),

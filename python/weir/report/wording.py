@@ -17,7 +17,8 @@ METRIC_TEXT: dict[Metric, str] = {
     "operation by operation",
     "slowest_rank": "bytes over the I/O time of the slowest rank",
     "sum_of_ranks": "sum of each rank\u2019s own rate",
-    "foreground": "bytes over the time the slowest rank was blocked in I/O (EAAR)",
+    "foreground": "bytes over the time the slowest rank was blocked in I/O, the effective "
+    "aggregate asynchronous rate (EAAR)",
 }
 METRIC_NAME: dict[Metric, str] = {
     "span": "aggregate rate, first start to last end",
