@@ -17,6 +17,7 @@ from weir.commands import results as commands
 from weir.commands import terminal
 from weir.model.verdict import verdict
 from weir.results.folder import load_run, write_run
+from weir.results.schema import Run
 from weir.results.seal import seal
 
 Said = Callable[..., tuple[str, str]]
@@ -145,3 +146,20 @@ def test_rates_of_finished_repetitions_are_shown_and_not_judged(root: Path) -> N
     shown = [line for line in stream.getvalue().splitlines() if "not judged" in line]
     assert len(shown) == 2
     assert all(f"of {number} finished repetitions" in line and "iB/s" in line for line in shown)
+
+
+def test_one_repetition_shows_no_difference(root: Path, said: Said) -> None:
+    """A single value has no interval: two of them lie apart whatever they say."""
+    for name in ("old/posix", "new/posix"):
+        record = load_run(root / name).model_dump(mode="json")
+        for rate in record["rates"]:
+            median = rate["median_bytes_per_second"]
+            rate["low_bytes_per_second"] = rate["high_bytes_per_second"] = median
+            rate["confidence"] = 0.0
+        record["repetitions"] = [one for one in record["repetitions"] if not one["warmup"]][:1]
+        write_run(root / name, Run.model_validate(record))
+    out, _ = said("results", "compare", str(root / "old/posix"), str(root / "new/posix"))
+    assert " apart" not in out
+    assert "none of A and B, with one repetition" in out
+    out, _ = said("results", "show", str(root / "old/posix"))
+    assert "1 measured repetition, 0 warm-ups" in out

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weir.bench.display import show_verdicts
+from weir.report.quantities import plural
 from weir.results.compare import Comparison
 from weir.results.quantities import phase_name, rate_text, seconds_text, size_text
 from weir.results.schema import Phase, Run
@@ -25,7 +26,12 @@ def show_run(console: Console, run: Run) -> None:
     console.print(
         f"[bold]{escape(run.label)}[/bold]  {run.workload}  {run.status}", highlight=False
     )
-    line(f"id {run.id}, started {run.started_utc}, {len(run.repetitions)} repetitions, warm-ups in")
+    warmups = sum(repetition.warmup for repetition in run.repetitions)
+    measured = len(run.repetitions) - warmups
+    line(
+        f"id {run.id}, started {run.started_utc}, {plural(measured, 'measured repetition')}, "
+        f"{plural(warmups, 'warm-up')}"
+    )
     show_verdicts(console, [run])
     console.print()
     _show_phases(console, run)
@@ -144,7 +150,12 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     table.add_column("intervals")
     for rate in comparison.rates:
         ratio = "" if rate.ratio is None else f"{rate.ratio:.2f}"
+        single = [
+            name for name, of in (("A", rate.first), ("B", rate.second)) if of.confidence == 0
+        ]
         shown = "overlap, no difference shown" if rate.intervals_overlap else "apart"
+        if single:
+            shown = f"none of {' and '.join(single)}, with one repetition: no difference shown"
         table.add_row(
             rate.function,
             rate.direction,
