@@ -95,7 +95,7 @@ def test_an_interrupted_run_ends_in_order(cli: Cli, number: signal.Signals) -> N
     child.send_signal(number)
     _, err = child.communicate(timeout=120)
     assert child.returncode == 130
-    assert err.splitlines()[-1] == f"weir: the run failed: stopped by {number.name}"
+    assert err.splitlines()[-1] == f"weir: the run was interrupted: stopped by {number.name}"
     assert statuses(cli.folder / "results") == ["interrupted", "interrupted"]
     assert not (cli.folder / "weir-double-0").exists()
 
@@ -204,7 +204,7 @@ def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"ranks_per_host": 2}, "describes 1 host of up to 2 ranks, the run has 4"),
+        ({"ranks_per_host": 2}, "the run has 4: weir platform probe -n 4 measures"),
         ({"ranks": 9}, "holds for 9 ranks, the run has 4"),
         (
             {

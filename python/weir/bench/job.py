@@ -27,6 +27,7 @@ from weir.bench.cleanup import finish_broken_job
 from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
 from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
+from weir.bench.platforms import FOLDER, known_platforms
 from weir.bench.process import Ending, run_child
 from weir.bench.program import PlannedJob
 from weir.model.calibration_platform import platform_of_calibration
@@ -122,9 +123,11 @@ def acts_on_names(planned: PlannedJob) -> bool:
 def why_nothing(planned: PlannedJob) -> str:
     """Why a job that moves no bytes has no expectation."""
     if acts_on_names(planned):
+        known = known_platforms()
+        here = f"; {FOLDER}/ has {', '.join(known)}" if known else ""
         return (
-            "rates of operations on names come from --platform alone; weir platform probe "
-            "measures them"
+            "rates of operations on names come from --platform alone, and weir platform probe "
+            f"measures them{here}"
         )
     return "no transfers are planned"
 
@@ -147,7 +150,7 @@ def calibrate(
         inherited=job.inherited,
     )
     if not ending.succeeded:
-        raise _failure("the calibration failed", ending, said)
+        raise _failure("the calibration", ending, said)
     try:
         return load_calibration(file)
     except ResultError as error:
@@ -251,15 +254,16 @@ def run_job(
         tell(f"marked {len(marked)} unfinished runs as {how}")
     if removed:
         tell(f"removed {len(removed)} test files that the job left")
-    raise _failure("the run failed", ending, said)
+    raise _failure("the run", ending, said)
 
 
 def _failure(what: str, ending: Ending, said: StandardError) -> BenchError:
     """The error that ends weir; its line repeats nothing that weir-bench has said already."""
     if ending.asked_by is not None:
-        return BenchError(f"{what}: {ending.describe()}", INTERRUPTED)
+        return BenchError(f"{what} was interrupted: {ending.describe()}", INTERRUPTED)
     status = USAGE if ending.status == USAGE else FAILED
     if said.told and not ending.timed_out:
         return BenchError("", status)
     reason = said.reason()
-    return BenchError(f"{what}: {ending.describe()}" + (f"; {reason}" if reason else ""), status)
+    because = f"; {reason}" if reason else ""
+    return BenchError(f"{what} failed: {ending.describe()}{because}", status)

@@ -28,7 +28,7 @@ def find_platform(named: str) -> Platform:
     if path.suffix != ".toml" and not path.is_file():
         path = FOLDER / f"{named}.toml"
     if not path.is_file():
-        known = sorted(file.stem for file in FOLDER.glob("*.toml"))
+        known = known_platforms()
         there = f"there is {', '.join(known)}" if known else f"{FOLDER}/ holds none"
         raise BenchError(
             f"--platform {named}: {path} does not exist, {there}; weir platform probe makes one",
@@ -38,6 +38,11 @@ def find_platform(named: str) -> Platform:
         return load_platform(path)
     except ResultError as error:
         raise BenchError(f"--platform {named}: {error}", USAGE) from None
+
+
+def known_platforms() -> list[str]:
+    """Names that ``--platform`` takes here."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:

@@ -94,7 +94,8 @@ def ranks_by_host(platform: Platform, ranks: int) -> dict[str, int]:
     if ranks > most * platform.hosts:
         raise ValueError(
             f"platform {platform.name} describes {platform.hosts} "
-            f"host{'s' if platform.hosts > 1 else ''} of up to {most} ranks, the run has {ranks}"
+            f"host{'s' if platform.hosts > 1 else ''} of up to {most} ranks, the run has {ranks}: "
+            f"weir platform probe -n {ranks} measures them"
         )
     filled: dict[str, int] = {}
     left = ranks
