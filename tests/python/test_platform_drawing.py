@@ -12,7 +12,7 @@ from rich.console import Console
 from weir.bench.errors import BenchError
 from weir.platform.drawing import bar, draw_platform, interval_text
 from weir.platform.files import check_output, default_path, find_description, keep_older, probe_path
-from weir.platform.picture import write_picture
+from weir.platform.picture import MOST_CHARACTERS, write_picture
 from weir.platform.probing import remove_leftovers
 from weir.platform.summary import limits, rows
 from weir.results.errors import ResultError
@@ -125,6 +125,25 @@ def test_a_picture_stands_alone_and_holds_all_stages(tmp_path: Path, name: str) 
     for wanted in ("memory copy", "storage write", "/t3", "quiet: <nothing> & [no one]"):
         assert wanted in shown
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_picture_has_room_for_what_is_uncertain_and_says_so(tmp_path: Path) -> None:
+    record = platform().model_dump(mode="json")
+    record["stages"][2]["rate_bytes_per_second"] = {"value": 1e10, "low": 9e9, "high": 1e16}
+    errors = {"held_out_median_error": 0.5, "held_out_p90_error": 2.0}
+    fit = {"stage": "memory copy", "form": "one rate", "samples": 9, "fits": False, "text": ""}
+    record["fits"] = [{**fit, **errors}]
+    record["latencies_seconds"] = {f"operation_{n}": 1e-6 for n in range(40)}
+    uncertain = Platform.model_validate(record)
+    text = write_picture(tmp_path / "path.svg", uncertain).read_text(encoding="utf-8")
+    lines = [element.text or "" for element in ET.fromstring(text[text.index("<svg") :]).iter()]
+    assert "9.31 GiB/s, does not fit" in lines
+    assert "100 GiB/s" in lines
+    assert not [line for line in lines if "TiB/s" in line or "GB/s" in line]
+    assert max(len(line) for line in lines) <= MOST_CHARACTERS
+    stream = io.StringIO()
+    draw_platform(Console(file=stream, width=200), uncertain)
+    assert "-10 % and open above" in stream.getvalue()
 
 
 def test_an_older_description_is_kept_with_its_samples(tmp_path: Path) -> None:

@@ -75,6 +75,10 @@ def draw_stages(console: Console, platform: Platform) -> None:
     console.print(table)
 
 
+OPEN_ABOVE = 10.0
+"""An upper end that is over so many times the value above it bounds nothing."""
+
+
 def bar(value: float, low: float, high: float, cells: int = BAR_CELLS) -> str:
     """A bar of eighths of a cell: empty at ``low``, full at ``high``, logarithmic in between."""
     if value <= low or high <= low:
@@ -88,7 +92,8 @@ def interval_text(quantity: Quantity) -> str:
     if quantity.low == quantity.value == quantity.high or quantity.value <= 0:
         return ""
     low, high = quantity.low / quantity.value - 1, quantity.high / quantity.value - 1
-    return f"{100 * low:+.0f} % {100 * high:+.0f} %"
+    above = f"{100 * high:+.0f} %" if high < OPEN_ABOVE else "and open above"
+    return f"{100 * low:+.0f} % {above}"
 
 
 def fit_text(platform: Platform, row: Row) -> str:

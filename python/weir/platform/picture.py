@@ -9,10 +9,11 @@ operations and what is where.
 from __future__ import annotations
 
 import math
+import textwrap
 from pathlib import Path
 
 from weir.platform.drawing import interval_text
-from weir.platform.summary import Row, device_texts, limits, rows
+from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
 from weir.report.markup import Markup, element, join
 from weir.results.folder import write_atomically
@@ -28,6 +29,11 @@ BAR_RIGHT = WIDTH - MARGIN - 250
 ROW = 30
 UNIT_ROW = 22
 LINE = 20
+MOST_CHARACTERS = 140
+"""On one line of text in the picture."""
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+MARKS = [float(10**decade * 1024**power) for power in range(len(UNITS)) for decade in range(3)]
+"""Rates of the axis, in the units of the labels."""
 INK, SOFT, GRID, PAPER = "#1b2733", "#5b6b7a", "#dfe5ea", "#ffffff"
 COLOURS = {
     "rank": "#2a6f97",
@@ -71,12 +77,12 @@ def draw_picture(platform: Platform) -> Markup:
     y = 108.0
     all_rows = [row for row in rows(platform) if row.total > 0]
     if all_rows:
-        chart, y = _chart(all_rows, y)
+        chart, y = _chart(platform, all_rows, y)
         parts.append(chart)
     for title, lines in _texts(platform):
         y += 16
         parts.append(_text(MARGIN, y, title, size=15, weight="600"))
-        for text in lines:
+        for text in (part for line in lines for part in _wrapped(line)):
             y += LINE
             parts.append(_text(MARGIN, y, text, size=13, fill=SOFT))
         y += 14
@@ -108,11 +114,14 @@ def _heading(platform: Platform) -> Markup:
     )
 
 
-def _chart(all_rows: list[Row], top: float) -> tuple[Markup, float]:
-    low = 10.0 ** math.floor(math.log10(min(row.total for row in all_rows)))
-    high = 10.0 ** math.ceil(
-        math.log10(max(max(row.rate.high * row.units, row.total) for row in all_rows))
-    )
+def _chart(platform: Platform, all_rows: list[Row], top: float) -> tuple[Markup, float]:
+    fastest = max(row.total for row in all_rows)
+    # An interval without an upper end would leave no room for the bars.
+    widest = max(min(row.rate.high * row.units, 10 * fastest) for row in all_rows)
+    slowest = min(row.total for row in all_rows)
+    low = max((mark for mark in MARKS[:-1] if mark <= slowest), default=MARKS[0])
+    above = (mark for mark in MARKS if mark >= max(widest, fastest) and mark > low)
+    high = min(above, default=MARKS[-1])
 
     def x_of(rate: float) -> float:
         share = math.log(max(rate, low) / low) / math.log(high / low)
@@ -127,7 +136,9 @@ def _chart(all_rows: list[Row], top: float) -> tuple[Markup, float]:
             y += 12
             parts.append(_text(MARGIN, y + 12, PLACES[row.kind], size=12, weight="600", fill=SOFT))
             y += 22
-        parts.append(_unit(row, y, x_of) if row.is_unit else _stage(row, y, x_of))
+        fit = fit_of(platform, row)
+        doubt = ", does not fit" if fit is not None and not fit.fits else ""
+        parts.append(_unit(row, y, x_of) if row.is_unit else _stage(row, y, x_of, doubt))
         y += UNIT_ROW if row.is_unit else ROW
     grid = _grid(low, high, top + 18, y, x_of)
     return join(grid, *parts), y + 8
@@ -136,20 +147,19 @@ def _chart(all_rows: list[Row], top: float) -> tuple[Markup, float]:
 def _grid(low: float, high: float, top: float, bottom: float, x_of: object) -> Markup:
     assert callable(x_of)
     lines: list[Markup] = []
-    for power in range(round(math.log10(low)), round(math.log10(high)) + 1):
-        x = x_of(10.0**power)
+    for mark in (mark for mark in MARKS if low <= mark <= high):
+        x = x_of(mark)
         lines.append(element("line", x1=x, x2=x, y1=top, y2=bottom, stroke=GRID))
-        lines.append(_text(x, top - 6, _decade(power), size=11, fill=SOFT, anchor="middle"))
+        lines.append(_text(x, top - 6, _mark_text(mark), size=11, fill=SOFT, anchor="middle"))
     return join(*lines)
 
 
-def _decade(power: int) -> str:
-    scales = ((12, "TB/s"), (9, "GB/s"), (6, "MB/s"), (3, "kB/s"), (0, "B/s"))
-    scale, name = next((scale, name) for scale, name in scales if power >= scale)
-    return f"{10 ** (power - scale)} {name}"
+def _mark_text(mark: float) -> str:
+    power = int(math.log2(mark) // 10)
+    return f"{mark / 1024**power:.0f} {UNITS[power]}/s"
 
 
-def _stage(row: Row, y: float, x_of: object) -> Markup:
+def _stage(row: Row, y: float, x_of: object, doubt: str) -> Markup:
     assert callable(x_of)
     colour = COLOURS[row.kind]
     end = x_of(row.total)
@@ -160,6 +170,7 @@ def _stage(row: Row, y: float, x_of: object) -> Markup:
         label += f" ({row.units} x {rate_text(row.rate.value)})"
     if row.fixed.value:
         label += f", {seconds_text(row.fixed.value)} each"
+    label += doubt
     whisker = join(
         element("line", x1=low, x2=high, y1=middle, y2=middle, stroke=INK, stroke_width=1.5),
         *(
@@ -225,6 +236,11 @@ def _metadata(target: MetadataRates) -> list[str]:
         if told:
             lines.append(f"{way}: {', '.join(told)}")
     return lines + device_texts(target)
+
+
+def _wrapped(line: str) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, MOST_CHARACTERS, subsequent_indent=indent, drop_whitespace=True)
 
 
 def _flat(branch: Branch, depth: int) -> list[str]:
