@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -11,48 +13,47 @@ import typer
 from weir import __version__
 from weir._core.shared_library import LibraryError
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
-from weir.commands.bench import PASSING, bench_command, predict_command
-from weir.commands.campaign import campaign_command
-from weir.commands.check import check_command
-from weir.commands.completion import PassingCommand
-from weir.commands.convert import convert_command
-from weir.commands.list_arrays import list_command
-from weir.commands.manual import manual_command
-from weir.commands.platform import platform_app
-from weir.commands.platform_fit import fit_command
-from weir.commands.report import report_command
-from weir.commands.results import results_app
-from weir.commands.run import THRESHOLDS_TEXT, run_command
 from weir.commands.terminal import warn
-from weir.commands.truncate import truncate_command
 from weir.results.errors import ResultError
 
 # Typer carries a Click of its own or imports the installed one, by version: its classes are
 # reached through what Typer exports in every version.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
-app = typer.Typer(
-    invoke_without_command=True,
-    add_completion=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("bench", cls=PassingCommand, context_settings=PASSING)(bench_command)
-app.command("predict", cls=PassingCommand, context_settings=PASSING)(predict_command)
-app.command("campaign")(campaign_command)
-app.command("report")(report_command)
-app.command("check")(check_command)
-app.command("ls")(list_command)
-app.command("convert")(convert_command)
-app.command("truncate")(truncate_command)
-app.command("run", epilog=THRESHOLDS_TEXT)(run_command)
-app.command("manual")(manual_command)
-app.add_typer(results_app, name="results")
-platform_app.command("fit")(fit_command)
-app.add_typer(platform_app, name="platform")
+_MODULES = {
+    "bench": "bench",
+    "predict": "bench",
+    "campaign": "campaign",
+    "report": "report",
+    "check": "check",
+    "ls": "list_arrays",
+    "convert": "convert",
+    "truncate": "truncate",
+    "run": "run",
+    "manual": "manual",
+    "results": "results",
+    "platform": "platform",
+}
+"""Where each command is declared, below ``weir.commands``. All modules take a second to load."""
+_LISTS_COMMANDS = {"manual"}
 
 
-@app.callback()
+def application(words: Sequence[str] = ()) -> typer.Typer:
+    """The command line: of the command alone that stands first in the words, or of all."""
+    app = typer.Typer(
+        invoke_without_command=True,
+        add_completion=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(weir)
+    first = words[0] if words else ""
+    alone = first in _MODULES and first not in _LISTS_COMMANDS
+    for module in [_MODULES[first]] if alone else dict.fromkeys(_MODULES.values()):
+        import_module(f"weir.commands.{module}").add_to(app)
+    return app
+
+
 def weir(
     context: typer.Context,
     version: Annotated[
@@ -74,7 +75,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        status = app(standalone_mode=False)
+        status = application(sys.argv[1:])(standalone_mode=False)
     except BenchError as error:
         if str(error):
             warn(str(error))

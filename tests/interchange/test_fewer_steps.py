@@ -16,11 +16,11 @@ from stored_cases import FORMATS
 import weir
 from weir.bench.errors import BenchError
 from weir.check import check
-from weir.cli import app
+from weir.cli import application
 
 
 def truncate(path: Path, steps: int) -> None:
-    app(["truncate", str(path), "--steps", str(steps)], standalone_mode=False)
+    application()(["truncate", str(path), "--steps", str(steps)], standalone_mode=False)
 
 
 def copied(source: Path, folder: Path) -> Path:

@@ -13,7 +13,7 @@ import pytest
 import zarr
 
 from weir.bench.errors import BenchError
-from weir.cli import app
+from weir.cli import application
 
 Said = Callable[..., str]
 
@@ -21,7 +21,7 @@ Said = Callable[..., str]
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
     def call(*words: str | Path) -> str:
-        app(["ls", *map(str, words)], standalone_mode=False)
+        application()(["ls", *map(str, words)], standalone_mode=False)
         return capsys.readouterr().out
 
     return call

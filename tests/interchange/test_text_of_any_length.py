@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import weir
 from weir.check.checking import check
-from weir.cli import app
+from weir.cli import application
 from weir.convert import ConversionError, convert
 
 pytestmark = [
@@ -213,10 +213,10 @@ def test_ls_and_check(tmp_path: Path) -> None:
     path = tmp_path / "theirs.h5"
     with h5py.File(path, "w") as file:
         file["words"] = WORDS
-    listed = CliRunner().invoke(app, ["ls", str(path)])
+    listed = CliRunner().invoke(application(), ["ls", str(path)])
     assert listed.exit_code == 0
     assert "text" in listed.output
-    described = json.loads(CliRunner().invoke(app, ["ls", "--json", str(path)]).output)
+    described = json.loads(CliRunner().invoke(application(), ["ls", "--json", str(path)]).output)
     assert (described["arrays"][0]["type"], described["refused"]) == ("text", {})
     assert check(path).findings == []
     damaged = path.read_bytes().replace(b"GCOL", b"GCOK", 1)

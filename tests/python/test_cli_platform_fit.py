@@ -8,7 +8,7 @@ import pytest
 
 from synthetic import make_run
 from weir.bench.errors import BenchError
-from weir.cli import app
+from weir.cli import application
 from weir.results.folder import write_run
 from weir.results.platform_file import load_platform
 
@@ -33,7 +33,7 @@ def test_runs_become_a_description_with_its_held_out_error(
 ) -> None:
     write_runs(tmp_path / "results")
     output = tmp_path / "platforms/here.toml"
-    app(
+    application()(
         ["platform", "fit", str(tmp_path / "results"), "--output", str(output), "--name", "here"],
         standalone_mode=False,
     )
@@ -49,6 +49,6 @@ def test_runs_become_a_description_with_its_held_out_error(
 
 def test_a_folder_without_runs_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="there are no runs below"):
-        app(["platform", "fit", str(tmp_path)], standalone_mode=False)
+        application()(["platform", "fit", str(tmp_path)], standalone_mode=False)
     with pytest.raises(BenchError, match="is no folder"):
-        app(["platform", "fit", str(tmp_path / "nowhere")], standalone_mode=False)
+        application()(["platform", "fit", str(tmp_path / "nowhere")], standalone_mode=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from weir.cli import app
+from weir.cli import application
 from weir.commands.completion import options, workloads
 from weir.commands.manual import manual_pages, page
 
@@ -83,7 +83,7 @@ def test_a_shell_is_told_what_may_follow(program: Path, line: str, proposed: set
     number = str(len(line.split()) - 1)
     asked = {"_WEIR_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": number}
     answer = subprocess.run(
-        [sys.executable, "-c", "from weir.cli import app; app(prog_name='weir')"],
+        [sys.executable, "-c", "from weir.cli import application; application()(prog_name='weir')"],
         env={**os.environ, **asked, "WEIR_BENCH": str(program)},
         capture_output=True,
         text=True,
@@ -95,7 +95,7 @@ def test_a_shell_is_told_what_may_follow(program: Path, line: str, proposed: set
 
 def test_there_is_a_page_for_every_command_and_workload(program: Path) -> None:
     assert program.exists()
-    pages = manual_pages(typer.main.get_command(app))
+    pages = manual_pages(typer.main.get_command(application()))
     assert {"weir", "weir-bench", "weir-report", "weir-results-list", "weir-bench-open"} <= set(
         pages
     )
@@ -104,6 +104,30 @@ def test_there_is_a_page_for_every_command_and_workload(program: Path) -> None:
     assert "under an MPI launcher" in pages["weir-bench"]
     assert "\\-\\-transfer SIZE" in pages["weir-bench-stream"]
     assert all(text.startswith('.TH "WEIR') and ".SH NAME" in text for text in pages.values())
+
+
+def test_a_command_alone_is_the_one_among_all() -> None:
+    every = typer.main.get_command(application())
+    assert isinstance(every, typer.core.TyperGroup)
+    for name, command in every.commands.items():
+        alone = typer.main.get_command(application([name]))
+        assert isinstance(alone, typer.core.TyperGroup)
+        shown = [one.get_help(typer.Context(one)) for one in (command, alone.commands[name])]
+        assert shown[0] == shown[1]
+    assert "numpy" not in loaded_by("check", "--help")
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that ``weir`` with these words has loaded in the end."""
+    code = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; from weir.cli import main; main()", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return set(done.stderr.split())
 
 
 def test_text_is_no_request_of_roff() -> None:

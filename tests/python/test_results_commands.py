@@ -12,7 +12,7 @@ from rich.console import Console
 import weir
 from synthetic import make_events, make_run, write_run_folder
 from weir.bench.display import show_verdicts
-from weir.cli import app
+from weir.cli import application
 from weir.commands import results as commands
 from weir.commands import terminal
 from weir.model.verdict import verdict
@@ -39,7 +39,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
     def call(*words: str) -> tuple[str, str]:
-        app(list(words), standalone_mode=False)
+        application()(list(words), standalone_mode=False)
         return capsys.readouterr()
 
     return call
@@ -125,7 +125,7 @@ def test_a_pipe_wraps_text_as_people_read_it_and_no_table(
     console.print("word " * 60)
     assert 80 < max(map(len, capsys.readouterr().out.splitlines())) <= terminal.WIDTH_OF_TEXT
     sql = f"SELECT '{'x' * 300}' AS long"
-    app(["results", "query", sql, "--root", str(root)], standalone_mode=False)
+    application()(["results", "query", sql, "--root", str(root)], standalone_mode=False)
     assert "x" * 300 in capsys.readouterr().out.splitlines()
     monkeypatch.setenv("COLUMNS", "60")
     terminal.output_console().print("word " * 60)

@@ -33,6 +33,7 @@ from weir.bench.launcher import Launcher, found_launcher, given_launcher
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
 from weir.bench.program import PlannedJob, find_program, help_text, mpi_of, plan_job
 from weir.campaign.lock import holder_of_machine
+from weir.commands.completion import PassingCommand
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
@@ -309,3 +310,9 @@ def explain(command: str, arguments: list[str]) -> None:
     typer.echo(help_of(command))
     workload = [word for word in arguments[:1] if not word.startswith("-")]
     typer.echo(help_text(find_program(os.environ), workload).rstrip())
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("bench", cls=PassingCommand, context_settings=PASSING)(bench_command)
+    app.command("predict", cls=PassingCommand, context_settings=PASSING)(predict_command)

@@ -302,3 +302,8 @@ def _check_only(only: frozenset[int] | None, setup: Setup) -> None:
     beyond = sorted(only - {run.number for run in setup.campaign.runs}) if only else []
     if beyond:
         raise BenchError(f"--only: there is no run {beyond[0]}", USAGE)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("campaign")(campaign_command)

@@ -76,3 +76,8 @@ def check_command(
             left = f", {len(report.not_checked)} not checked" if report.not_checked else ""
             line(f"{path}: {report.file_format}, {report.arrays} arrays{left}{steps}{read}")
     return 1 if found else 0
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("check")(check_command)

@@ -138,3 +138,8 @@ def _extents(option: str, given: list[str] | None) -> dict[str, tuple[int, ...]]
             raise BenchError(message, USAGE)
         found[name] = numbers
     return found
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("convert")(convert_command)

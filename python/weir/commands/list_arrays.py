@@ -204,3 +204,8 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, float) and np.isfinite(value):
         return value
     return str(value)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("ls")(list_command)

@@ -94,3 +94,8 @@ def escaped(text: str) -> str:
     """Text in which roff sees no request and no escape."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("manual")(manual_command)

@@ -20,6 +20,7 @@ from weir.bench.job import Job
 from weir.bench.launcher import found_launcher, given_launcher
 from weir.bench.messages import Progress
 from weir.bench.program import find_program, mpi_of
+from weir.commands.platform_fit import fit_command
 from weir.commands.terminal import message_console, output_console, warn
 from weir.platform.files import (
     check_output,
@@ -197,3 +198,11 @@ def _progress_display(console: Console, seconds: float) -> Iterator[Callable[[Pr
             bar.update(task, completed=step.repetitions_done, total=total, at=escape(step.text))
 
         yield move_bar
+
+
+platform_app.command("fit")(fit_command)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.add_typer(platform_app, name="platform")

@@ -92,3 +92,8 @@ def _in_processes(write: Callable[[Path], Path], folders: Sequence[Path]) -> Non
     with ProcessPoolExecutor(number, multiprocessing.get_context("spawn")) as pool:
         for _ in pool.map(write, folders, chunksize=4):
             pass
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("report")(report_command)

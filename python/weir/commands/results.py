@@ -245,3 +245,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
     return str(value)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.add_typer(results_app, name="results")

@@ -93,3 +93,8 @@ def _thresholds(given: list[str]) -> dict[str, int]:
             raise BenchError(message, USAGE)
         limits[name] = int(value)
     return limits
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("run", epilog=THRESHOLDS_TEXT)(run_command)

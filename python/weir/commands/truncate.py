@@ -27,3 +27,8 @@ def truncate_command(
         drop_steps(path, steps)
     except weir.Error as error:
         raise BenchError(str(error), FAILED) from error
+
+
+def add_to(app: typer.Typer) -> None:
+    """Enter the commands of this module."""
+    app.command("truncate")(truncate_command)
