@@ -8,37 +8,19 @@
 //
 // The worker lets no signal in, so that a signal meant to stop the program reaches its main thread,
 // and SIGXFSZ of a write beyond the file size limit stays an errno.
-#include <pthread.h>
-
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "common/clock.hpp"
+#include "common/signals_blocked.hpp"
 #include "storage/engines/move.hpp"
 
 namespace weir::storage {
 namespace {
-
-// Blocks all signals in this thread, and so in threads it creates, for as long as it lives.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 // libstdc++ counts steady_clock on CLOCK_MONOTONIC, in nanoseconds, as monotonic_ns() does.
 std::chrono::steady_clock::time_point time_of(std::int64_t monotonic_ns) {
