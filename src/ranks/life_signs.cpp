@@ -19,6 +19,7 @@ constexpr std::int64_t looks_per_deadline = 8;
 // A rank that waits may see that another one has ended before it sees that its own wait is over.
 constexpr std::uint32_t looks_until_sure = 2;
 constexpr unsigned sight_bits = 8;
+constexpr std::int64_t not_quiet = -1;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -38,7 +39,7 @@ struct LifeSigns::Sign {
   // Written by the rank that looks.
   alignas(cache_line_bytes) std::atomic<std::uint64_t> seen_ticks{0};
   std::atomic<std::uint64_t> seen_progress{0};
-  std::atomic<std::int64_t> quiet_since_ns{0};
+  std::atomic<std::int64_t> quiet_ns{not_quiet};
   std::atomic<std::uint32_t> seen_gone{0};
 };
 
@@ -133,7 +134,11 @@ LifeSigns::Sight LifeSigns::see(std::int64_t place) const {
   return Sight::idle;
 }
 
-void LifeSigns::look_at_all(std::int64_t now_ns) {
+// Silence counts only as long as somebody looks: nobody does while the whole job is stopped, and
+// what was seen long ago may have ended since.
+void LifeSigns::look_at_all(std::int64_t now_ns, std::int64_t since_last_ns) {
+  const std::int64_t counted_ns =
+      std::min(since_last_ns, std::max(2 * interval_ns_, deadline_ns_ / 4));
   bool hope = has_other_nodes_;
   for (std::int64_t place = 0; place < static_cast<std::int64_t>(ranks_.size()); ++place) {
     Sign& seen = sign(place);
@@ -143,11 +148,12 @@ void LifeSigns::look_at_all(std::int64_t now_ns) {
     if (sight == Sight::ended || sight == Sight::left) {
       in_vain = seen.seen_gone.fetch_add(1, std::memory_order_relaxed) + 1 >= looks_until_sure;
     } else if (sight == Sight::stopped || sight == Sight::idle) {
-      std::int64_t never = 0;
-      seen.quiet_since_ns.compare_exchange_strong(never, now_ns, std::memory_order_relaxed);
-      in_vain = now_ns - seen.quiet_since_ns.load(std::memory_order_relaxed) >= deadline_ns_;
+      const std::int64_t before_ns = seen.quiet_ns.load(std::memory_order_relaxed);
+      const std::int64_t quiet_ns = before_ns == not_quiet ? 0 : before_ns + counted_ns;
+      seen.quiet_ns.store(quiet_ns, std::memory_order_relaxed);
+      in_vain = quiet_ns >= deadline_ns_;
     } else {
-      seen.quiet_since_ns.store(0, std::memory_order_relaxed);
+      seen.quiet_ns.store(not_quiet, std::memory_order_relaxed);
     }
     if (!in_vain) continue;
     judge(place, sight);
@@ -160,7 +166,7 @@ bool LifeSigns::look(std::int64_t now_ns) {
   std::int64_t looked = board_->looked_ns.load(std::memory_order_acquire);
   if (board_->verdict.load(std::memory_order_acquire) == 0 && now_ns - looked >= interval_ns_ &&
       board_->looked_ns.compare_exchange_strong(looked, now_ns, std::memory_order_acq_rel)) {
-    look_at_all(now_ns);
+    look_at_all(now_ns, now_ns - looked);
   }
   return board_->verdict.load(std::memory_order_acquire) == 0;
 }

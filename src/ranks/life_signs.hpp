@@ -21,8 +21,9 @@
 // A rank waits until `deadline` seconds have passed without hope. What processes of other nodes do
 // cannot be seen from here, and counts as hope: an ended or stopped one is noticed by the waiting
 // ranks of its own node, whose error then ends the waits of all (revocation.hpp), and a leader that
-// has ended by the leaders of the neighbouring nodes too (neighbour_links.hpp). Nothing waits for
-// ever: with hope, too, a wait in which nothing moves ends after most_deadlines deadlines.
+// has ended or is stopped by the leaders of the neighbouring nodes too (neighbour_links.hpp).
+// Nothing waits for ever: with hope, too, a wait in which nothing moves ends after most_deadlines
+// deadlines.
 #pragma once
 
 #include <atomic>
@@ -85,7 +86,7 @@ class LifeSigns {
   enum class Sight : std::uint32_t { hope, waits, ended, left, stopped, idle };
   [[nodiscard]] Sign& sign(std::int64_t place) const;
   [[nodiscard]] Sight see(std::int64_t place) const;
-  void look_at_all(std::int64_t now_ns);
+  void look_at_all(std::int64_t now_ns, std::int64_t since_last_ns);
   // Waiting for the place is in vain, unless another one was named before.
   void judge(std::int64_t place, Sight sight);
 

@@ -158,6 +158,28 @@ TEST_F(LifeSignsTest, OneThatIsStoppedForLessThanTheDeadlineIsWaitedFor) {
   }
 }
 
+// As when all processes of a job are stopped, and go on after many deadlines: this one looks again
+// while the other one still seems to be stopped, or both wait for each other.
+TEST_F(LifeSignsTest, TimeInWhichNobodyLooksIsNoSilence) {
+  let_other([](LifeSigns& own) {
+    const LifeSigns::During call(&own, What::call);
+    const LifeSigns::During waiting(&own, What::waiting);
+    compute_for_ever();
+  });
+  for (const bool is_stopped : {false, true}) {
+    if (is_stopped) {
+      ASSERT_EQ(::kill(child_, SIGSTOP), 0);
+    }
+    Patience patience(deadline_seconds, &own_);
+    for (int look = 0; look < 4; ++look) {
+      EXPECT_TRUE(patience.has_time());
+      pause_for_milliseconds(static_cast<long>(deadline_seconds * 1000 / 16));
+    }
+    pause_for_milliseconds(static_cast<long>(several_deadlines * 1000));
+    EXPECT_TRUE(patience.has_time()) << is_stopped;
+  }
+}
+
 // Neither counts as long as the deadline: so much sooner than by it.
 TEST_F(LifeSignsTest, OneThatHasEndedOrLeftEndsTheWaitSoon) {
   constexpr double long_deadline = 1e6;

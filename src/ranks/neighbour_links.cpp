@@ -2,19 +2,24 @@
 
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <span>
+#include <system_error>
 #include <utility>
 
 #include "common/clock.hpp"
+#include "common/signals_blocked.hpp"
 #include "ranks/process.hpp"
 
 namespace weir::ranks {
@@ -22,24 +27,22 @@ namespace {
 
 constexpr int backlog = 8;
 constexpr std::uint8_t leaving = 'e';
+constexpr std::uint8_t living = 'l';
 constexpr double longest_attempt_seconds = 2;
-// After so many unanswered questions of the system a host is gone.
-constexpr int questions = 4;
+constexpr std::int64_t signs_per_deadline = 8;
+constexpr std::int64_t shortest_between_signs_ns = 10'000'000;
+constexpr std::int64_t longest_between_signs_ns = 60'000'000'000;
 
 int new_socket(int family) {
   return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-// The system asks whether the other end is there, several times in each deadline.
-void keep_asking(int descriptor, double deadline_seconds) {
-  const int yes = 1;
-  const int seconds = std::clamp(static_cast<int>(deadline_seconds / (2 * questions)), 1, 60);
-  const int count = questions;
-  // A connection without these is watched all the same.
-  static_cast<void>(::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes));
-  static_cast<void>(::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds));
-  static_cast<void>(::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds));
-  static_cast<void>(::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count));
+constexpr const char* out_of_reach = "cannot be reached any more";
+
+// Whether the other end's system has taken all that was sent.
+bool is_acknowledged(int descriptor) {
+  int unacknowledged = 0;
+  return ::ioctl(descriptor, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0;
 }
 
 struct SocketAddress {
@@ -81,7 +84,10 @@ NeighbourLinks::Socket::~Socket() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-NeighbourLinks::NeighbourLinks(double deadline_seconds) : deadline_seconds_(deadline_seconds) {
+NeighbourLinks::NeighbourLinks(double deadline_seconds)
+    : deadline_ns_(static_cast<std::int64_t>(deadline_seconds * 1e9)),
+      interval_ns_(std::clamp(deadline_ns_ / signs_per_deadline, shortest_between_signs_ns,
+                              longest_between_signs_ns)) {
   own_.process = ::getpid();
   static_cast<void>(::gethostname(own_.host.data(), own_.host.size() - 1));
   const std::string system = own_system();
@@ -214,7 +220,6 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
   const bool is_next = &link == &next_;
   const auto say_secret = [&] {
     const auto& secret = link.neighbour.secret;
-    keep_asking(link.socket.descriptor(), deadline_seconds_);
     return ::send(link.socket.descriptor(), secret.data(), secret.size(),
                   MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(secret.size());
   };
@@ -255,30 +260,63 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
   }
 }
 
-void NeighbourLinks::watch(Link& link, std::int64_t now_ns) const {
-  std::uint8_t said = 0;
-  const ssize_t got = ::recv(link.socket.descriptor(), &said, sizeof said, MSG_DONTWAIT);
+// Takes what has come on a connection that is made.
+void NeighbourLinks::listen_to(Link& link) {
+  std::array<std::uint8_t, 64> said{};
+  const ssize_t got = ::recv(link.socket.descriptor(), said.data(), said.size(), MSG_DONTWAIT);
   if (got > 0) {
-    link.state = State::unknown;  // it has left, and said so
+    link.heard = true;
+    link.silent_ns = 0;
+    const std::span<const std::uint8_t> bytes(said.data(), static_cast<std::size_t>(got));
+    if (std::ranges::find(bytes, leaving) != bytes.end()) link.state = State::unknown;
     return;
   }
-  if (got == 0) {
+  // A system that knows of no such connection has no such process either.
+  if (got == 0 || errno == ECONNRESET) {
     link.state = State::ended;
     return;
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
   link.state = State::unreachable;
-  link.since_ns = now_ns;
 }
 
-bool NeighbourLinks::is_settled() const {
-  const auto settled = [](const Link& link) {
-    return link.state != State::connecting && link.state != State::proving;
-  };
-  return settled(next_) && settled(previous_);
+bool NeighbourLinks::is_silent(const Link& link) const { return link.silent_ns >= deadline_ns_; }
+
+// In a thread of its own.
+void NeighbourLinks::give_signs(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  std::int64_t before_ns = monotonic_ns();
+  while (!stop.stop_requested()) {
+    for (Link* const link : {&next_, &previous_}) {
+      if (link->state != State::made || is_silent(*link)) continue;
+      // What cannot be sent is missed there, and not here.
+      static_cast<void>(
+          ::send(link->socket.descriptor(), &living, sizeof living, MSG_DONTWAIT | MSG_NOSIGNAL));
+    }
+    ending_.wait_for(lock, stop, std::chrono::nanoseconds(interval_ns_), [] { return false; });
+    const std::int64_t now_ns = monotonic_ns();
+    // More has passed where this process was stopped, perhaps with all others.
+    const std::int64_t passed_ns = std::min(now_ns - before_ns, 2 * interval_ns_);
+    before_ns = now_ns;
+    for (Link* const link : {&next_, &previous_}) {
+      if (link->state == State::unreachable || link->heard) link->silent_ns += passed_ns;
+      if (link->state == State::made) listen_to(*link);
+    }
+  }
 }
 
-void NeighbourLinks::leave() {
+// Once a connection is made. Without a thread the neighbours are told not to listen for signs.
+void NeighbourLinks::begin_signs() {
+  if (signs_.joinable()) return;
+  try {
+    const SignalsBlocked blocked;
+    signs_ = std::jthread([this](const std::stop_token& stop) { give_signs(stop); });
+  } catch (const std::system_error&) {
+    say_farewell();
+  }
+}
+
+void NeighbourLinks::say_farewell() {
   for (Link* const link : {&next_, &previous_}) {
     if (link->state == State::made) {
       // Where this cannot be sent, the neighbour is gone.
@@ -291,19 +329,37 @@ void NeighbourLinks::leave() {
   listening_ = Socket();
 }
 
+bool NeighbourLinks::is_settled() const {
+  const auto settled = [](const Link& link) {
+    return link.state != State::connecting && link.state != State::proving;
+  };
+  const std::lock_guard lock(mutex_);
+  return settled(next_) && settled(previous_);
+}
+
+void NeighbourLinks::leave() {
+  signs_ = std::jthread();
+  say_farewell();
+}
+
 std::optional<NeighbourLinks::Loss> NeighbourLinks::look(std::int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
   for (Link* const link : {&next_, &previous_}) {
     const auto which = link == &next_ ? Neighbour::next : Neighbour::previous;
-    if (link->state == State::connecting || link->state == State::proving) move(*link, now_ns);
-    if (link->state == State::made) watch(*link, now_ns);
-    const auto name = [&](const char* what) {
-      return fmt::format("(process {} on host {}) {}", link->neighbour.process,
-                         link->neighbour.host.data(), what);
+    if (link->state == State::connecting || link->state == State::proving) {
+      move(*link, now_ns);
+      if (link->state == State::made) begin_signs();
+    }
+    if (link->state == State::made) listen_to(*link);
+    const auto lost = [&](const char* what) {
+      return Loss{which, fmt::format("(process {} on host {}) {}", link->neighbour.process,
+                                     link->neighbour.host.data(), what)};
     };
-    if (link->state == State::ended) return Loss{which, name("has ended")};
-    if (link->state == State::unreachable &&
-        seconds_of(now_ns - link->since_ns) >= deadline_seconds_) {
-      return Loss{which, name("cannot be reached any more")};
+    if (link->state == State::ended) return lost("has ended");
+    if (!is_silent(*link)) continue;
+    if (link->state == State::unreachable) return lost(out_of_reach);
+    if (link->state == State::made) {
+      return lost(is_acknowledged(link->socket.descriptor()) ? "is stopped" : out_of_reach);
     }
   }
   return std::nullopt;

@@ -1,7 +1,12 @@
-// Whether the leaders of neighbouring nodes still run: connections (TCP) on which nothing is sent
-// once they are made. The system of a node answers for its processes, also while these compute: it
-// ends the connection of a process that has ended, and a host that is gone no longer acknowledges.
-// So a lost node is noticed without a message of MPI, a thread, or a look by a rank that computes.
+// Whether the leaders of neighbouring nodes still run: connections (TCP) on which a thread of each
+// leader says so, a byte several times in each deadline, also while the leader computes or is at
+// its storage. The thread calls no MPI and sleeps otherwise. So a lost node is noticed without a
+// message of MPI or a look by a rank that computes:
+//
+//   process has ended      its system ends the connection
+//   process is stopped     and so is its thread: the system acknowledges what is sent there, and
+//                          nothing comes from there for the deadline
+//   host or network gone   nothing is acknowledged, and nothing comes for the deadline
 //
 //   leaders      form a ring by the numbers of their nodes; each connects to the next one, and is
 //                connected to by the one before
@@ -9,16 +14,19 @@
 //   a leader     that leaves the session says so by one byte and closes the connection
 //   its end      without that byte means that the process has ended
 //
-// Where no connection can be made, as firewalls forbid it, nothing is known of the neighbour, and
-// that is no error. A connection that breaks without having been closed says that the host or the
-// network is gone, and counts when it has been so for the deadline.
+// Where no connection can be made, as firewalls forbid it, or no thread, nothing is known of the
+// neighbour, and that is no error. Silence counts from the first byte on, and only while the thread
+// that listens runs: a job that is stopped as a whole and goes on later loses nobody.
 #pragma once
 
 #include <array>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "common/status.hpp"
 
@@ -86,9 +94,11 @@ class NeighbourLinks {
     Address neighbour;
     Socket socket;
     State state = State::none;
-    std::size_t place = 0;  // of the neighbour's, that is tried
-    std::int64_t since_ns = 0;
-    std::size_t proved = 0;  // bytes of the secret that have come
+    std::size_t place = 0;       // of the neighbour's, that is tried
+    std::int64_t since_ns = 0;   // when that began
+    std::size_t proved = 0;      // bytes of the secret that have come
+    bool heard = false;          // a sign of life, once
+    std::int64_t silent_ns = 0;  // since the last one
   };
   void listen();
   void find_places();
@@ -96,13 +106,21 @@ class NeighbourLinks {
   void accept_previous();
   void move(Link& link, std::int64_t now_ns);
   [[nodiscard]] bool prove(Link& link) const;
-  void watch(Link& link, std::int64_t now_ns) const;
+  static void listen_to(Link& link);
+  [[nodiscard]] bool is_silent(const Link& link) const;
+  void say_farewell();
+  void begin_signs();
+  void give_signs(const std::stop_token& stop);
 
-  double deadline_seconds_;
+  std::int64_t deadline_ns_;
+  std::int64_t interval_ns_;  // between two signs of life
   Address own_;
   Socket listening_;
+  mutable std::mutex mutex_;  // of the links, once the thread runs
   Link next_;
   Link previous_;
+  std::condition_variable_any ending_;
+  std::jthread signs_;  // last: joined before what it uses is gone
 };
 
 }  // namespace weir::ranks

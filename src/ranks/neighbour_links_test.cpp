@@ -75,10 +75,10 @@ class NeighbourLinksTest : public testing::Test {
     EXPECT_FALSE(own_.look(monotonic_ns()));
     told_->step = 3;
   }
-  // What is seen within some deadlines.
-  [[nodiscard]] std::string loss() {
+  // What is seen within some deadlines, or so many seconds.
+  [[nodiscard]] std::string loss(double seconds = 4 * link_patience_seconds) {
     const std::int64_t begin = monotonic_ns();
-    while (seconds_of(monotonic_ns() - begin) < 4 * link_patience_seconds) {
+    while (seconds_of(monotonic_ns() - begin) < seconds) {
       if (const auto lost = own_.look(monotonic_ns())) return lost->text;
       pause_for_milliseconds(5);
     }
@@ -102,9 +102,39 @@ TEST_F(NeighbourLinksTest, AnEndedNeighbourIsNamed) {
   EXPECT_NE(text.find("has ended"), std::string::npos) << text;
 }
 
-TEST_F(NeighbourLinksTest, ANeighbourThatComputesOrIsStoppedIsNotLost) {
+// Its system still answers for it.
+TEST_F(NeighbourLinksTest, AStoppedNeighbourIsNamed) {
   let_child([](NeighbourLinks&) { ::raise(SIGSTOP); });
+  const std::string text = loss();
+  EXPECT_EQ(text.rfind(child_named(), 0), 0U) << text;
+  EXPECT_NE(text.find("is stopped"), std::string::npos) << text;
+}
+
+TEST_F(NeighbourLinksTest, AStoppedNeighbourThatIsKilledHasEnded) {
+  let_child([](NeighbourLinks&) { ::raise(SIGSTOP); });
+  pause_for_milliseconds(100);  // signs of life have come that it does not take
+  ASSERT_EQ(::kill(child_, SIGKILL), 0);
+  const std::string text = loss();
+  EXPECT_NE(text.find("has ended"), std::string::npos) << text;
+}
+
+// It makes no call of these links, nor of the system.
+TEST_F(NeighbourLinksTest, ANeighbourThatComputesIsNotLost) {
+  let_child([](NeighbourLinks&) {
+    std::atomic<std::int64_t> count{0};
+    for (;;) ++count;
+  });
   EXPECT_EQ(loss(), "");
+}
+
+TEST_F(NeighbourLinksTest, ANeighbourThatIsStoppedForLessThanTheDeadlineIsNotLost) {
+  let_child([](NeighbourLinks&) {});
+  for (int time = 0; time < 4; ++time) {
+    ASSERT_EQ(::kill(child_, SIGSTOP), 0);
+    EXPECT_EQ(loss(link_patience_seconds / 4), "");
+    ASSERT_EQ(::kill(child_, SIGCONT), 0);
+    EXPECT_EQ(loss(link_patience_seconds / 2), "");
+  }
 }
 
 TEST_F(NeighbourLinksTest, ANeighbourThatLeavesInGoodOrderIsNotLost) {

@@ -54,13 +54,22 @@ bool Patience::look_again() {
 
 bool Patience::has_time() {
   const std::int64_t now = monotonic_ns();
-  if (began_ns_ == 0) began_ns_ = hope_ns_ = now;
+  if (began_ns_ == 0) {
+    began_ns_ = looked_ns_ = now;
+    waited_ = silent_ = 0;
+  }
+  // A rank that did not look for long was stopped, perhaps as the others were: they get time to
+  // show that they go on.
+  const double passed = std::min(seconds_of(now - looked_ns_), deadline_seconds_ / 2);
+  looked_ns_ = now;
+  waited_ += passed;
+  silent_ += passed;
   if (life_ != nullptr && now - began_ns_ >= life_->interval_ns()) {
     if (!life_->look(now)) return false;
-    hope_ns_ = std::max(hope_ns_, life_->hope_ns());
-    if (seconds_of(now - began_ns_) >= LifeSigns::most_deadlines * deadline_seconds_) return false;
+    silent_ = std::min(silent_, seconds_of(now - life_->hope_ns()));
+    if (waited_ >= LifeSigns::most_deadlines * deadline_seconds_) return false;
   }
-  return seconds_of(now - hope_ns_) < deadline_seconds_;
+  return silent_ < deadline_seconds_;
 }
 
 Error Patience::passed(const char* what) const {

@@ -45,8 +45,11 @@ class Patience {
   LifeSigns* life_;
   LifeSigns::During waiting_;
   std::int64_t looks_ = 0;
-  std::int64_t began_ns_ = 0;  // the wait, since it last moved on
-  std::int64_t hope_ns_ = 0;   // when the deadline began to count
+  // Since the wait last moved on.
+  std::int64_t began_ns_ = 0;
+  std::int64_t looked_ns_ = 0;  // last
+  double waited_ = 0;           // seconds in which this rank looked
+  double silent_ = 0;           // those without hope
 };
 
 // Memory that MPI may still use after a deadline: it then stays for good.

@@ -98,7 +98,7 @@ TEST_F(Deadlines, ARankMissingAtAnyCall) {
 // Storage that answers after four deadlines.
 TEST_F(Deadlines, SlowStorageIsWaitedFor) {
   for (const char* const strategy : {"direct", "node", "two-phase"}) {
-    for (const int ranks_per_node : {0, 2}) {
+    for (const int ranks_per_node : {0, 1, 2}) {
       auto options = brief(strategy);
       options.ranks_per_node = ranks_per_node;
       OpenedWithRows opened(options, shape_, path("weir-array"));
@@ -116,7 +116,7 @@ TEST_F(Deadlines, SlowStorageIsWaitedFor) {
 
 // A rank that makes its call four deadlines later than the others.
 TEST_F(Deadlines, ARankThatComputesIsWaitedFor) {
-  for (const int ranks_per_node : {0, 2}) {
+  for (const int ranks_per_node : {0, 1, 2}) {
     auto options = brief();
     options.ranks_per_node = ranks_per_node;
     OpenedWithRows opened(options, shape_, path("weir-array"));
@@ -167,6 +167,13 @@ TEST_F(Deadlines, AStoppedRankIsNamed) {
 TEST_F(Deadlines, AStoppedLeaderIsNamedOnOtherNodes) {
   auto options = brief();
   options.ranks_per_node = 2;
+  expect_stopped_rank_to_be_named(new OpenedWithRows(options, shape_, path("weir-array")), 2);
+}
+
+// Nobody on its node sees it: the neighbouring nodes no longer hear of it.
+TEST_F(Deadlines, ARankThatIsStoppedAloneOnItsNodeIsNamed) {
+  auto options = brief();
+  options.ranks_per_node = 1;
   expect_stopped_rank_to_be_named(new OpenedWithRows(options, shape_, path("weir-array")), 2);
 }
 
