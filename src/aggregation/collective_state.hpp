@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "aggregation/call_fingerprint.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
+#include "aggregation/known_disjoint.hpp"
 #include "aggregation/node_group.hpp"
 #include "aggregation/region_tables.hpp"
 #include "aggregation/store_choice.hpp"
@@ -40,8 +40,7 @@ struct CollectiveState {
   CollectiveFigures figures;   // of the last that ended
   std::string notice;          // for people: what is not as it was asked for; "" when all is
   storage::WriterLocks locks;  // of files that this rank writes for all
-  // Fingerprints of explicit distributions in which this rank's boxes overlap no others.
-  std::set<std::uint64_t> disjoint;
+  KnownDisjoint disjoint;      // explicit distributions, for this rank's own boxes
 };
 
 // For a Collective that is broken.

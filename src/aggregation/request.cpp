@@ -156,9 +156,9 @@ Status CollectiveRequest::check_part(const ArrayPart& part) {
   const auto* const boxes = (*part.memory)->explicit_boxes();
   // Each rank looks at its own boxes: all of them together look at every pair.
   if (boxes != nullptr && state_.rank < boxes->ranks() && writing() &&
-      !state_.disjoint.contains(part.memory->fingerprint())) {
+      !state_.disjoint.has(part.memory->fingerprint())) {
     if (Status disjoint = boxes->check_disjoint(state_.rank); !disjoint.ok()) return disjoint;
-    state_.disjoint.insert(part.memory->fingerprint());
+    state_.disjoint.add(part.memory->fingerprint());
   }
   if (file->kind() == 0) {
     const OpenArray* const before = checked_.empty() ? nullptr : checked_.back().file;
