@@ -496,7 +496,7 @@ Status StepFile::end_step(CollectiveState& state) {
     if (state.rank == 0) {
       Status done;
       if (settings_.unwritten == Unwritten::is_error) done = unwritten.check(arrays_, steps_);
-      if (done.ok()) done = commit_with_sums(chunks, sums);
+      if (done.ok()) done = commit_with_sums(state, chunks, sums);
       if (!done.ok()) committed = named(std::move(done), path_).error();
     }
     const auto told = told_by_rank_0(state, committed, "the commit");

@@ -115,14 +115,15 @@ class StepFile final : public File {
   Result<StepPlaces> without_later_steps(CollectiveState& state, std::int64_t steps);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
-  // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step.
+  // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step, and
+  // until the commit, which compares them, six with the totals of each rank.
   using WrittenChunks = std::vector<std::int64_t>;
   Status give_places(CollectiveState& state);
   // Those that this rank wrote.
   [[nodiscard]] Status take_own_chunks(WrittenChunks& mine);
   // This rank's become those of all ranks, on rank 0.
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
-  [[nodiscard]] Status commit(const WrittenChunks& chunks);
+  [[nodiscard]] Status commit(const CollectiveState& state, WrittenChunks& chunks);
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
   // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
   // node share, once they are many.
@@ -145,7 +146,8 @@ class StepFile final : public File {
   void name_runs(const std::map<std::int64_t, storage::BlockSums>& arrays,
                  SummedArrays& named) const;
   [[nodiscard]] Status cut_sums();
-  [[nodiscard]] Status commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums);
+  [[nodiscard]] Status commit_with_sums(const CollectiveState& state, WrittenChunks& chunks,
+                                        const SummedArrays& sums);
 
   std::string path_;
   std::string format_;

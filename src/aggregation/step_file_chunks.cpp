@@ -2,6 +2,8 @@
 // behind the file's end, each into regions of its own (place_leases.hpp). At the end of a step rank
 // 0 is told where, the commit makes readers find them, and all ranks learn the new tables, which
 // lie once on each node when they are large.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -28,6 +30,47 @@ void for_each_chunk(const std::vector<std::int64_t>& numbers, const Visit& visit
           storage::EncodedTable::Entry{
               number(1), {number(2), number(3), number(4), static_cast<std::uint32_t>(number(5))}});
   }
+}
+
+// What a rank says last: how many chunks it has told of, and of how many bytes.
+constexpr std::int64_t no_array = -1;
+
+void add_total(std::vector<std::int64_t>& mine) {
+  std::int64_t bytes = 0;
+  for (std::size_t at = 4; at < mine.size(); at += numbers_per_chunk) bytes += mine[at];
+  const auto count = static_cast<std::int64_t>(mine.size() / numbers_per_chunk);
+  mine.insert(mine.end(), {no_array, count, 0, 0, bytes, 0});
+}
+
+// By rank 0: takes the totals of all ranks out of what they told, which must have as much.
+Status take_totals(std::vector<std::int64_t>& told, int ranks, const std::string& path) {
+  std::size_t kept = 0;
+  std::int64_t totals = 0;
+  std::int64_t chunks = 0;
+  std::int64_t bytes = 0;
+  for (std::size_t at = 0; at + numbers_per_chunk <= told.size(); at += numbers_per_chunk) {
+    if (told[at] == no_array) {
+      ++totals;
+      chunks -= told[at + 1];
+      bytes -= told[at + 4];
+    } else {
+      ++chunks;
+      bytes += told[at + 4];
+      std::copy_n(told.begin() + static_cast<std::ptrdiff_t>(at), numbers_per_chunk,
+                  told.begin() + static_cast<std::ptrdiff_t>(kept));
+      kept += numbers_per_chunk;
+    }
+  }
+  told.resize(kept);
+  if (totals == ranks && chunks == 0 && bytes == 0) return {};
+  Error error;
+  error.code = ErrorCode::short_transfer;
+  error.file = path;
+  error.message = fmt::format(
+      "rank 0 was told the places of {} encoded chunks more, of {} bytes more, than {} of {} ranks "
+      "stored, so the step is not committed; please report this line",
+      chunks, bytes, totals, ranks);
+  return error;
 }
 
 // Fewer places are kept by every rank: what is shared takes a mapping of its own.
@@ -85,6 +128,7 @@ Status StepFile::take_own_chunks(WrittenChunks& mine) {
                                place.bytes, static_cast<std::int64_t>(place.skipped)});
     }
   }
+  add_total(mine);
   return {};
 }
 
@@ -96,8 +140,9 @@ Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
 }
 
 // By rank 0.
-Status StepFile::commit(const WrittenChunks& chunks) {
+Status StepFile::commit(const CollectiveState& state, WrittenChunks& chunks) {
   if (has_chunk_tables_) {
+    if (Status whole = take_totals(chunks, state.ranks, path_); !whole.ok()) return whole;
     // The room has the arrays in the file's order, perhaps another one than ours.
     std::unordered_map<std::string, std::int64_t> in_room;
     for (const auto& one : room_.map.arrays) {

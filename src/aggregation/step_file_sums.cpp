@@ -190,7 +190,8 @@ Status StepFile::cut_sums() {
 }
 
 // By rank 0.
-Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArrays& sums) {
+Status StepFile::commit_with_sums(const CollectiveState& state, WrittenChunks& chunks,
+                                  const SummedArrays& sums) {
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
   const std::string committed = storage::sums_path(path_);
   const std::string incomplete = storage::incomplete_sums_path(path_);
@@ -204,7 +205,7 @@ Status StepFile::commit_with_sums(const WrittenChunks& chunks, const SummedArray
     entered = storage::append_sums(committed, frame, settings_.durability);
   }
   if (!entered.ok()) return entered;
-  Status done = commit(chunks);
+  Status done = commit(state, chunks);
   version_ = storage::version_of(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
   if (!done.ok()) return done;
   // The step is committed whatever becomes of this: then its sums are not known.

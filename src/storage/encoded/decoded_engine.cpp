@@ -83,13 +83,17 @@ void DecodedEngine::keep_written() {
 Result<std::vector<EncodedTable::Entry>> DecodedEngine::take_written() {
   keep_written();
   const std::int64_t stored = std::exchange(stored_chunks_, 0);
+  const std::int64_t stored_bytes = std::exchange(stored_bytes_, 0);
   std::vector<EncodedTable::Entry> entries = std::exchange(entered_, {});
+  std::int64_t bytes = 0;
+  for (const EncodedTable::Entry& one : entries) bytes += one.place.bytes;
   const bool in_table =
       std::holds_alternative<EncodedTable>(std::get<EncodedChunks>(array_.map.extents).places);
-  if (in_table && std::cmp_not_equal(entries.size(), stored)) {
-    return invalid_argument(fmt::format(
-        "array \"{}\": {} encoded chunks were stored and {} have places; please report this line",
-        array_.description.name, stored, entries.size()));
+  if (in_table && (std::cmp_not_equal(entries.size(), stored) || bytes != stored_bytes)) {
+    return invalid_argument(
+        fmt::format("array \"{}\": {} encoded chunks of {} bytes were stored, and {} of {} bytes "
+                    "have places; please report this line",
+                    array_.description.name, stored, stored_bytes, entries.size(), bytes));
   }
   return entries;
 }
@@ -227,7 +231,10 @@ Status DecodedEngine::put(std::int64_t chunk, std::span<std::byte> elements) {
   ++traffic_.calls;
   traffic_.written += static_cast<std::int64_t>(encoded.value().bytes.size());
   Status put = writer_->put(chunk, encoded.value());
-  if (put.ok()) ++stored_chunks_;
+  if (put.ok()) {
+    ++stored_chunks_;
+    stored_bytes_ += static_cast<std::int64_t>(encoded.value().bytes.size());
+  }
   return put;
 }
 

@@ -83,7 +83,9 @@ class DecodedEngine final : public Engine {
   ChunkSlabs slabs_;
   EncodedWriter::PlaceSource source_;
   std::vector<EncodedTable::Entry> entered_;
-  std::int64_t stored_chunks_ = 0;  // since take_written()
+  // Since take_written().
+  std::int64_t stored_chunks_ = 0;
+  std::int64_t stored_bytes_ = 0;
   std::unique_ptr<DataFileCache> reading_;
   DataFileCache writing_;
   std::optional<EncodedArray> encoded_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
 #include "storage/formats/hdf5/add_steps.hpp"
+#include "storage/formats/hdf5/chunk_index.hpp"
 #include "storage/formats/hdf5/header_changes.hpp"
 #include "storage/formats/hdf5/library.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
@@ -33,11 +35,7 @@ class Entering {
 
   Status enter(const WrittenChunk& one) {
     const StoredArray& array = map_.arrays[static_cast<std::size_t>(one.array)];
-    if (one.array != number_) {
-      dataset_ = Hdf5Handle(H5Dopen2(file_, array.description.name.c_str(), H5P_DEFAULT));
-      number_ = one.array;
-    }
-    if (!dataset_.ok()) return failed(array, one.chunk);
+    if (!open(one)) return failed(array, one.chunk);
     const EncodedChunks& chunks = *array.map.encoded();
     const array::Indices coordinates = chunks.grid.coordinates(one.chunk);
     std::array<hsize_t, array::max_dimensions> corner{};
@@ -56,6 +54,7 @@ class Entering {
     const bool written = write(&nothing);
     if (writing_.take_data_place() && written) return {};
     if (!written) return failed(array, one.chunk);
+    elsewhere_.emplace(one.array, one.chunk);
     // The chunk was in the file before and stays where it was, or goes where another one was.
     std::vector<std::byte> moved(bytes);
     const auto file = File::open(path_, {});
@@ -68,7 +67,56 @@ class Entering {
     return count == one.place.bytes && write(moved.data()) ? Status() : failed(array, one.chunk);
   }
 
+  // After the last one: whether readers will find all of them, where their bytes are.
+  Status check(std::span<const WrittenChunk> chunks) {
+    // The last of those that are there several times.
+    std::vector<const WrittenChunk*> last;
+    last.reserve(chunks.size());
+    for (const WrittenChunk& one : chunks) last.push_back(&one);
+    const auto number = [](const WrittenChunk* one) { return std::pair(one->array, one->chunk); };
+    std::ranges::stable_sort(last, {}, number);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      if (i + 1 < last.size() && number(last[i]) == number(last[i + 1])) continue;
+      if (Status found = check(*last[i]); !found.ok()) return found;
+    }
+    return {};
+  }
+
  private:
+  // The dataset of the chunk's array.
+  bool open(const WrittenChunk& one) {
+    if (one.array != number_) {
+      const auto& description = map_.arrays[static_cast<std::size_t>(one.array)].description;
+      dataset_ = Hdf5Handle(H5Dopen2(file_, description.name.c_str(), H5P_DEFAULT));
+      number_ = one.array;
+    }
+    return dataset_.ok();
+  }
+
+  Status check(const WrittenChunk& one) {
+    const StoredArray& array = map_.arrays[static_cast<std::size_t>(one.array)];
+    if (!open(one)) return failed(array, one.chunk);
+    const EncodedChunks& chunks = *array.map.encoded();
+    Hdf5ChunkIndex::Found found{one.chunk};
+    const Hdf5ChunkIndex index(writing_, dataset_.id(), chunks.grid, chunks.stored_extents);
+    if (const RefusalReason reason = index.look_up(found)) return failed(array, one.chunk);
+    const bool is_there = found.in_file() && std::cmp_equal(found.bytes, one.place.bytes) &&
+                          found.mask == one.place.skipped;
+    const bool is_in_place = std::cmp_equal(found.offset, one.place.offset) ||
+                             elsewhere_.contains({one.array, one.chunk});
+    if (is_there && is_in_place) return {};
+    Error error;
+    error.code = ErrorCode::corrupt;
+    error.file = path_;
+    error.message = fmt::format(
+        "chunk {} of \"{}\" was stored ({} bytes at {}), and the index of its chunks {}, so the "
+        "step is not committed; please report this line",
+        one.chunk, array.description.name, one.place.bytes, one.place.offset,
+        found.in_file() ? fmt::format("has {} bytes at {}", found.bytes, found.offset)
+                        : "lacks it");
+    return error;
+  }
+
   [[nodiscard]] Status failed(const StoredArray& array, std::int64_t chunk) const {
     return hdf5_failure(fmt::format("enter chunk {} of \"{}\"", chunk, array.description.name),
                         path_, ErrorCode::io);
@@ -80,6 +128,8 @@ class Entering {
   const FileMap& map_;
   Hdf5Handle dataset_;
   std::int64_t number_ = -1;
+  // Those that are not where they were written: by array and chunk.
+  std::set<std::pair<std::int64_t, std::int64_t>> elsewhere_;
 };
 
 // A file is at least as long as its header says.
@@ -116,6 +166,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
     for (const WrittenChunk& one : chunks) {
       if (Status entered = entering.enter(one); !entered.ok()) return entered.error();
     }
+    if (Status found = entering.check(chunks); !found.ok()) return found.error();
   }
   if (!file.close()) return hdf5_failure("close the file", place, ErrorCode::io);
   if (writing.refused() != 0) return system_failure("write", place, -1, writing.refused());
