@@ -18,7 +18,7 @@
 namespace {
 
 // What the function below, which has no argument for it, leaves out: by the chunk's place in the
-// second dimension; or of which it enters a byte less.
+// second dimension; or of which it enters a byte less. No chunk while EnterChunks does not say.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 hsize_t left_out = HSIZE_UNDEF;
 bool is_shortened = false;
@@ -31,7 +31,9 @@ extern "C" herr_t H5Dwrite_chunk(hid_t dset_id, hid_t dxpl_id, std::uint32_t fil
   using Function =
       herr_t (*)(hid_t, hid_t, std::uint32_t, const hsize_t*, std::size_t, const void*);
   static const auto real = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "H5Dwrite_chunk"));
-  if (offset[1] != left_out) return real(dset_id, dxpl_id, filters, offset, data_size, buf);
+  // Other tests of this program have datasets of one dimension, and offsets of one number.
+  const bool is_whole = left_out == HSIZE_UNDEF || offset[1] != left_out;
+  if (is_whole) return real(dset_id, dxpl_id, filters, offset, data_size, buf);
   return is_shortened ? real(dset_id, dxpl_id, filters, offset, data_size - 1, buf) : 0;
 }
 
