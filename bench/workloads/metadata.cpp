@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "common/clock.hpp"
 #include "common/settings.hpp"
 #include "measurement/node_memory.hpp"
+#include "measurement/stonewall_file.hpp"
 #include "measurement/swept_workload.hpp"
 #include "workloads/metadata/execute.hpp"
 #include "workloads/metadata/item_ring.hpp"
@@ -145,16 +145,6 @@ bool leave_out_attributes(const Job& job, const std::string& root, Options* opti
     if (asked(action)) std::erase(options->actions, action);
   }
   return true;
-}
-
-// The number in a file of --stonewall-file; nothing where there is no such file, as no stonewall
-// was reached then.
-Result<std::optional<std::int64_t>> read_items(const std::string& file) {
-  if (!std::filesystem::exists(file)) return std::optional<std::int64_t>();
-  std::ifstream stream(file);
-  std::int64_t items = -1;
-  if (stream >> items && items >= 1) return std::optional(items);
-  return invalid_argument(fmt::format("--stonewall-file {}: holds no number of items", file));
 }
 
 std::vector<TableRow> rows_of(const MetadataRun& run) {
@@ -319,7 +309,7 @@ class MetadataWorkload final : public SweptWorkload {
     std::int64_t items = -1;
     Status status;
     if (job.rank == 0) {
-      auto found = read_items(file);
+      auto found = read_stonewall_file(file);
       status = found ? Status() : Status(found.error());
       items = found ? found.value().value_or(-1) : -1;
     }

@@ -152,6 +152,20 @@ def test_kept_files_are_read_and_checked_by_a_later_run(stream: Bench, tmp_path:
     assert (tmp_path / "kept").exists()
 
 
+def test_a_later_run_reads_what_was_written_before_the_stonewall(
+    stream: Bench, tmp_path: Path
+) -> None:
+    """As scripts of IO500 do it: a block that no disk has room for, and a file with the count."""
+    line = ["-t", "1m", "-b", "9920000m", "-F", "-C", "-Q", "1", "-g", "-G", "27", "-k", "-e"]
+    line += ["-o", "kept", "-O", f"stoneWallingStatusFile={tmp_path / 'count'}", "-i1"]
+    first = stream(*line, "-w", "-D", "0.05", "-O", "stoneWallingWearOut=1")
+    written = first.run("posix-per-rank-segmented-1m").repetitions[0].phases[0]
+    assert written.operations == RANKS * int((tmp_path / "count").read_text())
+    first.results.rename(tmp_path / "first")
+    second = stream(*line, "-r", "-R").run("posix-per-rank-segmented-1m").repetitions[0].phases[0]
+    assert (second.operations, second.bytes) == (written.operations, written.bytes)
+
+
 def test_unverified_data_are_said_to_be(stream: Bench) -> None:
     run = stream(*SMALL, "--no-verify").run("posix-shared-segmented-64k")
     assert not run.verification.performed

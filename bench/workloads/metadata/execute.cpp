@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "measurement/stonewall_file.hpp"
 #include "workloads/metadata/phase.hpp"
 #include "workloads/metadata/verify.hpp"
 
@@ -196,7 +197,7 @@ Status Executor::go_on_to_the_furthest(Phase& phase) {
   phase.stop_ns = 0;
   Status status = perform(phase);
   if (status.ok() && job_.rank == 0 && !options_.stonewall_file.empty()) {
-    status = write_file_atomically(options_.stonewall_file, fmt::format("{}\n", furthest));
+    status = write_stonewall_file(options_.stonewall_file, furthest);
   }
   return status;
 }

@@ -124,6 +124,7 @@ Status Executor::prepare_repetition(const Configuration& configuration, std::int
   guard_.set_test_files(std::move(files));
   const std::int64_t all = configuration.layout.operations_per_rank();
   written_.assign(static_cast<std::size_t>(job_.size), all);
+  if (Status kept = take_kept_count(); !kept) return kept;
   Status status = prepare_buffers(configuration);
   if (status.ok() && options_.write) status = make_way(configuration, repetition);
   return meet(std::move(status));

@@ -61,6 +61,7 @@ class Executor {
   Status pass_the_wall(Phase& phase, Status status);
   Status make_durable(Phase& phase);
   Status agree_on_counts(const Phase& phase);
+  Status take_kept_count();
   Status check_buffers(Phase& phase, RepetitionRecord& record);
   Status check_untimed(const Configuration& configuration, std::int32_t repetition,
                        std::int64_t owner, const char* function, RepetitionRecord& record);

@@ -18,6 +18,7 @@
 
 #include "common/clock.hpp"
 #include "measurement/device_traffic.hpp"
+#include "measurement/stonewall_file.hpp"
 #include "storage/page_cache.hpp"
 #include "workloads/stream/execute.hpp"
 
@@ -320,6 +321,24 @@ Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
 Status Executor::agree_on_counts(const Phase& phase) {
   if (options_.stonewall_seconds <= 0) return {};
   MPI_Allgather(&phase.position, 1, MPI_INT64_T, written_.data(), 1, MPI_INT64_T, job_.world);
+  if (options_.stonewall_file.empty()) return {};
+  return meet(job_.rank == 0 ? write_stonewall_file(options_.stonewall_file, phase.position)
+                             : Status());
+}
+
+// What there is of each rank's data in files that an earlier run kept. Collective.
+Status Executor::take_kept_count() {
+  if (options_.write || options_.stonewall_file.empty()) return {};
+  std::int64_t count = -1;
+  Status status;
+  if (job_.rank == 0) {
+    const auto found = read_stonewall_file(options_.stonewall_file);
+    status = found ? Status() : Status(found.error());
+    if (found) count = found.value().value_or(-1);
+  }
+  if (status = meet(std::move(status)); !status) return status;
+  MPI_Bcast(&count, 1, MPI_INT64_T, 0, job_.world);
+  for (std::int64_t& written : written_) written = count < 0 ? written : std::min(written, count);
   return {};
 }
 

@@ -68,8 +68,6 @@ constexpr Refused refused[] = {
     {"x", "singleXferAttempt", "leave it out: a partial transfer is completed, or fails the run"},
     {"", "memoryPerTask", "use -M (--memory-hog), the memory of a node"},
     {"", "storeFileOffset", "leave it out: the payload always holds its place in the file"},
-    {"", "stoneWallingStatusFile",
-     "write and read in one run: reading then knows what was written"},
     {"", "stoneWallingWearOutIterations", "use --wear-out: on to the count of the furthest rank"},
     {"", "minTimeDuration", "use -i or --repetitions for longer runs"},
     {"", "dryRun", "use --plan --ranks N"},

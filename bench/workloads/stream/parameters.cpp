@@ -175,6 +175,7 @@ Result<Options> options_of(const Settings& settings, std::int64_t ranks) {
   options.sync_each = settings.flag("sync-each");
   options.stonewall_seconds = settings.real("stonewall");
   options.wear_out = settings.flag("wear-out");
+  if (settings.has("stonewall-file")) options.stonewall_file = settings.text("stonewall-file");
   options.delay_seconds = settings.real("delay");
   options.outlier_seconds = settings.real("outlier");
   if (settings.has("test-file")) options.test_files = split_targets(settings.text("test-file"));
@@ -307,6 +308,11 @@ Status check_combination(const Options& options, const CoreSettings& core,
   }
   if (options.wear_out && options.stonewall_seconds <= 0) {
     return refuse("--wear-out needs a stonewall (-D SECONDS)");
+  }
+  if (!options.stonewall_file.empty() && options.stonewall_seconds > 0 && !options.wear_out) {
+    return refuse(
+        "--stonewall-file holds one count for all ranks: give --wear-out (in IOR "
+        "-O stoneWallingWearOut=1)");
   }
   if (core.rank_shift != 0 && options.reorder != Reorder::none) {
     return refuse("--rank-shift and --reorder (-C, -Z) both say whose data are read; give one");

@@ -44,6 +44,7 @@ struct Options {
   bool sync_each = false;
   double stonewall_seconds = 0;  // 0: none
   bool wear_out = false;
+  std::string stonewall_file;  // empty: none
   double delay_seconds = 0;
   double outlier_seconds = 0;           // 0: no warning
   std::vector<std::string> test_files;  // -o, one for each target; empty: in --directory

@@ -92,6 +92,7 @@ TEST(StreamParameters, RefusesWhatContradictsItself) {
       {{"-F", "-o", "a@@b"}, "is empty"},
       {{"-u"}, "needs a file per rank"},
       {{"--wear-out"}, "needs a stonewall"},
+      {{"-D", "1", "--stonewall-file", "f"}, "one count for all ranks"},
       {{"-C", "--rank-shift", "1"}, "give one"},
       {{"-Q", "1"}, "no effect without -C"},
       {{"-N", "3"}, "-N (--tasks) 3 on 4 ranks"},
