@@ -140,6 +140,9 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no array")
     with pytest.raises(weir.UnsupportedError, match="neither HDF5 nor NetCDF"):
         weir.open(tmp_path / "text")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(weir.UnsupportedError, match=r"the folder is no Zarr: it has no zarr\.json"):
+        weir.open(tmp_path / "folder")
 
 
 def test_reading_what_a_cut_file_has_lost_fails(

@@ -1,5 +1,6 @@
 #include "storage/serial/open_any.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -33,13 +34,16 @@ Result<OpenedFile> open_once(const std::string& path) {
   if (!name) return name.error();
   if (name.value().empty()) {
     return unsupported(path,
-                       "is neither HDF5 nor NetCDF, no folder (as Zarr is), and has no document "
-                       "beside it as a raw array has");
+                       "the file is neither HDF5 nor NetCDF, no folder (as Zarr is), and has no "
+                       "document beside it as a raw array has");
   }
   const auto format = find_format(name.value());
   if (!format) return format.error();
   const std::string& file = own.empty() ? path : own;
   auto map = format.value()->open(file);
+  if (!map && map.error().system_error == ENOENT && map.error().file == file + "/zarr.json") {
+    return unsupported(path, "the folder is no Zarr: it has no zarr.json, .zgroup or .zarray");
+  }
   if (!map) return map.error();
   return OpenedFile{name.value(), file, std::move(map).value(), {}};
 }
