@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "measurement/environment.hpp"
 
 namespace weir::bench {
 namespace {
@@ -30,7 +33,16 @@ Evidence memory_file_system(const CacheObservations& seen) {
   return {.kind = EvidenceKind::page_residency,
           .storage_fraction = 0.0,
           .text = fmt::format("{} keeps its files in memory: there is no storage behind it",
-                              seen.memory_file_system)};
+                              seen.file_system)};
+}
+
+// What says that storage was reached, and only sees that the page cache was not used.
+Evidence beside_own_cache(Evidence evidence, const std::string& file_system) {
+  if (evidence.storage_fraction.value_or(0) <= mostly_memory) return evidence;
+  evidence.storage_fraction.reset();
+  evidence.text += fmt::format(
+      "; {} may have served them from a cache of its own, so this does not tell", file_system);
+  return evidence;
 }
 
 Evidence direct_io() {
@@ -88,10 +100,15 @@ Evidence memory_rate(double rate, double memory_rate) {
 
 std::vector<Evidence> strongest_first(const CacheObservations& seen) {
   std::vector<Evidence> evidence;
-  if (!seen.memory_file_system.empty()) evidence.push_back(memory_file_system(seen));
-  if (seen.direct_io) evidence.push_back(direct_io());
+  if (is_memory_file_system(seen.file_system)) evidence.push_back(memory_file_system(seen));
+  const bool own_cache = has_cache_of_its_own(seen.file_system);
+  const auto add = [&](Evidence one) {
+    evidence.push_back(own_cache ? beside_own_cache(std::move(one), seen.file_system)
+                                 : std::move(one));
+  };
+  if (seen.direct_io) add(direct_io());
   if (seen.direction == Direction::read && seen.resident_fraction_before)
-    evidence.push_back(residency(*seen.resident_fraction_before));
+    add(residency(*seen.resident_fraction_before));
   if (seen.direction == Direction::write) evidence.push_back(durable_sync(seen.durable_sync));
   if (seen.device_bytes && seen.bytes > 0)
     evidence.push_back(device_counters(seen, *seen.device_bytes));

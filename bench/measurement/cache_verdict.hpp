@@ -9,8 +9,10 @@
 //   4. counters of the block device, which other processes share
 //   5. the rate against the rate of a memory copy
 //
-// Weaker evidence that disagrees is kept and says what outranked it. None of it sees a cache beyond
-// this node's page cache: a disk's, a hypervisor's or a server's.
+// 2 and 3 cannot say that storage was reached where the file system has a cache of its own (GPFS,
+// ZFS and others: environment.hpp). Weaker evidence that disagrees is kept and says what outranked
+// it. None of it sees a cache beyond this node's page cache: a disk's, a hypervisor's or a
+// server's.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +43,8 @@ struct CacheState {
 // What was seen of one function in one direction, over all ranks. What is not known stays empty.
 struct CacheObservations {
   storage::Direction direction = storage::Direction::read;
-  std::int64_t bytes = 0;               // asked for, all ranks
-  std::string memory_file_system = {};  // "tmpfs" or "ramfs" when that holds the files; else empty
+  std::int64_t bytes = 0;        // asked for, all ranks
+  std::string file_system = {};  // the type of the one that holds the files
   bool direct_io = false;
   bool durable_sync = false;  // writes: fsync or fdatasync inside the timed part
   // Reads: share of the pages to be read that were in the page cache, 0 to 1.

@@ -59,8 +59,8 @@ CacheObservations synced(CacheObservations seen) {
   seen.durable_sync = true;
   return seen;
 }
-CacheObservations on(std::string memory_file_system, CacheObservations seen) {
-  seen.memory_file_system = std::move(memory_file_system);
+CacheObservations on(std::string file_system, CacheObservations seen) {
+  seen.file_system = std::move(file_system);
   return seen;
 }
 
@@ -108,7 +108,19 @@ INSTANTIATE_TEST_SUITE_P(
              0},
         Case{"NoBytesMakeNoRatio", with(read_of(0), {}, 0), CacheVerdict::unknown, 0},
         Case{"SyncedWriteToMemory", on("tmpfs", synced(write_of(MiB))), CacheVerdict::memory, 2},
-        Case{"DirectReadOfMemory", on("ramfs", direct(read_of(MiB))), CacheVerdict::memory, 2}),
+        Case{"DirectReadOfMemory", on("ramfs", direct(read_of(MiB))), CacheVerdict::memory, 2},
+        Case{"DirectReadOfALocalFileSystem", on("xfs", direct(read_of(MiB))), CacheVerdict::storage,
+             1},
+        Case{"DirectReadPastAnUnknownCache", on("zfs", direct(read_of(MiB))), CacheVerdict::unknown,
+             1},
+        Case{"PagesAreNotWhereAFileSystemKeepsItsOwn", on("gpfs", with(read_of(MiB), 0.0, {})),
+             CacheVerdict::unknown, 1},
+        Case{"ResidentPagesAreMemoryAllTheSame", on("fuse", with(read_of(MiB), 1.0, {})),
+             CacheVerdict::memory, 1},
+        Case{"CountersTellWhatPagesDoNot", on("zfs", with(read_of(MiB), 0.0, 0)),
+             CacheVerdict::memory, 2},
+        Case{"SyncedWriteWhereAFileSystemHasItsCache", on("gpfs", synced(write_of(MiB))),
+             CacheVerdict::storage, 1}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 TEST(JudgeCacheText, WeakerEvidenceThatDisagreesSaysWhatOutranksIt) {

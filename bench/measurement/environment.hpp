@@ -34,5 +34,9 @@ namespace weir::bench {
 [[nodiscard]] std::string file_system_type(const std::string& directory);
 // Whether a file system of this type keeps its files in memory.
 [[nodiscard]] bool is_memory_file_system(const std::string& type);
+// Whether one of this type may serve reads from memory of this node that is no page cache, or
+// through the page cache in spite of O_DIRECT: GPFS's page pool, ZFS's ARC, whatever a FUSE file
+// system does.
+[[nodiscard]] bool has_cache_of_its_own(const std::string& type);
 
 }  // namespace weir::bench

@@ -41,6 +41,7 @@ constexpr std::array known_file_systems{
 };
 
 constexpr std::array<std::string_view, 2> in_memory{"tmpfs", "ramfs"};
+constexpr std::array<std::string_view, 5> with_own_cache{"gpfs", "zfs", "beegfs", "9p", "virtiofs"};
 constexpr std::array<std::string_view, 16> over_a_network{
     "nfs",  "nfs4",     "cifs",  "smb2",   "smb3", "lustre", "gpfs", "beegfs",
     "ceph", "orangefs", "panfs", "wekafs", "gfs2", "ocfs2",  "afs",  "9p"};
@@ -83,6 +84,10 @@ nlohmann::json describe_layout(const std::string& directory) {
 }  // namespace
 
 bool is_memory_file_system(const std::string& type) { return contains(in_memory, type); }
+
+bool has_cache_of_its_own(const std::string& type) {
+  return contains(with_own_cache, type) || type.starts_with("fuse");
+}
 
 std::string file_system_type(const std::string& directory) {
   struct statfs status {};

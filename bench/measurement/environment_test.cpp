@@ -115,6 +115,15 @@ TEST(DescribeFileSystem, TellsMemoryFromStorage) {
   EXPECT_FALSE(is_memory_file_system("unknown"));
 }
 
+TEST(DescribeFileSystem, KnowsWhichHaveCachesOfTheirOwn) {
+  for (const char* const type : {"gpfs", "zfs", "fuse", "fuse.glusterfs", "virtiofs"}) {
+    EXPECT_TRUE(has_cache_of_its_own(type)) << type;
+  }
+  for (const char* const type : {"ext4", "xfs", "lustre", "tmpfs", "unknown"}) {
+    EXPECT_FALSE(has_cache_of_its_own(type)) << type;
+  }
+}
+
 TEST(DescribeHardware, CountsProcessorsAndMemory) {
   const nlohmann::json hardware = describe_hardware("/proc");
   EXPECT_GE(hardware["processor"]["hardware_threads"], 1);

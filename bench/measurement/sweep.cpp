@@ -40,8 +40,7 @@ Status Sweep::run() {
   facts_.offset = offset.value();
   facts_.hosts = HostTable(gather_nodes(job, {}));
   facts_.memory_rate = memory_copy_rate(job);
-  const std::string file_system = file_system_type(in_.directory);
-  if (is_memory_file_system(file_system)) facts_.memory_file_system = file_system;
+  facts_.file_system = file_system_type(in_.directory);
   local_start_ns_ = monotonic_ns();
   facts_.epoch_ns = local_start_ns_ + facts_.offset.offset_ns;
   MPI_Bcast(&facts_.epoch_ns, 1, MPI_INT64_T, 0, job.world);

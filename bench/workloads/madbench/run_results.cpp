@@ -36,7 +36,7 @@ CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figur
   CacheObservations seen;
   seen.direction = figures.key.direction;
   seen.bytes = figures.bytes;
-  seen.memory_file_system = facts.memory_file_system;
+  seen.file_system = facts.file_system;
   seen.direct_io = facts.core.direct;
   seen.durable_sync = !reading && facts.core.durability != storage::Durability::none;
   if (reading && sums[4] > 0) seen.resident_fraction_before = sums[3] / sums[4];

@@ -23,12 +23,11 @@ struct JobFacts {
   const Job& job;
   const CoreSettings& core;
   Size size;
-  HostTable hosts = {};       // on rank 0
-  ClockOffset offset = {};    // of this rank at the job's start
-  std::int64_t epoch_ns = 0;  // the job's start on rank 0's clock
-  double memory_rate = 0;     // memory copy by all ranks, bytes per second; on rank 0
-  std::string memory_file_system =
-      {};  // its type when the files are kept in memory, otherwise empty
+  HostTable hosts = {};          // on rank 0
+  ClockOffset offset = {};       // of this rank at the job's start
+  std::int64_t epoch_ns = 0;     // the job's start on rank 0's clock
+  double memory_rate = 0;        // memory copy by all ranks, bytes per second; on rank 0
+  std::string file_system = {};  // the type of the one that holds the files
 };
 
 // One repetition's place in the job. Times are of this process's clock.
