@@ -119,13 +119,7 @@ Status add_to_file(const std::string& path, Additions added, StepDurability dura
   if (Status fine = check_additions(map, added, *format.value()); !fine.ok()) {
     return named(std::move(fine), place);
   }
-  const auto* const extensible = dynamic_cast<const ExtensibleFormat*>(format.value());
-  if (extensible == nullptr) {
-    return named(invalid_argument(fmt::format("nothing is added to files of the format {}",
-                                              format.value()->name())),
-                 place);
-  }
-  const auto update = extensible->add(place, added);
+  const auto update = format.value()->add(place, added);
   if (!update) return named(update.error(), place);
   return commit(place, update.value(), durability);
 }

@@ -10,7 +10,6 @@
 
 #include "common/status.hpp"
 #include "storage/formats/file_description.hpp"
-#include "storage/formats/header_update.hpp"
 #include "storage/step_durability.hpp"
 
 namespace weir::storage {
@@ -25,20 +24,6 @@ struct Additions {
   std::vector<GroupDescription> attributes = {};
 
   [[nodiscard]] bool empty() const { return arrays.empty() && attributes.empty(); }
-};
-
-// What a format is besides a Format (format.hpp), where it can add to its files.
-class ExtensibleFormat {
- public:
-  ExtensibleFormat() = default;
-  ExtensibleFormat(const ExtensibleFormat&) = delete;
-  ExtensibleFormat& operator=(const ExtensibleFormat&) = delete;
-  virtual ~ExtensibleFormat() = default;
-
-  // By one rank, between steps: the update after which the file has more arrays, which hold their
-  // fill value, and other attributes. What a killed run left unfinished is removed before.
-  // Additions are what add_to_file() has checked; arrays that grow have as many steps as the file.
-  virtual Result<HeaderUpdate> add(const std::string& path, const Additions& added) const = 0;
 };
 
 // By the one writer of the file, which has its lock, between steps.

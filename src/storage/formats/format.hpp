@@ -7,6 +7,7 @@
 //     (move bytes)
 //     commit        one rank, when the bytes of these steps are written
 //     drop steps    one rank, in place of adding some                 → update to commit
+//     add           one rank, between steps: arrays and attributes    → update to commit
 //     enter chunks  one rank, before commit, where encoded chunks got places in the file
 //     open          one process: a file of this format, whoever wrote it → FileMap
 //
@@ -31,6 +32,8 @@
 #include "storage/formats/header_update.hpp"
 
 namespace weir::storage {
+
+struct Additions;  // additions.hpp
 
 struct StoredArray {
   ArrayDescription description;
@@ -140,6 +143,10 @@ class Format {
   virtual Result<HeaderUpdate> enter_chunks(const std::string& path, const Room& room,
                                             std::int64_t steps,
                                             std::span<const WrittenChunk> chunks) const;
+  // By one rank, between steps: the update after which the file has more arrays, which hold their
+  // fill value, and other attributes. What a killed run left unfinished is removed before.
+  // Additions are what add_to_file() has checked; arrays that grow have as many steps as the file.
+  virtual Result<HeaderUpdate> add(const std::string& path, const Additions& added) const = 0;
   // By one rank: the update after which readers see the first `steps` steps alone, at most as many
   // as there are. What is then left of the others clear_unfinished() removes. `before`: as many
   // steps as any array may have had when a drop began that was killed; at least as many as there

@@ -78,7 +78,7 @@ struct OpenedCdf {
   }
 };
 
-class CdfFormat final : public Format, public ExtensibleFormat {
+class CdfFormat final : public Format {
  public:
   explicit CdfFormat(int version) : version_(version), name_(fmt::format("cdf{}", version)) {}
 

@@ -102,7 +102,7 @@ Status make_file(const FileDescription& description, const std::string& path) {
 
 // ---- The format -------------------------------------------------------------------------------
 
-class Hdf5Format final : public Format, public ExtensibleFormat {
+class Hdf5Format final : public Format {
  public:
   [[nodiscard]] std::string_view name() const override { return "hdf5"; }
 

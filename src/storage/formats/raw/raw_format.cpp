@@ -146,7 +146,7 @@ Result<Documents> documents_of(RawFile file) {
   return Documents{std::move(renaming).value(), std::move(renamed).value()};
 }
 
-class RawFormat final : public Format, public ExtensibleFormat {
+class RawFormat final : public Format {
  public:
   [[nodiscard]] std::string_view name() const override { return "raw"; }
 

@@ -183,7 +183,7 @@ Status check_shards_are_whole(const ArrayDescription& about, const ExtentMap& ma
   return error;
 }
 
-class ZarrFormat final : public Format, public ExtensibleFormat {
+class ZarrFormat final : public Format {
  public:
   [[nodiscard]] std::string_view name() const override { return "zarr"; }
 
