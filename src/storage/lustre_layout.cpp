@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/mounts.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -26,26 +27,18 @@ constexpr std::size_t composite_bytes = 32;
 constexpr std::size_t entry_bytes = 48;
 constexpr std::uint32_t instantiated_flag = 0x10;  // LCME_FL_INIT
 
-// The caller has checked that the field lies inside.
-template <typename T>
-T field(std::span<const std::byte> value, std::size_t at) {
-  T result{};
-  std::memcpy(&result, value.data() + at, sizeof result);
-  return result;
-}
-
 // All bits set means "all" or "any".
 template <typename T>
 std::int64_t signed_field(std::span<const std::byte> value, std::size_t at) {
-  const T raw = field<T>(value, at);
+  const T raw = number_at<T>(value, at);
   return raw == static_cast<T>(-1) ? -1 : static_cast<std::int64_t>(raw);
 }
 
 std::optional<nlohmann::json> parse_plain(std::span<const std::byte> value) {
   if (value.size() < plain_bytes) return std::nullopt;
-  const auto magic = field<std::uint32_t>(value, 0);
+  const auto magic = number_at<std::uint32_t>(value, 0);
   if (magic != magic_v1 && magic != magic_v3) return std::nullopt;
-  nlohmann::json layout = {{"stripe_bytes", field<std::uint32_t>(value, 24)},
+  nlohmann::json layout = {{"stripe_bytes", number_at<std::uint32_t>(value, 24)},
                            {"stripe_count", signed_field<std::uint16_t>(value, 28)},
                            {"first_target", signed_field<std::uint16_t>(value, 30)},
                            {"pool", ""}};
@@ -60,18 +53,18 @@ std::optional<nlohmann::json> parse_plain(std::span<const std::byte> value) {
 
 std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) {
   if (value.size() < composite_bytes) return std::nullopt;
-  const std::size_t entries = field<std::uint16_t>(value, 14);
+  const std::size_t entries = number_at<std::uint16_t>(value, 14);
   if (value.size() < composite_bytes + entries * entry_bytes) return std::nullopt;
   nlohmann::json components = nlohmann::json::array();
   for (std::size_t i = 0; i < entries; ++i) {
     const std::span<const std::byte> entry = value.subspan(composite_bytes + i * entry_bytes);
-    const std::size_t offset = field<std::uint32_t>(entry, 24);
-    const std::size_t size = field<std::uint32_t>(entry, 28);
+    const std::size_t offset = number_at<std::uint32_t>(entry, 24);
+    const std::size_t size = number_at<std::uint32_t>(entry, 28);
     if (offset > value.size() || size > value.size() - offset) return std::nullopt;
     std::optional<nlohmann::json> component = parse_plain(value.subspan(offset, size));
     if (!component) return std::nullopt;
-    (*component)["instantiated"] = (field<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
-    (*component)["from_byte"] = field<std::uint64_t>(entry, 8);
+    (*component)["instantiated"] = (number_at<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
+    (*component)["from_byte"] = number_at<std::uint64_t>(entry, 8);
     (*component)["to_byte"] = signed_field<std::uint64_t>(entry, 16);
     components.push_back(std::move(*component));
   }
@@ -82,8 +75,8 @@ std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) 
 
 std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value) {
   if (value.size() < sizeof(std::uint32_t)) return std::nullopt;
-  return field<std::uint32_t>(value, 0) == magic_composite ? parse_composite(value)
-                                                           : parse_plain(value);
+  return number_at<std::uint32_t>(value, 0) == magic_composite ? parse_composite(value)
+                                                               : parse_plain(value);
 }
 
 // The attribute's size is not known beforehand and may change in between: asked twice.

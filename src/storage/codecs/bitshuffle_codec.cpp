@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
-#include "storage/codecs/big_endian_number.hpp"
 #include "storage/codecs/codec_steps.hpp"
 #include "storage/codecs/lz4_block.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -124,8 +124,8 @@ Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& 
   const bool is_plain = codec.compressor == BitshuffleCompressor::none;
   std::size_t written = 0;
   if (!is_plain) {
-    put_big_endian(to, from.size(), 8);
-    put_big_endian(to.subspan(8), block * size, 4);
+    put_number(to, 0, big_endian(std::uint64_t{from.size()}));
+    put_number(to, 8, big_endian(static_cast<std::uint32_t>(block * size)));
     written = lz4_header_bytes;
   }
   std::vector<std::byte> bits;
@@ -146,8 +146,7 @@ Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& 
           failed = stored.error();
           return false;
         }
-        put_big_endian(to.subspan(written), static_cast<std::uint64_t>(stored.value()),
-                       lz4_length_bytes);
+        put_number(to, written, big_endian(static_cast<std::uint32_t>(stored.value())));
         written += lz4_length_bytes + static_cast<std::size_t>(stored.value());
         return true;
       });
@@ -167,10 +166,10 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
   const bool is_plain = codec.compressor == BitshuffleCompressor::none;
   if (!is_plain) {
     if (from.size() < lz4_header_bytes) return damaged("it is cut off");
-    const std::uint64_t told = big_endian_at(from, 8);
+    const auto told = big_endian_at<std::uint64_t>(from);
     if (told > to.size()) return damaged("it is too long");
     bytes = static_cast<std::size_t>(told);
-    block = static_cast<std::size_t>(big_endian_at(from.subspan(8), 4)) / size;
+    block = big_endian_at<std::uint32_t>(from, 8) / size;
     at = lz4_header_bytes;
   }
   if (bytes > to.size()) return damaged("it is too long");
@@ -186,7 +185,7 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
           return true;
         }
         if (from.size() - at < lz4_length_bytes) return false;
-        const std::uint64_t stored = big_endian_at(from.subspan(at), lz4_length_bytes);
+        const std::size_t stored = big_endian_at<std::uint32_t>(from, at);
         at += lz4_length_bytes;
         if (from.size() - at < stored) return false;
         bits.resize(count);

@@ -1,10 +1,10 @@
 // numcodecs' filter delta: the first number of a chunk, then what each adds to the one before, in
 // another type perhaps. Sums of integers go round at the end of their type, as NumPy's do.
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "storage/codecs/codec_steps.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -45,18 +45,6 @@ bool with_number(ElementKind kind, const Call& call) {
 template <typename Number>
 using SumOf = std::conditional_t<std::is_floating_point_v<Number>, Number, std::uint64_t>;
 
-template <typename Number>
-Number number_at(ConstBytes from, std::size_t i) {
-  Number number;
-  std::memcpy(&number, from.data() + i * sizeof number, sizeof number);
-  return number;
-}
-
-template <typename Number>
-void put_number(Bytes to, std::size_t i, Number number) {
-  std::memcpy(to.data() + i * sizeof number, &number, sizeof number);
-}
-
 }  // namespace
 
 bool has_delta(ElementKind kind) {
@@ -73,8 +61,8 @@ Result<std::int64_t> encode_step(const DeltaCodec& codec, const CodecStep& step,
       Sum before = 0;
       for (std::size_t i = 0; i < count; ++i) {
         // NOLINTNEXTLINE(bugprone-signed-char-misuse): the sign is to be extended
-        const auto now = static_cast<Sum>(number_at<Number>(from, i));
-        put_number(to, i, static_cast<Stored>(static_cast<Number>(now - before)));
+        const auto now = static_cast<Sum>(number_at<Number>(from, i * sizeof(Number)));
+        put_number(to, i * sizeof(Stored), static_cast<Stored>(static_cast<Number>(now - before)));
         before = now;
       }
       written = static_cast<std::int64_t>(count * sizeof(Stored));
@@ -94,8 +82,8 @@ Result<std::int64_t> decode_step(const DeltaCodec& codec, const CodecStep& step,
       Sum sum = 0;
       for (std::size_t i = 0; i < count; ++i) {
         // NOLINTNEXTLINE(bugprone-signed-char-misuse): the sign is to be extended
-        sum += static_cast<Sum>(number_at<Stored>(from, i));
-        put_number(to, i, static_cast<Number>(sum));
+        sum += static_cast<Sum>(number_at<Stored>(from, i * sizeof(Stored)));
+        put_number(to, i * sizeof(Number), static_cast<Number>(sum));
       }
       written = static_cast<std::int64_t>(count * sizeof(Number));
     });

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "storage/codecs/big_endian_number.hpp"
 #include "storage/codecs/codec_steps.hpp"
 #include "storage/codecs/lz4_block.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -20,8 +20,8 @@ Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*
   const std::size_t asked =
       codec.block_bytes > 0 ? static_cast<std::size_t>(codec.block_bytes) : default_block;
   const std::size_t block = std::max<std::size_t>(1, std::min(asked, from.size()));
-  put_big_endian(to, from.size(), 8);
-  put_big_endian(to.subspan(8), block, 4);
+  put_number(to, 0, big_endian(std::uint64_t{from.size()}));
+  put_number(to, 8, big_endian(static_cast<std::uint32_t>(block)));
   std::size_t written = lz4_header_bytes;
   std::vector<std::byte> encoded(most_by_lz4(block));
   for (std::size_t at = 0; at < from.size(); at += block) {
@@ -32,7 +32,7 @@ Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*
     if (to.size() - written < lz4_length_bytes + stored.size()) {
       return undecodable("lz4", "its bytes have no room");
     }
-    put_big_endian(to.subspan(written), stored.size(), lz4_length_bytes);
+    put_number(to, written, big_endian(static_cast<std::uint32_t>(stored.size())));
     std::memcpy(to.data() + written + lz4_length_bytes, stored.data(), stored.size());
     written += lz4_length_bytes + stored.size();
   }
@@ -42,14 +42,14 @@ Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*
 Result<std::int64_t> decode_step(const Lz4Codec& /*codec*/, const CodecStep& /*step*/,
                                  ConstBytes from, Bytes to) {
   if (from.size() < lz4_header_bytes) return undecodable("lz4", "it is cut off");
-  const std::uint64_t bytes = big_endian_at(from, 8);
-  const std::uint64_t block = big_endian_at(from.subspan(8), 4);
+  const auto bytes = big_endian_at<std::uint64_t>(from);
+  const std::uint64_t block = big_endian_at<std::uint32_t>(from, 8);
   if (bytes > to.size()) return undecodable("lz4", "it is too long");
   if (block == 0 && bytes > 0) return undecodable("lz4", "its blocks have no bytes");
   std::size_t at = lz4_header_bytes;
   for (std::uint64_t written = 0; written < bytes;) {
     if (from.size() - at < lz4_length_bytes) return undecodable("lz4", "it is cut off");
-    const std::uint64_t stored = big_endian_at(from.subspan(at), lz4_length_bytes);
+    const std::size_t stored = big_endian_at<std::uint32_t>(from, at);
     at += lz4_length_bytes;
     if (from.size() - at < stored) return undecodable("lz4", "it is cut off");
     const ConstBytes one = from.subspan(at, stored);

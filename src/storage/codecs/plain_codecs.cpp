@@ -5,6 +5,7 @@
 
 #include "storage/codecs/codec_steps.hpp"
 #include "storage/codecs/crc32c.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -76,14 +77,12 @@ void copy(ConstBytes from, Bytes to) {
 
 std::int64_t append_sum(ConstBytes from, Bytes to, std::uint32_t sum) {
   copy(from, to);
-  std::memcpy(to.data() + from.size(), &sum, sum_bytes);
+  put_number(to, from.size(), sum);
   return static_cast<std::int64_t>(from.size() + sum_bytes);
 }
 
 std::uint32_t sum_after(ConstBytes from) {
-  std::uint32_t sum = 0;
-  std::memcpy(&sum, from.data() + from.size() - sum_bytes, sum_bytes);
-  return sum;
+  return number_at<std::uint32_t>(from, from.size() - sum_bytes);
 }
 
 Error wrong_sum(std::string_view codec, std::uint32_t is, std::uint32_t should) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "storage/codecs/codec_steps.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 #ifdef WEIR_WITH_SZIP
 extern "C" {  // which the header lacks
@@ -56,8 +56,7 @@ SZ_com_t parameters_of(const SzipCodec& codec, const ChunkForm& form) {
 
 Result<std::int64_t> encode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to) {
-  const auto count = static_cast<std::uint32_t>(from.size());
-  std::memcpy(to.data(), &count, szip_header_bytes);
+  put_number(to, 0, static_cast<std::uint32_t>(from.size()));
   SZ_com_t parameters = parameters_of(codec, step.form);
   std::size_t bytes = to.size() - szip_header_bytes;
   const int failed = SZ_BufftoBuffCompress(to.data() + szip_header_bytes, &bytes, from.data(),
@@ -69,8 +68,7 @@ Result<std::int64_t> encode_step(const SzipCodec& codec, const CodecStep& step, 
 Result<std::int64_t> decode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to) {
   if (from.size() < szip_header_bytes) return undecodable("szip", "it is cut off");
-  std::uint32_t count = 0;
-  std::memcpy(&count, from.data(), szip_header_bytes);
+  const auto count = number_at<std::uint32_t>(from);
   if (count > to.size()) return undecodable("szip", "it is too long");
   SZ_com_t parameters = parameters_of(codec, step.form);
   std::size_t bytes = count;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "storage/codecs/codec_steps.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 #ifdef WEIR_WITH_ZFP
 #include <zfp.h>
@@ -136,10 +137,8 @@ bool keeps_to(double tolerance, ConstBytes a, ConstBytes b) {
   using Difference = std::conditional_t<std::is_integral_v<Number>, long double, double>;
   bool keeps = true;
   for (std::size_t at = 0; at < a.size(); at += sizeof(Number)) {
-    Number was = 0;
-    Number is = 0;
-    std::memcpy(&was, a.data() + at, sizeof(Number));
-    std::memcpy(&is, b.data() + at, sizeof(Number));
+    const auto was = number_at<Number>(a, at);
+    const auto is = number_at<Number>(b, at);
     // False for what is not finite, whose bits then decide below.
     keeps &= std::abs(static_cast<Difference>(was) - static_cast<Difference>(is)) <=
              static_cast<Difference>(tolerance);

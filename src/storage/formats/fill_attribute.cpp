@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
 #include <utility>
+
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -15,8 +16,7 @@ namespace {
 using array::ElementKind;
 
 float from_half(std::span<const std::byte> element) {
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, element.data(), sizeof bits);
+  const auto bits = number_at<std::uint16_t>(element);
   constexpr int exponent_bias = 15;
   constexpr int mantissa_bits = 10;
   constexpr int special_exponent = 31;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "storage/codecs/crc32c.hpp"
-#include "storage/formats/cdf/big_endian.hpp"
 #include "storage/formats/cdf/cdf_format.hpp"
 #include "storage/formats/cdf/header.hpp"
 #include "storage/formats/element_json.hpp"
@@ -32,6 +31,7 @@
 #include "storage/formats/zarr/zarr_format.hpp"
 #include "storage/json.hpp"
 #include "storage/json_of_others.hpp"
+#include "storage/numbers_in_bytes.hpp"
 #include "storage/test_folder.hpp"
 #include "storage/test_text.hpp"
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "storage/numbers_in_bytes.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -77,8 +79,7 @@ std::optional<std::vector<std::byte>> parse_base64(std::string_view text) {
 std::optional<std::string> utf8_of_utf32(std::span<const std::byte> characters) {
   std::string text;
   for (std::size_t at = 0; at + 4 <= characters.size(); at += 4) {
-    std::uint32_t character = 0;
-    std::memcpy(&character, characters.data() + at, sizeof(character));
+    const auto character = number_at<std::uint32_t>(characters, at);
     if (character == 0) break;
     if (!is_scalar_value(character)) return std::nullopt;
     if (character < 0x80) {

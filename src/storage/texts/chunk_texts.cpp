@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 #include <variant>
 
@@ -12,6 +11,7 @@
 #include "array/layout.hpp"
 #include "storage/codecs/codec_steps.hpp"
 #include "storage/encoded/encoded_array.hpp"
+#include "storage/numbers_in_bytes.hpp"
 #include "storage/serial/chunk_sections.hpp"
 #include "storage/sums/file_state.hpp"
 
@@ -126,19 +126,15 @@ void for_each_index(const array::Indices& count, const Visit& visit) {
 std::optional<std::vector<std::string_view>> parse_text_chunk(std::span<const std::byte> chunk,
                                                               std::int64_t count) {
   constexpr std::size_t length_bytes = 4;
-  const auto number_at = [&](std::size_t at) {
-    std::uint32_t number = 0;
-    std::memcpy(&number, chunk.data() + at, sizeof number);
-    return number;
-  };
   const auto fits = static_cast<std::int64_t>(chunk.size() / length_bytes) > count;
-  if (!fits || number_at(0) != static_cast<std::uint64_t>(count)) return std::nullopt;
+  if (!fits || number_at<std::uint32_t>(chunk) != static_cast<std::uint64_t>(count))
+    return std::nullopt;
   std::vector<std::string_view> texts;
   texts.reserve(static_cast<std::size_t>(count));
   std::size_t at = length_bytes;
   for (std::int64_t i = 0; i < count; ++i) {
     if (chunk.size() - at < length_bytes) return std::nullopt;
-    const std::size_t bytes = number_at(at);
+    const std::size_t bytes = number_at<std::uint32_t>(chunk, at);
     at += length_bytes;
     if (chunk.size() - at < bytes) return std::nullopt;
     texts.emplace_back(reinterpret_cast<const char*>(chunk.data() + at), bytes);

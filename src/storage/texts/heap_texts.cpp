@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "array/layout.hpp"
+#include "storage/numbers_in_bytes.hpp"
 #include "storage/serial/read_range.hpp"
 #include "storage/serial/read_section.hpp"
 #include "storage/sums/file_state.hpp"
@@ -117,8 +118,7 @@ class Collections {
     windows_.set_end(file_bytes_);
     std::array<std::byte, header_bytes> header{};
     if (Status status = windows_.read(begin, header); !status.ok()) return status;
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, header.data() + 8, sizeof bytes);
+    const auto bytes = number_at<std::uint64_t>(header, 8);
     const bool is_collection =
         std::memcmp(header.data(), "GCOL", 4) == 0 && header[4] == std::byte{1};
     if (!is_collection || bytes < header_bytes || bytes > most - address) {
@@ -138,10 +138,8 @@ class Collections {
     while (missing > 0 && end - at >= header_bytes) {
       std::array<std::byte, header_bytes> header{};
       if (Status status = windows_.read(at, header); !status.ok()) return status;
-      std::uint16_t object = 0;
-      std::uint64_t bytes = 0;
-      std::memcpy(&object, header.data(), sizeof object);
-      std::memcpy(&bytes, header.data() + 8, sizeof bytes);
+      const auto object = number_at<std::uint16_t>(header);
+      const auto bytes = number_at<std::uint64_t>(header, 8);
       if (object == 0) break;  // free room, the last of a collection
       const auto room = static_cast<std::uint64_t>(end - at - header_bytes);
       if (bytes > room) return damaged(texts_, at, "a text ends outside its collection");

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "storage/formats/cdf/big_endian.hpp"
 #include "storage/formats/cdf/header.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -14,7 +14,7 @@ template <typename Number>
 Attribute::Value values_as(const std::vector<std::byte>& bytes) {
   std::vector<Number> values;
   for (std::size_t at = 0; at + sizeof(Number) <= bytes.size(); at += sizeof(Number)) {
-    values.push_back(big_endian_at<Number>(bytes.data() + at));
+    values.push_back(big_endian_at<Number>(bytes, at));
   }
   return values;
 }

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "common/checked.hpp"
-#include "storage/formats/cdf/big_endian.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -62,7 +62,7 @@ class Encoder {
     count(static_cast<std::int64_t>(text.size()));
     const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
     bytes_.insert(bytes_.end(), begin, begin + text.size());
-    pad_to_four(bytes_);
+    pad_to_four();
   }
   void attributes(const std::vector<CdfAttribute>& attributes) {
     list(0x0C, attributes.size());
@@ -71,11 +71,15 @@ class Encoder {
       type(one.type);
       count(static_cast<std::int64_t>(one.values.size()) / bytes_of(one.type));
       bytes_.insert(bytes_.end(), one.values.begin(), one.values.end());
-      pad_to_four(bytes_);
+      pad_to_four();
     }
   }
 
  private:
+  void pad_to_four() {
+    while (bytes_.size() % 4 != 0) bytes_.push_back(std::byte{0});
+  }
+
   int version_;
   std::vector<std::byte> bytes_;
 };

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "storage/formats/cdf/big_endian.hpp"
 #include "storage/formats/cdf/header.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -56,7 +56,7 @@ class Parser {
   template <typename Number>
   Number number() {
     const std::byte* const from = take(sizeof(Number));
-    return from == nullptr ? Number{} : big_endian_at<Number>(from);
+    return from == nullptr ? Number{} : big_endian_at<Number>({from, sizeof(Number)});
   }
   std::int64_t not_negative(std::int64_t value, const char* what) {
     if (value >= 0) return value;

@@ -6,6 +6,7 @@
 
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -76,20 +77,17 @@ Result<std::vector<std::byte>> hdf5_superblock_with(const std::string& path, std
   if (Status status = read_slices(file.value(), {&slice, 1}, 0, read, calls); !status.ok()) {
     return status.error();
   }
-  std::uint32_t sum = 0;
-  std::memcpy(&sum, bytes.data() + checksum_at, sizeof sum);
   const auto version = static_cast<int>(bytes[version_at]);
   if (version < 2 || version > 3 || bytes[offset_bytes_at] != std::byte{8} ||
-      sum != hdf5_checksum(bytes.data(), checksum_at)) {
+      number_at<std::uint32_t>(bytes, checksum_at) != hdf5_checksum(bytes.data(), checksum_at)) {
     Error error = invalid_argument("its superblock is none of those that Weir changes");
     error.code = ErrorCode::unsupported;
     error.file = path;
     return error;
   }
-  std::memcpy(bytes.data() + root_at, &root, sizeof root);
-  std::memcpy(bytes.data() + end_at, &end, sizeof end);
-  sum = hdf5_checksum(bytes.data(), checksum_at);
-  std::memcpy(bytes.data() + checksum_at, &sum, sizeof sum);
+  put_number<std::int64_t>(bytes, root_at, root);
+  put_number<std::int64_t>(bytes, end_at, end);
+  put_number(bytes, checksum_at, hdf5_checksum(bytes.data(), checksum_at));
   return bytes;
 }
 

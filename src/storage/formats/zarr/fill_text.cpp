@@ -1,8 +1,6 @@
 #include "storage/formats/zarr/fill_text.hpp"
 
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +9,7 @@
 
 #include "storage/formats/fill_attribute.hpp"
 #include "storage/formats/text_bytes.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -31,22 +30,10 @@ bool is_real(const array::ElementType& type) {
 
 // The bytes as one number, the first of them its highest: bits are counted from there.
 std::uint64_t bits_of(double value) {
-  std::array<std::uint8_t, sizeof value> bytes{};
-  std::memcpy(bytes.data(), &value, sizeof value);
-  std::uint64_t bits = 0;
-  for (const std::uint8_t one : bytes) bits = bits << 8U | one;
-  return bits;
+  return big_endian_at<std::uint64_t>(std::as_bytes(std::span(&value, 1)));
 }
 
-double real_of_bits(std::uint64_t bits) {
-  std::array<std::uint8_t, sizeof(double)> bytes{};
-  for (auto one = bytes.rbegin(); one != bytes.rend(); ++one, bits >>= 8U) {
-    *one = static_cast<std::uint8_t>(bits & 0xffU);
-  }
-  double value = 0;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
+double real_of_bits(std::uint64_t bits) { return number_at<double>(big_endian(bits)); }
 
 std::string text_of(double value) {
   std::uint64_t bits = bits_of(value);

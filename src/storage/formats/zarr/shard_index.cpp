@@ -9,6 +9,7 @@
 #include "storage/codecs/crc32c.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/slices.hpp"
+#include "storage/numbers_in_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -56,9 +57,8 @@ std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& for
   if (!status.ok() || count != bytes) return std::string("a shard's index cannot be read");
   const auto entries = static_cast<std::size_t>(form.slots());
   if (form.summed) {
-    std::uint32_t sum = 0;
-    std::memcpy(&sum, read.data() + entries * entry_bytes, sizeof(sum));
-    if (sum != crc32c(std::span(read).first(entries * entry_bytes))) {
+    const std::size_t table = entries * entry_bytes;
+    if (number_at<std::uint32_t>(read, table) != crc32c(std::span(read).first(table))) {
       return std::string("a shard's index does not have its checksum");
     }
   }
@@ -72,10 +72,7 @@ std::vector<std::byte> shard_index_bytes(const ShardIndexForm& form,
   std::vector<std::byte> bytes(static_cast<std::size_t>(form.bytes()));
   const std::size_t table = entries.size() * sizeof(ShardEntry);
   std::memcpy(bytes.data(), entries.data(), table);
-  if (form.summed) {
-    const std::uint32_t sum = crc32c(std::span(bytes).first(table));
-    std::memcpy(bytes.data() + table, &sum, sizeof(sum));
-  }
+  if (form.summed) put_number(bytes, table, crc32c(std::span(bytes).first(table)));
   return bytes;
 }
 
