@@ -38,8 +38,15 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/adapters": VALUES | {"src/capi", "src/aggregation", "src/storage"},
     "src/adapters/calls": set(),
     "bench/measurement": {"src/storage"},
+    "bench/interfaces": set(),
     "bench/workloads": VALUES
-    | {"bench/measurement", "src/storage", "src/aggregation", "src/adapters/calls"},
+    | {
+        "bench/interfaces",
+        "bench/measurement",
+        "src/storage",
+        "src/aggregation",
+        "src/adapters/calls",
+    },
     "bench": VALUES | {"bench/workloads", "bench/measurement", "src/storage", "src/aggregation"},
 }
 """The folders whose headers a folder may include, besides its own and ``src/common``."""

@@ -1,11 +1,11 @@
 // Parallel HDF5: one dataset of the array's shape, contiguous or chunked, transferred collectively
 // by hyperslabs.
-#include <fmt/format.h>
 #include <hdf5.h>
 
 #include <utility>
 #include <vector>
 
+#include "interfaces/library.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "workloads/array/channel.hpp"
 
@@ -13,25 +13,6 @@ namespace weir::bench::array_io {
 namespace {
 
 constexpr const char* dataset_name = "array";
-
-// The innermost reason on HDF5's error stack.
-herr_t keep_description(unsigned /*level*/, const H5E_error2_t* entry, void* text) {
-  *static_cast<std::string*>(text) =
-      fmt::format("{} ({})", entry->desc == nullptr ? "" : entry->desc,
-                  entry->func_name == nullptr ? "" : entry->func_name);
-  return 0;
-}
-
-Error failure(const char* operation, const std::string& path) {
-  std::string reason = "no reason is given";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_description, &reason);
-  for (char& c : reason) c = c == '\n' ? ' ' : c;
-  Error error;
-  error.operation = operation;
-  error.file = path;
-  error.message = fmt::format("{} failed: {}", operation, reason);
-  return error;
-}
 
 std::vector<hsize_t> as_sizes(const array::Indices& values) {
   std::vector<hsize_t> sizes;
@@ -94,11 +75,11 @@ class Hdf5Channel final : public Channel {
                 ? H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
                 : H5Fopen(path_.c_str(), request.write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     H5Pclose(access);
-    if (file_ < 0) return failure(request.create ? "H5Fcreate" : "H5Fopen", path_);
+    if (file_ < 0) return hdf5_failure(request.create ? "H5Fcreate" : "H5Fopen", path_);
     type_ = element_type(request.geometry.type);
     if (Status status = open_dataset(request); !status) return status;
     file_space_ = H5Dget_space(dataset_);
-    if (select(file_space_, request.part.asked()) < 0) return failure("H5Sselect", path_);
+    if (select(file_space_, request.part.asked()) < 0) return hdf5_failure("H5Sselect", path_);
     if (Status status = make_memory_space(request.part); !status) return status;
     transfer_list_ = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_dxpl_mpio(transfer_list_, H5FD_MPIO_COLLECTIVE);
@@ -107,20 +88,20 @@ class Hdf5Channel final : public Channel {
 
   Status write(const std::byte* memory) override {
     if (H5Dwrite(dataset_, type_, memory_space_, file_space_, transfer_list_, memory) < 0) {
-      return failure("H5Dwrite", path_);
+      return hdf5_failure("H5Dwrite", path_);
     }
     return {};
   }
 
   Status read(std::byte* memory) override {
     if (H5Dread(dataset_, type_, memory_space_, file_space_, transfer_list_, memory) < 0) {
-      return failure("H5Dread", path_);
+      return hdf5_failure("H5Dread", path_);
     }
     return {};
   }
 
   Status sync() override {
-    if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0) return failure("H5Fflush", path_);
+    if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0) return hdf5_failure("H5Fflush", path_);
     return {};
   }
 
@@ -129,8 +110,8 @@ class Hdf5Channel final : public Channel {
     H5Sclose(memory_space_);
     H5Sclose(file_space_);
     H5Tclose(type_);
-    if (H5Dclose(dataset_) < 0) return failure("H5Dclose", path_);
-    if (H5Fclose(file_) < 0) return failure("H5Fclose", path_);
+    if (H5Dclose(dataset_) < 0) return hdf5_failure("H5Dclose", path_);
+    if (H5Fclose(file_) < 0) return hdf5_failure("H5Fclose", path_);
     return {};
   }
 
@@ -138,7 +119,7 @@ class Hdf5Channel final : public Channel {
   Status open_dataset(const ChannelRequest& request) {
     if (!request.create) {
       dataset_ = H5Dopen2(file_, dataset_name, H5P_DEFAULT);
-      return dataset_ < 0 ? Status(failure("H5Dopen", path_)) : Status();
+      return dataset_ < 0 ? Status(hdf5_failure("H5Dopen", path_)) : Status();
     }
     const std::vector<hsize_t> extents = as_sizes(request.geometry.shape.extents());
     const int dimensions = static_cast<int>(extents.size());
@@ -153,14 +134,14 @@ class Hdf5Channel final : public Channel {
     dataset_ = H5Dcreate2(file_, dataset_name, type_, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
-    return dataset_ < 0 ? Status(failure("H5Dcreate", path_)) : Status();
+    return dataset_ < 0 ? Status(hdf5_failure("H5Dcreate", path_)) : Status();
   }
 
   Status make_memory_space(const Part& part) {
     std::vector<hsize_t> extents = as_sizes(part.local_extents());
     if (part.empty()) extents.assign(extents.size(), 1);
     memory_space_ = H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);
-    if (select(memory_space_, part.asked_in_memory()) < 0) return failure("H5Sselect", path_);
+    if (select(memory_space_, part.asked_in_memory()) < 0) return hdf5_failure("H5Sselect", path_);
     return {};
   }
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <pnetcdf.h>
 
-#include <cerrno>
 #include <utility>
 #include <vector>
 
+#include "interfaces/library.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "workloads/array/channel.hpp"
 #include "workloads/array/mpi_types.hpp"
@@ -16,15 +16,6 @@ namespace weir::bench::array_io {
 namespace {
 
 constexpr const char* variable_name = "array";
-
-Error pnetcdf_failure(const char* operation, const std::string& path, int code) {
-  Error error;
-  error.operation = operation;
-  error.file = path;
-  error.system_error = code == NC_ENO_SPACE ? ENOSPC : code == NC_EQUOTA ? EDQUOT : 0;
-  error.message = fmt::format("{} failed: {}", operation, ncmpi_strerror(code));
-  return error;
-}
 
 struct NetcdfType {
   nc_type type = NC_BYTE;
@@ -80,10 +71,10 @@ class PnetcdfChannel final : public Channel {
                    : ncmpi_open(request.job.world, path_.c_str(),
                                 request.write ? NC_WRITE : NC_NOWRITE, hints.info(), &file_);
     if (code != NC_NOERR) {
-      return pnetcdf_failure(request.create ? "ncmpi_create" : "ncmpi_open", path_, code);
+      return pnetcdf_outcome(request.create ? "ncmpi_create" : "ncmpi_open", path_, code);
     }
     code = request.create ? define() : ncmpi_inq_varid(file_, variable_name, &variable_);
-    if (code != NC_NOERR) return pnetcdf_failure("ncmpi_def_var", path_, code);
+    if (code != NC_NOERR) return pnetcdf_outcome("ncmpi_def_var", path_, code);
     if (packed_) return {};
     auto types = TransferTypes::create(request.part);
     if (!types) return types.error();
@@ -95,35 +86,29 @@ class PnetcdfChannel final : public Channel {
     if (!strided_) {
       const int code = ncmpi_put_vara_all(file_, variable_, start_.data(), count_.data(), memory,
                                           count_in_memory(), type_in_memory());
-      return code == NC_NOERR ? Status() : pnetcdf_failure("ncmpi_put_vara_all", path_, code);
+      return pnetcdf_outcome("ncmpi_put_vara_all", path_, code);
     }
     const int code =
         ncmpi_put_vars_all(file_, variable_, start_.data(), count_.data(), stride_.data(), memory,
                            count_in_memory(), type_in_memory());
-    return code == NC_NOERR ? Status() : pnetcdf_failure("ncmpi_put_vars_all", path_, code);
+    return pnetcdf_outcome("ncmpi_put_vars_all", path_, code);
   }
 
   Status read(std::byte* memory) override {
     if (!strided_) {
       const int code = ncmpi_get_vara_all(file_, variable_, start_.data(), count_.data(), memory,
                                           count_in_memory(), type_in_memory());
-      return code == NC_NOERR ? Status() : pnetcdf_failure("ncmpi_get_vara_all", path_, code);
+      return pnetcdf_outcome("ncmpi_get_vara_all", path_, code);
     }
     const int code =
         ncmpi_get_vars_all(file_, variable_, start_.data(), count_.data(), stride_.data(), memory,
                            count_in_memory(), type_in_memory());
-    return code == NC_NOERR ? Status() : pnetcdf_failure("ncmpi_get_vars_all", path_, code);
+    return pnetcdf_outcome("ncmpi_get_vars_all", path_, code);
   }
 
-  Status sync() override {
-    const int code = ncmpi_sync(file_);
-    return code == NC_NOERR ? Status() : pnetcdf_failure("ncmpi_sync", path_, code);
-  }
+  Status sync() override { return pnetcdf_outcome("ncmpi_sync", path_, ncmpi_sync(file_)); }
 
-  Status close() override {
-    const int code = ncmpi_close(file_);
-    return code == NC_NOERR ? Status() : pnetcdf_failure("ncmpi_close", path_, code);
-  }
+  Status close() override { return pnetcdf_outcome("ncmpi_close", path_, ncmpi_close(file_)); }
 
  private:
   int define() {

@@ -6,22 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "interfaces/library.hpp"
 #include "workloads/array/channel.hpp"
 
 namespace weir::bench::array_io {
 namespace {
-
-Error library_failure(const char* operation, const std::string& path, int code) {
-  Error error;
-  error.code = code == WEIR_E_DEADLINE || code == WEIR_E_BROKEN ? ErrorCode::deadline
-               : code == WEIR_E_ARGUMENT                        ? ErrorCode::invalid_argument
-               : code == WEIR_E_MEMORY                          ? ErrorCode::insufficient
-                                                                : ErrorCode::io;
-  error.operation = operation;
-  error.file = path;
-  error.message = weir_last_error();
-  return error;
-}
 
 class Session final : public Kept {
  public:
@@ -42,12 +31,11 @@ class Session final : public Kept {
     options.buffer_bytes = request.options.buffer_bytes;
     options.buffers = request.options.buffers;
     const int code = weir_session_open(request.job.world, &options, &session_);
-    return code < 0 ? Status(library_failure("weir_session_open", request.path, code)) : Status();
+    return weir_outcome("weir_session_open", request.path, code);
   }
 
   Status close() override {
-    const int code = weir_session_close(&session_);
-    return code < 0 ? Status(library_failure("weir_session_close", "", code)) : Status();
+    return weir_outcome("weir_session_close", "", weir_session_close(&session_));
   }
 
   [[nodiscard]] weir_session* handle() const { return session_; }
@@ -58,7 +46,7 @@ class Session final : public Kept {
     const char* text = nullptr;
     const int code =
         weir_session_explain(session_, writing ? WEIR_WRITE : WEIR_READ, 1, &transfer, &text);
-    if (code < 0) return library_failure("weir_session_explain", path, code);
+    if (code < 0) return weir_outcome("weir_session_explain", path, code);
     fmt::print(stderr, "{}: {}\n", writing ? "write" : "read", text);
     return {};
   }
@@ -108,20 +96,17 @@ class WeirChannel final : public Channel {
 
   Status sync() override {
     if (std::exchange(in_step_, false)) return end_step();
-    const int code = weir_array_sync(array_);
-    return code < 0 ? Status(library_failure("weir_array_sync", path_, code)) : Status();
+    return weir_outcome("weir_array_sync", path_, weir_array_sync(array_));
   }
 
   Status close() override {
     if (file_ == nullptr) {
-      const int code = weir_array_close(&array_);
-      return code < 0 ? Status(library_failure("weir_array_close", path_, code)) : Status();
+      return weir_outcome("weir_array_close", path_, weir_array_close(&array_));
     }
     if (std::exchange(in_step_, false)) {
       if (Status ended = end_step(); !ended) return ended;
     }
-    const int code = weir_file_close(&file_);
-    return code < 0 ? Status(library_failure("weir_file_close", path_, code)) : Status();
+    return weir_outcome("weir_file_close", path_, weir_file_close(&file_));
   }
 
   [[nodiscard]] std::optional<StageTimes> stages() const override {
@@ -142,7 +127,7 @@ class WeirChannel final : public Channel {
     options.grid = dealt.grid().extents.begin();
     const int code = weir_distribution_create(session_, shape.size(), shape.begin(),
                                               formats.c_str(), &options, &distribution_);
-    return code < 0 ? Status(library_failure("weir_distribution_create", path_, code)) : Status();
+    return weir_outcome("weir_distribution_create", path_, code);
   }
 
   // A file of a standard format, of one step; written again, it is changed in place.
@@ -159,10 +144,10 @@ class WeirChannel final : public Channel {
       code = weir_file_define(file_, "array", shape.size(), shape.begin(),
                               request.geometry.type.name().c_str(), &defined, &array_);
     }
-    if (code < 0) return library_failure("weir_file_define", path_, code);
+    if (code < 0) return weir_outcome("weir_file_define", path_, code);
     code = weir_file_step_begin(file_);
     in_step_ = code >= 0;
-    return code < 0 ? Status(library_failure("weir_file_step_begin", path_, code)) : Status();
+    return weir_outcome("weir_file_step_begin", path_, code);
   }
 
   Status open_file(const ChannelRequest& request) {
@@ -172,13 +157,10 @@ class WeirChannel final : public Channel {
     options.durability = "none";  // sync() is called where it is not
     int code = weir_file_open(session_, path_.c_str(), &options, &file_);
     if (code >= 0) code = weir_file_array(file_, "array", &array_);
-    return code < 0 ? Status(library_failure("weir_file_open", path_, code)) : Status();
+    return weir_outcome("weir_file_open", path_, code);
   }
 
-  Status end_step() {
-    const int code = weir_file_step_end(file_);
-    return code < 0 ? Status(library_failure("weir_file_step_end", path_, code)) : Status();
-  }
+  Status end_step() { return weir_outcome("weir_file_step_end", path_, weir_file_step_end(file_)); }
 
   Status create(const ChannelRequest& request) {
     if (!format_.empty()) return create_file(request);
@@ -198,7 +180,7 @@ class WeirChannel final : public Channel {
     }
     const int code = weir_array_create(session_, path_.c_str(), shape.size(), shape.begin(),
                                        request.geometry.type.name().c_str(), &options, &array_);
-    return code < 0 ? Status(library_failure("weir_array_create", path_, code)) : Status();
+    return weir_outcome("weir_array_create", path_, code);
   }
 
   Status open_existing(const ChannelRequest& request) {
@@ -206,7 +188,7 @@ class WeirChannel final : public Channel {
     weir_open_options options = {};
     options.read_only = request.write ? 0 : 1;
     const int code = weir_array_open(session_, path_.c_str(), &options, &array_);
-    return code < 0 ? Status(library_failure("weir_array_open", path_, code)) : Status();
+    return weir_outcome("weir_array_open", path_, code);
   }
 
   [[nodiscard]] weir_section section() const {
@@ -226,8 +208,7 @@ class WeirChannel final : public Channel {
     one.data = memory;
     const int code =
         writing ? weir_write_many(session_, 1, &one) : weir_read_many(session_, 1, &one);
-    if (code >= 0) return {};
-    return library_failure(writing ? "weir_write_many" : "weir_read_many", path_, code);
+    return weir_outcome(writing ? "weir_write_many" : "weir_read_many", path_, code);
   }
 
   std::string path_;

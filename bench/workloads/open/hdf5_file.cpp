@@ -1,8 +1,8 @@
 // Parallel HDF5: the file and one dataset in it, opened as HDF5's users do who have read its
 // advice: metadata are read by one rank and passed on.
-#include <fmt/format.h>
 #include <hdf5.h>
 
+#include "interfaces/library.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "workloads/open/shared_file.hpp"
 
@@ -10,14 +10,6 @@ namespace weir::bench::opening {
 namespace {
 
 constexpr const char* dataset_name = "pieces";
-
-// The innermost reason on HDF5's error stack.
-herr_t keep_description(unsigned /*level*/, const H5E_error2_t* entry, void* text) {
-  *static_cast<std::string*>(text) =
-      fmt::format("{} ({})", entry->desc == nullptr ? "" : entry->desc,
-                  entry->func_name == nullptr ? "" : entry->func_name);
-  return 0;
-}
 
 class Hdf5File final : public SharedFile {
  public:
@@ -30,7 +22,7 @@ class Hdf5File final : public SharedFile {
     const hid_t access = access_list();
     file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
-    if (file_ < 0) return failure("H5Fcreate");
+    if (file_ < 0) return hdf5_failure("H5Fcreate", path_);
     const hsize_t words = static_cast<hsize_t>(request_.who.places) * words_of_piece();
     const hid_t space = H5Screate_simple(1, &words, nullptr);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -39,7 +31,7 @@ class Hdf5File final : public SharedFile {
                           H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
-    return dataset_ < 0 ? failure("H5Dcreate") : Status();
+    return dataset_ < 0 ? Status(hdf5_failure("H5Dcreate", path_)) : Status();
   }
 
   Status open(const std::string& path) override {
@@ -47,9 +39,9 @@ class Hdf5File final : public SharedFile {
     const hid_t access = access_list();
     file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
     H5Pclose(access);
-    if (file_ < 0) return failure("H5Fopen");
+    if (file_ < 0) return hdf5_failure("H5Fopen", path_);
     dataset_ = H5Dopen2(file_, dataset_name, H5P_DEFAULT);
-    return dataset_ < 0 ? failure("H5Dopen") : Status();
+    return dataset_ < 0 ? Status(hdf5_failure("H5Dopen", path_)) : Status();
   }
 
   Status write(const std::byte* piece) override {
@@ -64,8 +56,8 @@ class Hdf5File final : public SharedFile {
   }
 
   Status close() override {
-    if (H5Dclose(dataset_) < 0) return failure("H5Dclose");
-    return H5Fclose(file_) < 0 ? failure("H5Fclose") : Status();
+    if (H5Dclose(dataset_) < 0) return hdf5_failure("H5Dclose", path_);
+    return H5Fclose(file_) < 0 ? Status(hdf5_failure("H5Fclose", path_)) : Status();
   }
 
   [[nodiscard]] std::vector<OwnName> own_names(const std::string& path) const override {
@@ -99,18 +91,7 @@ class Hdf5File final : public SharedFile {
     H5Pclose(collective);
     H5Sclose(place);
     H5Sclose(memory);
-    return result < 0 ? failure(operation) : Status();
-  }
-
-  [[nodiscard]] Status failure(const char* operation) const {
-    std::string reason = "no reason is given";
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_description, &reason);
-    for (char& letter : reason) letter = letter == '\n' ? ' ' : letter;
-    Error error;
-    error.operation = operation;
-    error.file = path_;
-    error.message = fmt::format("{} failed: {}", operation, reason);
-    return error;
+    return result < 0 ? Status(hdf5_failure(operation, path_)) : Status();
   }
 
   FileRequest request_;

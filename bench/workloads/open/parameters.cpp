@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "workloads/open/available.hpp"
+#include "interfaces/library.hpp"
 
 namespace weir::bench::opening {
 namespace {
@@ -152,22 +152,10 @@ std::int64_t sharers_of(const Variant& variant, const Options& options, std::int
 }
 
 Status check_available(Api api) {
-  const auto absent = [api](const char* library, const char* what_to_do) {
-    Error error = refuse(fmt::format("--api {}: this weir-bench was built without {}; {}",
-                                     name_of(api), library, what_to_do));
-    error.code = ErrorCode::unsupported;
-    return error;
-  };
-  if (api == Api::hdf5 && !has_hdf5) {
-    return absent("parallel HDF5", "install libhdf5-openmpi-dev and build again");
-  }
-  if (api == Api::pnetcdf && !has_pnetcdf) {
-    return absent("PnetCDF", "install libpnetcdf-dev and build again");
-  }
-  if (api == Api::weir && !has_weir) {
-    return absent("the library's array interface", "build one that has it");
-  }
-  return {};
+  const std::string option = fmt::format("open: --api {}", name_of(api));
+  if (api == Api::hdf5) return check_library(Library::hdf5, option);
+  if (api == Api::pnetcdf) return check_library(Library::pnetcdf, option);
+  return api == Api::weir ? check_library(Library::weir, option) : Status();
 }
 
 Status choose_mpi_io(const std::string& name) {

@@ -1,22 +1,27 @@
 #include "workloads/open/shared_file.hpp"
 
+#include "interfaces/library.hpp"
+
 namespace weir::bench::opening {
 
 Result<std::unique_ptr<SharedFile>> make_shared_file(const FileRequest& request) {
   if (Status there = check_available(request.variant.api); !there) return there.error();
   switch (request.variant.api) {
-    case Api::posix:
-      return make_posix_file(request);
     case Api::mpiio:
       return make_mpi_file(request);
     case Api::hdf5:
-      return make_hdf5_file(request);
+      if constexpr (has_hdf5) return make_hdf5_file(request);
+      break;
     case Api::pnetcdf:
-      return make_pnetcdf_file(request);
+      if constexpr (has_pnetcdf) return make_pnetcdf_file(request);
+      break;
     case Api::weir:
+      if constexpr (has_weir) return make_weir_file(request);
+      break;
+    case Api::posix:
       break;
   }
-  return make_weir_file(request);
+  return make_posix_file(request);
 }
 
 std::vector<OwnName> one_name(const FileRequest& request, const std::string& path) {

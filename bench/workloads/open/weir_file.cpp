@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "interfaces/library.hpp"
 #include "workloads/open/shared_file.hpp"
 
 namespace weir::bench::opening {
@@ -27,9 +28,9 @@ class WeirFile final : public SharedFile {
     options.deadline_seconds = request_.deadline_seconds;
     options.ranks_per_node = request_.ranks_per_node;
     const int code = weir_session_open(request_.who.all, &options, &session_);
-    if (code < 0) return outcome("weir_session_open", code);
-    return outcome(
-        "weir_distribution_create",
+    if (code < 0) return weir_outcome("weir_session_open", path_, code);
+    return weir_outcome(
+        "weir_distribution_create", path_,
         weir_distribution_create(session_, 2, shape_.data(), "BLOCK,*", nullptr, &distribution_));
   }
 
@@ -41,22 +42,26 @@ class WeirFile final : public SharedFile {
                                                                   : WEIR_FILE_PER_AGGREGATOR;
       options.natural_chunks = distribution_;
     }
-    return outcome("weir_array_create", weir_array_create(session_, path.c_str(), 2, shape_.data(),
-                                                          "uint64", &options, &array_));
+    return weir_outcome(
+        "weir_array_create", path_,
+        weir_array_create(session_, path.c_str(), 2, shape_.data(), "uint64", &options, &array_));
   }
   Status open(const std::string& path) override {
     path_ = path;
     weir_open_options options = {};
     options.read_only = 1;
-    return outcome("weir_array_open", weir_array_open(session_, path.c_str(), &options, &array_));
+    return weir_outcome("weir_array_open", path_,
+                        weir_array_open(session_, path.c_str(), &options, &array_));
   }
   Status write(const std::byte* piece) override {
-    return outcome("weir_write", weir_write(array_, distribution_, piece));
+    return weir_outcome("weir_write", path_, weir_write(array_, distribution_, piece));
   }
   Status read(std::byte* piece) override {
-    return outcome("weir_read", weir_read(array_, distribution_, piece));
+    return weir_outcome("weir_read", path_, weir_read(array_, distribution_, piece));
   }
-  Status close() override { return outcome("weir_array_close", weir_array_close(&array_)); }
+  Status close() override {
+    return weir_outcome("weir_array_close", path_, weir_array_close(&array_));
+  }
 
   [[nodiscard]] std::vector<OwnName> own_names(const std::string& path) const override {
     std::vector<OwnName> names;
@@ -75,23 +80,10 @@ class WeirFile final : public SharedFile {
 
   Status finish() override {
     weir_distribution_free(&distribution_);
-    return outcome("weir_session_close", weir_session_close(&session_));
+    return weir_outcome("weir_session_close", path_, weir_session_close(&session_));
   }
 
  private:
-  [[nodiscard]] Status outcome(const char* operation, int code) const {
-    if (code >= 0) return {};
-    Error error;
-    error.code = code == WEIR_E_DEADLINE || code == WEIR_E_BROKEN ? ErrorCode::deadline
-                 : code == WEIR_E_ARGUMENT                        ? ErrorCode::invalid_argument
-                 : code == WEIR_E_MEMORY                          ? ErrorCode::insufficient
-                                                                  : ErrorCode::io;
-    error.operation = operation;
-    error.file = path_;
-    error.message = weir_last_error();
-    return error;
-  }
-
   FileRequest request_;
   std::array<std::int64_t, 2> shape_;  // a row for each rank
   std::string path_;

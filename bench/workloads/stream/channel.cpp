@@ -2,33 +2,28 @@
 
 #include <fmt/format.h>
 
-#include "workloads/stream/available.hpp"
+#include "interfaces/library.hpp"
 
 namespace weir::bench::stream {
 
 Status check_available(Api api) {
-  const auto absent = [api](const char* library, const char* package) {
-    Error error = invalid_argument(
-        fmt::format("stream: -a {}: this weir-bench was built without {}; install {} and build "
-                    "again, or take another interface",
-                    name_of(api), library, package));
-    error.code = ErrorCode::unsupported;
-    return error;
-  };
-  if (api == Api::hdf5 && !has_hdf5) return absent("parallel HDF5", "libhdf5-openmpi-dev");
-  if (api == Api::pnetcdf && !has_pnetcdf) return absent("PnetCDF", "libpnetcdf-dev");
-  if (api == Api::io_uring && !has_liburing) return absent("liburing", "liburing-dev");
-  return {};
+  const std::string option = fmt::format("stream: -a {}", name_of(api));
+  if (api == Api::hdf5) return check_library(Library::hdf5, option);
+  if (api == Api::pnetcdf) return check_library(Library::pnetcdf, option);
+  return api == Api::io_uring ? check_library(Library::liburing, option) : Status();
 }
 
 Result<std::unique_ptr<Channel>> open_channel(const ChannelRequest& request) {
+  if (Status there = check_available(request.variant.api); !there) return there.error();
   switch (request.variant.api) {
     case Api::mpiio:
       return open_mpi_channel(request);
     case Api::hdf5:
-      return open_hdf5_channel(request);
+      if constexpr (has_hdf5) return open_hdf5_channel(request);
+      break;
     case Api::pnetcdf:
-      return open_pnetcdf_channel(request);
+      if constexpr (has_pnetcdf) return open_pnetcdf_channel(request);
+      break;
     case Api::posix:
     case Api::io_uring:
       break;

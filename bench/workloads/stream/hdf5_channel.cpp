@@ -1,11 +1,11 @@
 // Parallel HDF5: one dataset of 64-bit words as long as the file of the layout; every transfer is a
 // hyperslab of it. Offsets are places in the dataset: the library's own header lies before it.
-#include <fmt/format.h>
 #include <hdf5.h>
 
 #include <array>
 #include <utility>
 
+#include "interfaces/library.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "workloads/stream/channel.hpp"
 
@@ -14,26 +14,6 @@ namespace {
 
 constexpr const char* dataset_name = "stream";
 constexpr std::int64_t element_bytes = 8;
-
-// The innermost reason on HDF5's error stack.
-herr_t keep_description(unsigned /*level*/, const H5E_error2_t* entry, void* text) {
-  *static_cast<std::string*>(text) =
-      fmt::format("{} ({})", entry->desc == nullptr ? "" : entry->desc,
-                  entry->func_name == nullptr ? "" : entry->func_name);
-  return 0;
-}
-
-Error failure(const char* operation, const std::string& path, std::int64_t offset) {
-  std::string reason = "no reason is given";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_description, &reason);
-  for (char& c : reason) c = c == '\n' ? ' ' : c;
-  Error error;
-  error.operation = operation;
-  error.file = path;
-  error.offset = offset;
-  error.message = fmt::format("{} failed: {}", operation, reason);
-  return error;
-}
 
 class Hdf5Channel final : public Channel {
  public:
@@ -59,7 +39,7 @@ class Hdf5Channel final : public Channel {
                 ? H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
                 : H5Fopen(path_.c_str(), request.write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
     H5Pclose(access);
-    if (file_ < 0) return failure(request.creates() ? "H5Fcreate" : "H5Fopen", path_, -1);
+    if (file_ < 0) return hdf5_failure(request.creates() ? "H5Fcreate" : "H5Fopen", path_);
     if (Status status = open_dataset(request); !status) return status;
     file_space_ = H5Dget_space(dataset_);
     const hsize_t words = words_of(request.layout.transfer_bytes);
@@ -74,19 +54,19 @@ class Hdf5Channel final : public Channel {
     const hsize_t start = words_of(request.offset);
     const hsize_t count = words_of(request.bytes);
     if (H5Sselect_hyperslab(file_space_, H5S_SELECT_SET, &start, nullptr, &count, nullptr) < 0) {
-      return failure("H5Sselect_hyperslab", path_, request.offset);
+      return hdf5_failure("H5Sselect_hyperslab", path_, request.offset);
     }
     const bool reading = request.direction == storage::Direction::read;
     const herr_t result = reading ? H5Dread(dataset_, H5T_NATIVE_UINT64, memory_space_, file_space_,
                                             transfer_list_, request.buffer)
                                   : H5Dwrite(dataset_, H5T_NATIVE_UINT64, memory_space_,
                                              file_space_, transfer_list_, request.buffer);
-    if (result < 0) return failure(reading ? "H5Dread" : "H5Dwrite", path_, request.offset);
+    if (result < 0) return hdf5_failure(reading ? "H5Dread" : "H5Dwrite", path_, request.offset);
     return {};
   }
 
   Status sync() override {
-    if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0) return failure("H5Fflush", path_, -1);
+    if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0) return hdf5_failure("H5Fflush", path_);
     return {};
   }
 
@@ -94,8 +74,8 @@ class Hdf5Channel final : public Channel {
     H5Pclose(transfer_list_);
     H5Sclose(memory_space_);
     H5Sclose(file_space_);
-    if (H5Dclose(dataset_) < 0) return failure("H5Dclose", path_, -1);
-    if (H5Fclose(file_) < 0) return failure("H5Fclose", path_, -1);
+    if (H5Dclose(dataset_) < 0) return hdf5_failure("H5Dclose", path_);
+    if (H5Fclose(file_) < 0) return hdf5_failure("H5Fclose", path_);
     return {};
   }
 
@@ -108,7 +88,7 @@ class Hdf5Channel final : public Channel {
     const hsize_t words = words_of(request.layout.file_bytes());
     if (!request.creates()) {
       dataset_ = H5Dopen2(file_, dataset_name, H5P_DEFAULT);
-      if (dataset_ < 0) return failure("H5Dopen", path_, -1);
+      if (dataset_ < 0) return hdf5_failure("H5Dopen", path_);
       return {};
     }
     const hid_t space = H5Screate_simple(1, &words, nullptr);
@@ -118,7 +98,7 @@ class Hdf5Channel final : public Channel {
                           H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
-    if (dataset_ < 0) return failure("H5Dcreate", path_, -1);
+    if (dataset_ < 0) return hdf5_failure("H5Dcreate", path_);
     return {};
   }
 

@@ -1,11 +1,10 @@
 // PnetCDF: one variable of unsigned bytes (CDF-5) as long as the file of the layout. Offsets are
 // places in the variable: the header lies before it.
-#include <fmt/format.h>
 #include <pnetcdf.h>
 
-#include <cerrno>
 #include <utility>
 
+#include "interfaces/library.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "workloads/stream/channel.hpp"
 
@@ -13,16 +12,6 @@ namespace weir::bench::stream {
 namespace {
 
 constexpr const char* variable_name = "stream";
-
-Error failure(const char* operation, const std::string& path, std::int64_t offset, int code) {
-  Error error;
-  error.operation = operation;
-  error.file = path;
-  error.offset = offset;
-  error.system_error = code == NC_ENO_SPACE ? ENOSPC : code == NC_EQUOTA ? EDQUOT : 0;
-  error.message = fmt::format("{} failed: {}", operation, ncmpi_strerror(code));
-  return error;
-}
 
 class PnetcdfChannel final : public Channel {
  public:
@@ -36,14 +25,13 @@ class PnetcdfChannel final : public Channel {
                    : ncmpi_open(request.communicator(), path_.c_str(),
                                 request.write ? NC_WRITE : NC_NOWRITE, hints.info(), &file_);
     if (code != NC_NOERR) {
-      return failure(request.creates() ? "ncmpi_create" : "ncmpi_open", path_, -1, code);
+      return pnetcdf_outcome(request.creates() ? "ncmpi_create" : "ncmpi_open", path_, code);
     }
     code = request.creates() ? define(request.layout.file_bytes())
                              : ncmpi_inq_varid(file_, variable_name, &variable_);
-    if (code != NC_NOERR) return failure("ncmpi_def_var", path_, -1, code);
+    if (code != NC_NOERR) return pnetcdf_outcome("ncmpi_def_var", path_, code);
     if (collective_) return {};
-    code = ncmpi_begin_indep_data(file_);
-    return code == NC_NOERR ? Status() : failure("ncmpi_begin_indep_data", path_, -1, code);
+    return pnetcdf_outcome("ncmpi_begin_indep_data", path_, ncmpi_begin_indep_data(file_));
   }
 
   Status move(const storage::TransferRequest& request, std::int64_t /*index*/) override {
@@ -59,22 +47,18 @@ class PnetcdfChannel final : public Channel {
       code = reading ? ncmpi_get_vara_uchar(file_, variable_, &start, &count, bytes)
                      : ncmpi_put_vara_uchar(file_, variable_, &start, &count, bytes);
     }
-    if (code == NC_NOERR) return {};
-    return failure(reading ? "ncmpi_get_vara" : "ncmpi_put_vara", path_, request.offset, code);
+    return pnetcdf_outcome(reading ? "ncmpi_get_vara" : "ncmpi_put_vara", path_, code,
+                           request.offset);
   }
 
-  Status sync() override {
-    const int code = ncmpi_sync(file_);
-    return code == NC_NOERR ? Status() : failure("ncmpi_sync", path_, -1, code);
-  }
+  Status sync() override { return pnetcdf_outcome("ncmpi_sync", path_, ncmpi_sync(file_)); }
 
   Status close() override {
     if (!collective_) {
       const int code = ncmpi_end_indep_data(file_);
-      if (code != NC_NOERR) return failure("ncmpi_end_indep_data", path_, -1, code);
+      if (code != NC_NOERR) return pnetcdf_outcome("ncmpi_end_indep_data", path_, code);
     }
-    const int code = ncmpi_close(file_);
-    return code == NC_NOERR ? Status() : failure("ncmpi_close", path_, -1, code);
+    return pnetcdf_outcome("ncmpi_close", path_, ncmpi_close(file_));
   }
 
  private:
