@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "common/checked.hpp"
 #include "common/page.hpp"
@@ -41,19 +40,12 @@ Result<Ring> Ring::create(std::int64_t buffers, std::int64_t bytes_each) {
     return error;
   }
   std::memset(memory, 1, static_cast<std::size_t>(*total));
-  ring.base_ = static_cast<std::byte*>(memory);
-  ring.stride_ = *stride;
+  ring.memory_ = {static_cast<std::byte*>(memory), Unmap{static_cast<std::size_t>(*total)}};
+  ring.bytes_each_ = *stride;
   ring.buffers_ = buffers;
   return ring;
 }
 
-Ring::Ring(Ring&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)),
-      stride_(other.stride_),
-      buffers_(other.buffers_) {}
-
-Ring::~Ring() {
-  if (base_ != nullptr) munmap(base_, static_cast<std::size_t>(stride_ * buffers_));
-}
+void Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
 }  // namespace weir::bench

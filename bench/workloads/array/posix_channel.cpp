@@ -1,10 +1,8 @@
 // POSIX: every rank moves its runs itself, one call each. Also what the others are held against,
 // where the runs are one piece per rank.
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -41,13 +39,7 @@ class PosixChannel final : public Channel {
   Status read(std::byte* memory) override { return move(storage::Direction::read, memory); }
 
   Status sync() override {
-    const bool data = durability_ == storage::Durability::data;
-    int failed = 0;
-    do {
-      failed = data ? fdatasync(file_.descriptor()) : fsync(file_.descriptor());
-    } while (failed != 0 && errno == EINTR);
-    if (failed == 0) return {};
-    return system_failure(data ? "fdatasync" : "fsync", file_.path(), -1, errno);
+    return durability_ == storage::Durability::data ? file_.sync_data() : file_.sync();
   }
 
   Status close() override {

@@ -33,9 +33,9 @@ Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std
 
 Status Probe::provide_buffers(std::int64_t bytes) {
   if (buffers_.bytes_each() >= bytes) return {};
-  buffers_ = BufferPair();  // never both at once
+  buffers_ = Ring();  // never both at once
   Status status;
-  if (auto larger = BufferPair::create(bytes)) {
+  if (auto larger = Ring::create(2, bytes)) {
     buffers_ = std::move(larger).value();
   } else {
     status = larger.error();

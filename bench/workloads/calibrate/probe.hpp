@@ -9,11 +9,11 @@
 #include <string>
 
 #include "common/status.hpp"
-#include "measurement/buffer_pair.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
+#include "measurement/ring.hpp"
 #include "storage/engines/file.hpp"
 #include "storage/engines/transfer.hpp"
 
@@ -66,7 +66,7 @@ class Probe {
   FailureGuard& guard_;
   Meeting meeting_;
   std::string path_;
-  BufferPair buffers_;
+  Ring buffers_;
   std::optional<storage::File> file_;
   std::int64_t written_ = 0;      // bytes in the file
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike

@@ -2,34 +2,32 @@
 // that are written from, and the inverse, which no transfer touches.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <utility>
 
-#include "common/status.hpp"
+#include "measurement/ring.hpp"
+#include "workloads/madbench/layout.hpp"
 
 namespace weir::bench::madbench {
 
 class Buffers {
  public:
-  // Page-aligned and prefaulted: the first touch of memory is an order of magnitude slower.
   // `bytes` of each matrix, rounded up to whole pages.
-  static Result<Buffers> create(std::int64_t bytes);
-  Buffers(Buffers&& other) noexcept;
-  Buffers& operator=(Buffers&&) = delete;
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  ~Buffers();
+  static Result<Buffers> create(std::int64_t bytes) {
+    auto matrices = Ring::create(matrices_in_memory, bytes);
+    if (!matrices) return matrices.error();
+    return Buffers(std::move(matrices).value());
+  }
 
   // Consecutive matrices alternate between two buffers.
   [[nodiscard]] std::byte* reading(std::int64_t matrix) const { return at(matrix % 2); }
   [[nodiscard]] std::byte* writing(std::int64_t matrix) const { return at(2 + matrix % 2); }
   // Matrix `index` of the five. reading() alternates between 0 and 1, writing() between 2 and 3.
-  [[nodiscard]] std::byte* at(std::int64_t index) const { return base_ + index * stride_; }
+  [[nodiscard]] std::byte* at(std::int64_t index) const { return matrices_.at(index); }
 
  private:
-  Buffers() = default;
-  std::byte* base_ = nullptr;
-  std::int64_t stride_ = 0;
+  explicit Buffers(Ring matrices) : matrices_(std::move(matrices)) {}
+
+  Ring matrices_;
 };
 
 }  // namespace weir::bench::madbench

@@ -82,7 +82,7 @@ Placement find_placement(const Job& job) {
 
 Status Instrument::provide_buffers(std::int64_t bytes) {
   Status status;
-  if (auto pair = BufferPair::create(bytes)) {
+  if (auto pair = Ring::create(2, bytes)) {
     buffers_ = std::move(pair).value();
   } else {
     status = pair.error();

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "common/status.hpp"
-#include "measurement/buffer_pair.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
+#include "measurement/ring.hpp"
 #include "workloads/probe/cells.hpp"
 #include "workloads/probe/shared_file.hpp"
 #include "workloads/probe/target_file.hpp"
@@ -91,7 +91,7 @@ class Instrument {
   FailureGuard& guard_;
   Meeting meeting_;
   const Placement& placement_;
-  BufferPair buffers_;
+  Ring buffers_;
   std::vector<TargetFile> targets_;
   std::vector<SharedFile> shared_files_;  // by target
   std::uint32_t generation_ = 0;

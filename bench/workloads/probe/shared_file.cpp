@@ -58,14 +58,9 @@ Status SharedFile::write_rows(std::int64_t count, int first, int writers, const 
 
 Status SharedFile::sync() {
   guard_.entering("fsync", &path_, -1);
-  int failed = 0;
-  do {
-    failed = ::fsync(file_->descriptor());
-  } while (failed != 0 && errno == EINTR);
-  const int reason = errno;
+  Status status = file_->sync();
   guard_.left();
-  if (failed != 0) return system_failure("fsync", path_, -1, reason);
-  return {};
+  return status;
 }
 
 }  // namespace weir::bench::probe

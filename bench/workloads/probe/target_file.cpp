@@ -114,14 +114,9 @@ Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double
 
 Status TargetFile::sync() {
   guard_.entering("fsync", &path_, -1);
-  int failed = 0;
-  do {
-    failed = ::fsync(file_->descriptor());
-  } while (failed != 0 && errno == EINTR);
-  const int reason = errno;
+  Status status = file_->sync();
   guard_.left();
-  if (failed != 0) return system_failure("fsync", path_, -1, reason);
-  return {};
+  return status;
 }
 
 Status TargetFile::drop_pages(std::int64_t end) {

@@ -1,8 +1,6 @@
 // POSIX calls: one at a time (POSIX), or many in flight (IO_URING).
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -41,13 +39,7 @@ class PosixChannel final : public Channel {
   storage::TransferQueue* queue() override { return queue_.get(); }
 
   Status sync() override {
-    const bool data = durability_ == storage::Durability::data;
-    int failed = 0;
-    do {
-      failed = data ? fdatasync(file_.descriptor()) : fsync(file_.descriptor());
-    } while (failed != 0 && errno == EINTR);
-    if (failed == 0) return {};
-    return system_failure(data ? "fdatasync" : "fsync", file_.path(), -1, errno);
+    return durability_ == storage::Durability::data ? file_.sync_data() : file_.sync();
   }
 
   Status close() override {
