@@ -2,6 +2,9 @@
 // to MPI, from MPI to the folder of results.
 #pragma once
 
+#include <fmt/format.h>
+#include <mpi.h>
+
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -49,5 +52,32 @@ int print_planned(const std::vector<PlannedConfiguration>& configurations, const
 
 // Starts MPI, calls `run` with the number of ranks, ends MPI. Returns what `run` returns.
 int run_under_mpi(const std::function<int(int ranks)>& run);
+
+// From the settings to MPI for a workload without configurations: prints the help that is asked
+// for, complains, or runs the request.
+template <typename Request>
+int run_request(const Result<ResolvedSettings>& resolved,
+                Result<Request> (*request_of)(const Settings& settings),
+                int (*run)(const Job& job, const Request& request)) {
+  if (resolved && resolved.value().help) {
+    fmt::print("{}", *resolved.value().help);
+    return 0;
+  }
+  return run_under_mpi([&](int /*ranks*/) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto request =
+        resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
+    if (!request) return rank == 0 ? complain(request.error()) : exit_usage;
+    return run(Job::create(request.value().deadline_seconds), request.value());
+  });
+}
+
+// The folder beside the result `output` of such a workload, which is there while it is not
+// finished. It is made anew on rank 0: what an earlier failure left must not silence a new one.
+[[nodiscard]] std::string unfinished_folder(const std::string& output);
+[[nodiscard]] Status make_unfinished_folder(const std::string& output);
+// Removes test files and that folder. Returns the exit status.
+int end_well(const Job& job, FailureGuard& guard, const std::string& output);
 
 }  // namespace weir::bench

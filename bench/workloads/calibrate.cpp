@@ -22,6 +22,7 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/striping_settings.hpp"
+#include "measurement/workload_job.hpp"
 #include "workloads/calibrate/figures.hpp"
 #include "workloads/calibrate/probe.hpp"
 
@@ -107,41 +108,21 @@ Status make_test_folder(const std::string& path, const Request& request) {
   return storage::stripe_folder(path, request.striping);
 }
 
-int print_failure(const Error& error) {
-  fmt::print(stderr, "weir-bench: {}\n", error.text());
-  return exit_usage;
-}
-
-// Made anew: what an earlier failure left behind must not silence a new one.
-Status make_unfinished_folder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return invalid_argument(fmt::format(
-        "--output: cannot make {}: {}; name a file where you can write", path, error.message()));
-  }
-  const std::string record = path + "/failure.json";
-  std::filesystem::remove(record, error);
-  if (error) return system_failure("unlink", record, -1, error.value());
-  return {};
-}
-
 int run_in_job(const Job& job, const Request& request) {
-  const std::string unfinished = request.output + ".unfinished";
   int failed_rank = none_failed;
   Status status;
   if (job.rank == 0) {
     status = check_directory(request.directory, request.striping);
-    if (status) status = make_unfinished_folder(unfinished);
+    if (status) status = make_unfinished_folder(request.output);
   }
   const Status agreed = agree_on(job, status, &failed_rank);
   if (!agreed) {
     // Rank 0's own error: what the user asked for is wrong, whatever the rank.
-    if (job.rank == 0) print_failure(status.error());
+    if (job.rank == 0) complain(status.error());
     return exit_usage;
   }
 
-  FailureGuard guard(job, unfinished, {});
+  FailureGuard guard(job, unfinished_folder(request.output), {});
   TestFiles files{.directory = unique_folder(job, request.directory), .paths = {}};
   for (const int step : {0, 1, job.size - 1}) {
     files.paths.push_back(fmt::format("{}/weir-{}", files.directory, (job.rank + step) % job.size));
@@ -173,44 +154,15 @@ int run_in_job(const Job& job, const Request& request) {
     return end_after_failure(job, guard, {status.error(), failed_rank, nlohmann::ordered_json()},
                              {});
   }
-  if (Status removed = guard.remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-  }
-  if (job.rank == 0) {
-    std::error_code error;
-    std::filesystem::remove(unfinished, error);
-    if (error) return print_failure(system_failure("rmdir", unfinished, -1, error.value()));
-  }
-  return 0;
+  return end_well(job, guard, request.output);
 }
 
 }  // namespace
 
 int run_calibrate(const std::vector<std::string>& arguments) {
-  const auto resolved = resolve_settings(program, description, calibrate_declarations(), arguments,
-                                         process_environment);
-  if (resolved && resolved.value().help) {
-    fmt::print("{}", *resolved.value().help);
-    return 0;
-  }
-  prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  int status = exit_usage;
-  {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto request =
-        resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
-    if (!request) {
-      if (rank == 0) print_failure(request.error());
-    } else {
-      const Job job = Job::create(request.value().deadline_seconds);
-      status = run_in_job(job, request.value());
-    }
-  }
-  MPI_Finalize();
-  return status;
+  return run_request<Request>(resolve_settings(program, description, calibrate_declarations(),
+                                               arguments, process_environment),
+                              request_of, run_in_job);
 }
 
 }  // namespace weir::bench

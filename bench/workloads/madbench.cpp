@@ -97,21 +97,6 @@ TestFiles test_files(const Job& job, const JobFolders& folders,
   return files;
 }
 
-ordered_json payload_errors(const std::vector<PayloadFault>& faults, int rank) {
-  ordered_json errors = ordered_json::array();
-  for (const PayloadFault& fault : faults) {
-    errors.push_back({{"kind", name_of(fault.mismatch.kind)},
-                      {"file", fault.file},
-                      {"offset_bytes", fault.mismatch.first_byte},
-                      {"rank", rank},
-                      {"repetition", fault.repetition},
-                      {"function", name_of(fault.function)},
-                      {"bytes_wrong", fault.mismatch.bytes_wrong},
-                      {"text", fault.mismatch.text}});
-  }
-  return errors;
-}
-
 // Refuses what cannot work before anything is written. Collective; the same answer on every rank.
 // On node leaders, `hog_bytes` is what --memory-hog takes there.
 Status check_request(const Job& job, const Request& request, const Layout& layout,
@@ -286,28 +271,17 @@ int run(const Program& program, const std::vector<std::string>& arguments) {
     return print_plan(program, resolved.value().settings);
   }
 
-  prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  int status = exit_usage;
-  {
+  return run_under_mpi([&](int ranks) {
     int rank = 0;
-    int ranks = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const auto request = resolved ? request_of(program, std::move(resolved.value().settings), ranks)
                                   : Result<Request>(resolved.error());
-    if (!request) {
-      if (rank == 0) complain(request.error());
-    } else {
-      const Job job = Job::create(request.value().core.deadline_seconds);
-      std::vector<std::string> command{"weir-bench", program.workload};
-      command.insert(command.end(), arguments.begin(), arguments.end());
-      status = run_in_job(job, program, request.value(), command);
-    }
-  }
-  MPI_Finalize();
-  return status;
+    if (!request) return rank == 0 ? complain(request.error()) : exit_usage;
+    const Job job = Job::create(request.value().core.deadline_seconds);
+    std::vector<std::string> command{"weir-bench", program.workload};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_in_job(job, program, request.value(), command);
+  });
 }
 
 }  // namespace

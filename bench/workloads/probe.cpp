@@ -28,6 +28,7 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/quiet.hpp"
+#include "measurement/workload_job.hpp"
 #include "workloads/probe/description.hpp"
 #include "workloads/probe/instrument.hpp"
 #include "workloads/probe/survey.hpp"
@@ -109,11 +110,6 @@ Result<Request> request_of(const Settings& settings) {
   return request;
 }
 
-int print_failure(const Error& error) {
-  fmt::print(stderr, "weir-bench: {}\n", error.text());
-  return exit_usage;
-}
-
 // The folders of this job's test files, one in each directory; the same on every rank.
 std::vector<std::string> folders_of(const Job& job, const Request& request) {
   std::array<std::uint32_t, 2> id{};
@@ -134,18 +130,11 @@ std::vector<std::string> rank_folders(const std::vector<std::string>& folders, i
   return own;
 }
 
-// Rank 0, before anything is measured. Made anew: what an earlier failure left behind must not
-// silence a new one.
-Status make_unfinished_folder(const std::string& path, const std::vector<std::string>& folders) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return invalid_argument(fmt::format(
-        "--output: cannot make {}: {}; name a file where you can write", path, error.message()));
-  }
-  std::filesystem::remove(path + "/failure.json", error);
-  if (error) return system_failure("unlink", path + "/failure.json", -1, error.value());
-  return write_file_atomically(path + "/folders.json", ordered_json(folders).dump(1) + "\n");
+// Rank 0, before anything is measured.
+Status make_unfinished_folder(const std::string& output, const std::vector<std::string>& folders) {
+  if (Status made = bench::make_unfinished_folder(output); !made) return made;
+  return write_file_atomically(unfinished_folder(output) + "/folders.json",
+                               ordered_json(folders).dump(1) + "\n");
 }
 
 Status make_folders(const std::vector<std::string>& folders) {
@@ -228,22 +217,21 @@ Status measure(const Job& job, FailureGuard& guard, const Request& request,
 }
 
 int run_in_job(const Job& job, const Request& request) {
-  const std::string unfinished = request.output + ".unfinished";
   const std::vector<std::string> folders = folders_of(job, request);
   int failed_rank = none_failed;
   Status status;
   for (const std::string& directory : request.directories) {
     if (job.rank == 0 && status) status = check_directory(directory, {});
   }
-  if (job.rank == 0 && status) status = make_unfinished_folder(unfinished, folders);
+  if (job.rank == 0 && status) status = make_unfinished_folder(request.output, folders);
   const Status agreed = agree_on(job, status, &failed_rank);
   if (!agreed) {
     // Rank 0's own error: what the user asked for is wrong, whatever the rank.
-    if (job.rank == 0) print_failure(status.error());
+    if (job.rank == 0) complain(status.error());
     return exit_usage;
   }
 
-  FailureGuard guard(job, unfinished, {});
+  FailureGuard guard(job, unfinished_folder(request.output), {});
   TestFiles files;
   for (const int step : {0, 1, job.size - 1}) {
     const auto of_rank = rank_folders(folders, (job.rank + step) % job.size);
@@ -255,44 +243,15 @@ int run_in_job(const Job& job, const Request& request) {
   if (status = measure(job, guard, request, folders, &failed_rank); !status) {
     return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json()}, {});
   }
-  if (Status removed = guard.remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-  }
-  if (job.rank == 0) {
-    std::error_code error;
-    std::filesystem::remove_all(unfinished, error);
-    if (error) return print_failure(system_failure("rmdir", unfinished, -1, error.value()));
-  }
-  return 0;
+  return end_well(job, guard, request.output);
 }
 
 }  // namespace
 
 int run_probe(const std::vector<std::string>& arguments) {
-  const auto resolved =
-      resolve_settings(program, description, probe_declarations(), arguments, process_environment);
-  if (resolved && resolved.value().help) {
-    fmt::print("{}", *resolved.value().help);
-    return 0;
-  }
-  prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-  int status = exit_usage;
-  {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto request =
-        resolved ? request_of(resolved.value().settings) : Result<Request>(resolved.error());
-    if (!request) {
-      if (rank == 0) print_failure(request.error());
-    } else {
-      const Job job = Job::create(request.value().deadline_seconds);
-      status = run_in_job(job, request.value());
-    }
-  }
-  MPI_Finalize();
-  return status;
+  return run_request<Request>(
+      resolve_settings(program, description, probe_declarations(), arguments, process_environment),
+      request_of, run_in_job);
 }
 
 }  // namespace weir::bench

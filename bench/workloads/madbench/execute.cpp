@@ -360,20 +360,11 @@ Status Executor::check(FunctionRun& run, const Step& step) {
   const std::vector<PayloadMismatch> mismatches = work_.check_read(share);
   run.record.bytes_verified += share.extent.bytes;
   if (mismatches.empty()) return {};
+  const std::size_t first = faults_.size();
   for (const PayloadMismatch& mismatch : mismatches) {
-    faults_.push_back({mismatch, run.file, run.repetition, run.function});
+    faults_.push_back({mismatch, run.file, run.repetition, name_of(run.function)});
   }
-  const PayloadMismatch& first = mismatches.front();
-  Error error;
-  error.code = ErrorCode::corrupt;
-  error.operation = "verify";
-  error.rank = job_.rank;
-  error.file = run.file;
-  error.offset = static_cast<std::int64_t>(first.first_byte);
-  error.message = fmt::format("read wrong data in function {}, repetition {}: {} ({}), {} bytes",
-                              name_of(run.function), run.repetition, name_of(first.kind),
-                              first.text, first.bytes_wrong);
-  return error;
+  return wrong_data_error(faults_[first], job_.rank);
 }
 
 void Executor::record_transfer(FunctionRun& run, Operation operation, const Step& step,

@@ -12,6 +12,7 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/payload.hpp"
+#include "measurement/phase_record.hpp"
 #include "workloads/madbench/channel.hpp"
 #include "workloads/madbench/configuration.hpp"
 #include "workloads/madbench/schedule.hpp"
@@ -39,14 +40,6 @@ struct RepetitionRecord {
   std::vector<Event> events;
   std::vector<FunctionCost> functions;
   std::int64_t bytes_verified = 0;
-};
-
-// The data that came back wrong, of this rank.
-struct PayloadFault {
-  PayloadMismatch mismatch;
-  std::string file;
-  std::int32_t repetition = 0;
-  Function function = Function::S;
 };
 
 class Executor {
