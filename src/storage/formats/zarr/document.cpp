@@ -226,6 +226,21 @@ std::vector<std::string> dimension_names(const Json& document, int dimensions) {
 
 }  // namespace
 
+FormatAbilities zarr_abilities(std::span<const std::string_view> codecs) {
+  return {.several_arrays = true,
+          .groups = true,
+          .attributes = true,
+          .dimension_names = true,
+          .chunks = true,
+          .shards = true,
+          .growing = true,
+          .column_major_chunks = true,
+          .fill = true,
+          .utf32 = true,
+          .scalars_in_chunks = true,
+          .codecs = codecs};
+}
+
 Json zarr_array_document(const ArrayDescription& array) {
   Json document;
   document["zarr_format"] = 3;
@@ -328,19 +343,8 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
   about.attributes = without_zarr_fill(about);
   about.grows = (own.growing.contains(name) || grows_as_before(document)) &&
                 about.order == array::Order::row_major;
-  // The same rules as for what Weir lays out: chunks and shards that fit the array.
-  const FormatAbilities anything = {.several_arrays = true,
-                                    .groups = true,
-                                    .attributes = true,
-                                    .dimension_names = true,
-                                    .chunks = true,
-                                    .shards = true,
-                                    .growing = true,
-                                    .column_major_chunks = true,
-                                    .fill = true,
-                                    .utf32 = true,
-                                    .scalars_in_chunks = true,
-                                    .codecs = zarr_codecs_read()};
+  // The rules are those for what Weir lays out: chunks and shards that fit the array.
+  const FormatAbilities anything = zarr_abilities(zarr_codecs_read());
   ArrayDescription bare = about;
   bare.attributes.clear();
   bare.dimension_names.clear();

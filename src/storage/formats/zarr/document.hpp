@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +17,9 @@
 namespace weir::storage {
 
 using ZarrJson = Json;
+
+// What Zarr folders hold whose arrays have some of these codecs.
+[[nodiscard]] FormatAbilities zarr_abilities(std::span<const std::string_view> codecs);
 
 // What an array's document says.
 struct ZarrArray {

@@ -187,20 +187,7 @@ class ZarrFormat final : public Format {
  public:
   [[nodiscard]] std::string_view name() const override { return "zarr"; }
 
-  [[nodiscard]] FormatAbilities abilities() const override {
-    return {.several_arrays = true,
-            .groups = true,
-            .attributes = true,
-            .dimension_names = true,
-            .chunks = true,
-            .shards = true,
-            .growing = true,
-            .column_major_chunks = true,
-            .fill = true,
-            .utf32 = true,
-            .scalars_in_chunks = true,
-            .codecs = zarr_codecs()};
-  }
+  [[nodiscard]] FormatAbilities abilities() const override { return zarr_abilities(zarr_codecs()); }
 
   Result<Attribute::Value> stored_attribute(const Attribute& attribute,
                                             const array::ElementType* array) const override {
