@@ -37,7 +37,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/fortran": {"src/capi"},
     "src/adapters": VALUES | {"src/capi", "src/aggregation", "src/storage"},
     "src/adapters/calls": set(),
-    "bench/measurement": {"src/storage"},
+    "bench/measurement": {"src/ranks", "src/storage"},
     "bench/interfaces": set(),
     "bench/workloads": VALUES
     | {

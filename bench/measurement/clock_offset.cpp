@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "common/clock.hpp"
+#include "ranks/mpi_error.hpp"
 
 namespace weir::bench {
 namespace {
@@ -75,13 +76,10 @@ class OwnedComm {
 };
 
 Error mpi_failure(const char* call, int code) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
   Error error;
   error.code = ErrorCode::peer;
   error.operation = "clock offset";
-  error.message = fmt::format("clock offset: {} failed: {}", call, text.data());
+  error.message = fmt::format("clock offset: {} failed: {}", call, ranks::mpi_error_text(code));
   return error;
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <future>
 #include <utility>
@@ -24,23 +23,6 @@ using storage::TransferTiming;
 constexpr std::int64_t most_per_call = std::int64_t{1} << 30;  // MPI counts are ints
 // A transfer that nobody waits for any more, because another one failed, still uses its buffer.
 constexpr std::int64_t longest_ending_ns = 600'000'000'000;
-
-int errno_of(int error_class) {
-  switch (error_class) {
-    case MPI_ERR_NO_SPACE:
-      return ENOSPC;
-    case MPI_ERR_QUOTA:
-      return EDQUOT;
-    case MPI_ERR_ACCESS:
-      return EACCES;
-    case MPI_ERR_READ_ONLY:
-      return EROFS;
-    case MPI_ERR_NO_SUCH_FILE:
-      return ENOENT;
-    default:
-      return 0;  // not known
-  }
-}
 
 Error incomplete(const TransferRequest& request, const std::string& file, std::int64_t moved) {
   Error error;
@@ -243,23 +225,6 @@ class MpiBackgroundTransfer final : public Transfer {
 };
 
 }  // namespace
-
-Error mpi_failure(const char* operation, const std::string& file, std::int64_t offset, int code) {
-  int error_class = MPI_ERR_OTHER;
-  MPI_Error_class(code, &error_class);
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  Error error;
-  error.operation = operation;
-  error.file = file;
-  error.offset = offset;
-  error.system_error = errno_of(error_class);
-  error.message = fmt::format("{} failed: {}", operation,
-                              std::string(text.data(), static_cast<std::size_t>(length)));
-  std::replace(error.message.begin(), error.message.end(), '\n', ' ');
-  return error;
-}
 
 Result<MpiFile> MpiFile::open(MPI_Comm communicator, const std::string& path, bool write,
                               bool create, MPI_Info hints) {

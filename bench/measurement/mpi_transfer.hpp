@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "ranks/mpi_error.hpp"
 #include "storage/engines/transfer.hpp"
 
 namespace weir::bench {
@@ -35,9 +36,7 @@ class MpiFile {
   std::string path_;
 };
 
-// The Error of an MPI call on a file that returned `code`.
-[[nodiscard]] Error mpi_failure(const char* operation, const std::string& file, std::int64_t offset,
-                                int code);
+using ranks::mpi_failure;
 
 // Independent blocking MPI_File_{read,write}_at inside start(). Durability is not part of the
 // transfer: MPI_File_sync is collective, so the caller syncs when every rank has moved its bytes.

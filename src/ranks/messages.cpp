@@ -2,21 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 #include <string>
 
+#include "ranks/mpi_error.hpp"
 #include "ranks/progress.hpp"
 
 namespace weir::ranks {
 namespace {
-
-std::string text_of(int code) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  return {text.data(), static_cast<std::size_t>(length)};
-}
 
 Error failed(const char* operation, const std::string& why) {
   Error error;
@@ -46,7 +39,7 @@ Status check_fits(std::int64_t bytes, const char* operation) {
 
 Status status_of(int code, const char* operation) {
   if (code == MPI_SUCCESS) return {};
-  return failed(operation, text_of(code));
+  return failed(operation, mpi_error_text(code));
 }
 
 // What the functions that begin an operation share.
@@ -187,7 +180,8 @@ Result<std::span<const int>> PendingSet::test_some() {
   if (code == MPI_ERR_IN_STATUS) {
     for (int i = 0; i < count; ++i) {
       const int one = statuses_[static_cast<std::size_t>(i)].MPI_ERROR;
-      if (one != MPI_SUCCESS && one != MPI_ERR_PENDING) return failed("a message", text_of(one));
+      if (one != MPI_SUCCESS && one != MPI_ERR_PENDING)
+        return failed("a message", mpi_error_text(one));
     }
   }
   if (code != MPI_SUCCESS) return status_of(code, "MPI_Testsome").error();

@@ -4,12 +4,12 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ranks/mpi_error.hpp"
 #include "storage/engines/system_file.hpp"
 
 namespace weir::aggregation {
@@ -23,37 +23,6 @@ using storage::Slice;
 
 // Counts of MPI are ints, and so are lengths in a datatype.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
-
-int errno_of(int error_class) {
-  switch (error_class) {
-    case MPI_ERR_NO_SPACE:
-      return ENOSPC;
-    case MPI_ERR_QUOTA:
-      return EDQUOT;
-    case MPI_ERR_ACCESS:
-      return EACCES;
-    case MPI_ERR_READ_ONLY:
-      return EROFS;
-    case MPI_ERR_NO_SUCH_FILE:
-      return ENOENT;
-    case MPI_ERR_IO:
-      return EIO;
-    default:
-      return 0;  // not known
-  }
-}
-
-Error failed(const char* operation, const std::string& path, std::int64_t offset, int code) {
-  int error_class = MPI_ERR_OTHER;
-  MPI_Error_class(code, &error_class);
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  Error error = system_failure(operation, path, offset, errno_of(error_class));
-  error.message = fmt::format("{} failed: {}", operation, text.data());
-  std::replace(error.message.begin(), error.message.end(), '\n', ' ');
-  return error;
-}
 
 // Open MPI's library says no more.
 Error wrote_nothing(const std::string& path, std::int64_t offset, std::int64_t bytes) {
@@ -86,7 +55,7 @@ class MpiFile final : public EngineFile {
     if (handle_ == MPI_FILE_NULL) return {};
     const int code = MPI_File_close(&handle_);
     handle_ = MPI_FILE_NULL;
-    return code == MPI_SUCCESS ? Status() : failed("MPI_File_close", path(), -1, code);
+    return code == MPI_SUCCESS ? Status() : ranks::mpi_failure("MPI_File_close", path(), -1, code);
   }
 
  private:
@@ -143,7 +112,7 @@ class MpiioEngine final : public storage::Engine {
     MPI_File handle = MPI_FILE_NULL;
     const int mode = opening.write ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
     const int code = MPI_File_open(MPI_COMM_SELF, path.c_str(), mode, MPI_INFO_NULL, &handle);
-    if (code != MPI_SUCCESS) return failed("open", path, -1, code);
+    if (code != MPI_SUCCESS) return ranks::mpi_failure("open", path, -1, code);
     MPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);
     return std::unique_ptr<EngineFile>(std::make_unique<MpiFile>(path, handle, std::move(changed)));
   }
@@ -158,7 +127,7 @@ class MpiioEngine final : public storage::Engine {
   Status sync(std::span<EngineFile* const> files) override {
     for (const EngineFile* const file : files) {
       const int code = MPI_File_sync(static_cast<const MpiFile*>(file)->handle());
-      if (code != MPI_SUCCESS) return failed("MPI_File_sync", file->path(), -1, code);
+      if (code != MPI_SUCCESS) return ranks::mpi_failure("MPI_File_sync", file->path(), -1, code);
     }
     return {};
   }
@@ -209,7 +178,7 @@ class MpiioEngine final : public storage::Engine {
       code = call(writing, file, offset, MPI_BOTTOM, 1, memory.type(), status);
     }
     ++traffic.calls;
-    if (code != MPI_SUCCESS) return failed(operation, range.file->path(), offset, code);
+    if (code != MPI_SUCCESS) return ranks::mpi_failure(operation, range.file->path(), offset, code);
     MPI_Count moved = 0;
     MPI_Get_elements_x(&status, MPI_BYTE, &moved);
     (writing ? traffic.written : traffic.read) += moved;
