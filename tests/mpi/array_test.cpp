@@ -12,14 +12,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "workload_test.hpp"
 #include "workloads/array/channel.hpp"
 #include "workloads/array/execute.hpp"
 
@@ -27,26 +26,6 @@ namespace weir::bench::array_io {
 namespace {
 
 constexpr std::uint64_t payload_seed = 7;
-constexpr double deadline_seconds = 60;
-
-// Counts what was wrong on this rank.
-class Expectations {
- public:
-  void expect(bool holds, const std::string& what) {
-    if (holds) return;
-    ++failures_;
-    fmt::print(stderr, "WRONG: {}\n", what);
-  }
-  [[nodiscard]] int failures() const { return failures_; }
-
- private:
-  int failures_ = 0;
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 class Cases {
  public:
@@ -186,41 +165,17 @@ void run_all(Cases& cases) {
   cases.run({"--api", all, "--shape", "16x16", "--read-grid", "1x1"});
 }
 
-// Returns how much was wrong on all ranks.
-int test_in(const std::string& parent) {
-  const Job job = Job::create(deadline_seconds);
-  const std::string directory = fmt::format("{}/weir-array-test-{}", parent, job.size);
-  if (job.rank == 0) {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-  }
-  MPI_Barrier(job.world);
-  Expectations expected;
-  int runs = 0;
-  {
-    FailureGuard guard(job, directory, {});
-    Cases cases(job, guard, expected, directory);
-    run_all(cases);
-    runs = cases.runs();
-  }
-  expected.expect(runs > 0, "nothing was run");
-  MPI_Barrier(job.world);
-  if (job.rank == 0) std::filesystem::remove_all(directory);
-  const int mine = expected.failures();
-  int all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
-  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
-  return all;
-}
-
 }  // namespace
 }  // namespace weir::bench::array_io
 
 int main(int argc, char** argv) {
-  weir::bench::prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  const int wrong = weir::bench::array_io::test_in(argc > 1 ? argv[1] : ".");
-  MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  using namespace weir::bench::array_io;
+  return weir::bench::workload_test(
+      argc, argv, "array",
+      [](const weir::bench::Job& job, weir::bench::FailureGuard& guard,
+         weir::bench::Expectations& expected, const std::string& directory) {
+        Cases cases(job, guard, expected, directory);
+        run_all(cases);
+        return cases.runs();
+      });
 }

@@ -36,6 +36,7 @@
 #include "aggregation/node_group.hpp"
 #include "array/linear_range.hpp"
 #include "array/test_random.hpp"
+#include "rank_checks.hpp"
 #include "storage/codecs/codec.hpp"
 #include "storage/engines/faulty_engine.hpp"
 
@@ -50,25 +51,9 @@ using weir::plan::SharedDistribution;
 using weir::plan::Strategy;
 using weir::storage::RawArray;
 
-int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-int ranks = 1;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-int failures = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+using namespace weir::test;  // NOLINT(google-build-using-namespace)
 constexpr std::int64_t element_bytes = 8;
 constexpr std::int64_t untouched = -77;
-
-void expect(bool right, const std::string& what) {
-  if (right) return;
-  if (++failures <= 5) fmt::print(stderr, "rank {}: {}\n", rank, what);
-}
-
-// Whether all ranks have the same text.
-void expect_same(const std::string& text, const std::string& what) {
-  std::vector<char> first(4096, '\0');
-  std::strncpy(first.data(), text.c_str(), first.size() - 1);
-  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-  expect(text == first.data(),
-         fmt::format("{}: '{}' here, '{}' on rank 0", what, text, std::string(first.data())));
-}
 
 std::int64_t value_of(const array::Shape& shape, const array::Indices& index, std::int64_t step) {
   return 1000000 * step + 1 + array::linear_number(shape, array::Order::row_major, index);
@@ -963,9 +948,7 @@ void missing_rank() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  start_checks(argc, argv);
   const std::string base = argc > 1 ? argv[1] : ".";
   const std::string directory =
       fmt::format("{}/collective-{}-{}", base, ranks, argc > 3 ? argv[3] : "all");
@@ -985,9 +968,7 @@ int main(int argc, char** argv) {
     steps_that_lose_bytes(directory);
     caches_that_are_not_coherent(directory);
   }
-  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) std::filesystem::remove_all(directory);
-  MPI_Finalize();
-  if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return end_checks();
 }

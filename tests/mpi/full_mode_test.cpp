@@ -23,6 +23,7 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "workload_test.hpp"
 #include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
 #include "workloads/madbench/full/full_work.hpp"
@@ -67,14 +68,14 @@ void operator delete[](void* pointer, std::size_t /*bytes*/) noexcept { given_ba
 namespace weir::bench::madbench {
 namespace {
 
-constexpr double deadline_seconds = 60;
 constexpr double agreement = 1e-9;  // of results; rounding differs with the order of sums
 
 class Trials {
  public:
-  Trials(const Job& job, FailureGuard& guard, std::string directory)
+  Trials(const Job& job, FailureGuard& guard, Expectations& expected, std::string directory)
       : job_(job),
         guard_(guard),
+        expected_(expected),
         directory_(std::move(directory)),
         functions_(*load_scalapack().value()) {
     core_.deadline_seconds = deadline_seconds;
@@ -146,12 +147,7 @@ class Trials {
   [[nodiscard]] std::int64_t most_heap() const { return most_heap_; }
   [[nodiscard]] std::int64_t share() const { return share_; }
   [[nodiscard]] int runs() const { return runs_; }
-  [[nodiscard]] int failures() const { return failures_; }
-  void expect(bool holds, const std::string& what) {
-    if (holds) return;
-    ++failures_;
-    fmt::print(stderr, "WRONG: {}\n", what);
-  }
+  void expect(bool holds, const std::string& what) { expected_.expect(holds, what); }
 
  private:
   // The result depends on pixels and bins alone.
@@ -171,6 +167,7 @@ class Trials {
 
   const Job& job_;
   FailureGuard& guard_;
+  Expectations& expected_;
   std::string directory_;
   const ScalapackFunctions& functions_;
   CoreSettings core_;
@@ -180,7 +177,6 @@ class Trials {
   std::int64_t most_heap_ = 0;
   std::int64_t share_ = 0;
   int runs_ = 0;
-  int failures_ = 0;
 };
 
 std::vector<Variant> moving_variants() {
@@ -235,43 +231,17 @@ void run_all(const Job& job, Trials& trials) {
   }
 }
 
-// Returns how much was wrong on all ranks.
-int test_in(const std::string& parent) {
-  const Job job = Job::create(deadline_seconds);
-  const std::string directory = fmt::format("{}/weir-full-mode-test-{}", parent, job.size);
-  if (job.rank == 0) {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-  }
-  MPI_Barrier(job.world);
-  int runs = 0;
-  int mine = 0;
-  {
-    FailureGuard guard(job, directory, {});
-    Trials trials(job, guard, directory);
-    run_all(job, trials);
-    runs = trials.runs();
-    mine = trials.failures() + (runs > 0 ? 0 : 1);
-  }
-  MPI_Barrier(job.world);
-  if (job.rank == 0) {
-    if (!std::filesystem::is_empty(directory)) ++mine;
-    std::filesystem::remove_all(directory);
-  }
-  int all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
-  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
-  return all;
-}
-
 }  // namespace
 }  // namespace weir::bench::madbench
 
 int main(int argc, char** argv) {
-  weir::bench::prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  const int wrong = weir::bench::madbench::test_in(argc > 1 ? argv[1] : ".");
-  MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  using namespace weir::bench::madbench;
+  return weir::bench::workload_test(
+      argc, argv, "full-mode",
+      [](const weir::bench::Job& job, weir::bench::FailureGuard& guard,
+         weir::bench::Expectations& expected, const std::string& directory) {
+        Trials trials(job, guard, expected, directory);
+        run_all(job, trials);
+        return trials.runs();
+      });
 }

@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +20,7 @@
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
+#include "workload_test.hpp"
 #include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
 #include "workloads/madbench/io_work.hpp"
@@ -31,21 +30,6 @@ namespace {
 
 constexpr std::int64_t pixels = 70;  // not a multiple of the block: unequal shares
 constexpr std::uint64_t payload_seed = 7;
-constexpr double deadline_seconds = 60;
-
-// Counts what was wrong on this rank.
-class Expectations {
- public:
-  void expect(bool holds, const std::string& what) {
-    if (holds) return;
-    ++failures_;
-    fmt::print(stderr, "WRONG: {}\n", what);
-  }
-  [[nodiscard]] int failures() const { return failures_; }
-
- private:
-  int failures_ = 0;
-};
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> all;
@@ -53,11 +37,6 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
     if (n % d == 0) all.push_back(d);
   }
   return all;
-}
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 // What the functions must have recorded, whatever the variant.
@@ -202,44 +181,17 @@ void run_all(const Job& job, Matrix& matrix) {
              "O_DIRECT");
 }
 
-// Returns how much was wrong on all ranks.
-int test_in(const std::string& parent) {
-  const Job job = Job::create(deadline_seconds);
-  const std::string directory = fmt::format("{}/weir-madbench-test-{}", parent, job.size);
-  if (job.rank == 0) {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-  }
-  MPI_Barrier(job.world);
-  Expectations expected;
-  int runs = 0;
-  {
-    FailureGuard guard(job, directory, {});
-    Matrix matrix(job, guard, expected, directory);
-    run_all(job, matrix);
-    runs = matrix.runs();
-  }
-  expected.expect(runs > 0, "nothing was run");
-  MPI_Barrier(job.world);
-  if (job.rank == 0) {
-    expected.expect(std::filesystem::is_empty(directory), "test files were left");
-    std::filesystem::remove_all(directory);
-  }
-  const int mine = expected.failures();
-  int all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
-  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
-  return all;
-}
-
 }  // namespace
 }  // namespace weir::bench::madbench
 
 int main(int argc, char** argv) {
-  weir::bench::prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  const int wrong = weir::bench::madbench::test_in(argc > 1 ? argv[1] : ".");
-  MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  using namespace weir::bench::madbench;
+  return weir::bench::workload_test(
+      argc, argv, "madbench",
+      [](const weir::bench::Job& job, weir::bench::FailureGuard& guard,
+         weir::bench::Expectations& expected, const std::string& directory) {
+        Matrix matrix(job, guard, expected, directory);
+        run_all(job, matrix);
+        return matrix.runs();
+      });
 }

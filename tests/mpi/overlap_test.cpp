@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "aggregation/collective.hpp"
+#include "rank_checks.hpp"
 #include "storage/engines/engine.hpp"
 
 namespace {
@@ -28,14 +29,7 @@ using weir::aggregation::Collective;
 using weir::aggregation::CollectiveSettings;
 using weir::aggregation::MemoryPiece;
 
-int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-int ranks = 1;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-int failures = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-void expect(bool right, const std::string& what) {
-  if (right) return;
-  if (++failures <= 5) fmt::print(stderr, "rank {}: {}\n", rank, what);
-}
+using namespace weir::test;  // NOLINT(google-build-using-namespace)
 
 // On rank 0: a first transfer that does not end before `has_come()`, but for a deadline, and makes
 // only the call that an engine makes between parts.
@@ -148,17 +142,13 @@ void messages_go_on(const std::string& path, bool writing) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  start_checks(argc, argv);
   const std::string directory = fmt::format("{}/overlap-{}", argc > 1 ? argv[1] : ".", ranks);
   if (rank == 0) std::filesystem::create_directories(directory);
   MPI_Barrier(MPI_COMM_WORLD);
   messages_go_on(directory + "/written", true);
   messages_go_on(directory + "/read", false);
-  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) std::filesystem::remove_all(directory);
-  MPI_Finalize();
-  if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return end_checks();
 }

@@ -19,6 +19,7 @@
 #include "array/section.hpp"
 #include "array/test_random.hpp"
 #include "common/counted_memory.hpp"
+#include "rank_checks.hpp"
 
 namespace {
 
@@ -27,23 +28,7 @@ using weir::aggregation::Collective;
 using weir::aggregation::CollectiveSettings;
 using weir::plan::SharedDistribution;
 
-int rank = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-int ranks = 1;     // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-int failures = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-void expect(bool right, const std::string& what) {
-  if (right) return;
-  if (++failures <= 5) fmt::print(stderr, "rank {}: {}\n", rank, what);
-}
-
-// Whether all ranks have the same text.
-void expect_same(const std::string& text, const std::string& what) {
-  std::string first = text;
-  first.resize(1024);
-  const std::string mine = first;
-  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-  expect(mine == first, fmt::format("{}: '{}'", what, text));
-}
+using namespace weir::test;  // NOLINT(google-build-using-namespace)
 
 // Some boxes on each rank, which every rank knows by the same random numbers.
 struct Given {
@@ -186,9 +171,7 @@ void keep_regions_once_on_a_node() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  start_checks(argc, argv);
   for (const std::int64_t ranks_per_node : {0, 1, 3}) {
     CollectiveSettings settings;
     settings.buffer_bytes = 4096;
@@ -207,8 +190,5 @@ int main(int argc, char** argv) {
     keep_little_on_a_rank(*collective.value());
   }
   keep_regions_once_on_a_node();
-  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  if (rank == 0) fmt::print(stderr, "{} failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return end_checks();
 }

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -24,6 +23,7 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/mpi_hints.hpp"
+#include "workload_test.hpp"
 #include "workloads/stream/channel.hpp"
 #include "workloads/stream/execute.hpp"
 
@@ -31,29 +31,9 @@ namespace weir::bench::stream {
 namespace {
 
 constexpr std::uint64_t payload_seed = 7;
-constexpr double deadline_seconds = 60;
 constexpr Api apis[] = {Api::posix, Api::io_uring, Api::mpiio, Api::hdf5, Api::pnetcdf};
 constexpr Pattern patterns[] = {Pattern::segmented, Pattern::interleaved, Pattern::strided,
                                 Pattern::random};
-
-// Counts what was wrong on this rank.
-class Expectations {
- public:
-  void expect(bool holds, const std::string& what) {
-    if (holds) return;
-    ++failures_;
-    fmt::print(stderr, "WRONG: {}\n", what);
-  }
-  [[nodiscard]] int failures() const { return failures_; }
-
- private:
-  int failures_ = 0;
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 bool holds_a_header(Api api) { return api == Api::hdf5 || api == Api::pnetcdf; }
 
@@ -235,44 +215,21 @@ void striping_is_told_as_hints(const std::string& directory, Expectations& expec
                       hint(both.value(), "cb_nodes") == "2" &&
                       hint(both.value(), "striping_unit") == "1048576",
                   "hints of a file and a striping");
-}
-
-// Returns how much was wrong on all ranks.
-int test_in(const std::string& parent) {
-  const Job job = Job::create(deadline_seconds);
-  const std::string directory = fmt::format("{}/weir-stream-test-{}", parent, job.size);
-  if (job.rank == 0) {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-  }
-  MPI_Barrier(job.world);
-  Expectations expected;
-  int runs = 0;
-  {
-    FailureGuard guard(job, directory, {});
-    Matrix matrix(job, guard, expected, directory);
-    run_all(matrix);
-    runs = matrix.runs();
-    striping_is_told_as_hints(directory, expected);
-  }
-  expected.expect(runs > 0, "nothing was run");
-  MPI_Barrier(job.world);
-  if (job.rank == 0) std::filesystem::remove_all(directory);
-  const int mine = expected.failures();
-  int all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.world);
-  if (job.rank == 0) fmt::print("{} runs on {} ranks, {} wrong\n", runs, job.size, all);
-  return all;
+  std::filesystem::remove(path);
 }
 
 }  // namespace
 }  // namespace weir::bench::stream
 
 int main(int argc, char** argv) {
-  weir::bench::prepare_signals();
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  const int wrong = weir::bench::stream::test_in(argc > 1 ? argv[1] : ".");
-  MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  using namespace weir::bench::stream;
+  return weir::bench::workload_test(
+      argc, argv, "stream",
+      [](const weir::bench::Job& job, weir::bench::FailureGuard& guard,
+         weir::bench::Expectations& expected, const std::string& directory) {
+        Matrix matrix(job, guard, expected, directory);
+        run_all(matrix);
+        striping_is_told_as_hints(directory, expected);
+        return matrix.runs();
+      });
 }
