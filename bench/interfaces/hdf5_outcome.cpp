@@ -20,11 +20,8 @@ Error hdf5_failure(const char* operation, const std::string& path, std::int64_t 
   std::string reason = "no reason is given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_description, &reason);
   for (char& c : reason) c = c == '\n' ? ' ' : c;
-  Error error;
+  Error error(ErrorCode::io, fmt::format("{} failed: {}", operation, reason), path, offset);
   error.operation = operation;
-  error.file = path;
-  error.offset = offset;
-  error.message = fmt::format("{} failed: {}", operation, reason);
   return error;
 }
 

@@ -7,11 +7,10 @@ namespace weir::bench {
 Status check_library(Library library, const std::string& option) {
   const auto needs = [&](bool has, const char* name, const char* package) -> Status {
     if (has) return {};
-    Error error = invalid_argument(
+    return Error(
+        ErrorCode::unsupported,
         fmt::format("{}: this weir-bench was built without {}; {} build again, or take another",
                     option, name, package));
-    error.code = ErrorCode::unsupported;
-    return error;
   };
   switch (library) {
     case Library::hdf5:

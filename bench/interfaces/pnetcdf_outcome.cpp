@@ -10,11 +10,9 @@ namespace weir::bench {
 Status pnetcdf_outcome(const char* operation, const std::string& path, int code,
                        std::int64_t offset) {
   if (code == NC_NOERR) return {};
-  Error error;
+  Error error(ErrorCode::io, fmt::format("{} failed: {}", operation, ncmpi_strerror(code)), path,
+              offset);
   error.operation = operation;
-  error.file = path;
-  error.offset = offset;
-  error.message = fmt::format("{} failed: {}", operation, ncmpi_strerror(code));
   error.system_error = code == NC_ENO_SPACE ? ENOSPC : code == NC_EQUOTA ? EDQUOT : 0;
   return error;
 }

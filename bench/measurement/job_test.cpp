@@ -8,13 +8,6 @@
 namespace weir::bench {
 namespace {
 
-Error error_of(ErrorCode code, const char* message) {
-  Error error;
-  error.code = code;
-  error.message = message;
-  return error;
-}
-
 TEST(StatusOf, ABarrierAtWhichNobodyFailedIsGood) {
   int failed = none_failed;
   std::int64_t wait_ns = 0;
@@ -25,7 +18,7 @@ TEST(StatusOf, ABarrierAtWhichNobodyFailedIsGood) {
 
 TEST(StatusOf, ARankGetsItsOwnErrorAndOthersWhoseItIs) {
   int failed = none_failed;
-  const Error own = error_of(ErrorCode::io, "no space");
+  const Error own = Error(ErrorCode::io, "no space");
   const Status here = status_of(Agreement{2, 5}, 2, own, &failed, nullptr);
   ASSERT_FALSE(here.ok());
   EXPECT_EQ(here.error().message, "no space");
@@ -40,8 +33,8 @@ TEST(StatusOf, ARankGetsItsOwnErrorAndOthersWhoseItIs) {
 // What the barrier was missed for may be what this rank met, so that is told as well.
 TEST(StatusOf, AMissedDeadlineKeepsTheOwnError) {
   int failed = none_failed;
-  const Result<Agreement> missed = error_of(ErrorCode::deadline, "barrier did not end");
-  const Status status = status_of(missed, 1, error_of(ErrorCode::io, "no space"), &failed, nullptr);
+  const Result<Agreement> missed = Error(ErrorCode::deadline, "barrier did not end");
+  const Status status = status_of(missed, 1, Error(ErrorCode::io, "no space"), &failed, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::deadline);
   EXPECT_NE(status.error().message.find("barrier did not end"), std::string::npos);

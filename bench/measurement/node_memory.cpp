@@ -23,13 +23,6 @@ std::string size_text(std::int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / gibibyte);
 }
 
-Error insufficient(std::string message) {
-  Error error;
-  error.code = ErrorCode::insufficient;
-  error.message = std::move(message);
-  return error;
-}
-
 Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs,
                     std::int64_t* hog_bytes) {
   // Bytes missing on the worst node; the sums fit, as Layout checked memory × all ranks.
@@ -55,12 +48,14 @@ Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs
   if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
   std::array<std::int64_t, 3> summed{};
   MPI_Allreduce(figures.data(), summed.data(), 3, MPI_INT64_T, MPI_SUM, job.world);
-  return insufficient(fmt::format(
-      "the run needs {} of memory on a node{} and {} are available; take fewer pixels, fewer ranks "
-      "per node or a smaller --memory-hog",
-      size_text(summed[1]),
-      core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0 ? ", the hog included," : "",
-      size_text(summed[2])));
+  return Error(
+      ErrorCode::insufficient,
+      fmt::format(
+          "the run needs {} of memory on a node{} and {} are available; take fewer pixels, fewer "
+          "ranks per node or a smaller --memory-hog",
+          size_text(summed[1]),
+          core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0 ? ", the hog included," : "",
+          size_text(summed[2])));
 }
 
 }  // namespace
@@ -72,7 +67,8 @@ Result<MemoryHog> MemoryHog::create(std::int64_t bytes) {
   void* memory =
       mmap(nullptr, hog.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    return insufficient(fmt::format("--memory-hog: cannot occupy {}", size_text(bytes)));
+    return Error(ErrorCode::insufficient,
+                 fmt::format("--memory-hog: cannot occupy {}", size_text(bytes)));
   }
   hog.memory_ = memory;
   // Touched, so that the pages are really there. Locked where the limits allow it; where they do
@@ -105,7 +101,8 @@ Status check_disk(const CoreSettings& core, std::int64_t needed_bytes) {
                               .value_or(unlimited);
   // Some file systems do not say how much they have.
   if (file_system.f_blocks == 0 || needed_bytes <= free_bytes) return {};
-  return insufficient(
+  return Error(
+      ErrorCode::insufficient,
       fmt::format("the run needs {} of disk and {} are free in {}; move less, or take another "
                   "--directory",
                   size_text(needed_bytes), size_text(free_bytes), core.directory));
@@ -120,7 +117,7 @@ Status check_needs(const Job& job, const CoreSettings& core, const Needs& needs,
   if (!status) status.error().text().copy(text.data(), text.size() - 1);
   MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, job.world);
   if (text[0] == '\0') return {};
-  return insufficient(text.data());
+  return Error(ErrorCode::insufficient, text.data());
 }
 
 }  // namespace weir::bench

@@ -34,10 +34,8 @@ Result<Ring> Ring::create(std::int64_t buffers, std::int64_t bytes_each) {
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   if (memory == MAP_FAILED) {
-    Error error;
-    error.code = ErrorCode::insufficient;
-    error.message = fmt::format("cannot allocate {} buffers of {} bytes", buffers, bytes_each);
-    return error;
+    return Error(ErrorCode::insufficient,
+                 fmt::format("cannot allocate {} buffers of {} bytes", buffers, bytes_each));
   }
   std::memset(memory, 1, static_cast<std::size_t>(*total));
   ring.memory_ = {static_cast<std::byte*>(memory), Unmap{static_cast<std::size_t>(*total)}};

@@ -6,24 +6,21 @@ namespace weir::aggregation {
 
 Status ByteAccount::check() const {
   if (handed == asked && moved + filled == due) return {};
-  Error error;
-  error.code = ErrorCode::short_transfer;
-  error.message = fmt::format(
-      "bytes went astray inside the library: {} asked for, {} handed over; {} due, {} moved and {} "
-      "filled. The request failed; please report this line",
-      asked, handed, due, moved, filled);
-  return error;
+  return Error(
+      ErrorCode::short_transfer,
+      fmt::format("bytes went astray inside the library: {} asked for, {} handed over; {} due, {} "
+                  "moved and {} filled. The request failed; please report this line",
+                  asked, handed, due, moved, filled));
 }
 
 Status check_all_stored(std::int64_t unstored) {
   if (unstored == 0) return {};
-  Error error;
-  error.code = ErrorCode::short_transfer;
-  error.message = fmt::format(
-      "bytes went astray inside the library: all ranks together stored {} bytes {} than they were "
-      "asked to write. Nothing of it is committed; please report this line",
-      unstored > 0 ? unstored : -unstored, unstored > 0 ? "fewer" : "more");
-  return error;
+  return Error(
+      ErrorCode::short_transfer,
+      fmt::format(
+          "bytes went astray inside the library: all ranks together stored {} bytes {} than they "
+          "were asked to write. Nothing of it is committed; please report this line",
+          unstored > 0 ? unstored : -unstored, unstored > 0 ? "fewer" : "more"));
 }
 
 }  // namespace weir::aggregation

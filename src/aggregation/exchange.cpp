@@ -235,11 +235,9 @@ Result<bool> Exchange::has_been_asked(Parcel& parcel) {
   if (!asked_) return true;
   Result<bool> asked = ranks::test(parcel.asking);
   if (!asked || !asked.value() || parcel.ask == ask_for(parcel.piece.id)) return asked;
-  Error error;
-  error.code = ErrorCode::communication;
-  error.message = fmt::format("rank {} asked for another piece than the next one of the plan",
-                              aggregator_of(parcel));
-  return error;
+  return Error(ErrorCode::communication,
+               fmt::format("rank {} asked for another piece than the next one of the plan",
+                           aggregator_of(parcel)));
 }
 
 Result<bool> Exchange::send(Parcel& parcel) {

@@ -103,20 +103,15 @@ PassedName name_of_memory(std::uint64_t number) {
 }
 
 Error failed_at_first(const char* what) {
-  Error error;
-  error.code = ErrorCode::peer;
-  error.message = fmt::format("the first rank of the node could not {}", what);
-  return error;
+  return Error(ErrorCode::peer, fmt::format("the first rank of the node could not {}", what));
 }
 
 Error memory_cannot_be_passed(std::int64_t place) {
-  Error error;
-  error.code = ErrorCode::unsupported;
-  error.message = fmt::format(
-      "memory cannot be passed to rank {} of the node: do they have different network "
-      "namespaces, or no descriptors left? With ranks_per_node 1 ranks share no memory",
-      place);
-  return error;
+  return Error(
+      ErrorCode::unsupported,
+      fmt::format("memory cannot be passed to rank {} of the node: do they have different network "
+                  "namespaces, or no descriptors left? With ranks_per_node 1 ranks share no memory",
+                  place));
 }
 
 Error memory_has_not_come() {

@@ -14,30 +14,25 @@ using array::Indices;
 using array::Section;
 using plan::Direction;
 
-Error refused(const OpenArray& file, ErrorCode code, std::string why) {
-  Error error = invalid_argument(std::move(why));
-  error.code = code;
-  error.file = file.path();
-  return error;
-}
-
 // Why this rank cannot write by itself now.
 Status check_written_alone(const OpenArray& file, bool has_sums) {
   if (!file.writable()) {
-    return refused(file, ErrorCode::invalid_argument, "the array is open for reading only");
+    return invalid_argument("the array is open for reading only", file.path());
   }
   if (!file.refusal().empty()) {
-    return refused(file, ErrorCode::invalid_argument, file.refusal());
+    return invalid_argument(file.refusal(), file.path());
   }
   if (file.encoded() != nullptr) {
-    return refused(file, ErrorCode::unsupported,
-                   "encoded chunks are shared by ranks, so no rank writes them by itself: write "
-                   "the region collectively");
+    return Error(ErrorCode::unsupported,
+                 "encoded chunks are shared by ranks, so no rank writes them by itself: write the "
+                 "region collectively",
+                 file.path());
   }
   if (has_sums) {
-    return refused(file, ErrorCode::unsupported,
-                   "blocks with checksums are shared by ranks, so no rank writes them by itself: "
-                   "write the region collectively, without strides");
+    return Error(ErrorCode::unsupported,
+                 "blocks with checksums are shared by ranks, so no rank writes them by itself: "
+                 "write the region collectively, without strides",
+                 file.path());
   }
   return {};
 }
@@ -46,7 +41,7 @@ Status check_written_alone(const OpenArray& file, bool has_sums) {
 Result<Section> in_stored(const OpenArray& file, const Section& region) {
   if (!file.origin().grows) return region;
   if (!file.step()) {
-    return refused(file, ErrorCode::invalid_argument, "there is no step to read or write");
+    return invalid_argument("there is no step to read or write", file.path());
   }
   Section stored{{*file.step()}, {1}, {1}};
   // An array of one number per step has the shape {1} in memory and no second dimension.
@@ -79,10 +74,11 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
   if (file.closed()) return invalid_argument("the array on disk is not open");
   const bool writing = direction == Direction::write;
   if (file.writable() && !file.origin().targets.coherent_caches) {
-    return refused(file, ErrorCode::unsupported,
-                   "on its file system (NFS and its kind) nodes do not see each other's writes, so "
-                   "one node moves what all ask for: move the region collectively, or open the "
-                   "array for reading only");
+    return Error(
+        ErrorCode::unsupported,
+        "on its file system (NFS and its kind) nodes do not see each other's writes, so one node "
+        "moves what all ask for: move the region collectively, or open the array for reading only",
+        file.path());
   }
   if (writing) {
     if (Status possible = check_written_alone(file, file.sums().written() != nullptr);
@@ -90,8 +86,8 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
       return possible;
     }
   } else if (file.has_chunk_table() && file.has_places()) {
-    return refused(file, ErrorCode::invalid_argument,
-                   "encoded chunks of a step that has begun are read when it has ended");
+    return invalid_argument("encoded chunks of a step that has begun are read when it has ended",
+                            file.path());
   }
   if (region.empty()) return {};
   if (writing) file.begin_writing(OpenArray::Writers::this_rank);

@@ -33,13 +33,11 @@ void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> e
 }
 
 Error no_place(const OpenArray& array) {
-  Error error = invalid_argument(
-      fmt::format("array \"{}\" has chunks that its file has no room for, as whoever made it left "
-                  "them out: write a new file",
-                  array.name()));
-  error.code = ErrorCode::unsupported;
-  error.file = array.path();
-  return error;
+  return Error(ErrorCode::unsupported,
+               fmt::format("array \"{}\" has chunks that its file has no room for, as whoever made "
+                           "it left them out: write a new file",
+                           array.name()),
+               array.path());
 }
 
 Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,

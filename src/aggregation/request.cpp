@@ -122,32 +122,34 @@ bool CollectiveRequest::takes_like_before(const ArrayPart& part) {
 Status CollectiveRequest::check_part(const ArrayPart& part) {
   OpenArray* const file = open_array(part.file);
   if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
-  const auto refuse = [&](const std::string& message) {
-    Error error = invalid_argument(message);
-    error.file = file->path();
-    return error;
-  };
-  if (writing() && !file->writable()) return refuse("the array is open for reading only");
-  if (writing() && !file->refusal().empty()) return refuse(file->refusal());
-  if (!writing() && file->has_chunk_table() && file->has_places()) {
-    return refuse("encoded chunks of a step that has begun are read when it has ended");
+  if (writing() && !file->writable()) {
+    return invalid_argument("the array is open for reading only", file->path());
   }
-  if (part.memory == nullptr) return refuse("there is no distribution in memory");
+  if (writing() && !file->refusal().empty()) return invalid_argument(file->refusal(), file->path());
+  if (!writing() && file->has_chunk_table() && file->has_places()) {
+    return invalid_argument("encoded chunks of a step that has begun are read when it has ended",
+                            file->path());
+  }
+  if (part.memory == nullptr) {
+    return invalid_argument("there is no distribution in memory", file->path());
+  }
   const array::Shape& shape = file->shape();
   if ((*part.memory)->shape() != shape) {
-    return refuse(fmt::format("memory holds an array of {}, the file one of {}",
-                              (*part.memory)->shape().text(), shape.text()));
+    return invalid_argument(fmt::format("memory holds an array of {}, the file one of {}",
+                                        (*part.memory)->shape().text(), shape.text()),
+                            file->path());
   }
   if ((*part.memory)->ranks() > state_.ranks) {
-    return refuse(fmt::format("a distribution over {} ranks on a communicator of {}",
-                              (*part.memory)->ranks(), state_.ranks));
+    return invalid_argument(fmt::format("a distribution over {} ranks on a communicator of {}",
+                                        (*part.memory)->ranks(), state_.ranks),
+                            file->path());
   }
   if (part.section != nullptr) {
     const array::Section& section = *part.section;
     const auto inside = array::Section::create(shape, {section.start.begin(), section.start.end()},
                                                {section.count.begin(), section.count.end()},
                                                {section.stride.begin(), section.stride.end()});
-    if (!inside) return refuse(inside.error().message);
+    if (!inside) return invalid_argument(inside.error().message, file->path());
   }
   if (Status memory = check_memory(part); !memory.ok()) {
     memory.error().file = file->path();

@@ -151,13 +151,11 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
     in_long_shards = in_long_shards || (std::holds_alternative<storage::EncodedShards>(places) &&
                                         !one.file->writes_by_shards());
     if (!one.file->has_chunk_table() || one.file->has_places()) continue;
-    Error error = invalid_argument(
-        fmt::format("array \"{}\": encoded chunks in one file get their places in a step: they are "
-                    "not written again in place",
-                    one.file->name()));
-    error.code = ErrorCode::unsupported;
-    error.file = one.file->path();
-    return error;
+    return Error(ErrorCode::unsupported,
+                 fmt::format("array \"{}\": encoded chunks in one file get their places in a step: "
+                             "they are not written again in place",
+                             one.file->name()),
+                 one.file->path());
   }
   if (in_long_shards) {
     overrides.aggregators_per_node = 1;
@@ -184,14 +182,13 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
       writers(*planned.value(), 1) == 1 &&
       (!in_long_shards || writers(*planned.value(), planned.value()->plan->aggregators()) == 1);
   if (alone) return planned;
-  Error error = invalid_argument(
+  return Error(
+      ErrorCode::unsupported,
       in_long_shards
           ? "encoded shards of such long rows are written by one aggregator: give one node's"
-          : "encoded chunks are written by aggregators that gather from all ranks, and I/O "
-            "groups keep these apart: give one group");
-  error.code = ErrorCode::unsupported;
-  error.file = parts.front().file->path();
-  return error;
+          : "encoded chunks are written by aggregators that gather from all ranks, and I/O groups "
+            "keep these apart: give one group",
+      parts.front().file->path());
 }
 
 }  // namespace

@@ -17,17 +17,6 @@
 namespace weir::aggregation {
 namespace {
 
-Status named(Status status, const std::string& path) {
-  if (!status.ok() && status.error().file.empty()) status.error().file = path;
-  return status;
-}
-
-Error refusal(const std::string& path, std::string why) {
-  Error error = invalid_argument(std::move(why));
-  error.file = path;
-  return error;
-}
-
 // Every format but Zarr says of files of other programs which arrays grow.
 Error nothing_grows(const std::string& path, std::string_view format, const storage::FileMap& map) {
   std::string why = format == "zarr" ? "no array of the folder is marked as growing, as Zarr does "
@@ -37,9 +26,10 @@ Error nothing_grows(const std::string& path, std::string_view format, const stor
     const storage::RefusedArray& one = map.refused.front();
     why += " (array \"" + storage::printable(one.name) + "\" cannot be read: " + one.reason + ")";
   }
-  return refusal(path, why +
-                           ": define arrays that have steps, or make a file whose arrays grow by "
-                           "weir convert --steps ARRAY");
+  return invalid_argument(why +
+                              ": define arrays that have steps, or make a file whose arrays grow "
+                              "by weir convert --steps ARRAY",
+                          path);
 }
 
 void add_settings(CallFingerprint& call, const FileSettings& settings) {
@@ -80,7 +70,7 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   add_settings(call, settings);
   Status possible;
   const auto format = storage::find_format(settings.format);
-  if (!format) possible = named(format.error(), path);
+  if (!format) possible = with_file(format.error(), path);
   if (asked == nullptr) call.add(description);
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
   file->published_ = false;
@@ -245,11 +235,15 @@ void StepFile::select_last_step() {
 }
 
 Status StepFile::select_step(std::int64_t step) {
-  if (in_step_) return refusal(path_, "a step has begun: end it before another is selected");
-  if (!has_steps_) return refusal(path_, "no array of the file grows: it has no steps to select");
+  if (in_step_) {
+    return invalid_argument("a step has begun: end it before another is selected", path_);
+  }
+  if (!has_steps_) {
+    return invalid_argument("no array of the file grows: it has no steps to select", path_);
+  }
   if (step < 0 || step >= steps_) {
-    return refusal(path_,
-                   fmt::format("step {}: the file has {} steps, numbered from 0", step, steps_));
+    return invalid_argument(
+        fmt::format("step {}: the file has {} steps, numbered from 0", step, steps_), path_);
   }
   for (const auto& one : arrays_) {
     if (one->origin().grows) one->select_step(step);
@@ -305,16 +299,18 @@ void StepFile::take_changes(const ArrayChanges& changes) {
 // not where the header, which was written when the file was made, may be lost with other bytes.
 Status StepFile::can_be_tried_again() const {
   if (has_lost_header_) {
-    return refusal(path_,
-                   "its first step could not be made durable, and what the file had by then may be "
-                   "lost: close it and create it again");
+    return invalid_argument(
+        "its first step could not be made durable, and what the file had by then may be lost: "
+        "close it and create it again",
+        path_);
   }
   const bool hidden =
       storage::is_on_disk(storage::incomplete_path(path_)) && !storage::is_seen_unrenamed(path_);
   if (hidden) return {};
-  return refusal(path_,
-                 "its first commit failed half-way, and readers may see it already: close it and "
-                 "look at what is there before you open or create it again");
+  return invalid_argument(
+      "its first commit failed half-way, and readers may see it already: close it and look at what "
+      "is there before you open or create it again",
+      path_);
 }
 
 // By rank 0, whenever a step begins: from then on no other run may write to the file.
@@ -332,14 +328,16 @@ Status StepFile::begin_writing(CollectiveState& state) {
 Status StepFile::check_is_unchanged() const {
   if (published_) {
     if (storage::version_of(path_) == version_) return {};
-    return refusal(path_,
-                   "another run or program has replaced or changed the file since this run opened "
-                   "it or ended a step: open it again");
+    return invalid_argument(
+        "another run or program has replaced or changed the file since this run opened it or ended "
+        "a step: open it again",
+        path_);
   }
   if (storage::version_of(storage::incomplete_path(path_)).file == version_.file) return {};
-  return refusal(storage::incomplete_path(path_),
-                 "another run has removed or replaced this file, which is being made: create it "
-                 "again when that run has ended");
+  return invalid_argument(
+      "another run has removed or replaced this file, which is being made: create it again when "
+      "that run has ended",
+      storage::incomplete_path(path_));
 }
 
 void StepFile::note_version() {
@@ -372,8 +370,8 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
 Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
   end_current(state);
   Status possible;
-  if (!writable_) possible = refusal(path_, "the file is open for reading only");
-  if (in_step_) possible = refusal(path_, "a step has begun already: end it first");
+  if (!writable_) possible = invalid_argument("the file is open for reading only", path_);
+  if (in_step_) possible = invalid_argument("a step has begun already: end it first", path_);
   if (possible.ok() && published_ && !has_steps_) {
     possible = nothing_grows(path_, format_, map_);
   }
@@ -398,13 +396,15 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
 }
 
 Status StepFile::may_keep(std::int64_t steps) const {
-  if (!writable_) return refusal(path_, "the file is open for reading only");
-  if (in_step_) return refusal(path_, "a step has begun: end it or give it up before");
-  if (!published_) return refusal(path_, "no step of it has ended: there is none to drop");
-  if (!has_steps_) return refusal(path_, "no array of the file grows: it has no steps to drop");
+  if (!writable_) return invalid_argument("the file is open for reading only", path_);
+  if (in_step_) return invalid_argument("a step has begun: end it or give it up before", path_);
+  if (!published_) return invalid_argument("no step of it has ended: there is none to drop", path_);
+  if (!has_steps_) {
+    return invalid_argument("no array of the file grows: it has no steps to drop", path_);
+  }
   if (steps >= 0 && steps <= steps_) return {};
-  return refusal(path_,
-                 fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, steps_, steps_));
+  return invalid_argument(
+      fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, steps_, steps_), path_);
 }
 
 // By rank 0: takes the steps from `steps` on away.
@@ -461,21 +461,23 @@ Status StepFile::end_step(CollectiveState& state) {
   end_current(state);
   const storage::SyncedHere synced_here = begin_sync(state);
   Status possible;
-  if (!in_step_) possible = refusal(path_, "no step has begun");
+  if (!in_step_) possible = invalid_argument("no step has begun", path_);
   const auto failed = std::find_if(arrays_.begin(), arrays_.end(),
                                    [](const auto& one) { return one->has_failed(); });
   const bool incomplete = failed != arrays_.end();
   if (possible.ok() && incomplete) {
-    possible = refusal(path_, fmt::format("step {} is not committed, as writing \"{}\" failed: "
-                                          "begin it again",
-                                          steps_, (*failed)->name()));
+    possible = invalid_argument(
+        fmt::format("step {} is not committed, as writing \"{}\" failed: begin it again", steps_,
+                    (*failed)->name()),
+        path_);
   }
   const auto left = std::find_if(arrays_.begin(), arrays_.end(),
                                  [](const auto& one) { return one->is_to_be_written_again(); });
   if (possible.ok() && left != arrays_.end()) {
-    possible = refusal(path_, fmt::format("step {} is not committed: \"{}\" was written before the "
-                                          "step's end failed and has not been written again",
-                                          steps_, (*left)->name()));
+    possible = invalid_argument(fmt::format("step {} is not committed: \"{}\" was written before "
+                                            "the step's end failed and has not been written again",
+                                            steps_, (*left)->name()),
+                                path_);
   }
   if (possible.ok()) possible = written_durably(synced_here);
   // They will be asked for by their new names. Before the commit, so that all ranks return the
@@ -497,7 +499,7 @@ Status StepFile::end_step(CollectiveState& state) {
       Status done;
       if (settings_.unwritten == Unwritten::is_error) done = unwritten.check(arrays_, steps_);
       if (done.ok()) done = commit_with_sums(state, chunks, sums);
-      if (!done.ok()) committed = named(std::move(done), path_).error();
+      if (!done.ok()) committed = with_file(done.error(), path_);
     }
     const auto told = told_by_rank_0(state, committed, "the commit");
     if (told) {
@@ -543,7 +545,7 @@ Status StepFile::clear_step() {
 Status StepFile::abort_step(CollectiveState& state) {
   end_current(state);
   Status possible;
-  if (!in_step_) possible = refusal(path_, "no step has begun");
+  if (!in_step_) possible = invalid_argument("no step has begun", path_);
   // A folder is removed only when no rank has files in it open. What cannot be closed is given up.
   if (in_step_ && !published_) (void)close_files();
   Status agreed = agree_on(state, possible, fingerprint("abort a step"));
@@ -553,7 +555,7 @@ Status StepFile::abort_step(CollectiveState& state) {
   forget_descriptors(state, number_);
   Result<std::string> cleared = std::string();
   if (state.rank == 0) {
-    if (Status done = named(clear_step(), path_); !done.ok()) cleared = done.error();
+    if (Status done = clear_step(); !done.ok()) cleared = with_file(done.error(), path_);
   }
   const auto told = told_by_rank_0(state, cleared, "what is left of the step");
   return told ? Status() : told.error();
@@ -563,8 +565,8 @@ Status StepFile::close(CollectiveState& state) {
   end_current(state);
   Status first;
   if (in_step_) {
-    first = refusal(path_,
-                    fmt::format("step {} was begun and not ended, so it is not committed", steps_));
+    first = invalid_argument(
+        fmt::format("step {} was begun and not ended, so it is not committed", steps_), path_);
     leave_step(false);
   }
   for (const auto& one : arrays_) one->set_closed();

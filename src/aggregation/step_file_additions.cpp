@@ -13,14 +13,11 @@
 namespace weir::aggregation {
 
 Status StepFile::may_be_extended() const {
-  const auto refusal = [this](std::string why) {
-    Error error = invalid_argument(std::move(why));
-    error.file = path_;
-    return error;
-  };
-  if (!writable_) return refusal("the file is open for reading only");
-  if (in_step_) return refusal("a step has begun: end it or give it up before");
-  if (!published_) return refusal("its first step has not ended: begin and end it before");
+  if (!writable_) return invalid_argument("the file is open for reading only", path_);
+  if (in_step_) return invalid_argument("a step has begun: end it or give it up before", path_);
+  if (!published_) {
+    return invalid_argument("its first step has not ended: begin and end it before", path_);
+  }
   return {};
 }
 

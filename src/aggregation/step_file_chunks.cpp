@@ -80,10 +80,7 @@ constexpr std::int64_t least_region_bytes = 64 << 10;
 constexpr std::int64_t chunks_per_region = 4;  // at least; less than one of them is lost in each
 
 Error no_places(const std::string& path) {
-  Error error = invalid_argument("the format has no places for encoded chunks");
-  error.code = ErrorCode::unsupported;
-  error.file = path;
-  return error;
+  return Error(ErrorCode::unsupported, "the format has no places for encoded chunks", path);
 }
 
 }  // namespace

@@ -62,9 +62,8 @@ Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const C
       first_file = row.first_chunk;  // a file each
       files = of_row.files = row.chunks;
     } else {
-      Error error = invalid_argument("an array that grows has its chunks in several files in turn");
-      error.code = ErrorCode::unsupported;
-      return error;
+      return Error(ErrorCode::unsupported,
+                   "an array that grows has its chunks in several files in turn");
     }
     return array::ChunkPlaces(of_row);
   }
@@ -122,9 +121,8 @@ Result<StepImage> step_of_chunks(const storage::ExtentMap& map, const storage::C
   const Indices stored = without_first(chunks.stored_extents ? *chunks.stored_extents : extents);
   const bool several_steps = extents[0] > 1;
   if (several_steps && !chunks.stored_extents) {
-    Error error = invalid_argument("chunks of several steps that are packed at the array's edges");
-    error.code = ErrorCode::unsupported;
-    return error;
+    return Error(ErrorCode::unsupported,
+                 "chunks of several steps that are packed at the array's edges");
   }
   ChunkRow row;
   row.number = step / extents[0];
@@ -149,9 +147,7 @@ array::Shape step_shape(const array::Shape& whole) {
 Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int64_t> step,
                            std::int64_t alignment, Chunks kept) {
   if (map.encoded() != nullptr) {
-    Error error = invalid_argument("encoded chunks have no image: only decoded ones have");
-    error.code = ErrorCode::unsupported;
-    return error;
+    return Error(ErrorCode::unsupported, "encoded chunks have no image: only decoded ones have");
   }
   if (!step) {
     if (const auto* dense = map.dense()) {

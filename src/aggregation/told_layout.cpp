@@ -95,9 +95,7 @@ Result<Value> ask_for(CollectiveState& state, const Asked* asked, const Status& 
   const auto find_text = [&]() -> Result<std::string> {
     const auto found = find();
     if (found) return text_of(found.value());
-    Error error = found.error();
-    if (error.file.empty()) error.file = path;
-    return error;
+    return with_file(found.error(), path);
   };
   const auto told = ask_rank_0(state, asked, possible, fingerprint, find_text, "the file's layout");
   if (!told) return told.error();

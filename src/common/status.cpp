@@ -31,10 +31,12 @@ Error system_failure(std::string_view operation, std::string_view file, std::int
   return error;
 }
 
-Error invalid_argument(std::string message) {
-  Error error;
-  error.code = ErrorCode::invalid_argument;
-  error.message = std::move(message);
+Error invalid_argument(std::string message, std::string file) {
+  return {ErrorCode::invalid_argument, std::move(message), std::move(file)};
+}
+
+Error with_file(Error error, const std::string& file) {
+  if (error.file.empty()) error.file = file;
   return error;
 }
 

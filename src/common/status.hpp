@@ -27,6 +27,10 @@ enum class ErrorCode {
 };
 
 struct Error {
+  Error() = default;
+  Error(ErrorCode what, std::string text, std::string path = {}, std::int64_t place = -1)
+      : code(what), message(std::move(text)), file(std::move(path)), offset(place) {}
+
   ErrorCode code = ErrorCode::io;
   std::string message;       // one line, no trailing newline
   std::string operation;     // "write", "fsync", "open", …; empty when none
@@ -42,7 +46,9 @@ struct Error {
 // Builds an Error of code `io` from errno as `system_error` gives it.
 [[nodiscard]] Error system_failure(std::string_view operation, std::string_view file,
                                    std::int64_t offset, int system_error);
-[[nodiscard]] Error invalid_argument(std::string message);
+[[nodiscard]] Error invalid_argument(std::string message, std::string file = {});
+// The error, with `file` as its file if it names none.
+[[nodiscard]] Error with_file(Error error, const std::string& file);
 
 class [[nodiscard]] Status {
  public:

@@ -122,13 +122,13 @@ std::string engines_text(const Price& chosen) {
 }
 
 Error needs_one_node(Strategy strategy) {
-  Error error = invalid_argument(fmt::format(
-      "strategy {}: several nodes would write the file, and on its file system (NFS and its kind) "
-      "nodes do not see each other's writes; take two-phase or server-directed, without I/O "
-      "groups, or leave the strategy open, and one node writes for all",
-      name_of(strategy)));
-  error.code = ErrorCode::unsupported;
-  return error;
+  return Error(
+      ErrorCode::unsupported,
+      fmt::format(
+          "strategy {}: several nodes would write the file, and on its file system (NFS and its "
+          "kind) nodes do not see each other's writes; take two-phase or server-directed, without "
+          "I/O groups, or leave the strategy open, and one node writes for all",
+          name_of(strategy)));
 }
 
 std::string reason(const Price& chosen, const Price* direct) {

@@ -12,12 +12,11 @@ namespace weir::ranks {
 namespace {
 
 Error failed(const char* operation, const std::string& why) {
-  Error error;
-  error.code = ErrorCode::communication;
-  error.message = fmt::format(
-      "{}: {}; the ranks can no longer reach each other, and nothing more can be done here",
-      operation, why);
-  return error;
+  return Error(
+      ErrorCode::communication,
+      fmt::format(
+          "{}: {}; the ranks can no longer reach each other, and nothing more can be done here",
+          operation, why));
 }
 
 Status check_length(const MPI_Status& status, std::int64_t expected) {

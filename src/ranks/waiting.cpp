@@ -73,12 +73,10 @@ bool Patience::has_time() {
 }
 
 Error Patience::passed(const char* what) const {
-  Error error;
-  error.code = ErrorCode::deadline;
-  error.message = fmt::format("waited {:.3g} s for {}: {}; nothing more can be done collectively",
-                              seconds_of(monotonic_ns() - began_ns_), what,
-                              life_ != nullptr ? life_->suspicion() : "a rank is missing or hangs");
-  return error;
+  return Error(ErrorCode::deadline,
+               fmt::format("waited {:.3g} s for {}: {}; nothing more can be done collectively",
+                           seconds_of(monotonic_ns() - began_ns_), what,
+                           life_ != nullptr ? life_->suspicion() : "a rank is missing or hangs"));
 }
 
 }  // namespace weir::ranks

@@ -41,11 +41,10 @@ Status check_is_known(const KnownFile* known, const std::string& path, const Res
   if (is_itself && !opened) return {};  // why it cannot be opened says more
   const auto now = is_itself ? identity_of(opened.value().descriptor()) : identity_of(known->path);
   if (now == known->identity) return {};
-  Error error = invalid_argument(
+  return invalid_argument(
       "another file has taken its place, or it was removed, since it was opened here: open it "
-      "again");
-  error.file = known->path;
-  return error;
+      "again",
+      known->path);
 }
 
 }  // namespace weir::storage

@@ -29,15 +29,6 @@ constexpr std::int64_t sector_bytes = 512;  // of /sys/dev/block/*/stat, whateve
 
 std::int64_t system_page_bytes() { return ::sysconf(_SC_PAGESIZE); }
 
-Error refusal(const File& file, std::int64_t offset, ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.file = file.path();
-  error.offset = offset;
-  return error;
-}
-
 Result<struct stat> information_of(const File& file) {
   struct stat information {};
   if (::fstat(file.descriptor(), &information) != 0) {
@@ -48,8 +39,9 @@ Result<struct stat> information_of(const File& file) {
 
 Status check_range(const File& file, std::int64_t offset, std::int64_t bytes) {
   if (offset >= 0 && bytes > 0 && checked_add(offset, bytes)) return {};
-  return refusal(file, offset, ErrorCode::invalid_argument,
-                 fmt::format("no range of a file: {} bytes at offset {}", bytes, offset));
+  return Error(ErrorCode::invalid_argument,
+               fmt::format("no range of a file: {} bytes at offset {}", bytes, offset), file.path(),
+               offset);
 }
 
 // Since Linux 5.2, mincore calls every page resident for whoever could not write the file.
@@ -103,13 +95,14 @@ Result<double> resident_fraction(const File& file, std::int64_t offset, std::int
   const std::int64_t end_offset =
       std::min<std::int64_t>(offset + bytes, information.value().st_size);
   if (offset >= end_offset) {
-    return refusal(file, offset, ErrorCode::invalid_argument,
-                   fmt::format("residency asked behind the end of the file, at {} bytes",
-                               information.value().st_size));
+    return Error(ErrorCode::invalid_argument,
+                 fmt::format("residency asked behind the end of the file, at {} bytes",
+                             information.value().st_size),
+                 file.path(), offset);
   }
   if (!may_ask_for_residency(file, information.value())) {
-    return refusal(file, offset, ErrorCode::unsupported,
-                   "the system tells resident pages only to a file's owner");
+    return Error(ErrorCode::unsupported, "the system tells resident pages only to a file's owner",
+                 file.path(), offset);
   }
 
   const std::int64_t page = system_page_bytes();
@@ -154,22 +147,23 @@ Result<DeviceCounters> device_counters(const File& file) {
   if (!information) return information.error();
   const dev_t device = information.value().st_dev;
   if (major(device) == 0) {
-    return refusal(file, -1, ErrorCode::unsupported,
-                   "the file system has no block device of its own to count bytes");
+    return Error(ErrorCode::unsupported,
+                 "the file system has no block device of its own to count bytes", file.path());
   }
   const std::string path = fmt::format("/sys/dev/block/{}:{}/stat", major(device), minor(device));
   std::ifstream stream(path);
   if (!stream) {
-    return refusal(file, -1, ErrorCode::unsupported,
-                   fmt::format("the file's device does not count bytes: cannot read {}", path));
+    return Error(ErrorCode::unsupported,
+                 fmt::format("the file's device does not count bytes: cannot read {}", path),
+                 file.path());
   }
   std::vector<std::int64_t> fields(7);
   for (std::int64_t& field : fields) stream >> field;
   const auto bytes_read = checked_multiply(fields[2], sector_bytes);
   const auto bytes_written = checked_multiply(fields[6], sector_bytes);
   if (!stream || !bytes_read || !bytes_written) {
-    return refusal(file, -1, ErrorCode::unsupported,
-                   fmt::format("the device's counters are not understood: {}", path));
+    return Error(ErrorCode::unsupported,
+                 fmt::format("the device's counters are not understood: {}", path), file.path());
   }
   return DeviceCounters{.bytes_read = *bytes_read, .bytes_written = *bytes_written};
 }

@@ -56,9 +56,8 @@ Status StoredFiles::move(std::span<const StoredRange> ranges, FileTraffic& traff
 
 Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traffic) {
   if (!writable_ && !ranges.empty()) {
-    Error error = invalid_argument("it was opened for reading: open it for writing");
-    error.file = files_.path(ranges.front().file);
-    return error;
+    return invalid_argument("it was opened for reading: open it for writing",
+                            files_.path(ranges.front().file));
   }
   if (watch_ != nullptr) {
     for (const StoredRange& range : ranges) watch_->writes(range);

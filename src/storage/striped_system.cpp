@@ -11,23 +11,21 @@ Result<StripedSystem> striped_system_of(const std::string& folder, const Stripin
   if (Status possible = striping.check(); !possible.ok()) return possible.error();
   const auto mount = mount_of(folder.empty() ? "." : folder, mounts);
   const std::string type = mount ? mount->type : "an unknown file system";
-  const auto unsupported = [&](std::string message) {
-    Error error = invalid_argument(std::move(message));
-    error.code = ErrorCode::unsupported;
-    error.file = folder;
-    return error;
-  };
   if (type == "lustre") return StripedSystem::lustre;
   if (type != "ceph" && type != "fuse.ceph-fuse") {
-    return unsupported(fmt::format(
-        "{} lets no program choose how a file is striped, as Lustre and CephFS do; leave it out",
-        type));
+    return Error(ErrorCode::unsupported,
+                 fmt::format("{} lets no program choose how a file is striped, as Lustre and "
+                             "CephFS do; leave it out",
+                             type),
+                 folder);
   }
   if (striping.first_target > 0) {
-    return unsupported("CephFS chooses the first target itself; leave it out");
+    return Error(ErrorCode::unsupported, "CephFS chooses the first target itself; leave it out",
+                 folder);
   }
   if (striping.count == Striping::all_targets) {
-    return unsupported("CephFS has no count of all targets; give a number");
+    return Error(ErrorCode::unsupported, "CephFS has no count of all targets; give a number",
+                 folder);
   }
   return StripedSystem::ceph;
 }

@@ -28,14 +28,6 @@ constexpr auto program_time = std::chrono::seconds(600);
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
 
-Error refused(std::string message, const std::string& path, ErrorCode code) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.file = path;
-  return error;
-}
-
 // Runs a program of the search path; what it said is the message when it fails.
 Status run(const std::vector<std::string>& words, const std::string& path) {
   Pipe pipe(path);
@@ -43,10 +35,11 @@ Status run(const std::vector<std::string>& words, const std::string& path) {
   const StartedChild child = start_program({.words = words, .in_search_path = true}, pipe);
   pipe.close_in();
   if (child.pid < 0) {
-    return refused(
+    return Error(
+        ErrorCode::unsupported,
         fmt::format("the layout cannot be set: the command {} cannot be run ({})", words.front(),
                     std::strerror(child.reason)),  // NOLINT(concurrency-mt-unsafe)
-        path, ErrorCode::unsupported);
+        path);
   }
   PipeReader reader(pipe.out(), program_time);
   std::string said;
@@ -63,7 +56,7 @@ Status run(const std::vector<std::string>& words, const std::string& path) {
   if (said.empty() && end.signal != 0) said = fmt::format("signal {} ended it", end.signal);
   said.erase(said.find_last_not_of(" \n") + 1);
   std::replace(said.begin(), said.end(), '\n', ' ');
-  return refused(fmt::format("{} setstripe failed: {}", words.front(), said), path, ErrorCode::io);
+  return Error(ErrorCode::io, fmt::format("{} setstripe failed: {}", words.front(), said), path);
 }
 
 Status stripe_lustre(const std::string& path, const Striping& striping) {

@@ -32,9 +32,7 @@ void begin_with_library() {
 }
 
 Error failed(std::int64_t code) {
-  Error error = invalid_argument(fmt::format("blosc2 failed with its error {}", code));
-  error.code = ErrorCode::insufficient;
-  return error;
+  return Error(ErrorCode::insufficient, fmt::format("blosc2 failed with its error {}", code));
 }
 
 std::uint8_t compressor_of(BloscCompressor compressor) {

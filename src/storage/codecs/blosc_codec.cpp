@@ -39,10 +39,9 @@ Result<std::int64_t> encode_step(const BloscCodec& codec, const CodecStep& step,
                          element_bytes(codec, step.form), from.size(), from.data(), to.data(),
                          to.size(), name, static_cast<std::size_t>(codec.block_bytes), threads);
   if (bytes > 0) return bytes;
-  Error error = invalid_argument(fmt::format(
-      "blosc failed with its error {}; has its library the compressor {}?", bytes, name));
-  error.code = ErrorCode::unsupported;
-  return error;
+  return Error(ErrorCode::unsupported,
+               fmt::format("blosc failed with its error {}; has its library the compressor {}?",
+                           bytes, name));
 }
 
 Result<std::int64_t> decode_step(const BloscCodec& /*codec*/, const CodecStep& /*step*/,

@@ -11,10 +11,8 @@ namespace weir::storage {
 namespace {
 
 Error not_the_size(std::int64_t is, std::int64_t should) {
-  Error error = invalid_argument(
-      fmt::format("a chunk decodes to {} bytes instead of {}: it is damaged", is, should));
-  error.code = ErrorCode::corrupt;
-  return error;
+  return Error(ErrorCode::corrupt,
+               fmt::format("a chunk decodes to {} bytes instead of {}: it is damaged", is, should));
 }
 
 bool skips(std::uint32_t skipped, std::size_t codec) { return (skipped >> codec & 1U) != 0; }
@@ -45,9 +43,7 @@ Result<std::span<std::byte>> ChunkCoder::buffer(std::size_t which, std::int64_t 
     one.room = one.bytes ? bytes : 0;
   }
   if (one.bytes || bytes == 0) return std::span(one.bytes.get(), size);
-  Error error = invalid_argument(fmt::format("no memory for a chunk of {} bytes", bytes));
-  error.code = ErrorCode::insufficient;
-  return error;
+  return Error(ErrorCode::insufficient, fmt::format("no memory for a chunk of {} bytes", bytes));
 }
 
 Result<EncodedChunk> ChunkCoder::encode(std::span<const std::byte> chunk) {

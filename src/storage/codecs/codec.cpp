@@ -259,12 +259,6 @@ struct CheckParameters {
   }
 };
 
-Error refused(std::string message) {
-  Error error = invalid_argument(std::move(message));
-  error.code = ErrorCode::unsupported;
-  return error;
-}
-
 }  // namespace
 
 std::string_view codec_name(const Codec& codec) {
@@ -302,26 +296,30 @@ std::string pipeline_text(const Pipeline& pipeline) {
 
 Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form) {
   if (pipeline.size() > most_codecs) {
-    return refused(fmt::format("{} codecs: at most {} are used", pipeline.size(), most_codecs));
+    return Error(ErrorCode::unsupported,
+                 fmt::format("{} codecs: at most {} are used", pipeline.size(), most_codecs));
   }
   std::optional<std::int64_t> bytes = form.type.bytes();
   for (const std::int64_t extent : form.extents) {
     if (bytes) bytes = checked_multiply(*bytes, extent);
   }
   if (!bytes || *bytes > most_chunk_bytes) {
-    return refused("a chunk that is encoded has to have less than 4 GiB");
+    return Error(ErrorCode::unsupported, "a chunk that is encoded has to have less than 4 GiB");
   }
   for (const Codec& codec : pipeline) {
     if (!has_library(codec)) {
-      return refused(fmt::format("this build has no library for the codec {}", codec_name(codec)));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("this build has no library for the codec {}", codec_name(codec)));
     }
     if (const auto problem = std::visit(CheckParameters{form}, codec)) {
-      return refused(fmt::format("the codec {}: {}", codec_name(codec), *problem));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("the codec {}: {}", codec_name(codec), *problem));
     }
     const bool of_numbers =
         std::holds_alternative<ZfpCodec>(codec) || std::holds_alternative<DeltaCodec>(codec);
     if (of_numbers && &codec != pipeline.data()) {
-      return refused(
+      return Error(
+          ErrorCode::unsupported,
           fmt::format("the codec {} has to be the first: it is for numbers", codec_name(codec)));
     }
   }

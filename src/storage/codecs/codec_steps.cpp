@@ -114,9 +114,7 @@ std::int64_t most_encoded(const Codec& codec, std::int64_t bytes, const ChunkFor
 }
 
 Error undecodable(std::string_view codec, std::string_view why) {
-  Error error = invalid_argument(fmt::format("a chunk cannot be decoded by {}: {}", codec, why));
-  error.code = ErrorCode::corrupt;
-  return error;
+  return Error(ErrorCode::corrupt, fmt::format("a chunk cannot be decoded by {}: {}", codec, why));
 }
 
 }  // namespace weir::storage

@@ -46,9 +46,7 @@ Result<std::int64_t> encode_step(const DeflateCodec& codec, const CodecStep& /*s
   const auto bytes = static_cast<std::int64_t>(stream.total_out);
   deflateEnd(&stream);
   if (state == Z_STREAM_END) return bytes;
-  Error error = invalid_argument(fmt::format("deflate failed with zlib's error {}", state));
-  error.code = ErrorCode::insufficient;
-  return error;
+  return Error(ErrorCode::insufficient, fmt::format("deflate failed with zlib's error {}", state));
 }
 
 Result<std::int64_t> decode_step(const DeflateCodec& codec, const CodecStep& /*step*/,

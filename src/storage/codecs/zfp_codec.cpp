@@ -103,11 +103,7 @@ void set_mode(zfp_stream* stream, const ZfpCodec& codec, bool lossless) {
   }
 }
 
-Error no_memory() {
-  Error error = invalid_argument("no memory for zfp");
-  error.code = ErrorCode::insufficient;
-  return error;
-}
+Error no_memory() { return Error(ErrorCode::insufficient, "no memory for zfp"); }
 
 std::size_t chunk_bytes(const ChunkForm& form) {
   std::int64_t bytes = form.type.bytes();

@@ -13,9 +13,7 @@ namespace weir::storage {
 namespace {
 
 Error failed(std::string_view why) {
-  Error error = invalid_argument(fmt::format("zstd failed: {}", why));
-  error.code = ErrorCode::insufficient;
-  return error;
+  return Error(ErrorCode::insufficient, fmt::format("zstd failed: {}", why));
 }
 
 }  // namespace

@@ -23,9 +23,7 @@ DecodedChunk::DecodedChunk(std::int64_t bytes)
 Result<std::shared_ptr<DecodedChunk>> DecodedChunk::make(std::int64_t bytes) {
   auto made = std::shared_ptr<DecodedChunk>(new DecodedChunk(bytes));
   if (made->data_) return made;
-  Error error = invalid_argument(fmt::format("no memory for a chunk of {} bytes", bytes));
-  error.code = ErrorCode::insufficient;
-  return error;
+  return Error(ErrorCode::insufficient, fmt::format("no memory for a chunk of {} bytes", bytes));
 }
 
 void DecodedChunks::set_most_bytes(std::int64_t bytes) {

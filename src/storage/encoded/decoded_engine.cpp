@@ -21,9 +21,7 @@ Status make_room(std::unique_ptr<std::byte[]>& bytes, std::int64_t count) {
   if (bytes) return {};
   bytes.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(count)]);
   if (bytes) return {};
-  Error error = invalid_argument(fmt::format("no memory for a chunk of {} bytes", count));
-  error.code = ErrorCode::insufficient;
-  return error;
+  return Error(ErrorCode::insufficient, fmt::format("no memory for a chunk of {} bytes", count));
 }
 
 // Calls piece(slab, from, data, bytes) for what a range has of each slab.
@@ -101,9 +99,7 @@ Result<std::vector<EncodedTable::Entry>> DecodedEngine::take_written() {
 Result<std::unique_ptr<EngineFile>> DecodedEngine::open(const std::string& path,
                                                         const Opening& opening) {
   if (!opening.direct) return std::unique_ptr<EngineFile>(std::make_unique<DecodedFile>(path));
-  Error error = invalid_argument("encoded chunks are not moved past the page cache");
-  error.code = ErrorCode::unsupported;
-  return error;
+  return Error(ErrorCode::unsupported, "encoded chunks are not moved past the page cache");
 }
 
 // Ranges that touch or overlap become one; most follow each other.

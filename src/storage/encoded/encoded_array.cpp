@@ -24,12 +24,6 @@ std::int64_t most_of_others(const ChunkCoder& coder) {
   return 2 * coder.most_encoded_bytes() + little;
 }
 
-Error damaged(std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::corrupt;
-  return error;
-}
-
 }  // namespace
 
 ChunkForm chunk_form(const ExtentMap& map) {
@@ -77,17 +71,16 @@ Status EncodedArray::load(const Stored& stored, std::span<std::byte>& bytes) {
     count = information.st_size - place.offset;
   }
   if (count < 0 || count > most_of_others(coder_)) {
-    return damaged(fmt::format("it is stored in {} bytes, at most {} can be of {} elements", count,
-                               most_of_others(coder_), chunk_bytes() / array_->map.type.bytes()));
+    return Error(ErrorCode::corrupt,
+                 fmt::format("it is stored in {} bytes, at most {} can be of {} elements", count,
+                             most_of_others(coder_), chunk_bytes() / array_->map.type.bytes()));
   }
   if (count > room_) {
     room_ = std::min(most_of_others(coder_), std::max(count, 2 * room_));
     buffer_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(room_)]);
     if (!buffer_) {
       room_ = 0;
-      Error error = invalid_argument("no memory to read it");
-      error.code = ErrorCode::insufficient;
-      return error;
+      return Error(ErrorCode::insufficient, "no memory to read it");
     }
   }
   bytes = std::span(buffer_.get(), static_cast<std::size_t>(count));
@@ -96,7 +89,8 @@ Status EncodedArray::load(const Stored& stored, std::span<std::byte>& bytes) {
   std::int64_t moved = 0;
   Status read = files_->read(*stored.file, {&slice, 1}, place.offset, moved);
   if (read.ok() && moved < count) {
-    Error error = damaged(fmt::format("the file ends after {} of its {} bytes", moved, count));
+    Error error(ErrorCode::corrupt,
+                fmt::format("the file ends after {} of its {} bytes", moved, count));
     error.code = ErrorCode::short_transfer;
     return error;
   }
@@ -116,7 +110,7 @@ Result<std::optional<EncodedPlace>> EncodedArray::place_of(std::int64_t chunk) {
     auto read = read_shard_index(
         {shards->chunks_per_shard, shards->index_at_end, shards->index_summed}, *file.value());
     if (const auto* const reason = std::get_if<std::string>(&read)) {
-      Error error = damaged(*reason);
+      Error error(ErrorCode::corrupt, *reason);
       error.file = path;
       return error;
     }
@@ -126,7 +120,7 @@ Result<std::optional<EncodedPlace>> EncodedArray::place_of(std::int64_t chunk) {
   const ShardEntry& entry = shard_index_.entries[static_cast<std::size_t>(slot.slot)];
   if (!entry.is_there()) return std::optional<EncodedPlace>();
   if (!entry.is_in(shard_index_.file_bytes)) {
-    Error error = damaged(fmt::format("chunk {} lies outside its shard", chunk));
+    Error error(ErrorCode::corrupt, fmt::format("chunk {} lies outside its shard", chunk));
     error.file = path;
     return error;
   }

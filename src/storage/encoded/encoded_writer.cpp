@@ -37,10 +37,7 @@ Status copy_bytes(const DataFileCache& files, const File& from, std::int64_t fro
     Status read = files.read(from, {&slice, 1}, from_offset + done, count);
     if (!read.ok()) return read;
     if (count < slice.bytes) {
-      Error error = invalid_argument("a shard ends before its chunks do");
-      error.code = ErrorCode::short_transfer;
-      error.file = from.path();
-      return error;
+      return Error(ErrorCode::short_transfer, "a shard ends before its chunks do", from.path());
     }
     Status written = write_at(files, to, ConstBytes(buffer).first(static_cast<std::size_t>(count)),
                               to_offset + done);
@@ -67,12 +64,10 @@ Status EncodedWriter::put(std::int64_t chunk, const EncodedChunk& encoded) {
     return put_in_shard(*shards, chunk, encoded.bytes);
   }
   if (!source_) {
-    Error error = invalid_argument(
-        "encoded chunks of such a file get their places in a step that is committed, not by "
-        "themselves");
-    error.code = ErrorCode::unsupported;
-    error.file = map_.files.path(0);
-    return error;
+    return Error(ErrorCode::unsupported,
+                 "encoded chunks of such a file get their places in a step that is committed, not "
+                 "by themselves",
+                 map_.files.path(0));
   }
   const auto bytes = static_cast<std::int64_t>(encoded.bytes.size());
   const auto offset = source_(bytes);
@@ -122,10 +117,7 @@ Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t num
   const std::string path = map_.files.path(number);
   auto old = read_shard_index(form, path);
   if (const auto* const reason = std::get_if<std::string>(&old)) {
-    Error error = invalid_argument(*reason);
-    error.code = ErrorCode::corrupt;
-    error.file = path;
-    return error;
+    return Error(ErrorCode::corrupt, *reason, path);
   }
   const ShardIndex& before = std::get<ShardIndex>(old);
   if (!before.entries.empty()) {
@@ -135,10 +127,7 @@ Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t num
       const ShardEntry& entry = before.entries[slot];
       if (!entry.is_there() || shard.index.entries[slot].is_there()) continue;
       if (!entry.is_in(before.file_bytes)) {
-        Error error = invalid_argument("a chunk lies outside its shard");
-        error.code = ErrorCode::corrupt;
-        error.file = path;
-        return error;
+        return Error(ErrorCode::corrupt, "a chunk lies outside its shard", path);
       }
       const auto bytes = static_cast<std::int64_t>(entry.bytes);
       Status copied = copy_bytes(files_, from.value(), static_cast<std::int64_t>(entry.offset),

@@ -80,9 +80,7 @@ Status check_request(const File& file, const TransferRequest& request) {
 }
 
 Error still_busy(const File& file) {
-  Error error = invalid_argument("a transfer was started before the last one was waited for");
-  error.file = file.path();
-  return error;
+  return invalid_argument("a transfer was started before the last one was waited for", file.path());
 }
 
 Error deadline_passed(const File& file, const TransferRequest& request) {

@@ -5,11 +5,8 @@ namespace weir::storage {
 
 Result<std::unique_ptr<Transfer>> make_uring_transfer(const File& file,
                                                       std::int64_t /*bytes_per_call*/) {
-  Error error;
-  error.code = ErrorCode::unsupported;
-  error.message = "io_uring is not available: this program was built without liburing";
-  error.file = file.path();
-  return error;
+  return Error(ErrorCode::unsupported,
+               "io_uring is not available: this program was built without liburing", file.path());
 }
 
 Result<std::unique_ptr<Transfer>> make_uring_transfer(const File& file) {

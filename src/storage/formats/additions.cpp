@@ -93,11 +93,6 @@ void name_dimensions(const FileMap& map, Additions& added) {
   added.arrays.assign(all.arrays.begin() + there, all.arrays.end());
 }
 
-Status named(Status status, const std::string& path) {
-  if (!status.ok() && status.error().file.empty()) status.error().file = path;
-  return status;
-}
-
 }  // namespace
 
 Status add_to_file(const std::string& path, Additions added, StepDurability durability) {
@@ -112,15 +107,15 @@ Status add_to_file(const std::string& path, Additions added, StepDurability dura
     array::Indices extents = one.shape.extents();
     extents[0] = map.steps().value_or(0);
     const auto shape = array::Shape::create(extents);
-    if (!shape) return named(shape.error(), place);
+    if (!shape) return with_file(shape.error(), place);
     one.shape = shape.value();
   }
   name_dimensions(map, added);
   if (Status fine = check_additions(map, added, *format.value()); !fine.ok()) {
-    return named(std::move(fine), place);
+    return with_file(fine.error(), place);
   }
   const auto update = format.value()->add(place, added);
-  if (!update) return named(update.error(), place);
+  if (!update) return with_file(update.error(), place);
   return commit(place, update.value(), durability);
 }
 

@@ -22,12 +22,6 @@ namespace {
 
 constexpr std::size_t longest_note = 32;
 
-Error refusal(const std::string& path, std::string why) {
-  Error error = invalid_argument(std::move(why));
-  error.file = path;
-  return error;
-}
-
 Status write_note(const std::string& path, std::int64_t before, StepDurability durability) {
   const std::string note = drop_note_path(path);
   const bool durable = durability != StepDurability::none;
@@ -70,10 +64,10 @@ Status drop_steps(const std::string& path, std::int64_t steps, StepDurability du
   const auto opened = open_any(path);
   if (!opened) return opened.error();
   const auto now = opened.value().map.steps();
-  if (!now) return refusal(path, "no array of the file grows: it has no steps to drop");
+  if (!now) return invalid_argument("no array of the file grows: it has no steps to drop", path);
   if (steps < 0 || steps > *now) {
-    return refusal(path,
-                   fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, *now, *now));
+    return invalid_argument(
+        fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, *now, *now), path);
   }
   const auto format = find_format(opened.value().format);
   if (!format) return format.error();

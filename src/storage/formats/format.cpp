@@ -23,9 +23,8 @@ const StoredArray* FileMap::find(std::string_view name) const {
 Result<const StoredArray*> FileMap::get(std::string_view name) const {
   if (const StoredArray* found = find(name)) return found;
   const auto unsupported = [&](std::string_view reason) {
-    Error error = invalid_argument(fmt::format("array \"{}\" cannot be read: {}", name, reason));
-    error.code = ErrorCode::unsupported;
-    return error;
+    return Error(ErrorCode::unsupported,
+                 fmt::format("array \"{}\" cannot be read: {}", name, reason));
   };
   for (const RefusedArray& one : refused) {
     if (one.name == name) return unsupported(one.reason);

@@ -17,12 +17,6 @@ constexpr const char* suffix = ".incomplete";
 constexpr mode_t creation_mode = 0666;  // before the umask
 constexpr const char* mark = ".weir_incomplete";
 
-Error in_the_way(const std::string& path, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.file = path;
-  return error;
-}
-
 Error failure(const char* operation, const std::string& path, const std::error_code& failed) {
   return system_failure(operation, path, -1, failed.value());
 }
@@ -73,7 +67,8 @@ Status clear_for_file(const std::string& path, const Striping& striping) {
   const auto there = std::filesystem::symlink_status(target, failed).type();
   if (there != std::filesystem::file_type::not_found &&
       there != std::filesystem::file_type::regular) {
-    return in_the_way(path, "there is something else than a file; remove it or give another name");
+    return invalid_argument("there is something else than a file; remove it or give another name",
+                            path);
   }
   if (Status dropped = drop_replaced_document(path); !dropped.ok()) return dropped;
   if (Status finished = finish_raw_renaming(path); !finished.ok()) return finished;
@@ -81,9 +76,10 @@ Status clear_for_file(const std::string& path, const Striping& striping) {
   const auto left = std::filesystem::symlink_status(temporary, failed).type();
   if (left == std::filesystem::file_type::not_found) return make_striped_file(temporary, striping);
   if (left != std::filesystem::file_type::regular) {
-    return in_the_way(temporary,
-                      "this name is needed for a file in the making, and is something "
-                      "else than a file; remove it");
+    return invalid_argument(
+        "this name is needed for a file in the making, and is something else than a file; remove "
+        "it",
+        temporary);
   }
   failed.clear();
   std::filesystem::remove(temporary, failed);
@@ -108,7 +104,7 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
   const std::string target = committed_path(path);
   if (std::filesystem::exists(target, failed) && !(std::filesystem::is_directory(target, failed) &&
                                                    std::filesystem::is_empty(target, failed))) {
-    return in_the_way(path, "there is something already; remove it or give another name");
+    return invalid_argument("there is something already; remove it or give another name", path);
   }
   const std::string temporary = incomplete_path(path);
   const auto left = std::filesystem::symlink_status(temporary, failed).type();
@@ -117,9 +113,10 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
     const bool marked = folder && std::filesystem::is_regular_file(std::filesystem::symlink_status(
                                       temporary + "/" + mark, failed));
     if (!folder || (!marked && !std::filesystem::is_empty(temporary, failed))) {
-      return in_the_way(temporary,
-                        "this name is needed for a folder in the making, and what is there was "
-                        "not left by an earlier run; remove it");
+      return invalid_argument(
+          "this name is needed for a folder in the making, and what is there was not left by an "
+          "earlier run; remove it",
+          temporary);
     }
     failed.clear();
     std::filesystem::remove_all(temporary, failed);

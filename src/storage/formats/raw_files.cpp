@@ -113,20 +113,14 @@ Result<RawArray> open_raw_files(const std::string& path) {
     struct stat information {};
     if (::stat(name.c_str(), &information) != 0) return system_failure("stat", name, -1, errno);
     if (!S_ISREG(information.st_mode)) {
-      Error error;
-      error.code = ErrorCode::corrupt;
-      error.file = name;
-      error.message = "is no file, as the document of an array tells";
-      return error;
+      return Error(ErrorCode::corrupt, "is no file, as the document of an array tells", name);
     }
     const std::int64_t expected = bytes_of_file(array.value(), number);
     if (information.st_size < expected) {
-      Error error;
-      error.code = ErrorCode::corrupt;
-      error.file = name;
-      error.message = fmt::format("the file has {} bytes, its document tells of {}",
-                                  std::int64_t{information.st_size}, expected);
-      return error;
+      return Error(ErrorCode::corrupt,
+                   fmt::format("the file has {} bytes, its document tells of {}",
+                               std::int64_t{information.st_size}, expected),
+                   name);
     }
   }
   return array;

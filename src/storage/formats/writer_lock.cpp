@@ -44,12 +44,11 @@ std::string holder_in(const File& file) {
 
 Error is_taken(const std::string& path, const std::string& holder) {
   const bool is_here = holder == holder_here();
-  Error error = invalid_argument(
+  return invalid_argument(
       is_here ? "this program has it open for writing: close it first, or give another name"
               : fmt::format("{} is writing it: wait until that has closed it, or give another name",
-                            holder.empty() ? "another run" : holder));
-  error.file = path;
-  return error;
+                            holder.empty() ? "another run" : holder),
+      path);
 }
 
 // -1 where there can be no lock: the folder is not writable, or something else has the name.

@@ -21,28 +21,23 @@ std::string path_of_raw(const std::string& path) {
   return may_be_document && is_on_disk(path) ? path.substr(0, path.size() - suffix.size()) : "";
 }
 
-Error unsupported(const std::string& path, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::unsupported;
-  error.file = path;
-  return error;
-}
-
 Result<OpenedFile> open_once(const std::string& path) {
   const std::string own = path_of_raw(path);
   const auto name = own.empty() ? format_by_content(path) : std::string_view("raw");
   if (!name) return name.error();
   if (name.value().empty()) {
-    return unsupported(path,
-                       "the file is neither HDF5 nor NetCDF, no folder (as Zarr is), and has no "
-                       "document beside it as a raw array has");
+    return Error(ErrorCode::unsupported,
+                 "the file is neither HDF5 nor NetCDF, no folder (as Zarr is), and has no document "
+                 "beside it as a raw array has",
+                 path);
   }
   const auto format = find_format(name.value());
   if (!format) return format.error();
   const std::string& file = own.empty() ? path : own;
   auto map = format.value()->open(file);
   if (!map && map.error().system_error == ENOENT && map.error().file == file + "/zarr.json") {
-    return unsupported(path, "the folder is no Zarr: it has no zarr.json, .zgroup or .zarray");
+    return Error(ErrorCode::unsupported,
+                 "the folder is no Zarr: it has no zarr.json, .zgroup or .zarray", path);
   }
   if (!map) return map.error();
   return OpenedFile{name.value(), file, std::move(map).value(), {}};
@@ -70,9 +65,7 @@ Result<OpenedFile> open_any(const std::string& path) {
       return opened;
     }
     if (attempt >= most_attempts) {
-      Error error = invalid_argument("it is replaced again and again while it is opened");
-      error.file = path;
-      return error;
+      return invalid_argument("it is replaced again and again while it is opened", path);
     }
   }
 }

@@ -23,10 +23,8 @@ Status SectionVerifier::has_read(std::int64_t file, std::int64_t offset, const S
 
 Status SectionVerifier::is_missing(std::int64_t file) {
   if (!sums_.knows(file)) return {};
-  Error error = invalid_argument("the file is missing, and there are checksums of what was in it");
-  error.code = ErrorCode::corrupt;
-  error.file = map_.files.path(file);
-  return error;
+  return Error(ErrorCode::corrupt, "the file is missing, and there are checksums of what was in it",
+               map_.files.path(file));
 }
 
 Status SectionVerifier::end() {

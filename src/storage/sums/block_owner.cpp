@@ -125,15 +125,13 @@ std::string BlockOwners::owner_of(const std::string& name, const SumBook::Block&
 
 Error BlockOwners::differing_block(const std::string& name, const SumBook::Block& block,
                                    std::uint32_t sum) const {
-  Error error;
-  error.code = ErrorCode::corrupt;
-  error.message = fmt::format(
-      "{}: the {} bytes from here on have the checksum {:08x} where {:08x} was written: they are "
-      "damaged, or another program has changed them (then remove the file of checksums)",
-      owner_of(name, block), block.end - block.begin, sum, block.sum);
-  error.file = std::string(without_slashes(path_)) + printable(name);
-  error.offset = block.begin;
-  return error;
+  return Error(
+      ErrorCode::corrupt,
+      fmt::format(
+          "{}: the {} bytes from here on have the checksum {:08x} where {:08x} was written: they "
+          "are damaged, or another program has changed them (then remove the file of checksums)",
+          owner_of(name, block), block.end - block.begin, sum, block.sum),
+      std::string(without_slashes(path_)) + printable(name), block.begin);
 }
 
 }  // namespace weir::storage

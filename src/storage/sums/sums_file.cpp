@@ -244,9 +244,7 @@ Result<std::string> read_sums(const std::string& sums_file) {
     return system_failure("stat", sums_file, -1, errno);
   }
   if (!S_ISREG(information.st_mode) || information.st_size > longest_sums_file) {
-    Error error = invalid_argument("is no file of checksums, or too long for one");
-    error.file = sums_file;
-    return error;
+    return invalid_argument("is no file of checksums, or too long for one", sums_file);
   }
   std::string text(static_cast<std::size_t>(information.st_size), '\0');
   if (text.empty()) return text;

@@ -20,12 +20,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Error damaged(std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::corrupt;
-  return error;
-}
-
 // What a step decodes to is not known before: it gets more room until it fits.
 Result<Bytes> decoded(const Codec& codec, const CodecStep& step, const Bytes& from) {
   constexpr std::int64_t least_room = std::int64_t{64} << 10;
@@ -85,13 +79,12 @@ class TextChunks {
     const std::int64_t bytes = place.bytes >= 0 ? place.bytes : state->bytes - place.offset;
     if (bytes < 0 || place.offset < 0 || place.offset > state->bytes ||
         bytes > state->bytes - place.offset) {
-      return damaged("it lies outside its file");
+      return Error(ErrorCode::corrupt, "it lies outside its file");
     }
     if (bytes > most_text_chunk_bytes) {
-      return damaged(
-          fmt::format("it has {} bytes, more than the {} that are read of one with "
-                      "texts",
-                      bytes, most_text_chunk_bytes));
+      return Error(ErrorCode::corrupt,
+                   fmt::format("it has {} bytes, more than the {} that are read of one with texts",
+                               bytes, most_text_chunk_bytes));
     }
     Bytes all(static_cast<std::size_t>(bytes));
     if (bytes == 0) return std::optional(std::move(all));
@@ -99,7 +92,7 @@ class TextChunks {
     std::int64_t moved = 0;
     Status read = files_.read(*file.value(), {&slice, 1}, place.offset, moved);
     if (!read.ok()) return read.error();
-    if (moved < bytes) return damaged("its file has become shorter");
+    if (moved < bytes) return Error(ErrorCode::corrupt, "its file has become shorter");
     return std::optional(std::move(all));
   }
 
@@ -167,8 +160,9 @@ Result<Texts> read_chunk_texts(const StoredTexts& texts, const array::Section& s
       auto parsed = parse_text_chunk(*bytes.value(), count);
       if (!parsed) {
         return chunks.with_chunk(
-            damaged(fmt::format("it does not hold {} texts: it is damaged", count)), chunk,
-            *encoded.place_of(chunk));
+            Error(ErrorCode::corrupt,
+                  fmt::format("it does not hold {} texts: it is damaged", count)),
+            chunk, *encoded.place_of(chunk));
       }
       stored = *std::move(parsed);
     }

@@ -51,12 +51,10 @@ struct Wanted {
 };
 
 Error damaged(const StoredTexts& texts, std::int64_t offset, std::string what) {
-  Error error = invalid_argument(fmt::format("array \"{}\": {}: the file is damaged",
-                                             printable(texts.array.description.name), what));
-  error.code = ErrorCode::corrupt;
-  error.file = texts.array.map.files.path(0);
-  error.offset = offset;
-  return error;
+  return Error(ErrorCode::corrupt,
+               fmt::format("array \"{}\": {}: the file is damaged",
+                           printable(texts.array.description.name), what),
+               texts.array.map.files.path(0), offset);
 }
 
 // Part of the file, read in windows.

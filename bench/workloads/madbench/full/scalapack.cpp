@@ -48,13 +48,6 @@ constexpr const char* lower = "L";
 constexpr const char* as_it_is = "N";
 constexpr std::int64_t panels = 16;  // of a product; each ends with a call of progress
 
-Error unsupported(std::string message) {
-  Error error;
-  error.code = ErrorCode::unsupported;
-  error.message = std::move(message);
-  return error;
-}
-
 template <typename Function>
 bool find(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(dlsym(library, name));
@@ -84,12 +77,14 @@ Result<ScalapackFunctions> load() {
   void* library = dlopen(scalapack_library, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing else loads libraries
-    return unsupported(fmt::format("--full: ScaLAPACK cannot be loaded: {}", dlerror()));
+    return Error(ErrorCode::unsupported,
+                 fmt::format("--full: ScaLAPACK cannot be loaded: {}", dlerror()));
   }
   ScalapackFunctions functions;
   if (const char* missing = first_missing(library, functions); missing != nullptr) {
-    return unsupported(fmt::format("--full: {} has no {}; build against another ScaLAPACK",
-                                   scalapack_library, missing));
+    return Error(ErrorCode::unsupported,
+                 fmt::format("--full: {} has no {}; build against another ScaLAPACK",
+                             scalapack_library, missing));
   }
   return functions;
 }
@@ -100,9 +95,9 @@ int narrow(std::int64_t value) { return static_cast<int>(value); }  // checked b
 
 Status check_scalapack(const Size& size) {
   if (std::string_view(scalapack_library).empty()) {
-    return unsupported(
-        "--full: this weir-bench was built without ScaLAPACK; install libscalapack-openmpi-dev (or "
-        "your system's ScaLAPACK) and build again");
+    return Error(ErrorCode::unsupported,
+                 "--full: this weir-bench was built without ScaLAPACK; install "
+                 "libscalapack-openmpi-dev (or your system's ScaLAPACK) and build again");
   }
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   const std::int64_t side = *exact_square_root(size.no_pe / size.no_gang);
@@ -172,7 +167,7 @@ Status ProcessGrid::factor(double* matrix) const {
         "the correlation matrix of the data is not positive definite (pdpotrf: minor {} of {})",
         info, n));
   }
-  return unsupported(fmt::format("pdpotrf refuses its argument {}", -info));
+  return Error(ErrorCode::unsupported, fmt::format("pdpotrf refuses its argument {}", -info));
 }
 
 Status ProcessGrid::invert_factored(double* matrix) const {

@@ -229,13 +229,12 @@ class CdfFormat final : public Format {
   static Status check_is_whole(const std::string& path, std::int64_t bytes,
                                std::int64_t committed) {
     if (bytes + cdf_padding > committed) return {};
-    Error error = invalid_argument(fmt::format(
-        "the file has {} bytes, its header tells of {}: it was cut off, and nothing is added to it "
-        "until it is whole; weir check tells which steps are lost, and weir truncate drops steps",
-        bytes, committed));
-    error.code = ErrorCode::corrupt;
-    error.file = path;
-    return error;
+    return Error(ErrorCode::corrupt,
+                 fmt::format("the file has {} bytes, its header tells of {}: it was cut off, and "
+                             "nothing is added to it until it is whole; weir check tells which "
+                             "steps are lost, and weir truncate drops steps",
+                             bytes, committed),
+                 path);
   }
 
   // From the first byte that changes to the last one.
@@ -255,14 +254,13 @@ class CdfFormat final : public Format {
     // A write changes a page of the system's cache whole.
     constexpr auto page = static_cast<std::size_t>(page_bytes);
     if (last > first && first / page != (last - 1) / page) {
-      Error error = invalid_argument(
+      return Error(
+          ErrorCode::unsupported,
           fmt::format("the header of this CDF file would change from byte {} to {}, of which a run "
                       "that is killed could leave a part, as they are in several pages of {} "
                       "bytes; convert the file, or give all arrays and attributes before the "
                       "first step",
                       first, last - 1, page));
-      error.code = ErrorCode::unsupported;
-      return error;
     }
     const auto begin = static_cast<std::ptrdiff_t>(first);
     const auto end = static_cast<std::ptrdiff_t>(last);
@@ -293,9 +291,7 @@ class CdfFormat final : public Format {
                                          const std::string& path) {
     const auto stride = header.record_stride();
     if (!stride || *stride == 0) {
-      Error error = invalid_argument("no array of this file grows");
-      error.file = path;
-      return error;
+      return invalid_argument("no array of this file grows", path);
     }
     if (header.records) return *header.records;
     const auto first = cdf_file_bytes(header, 0);

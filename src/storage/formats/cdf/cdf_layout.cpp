@@ -58,11 +58,13 @@ class HeaderMaker {
       has_steps = has_steps || (header_.is_record(one) && header_.records != 0);
     }
     if (has_steps && !file_.arrays.empty()) {
-      return no_place(fmt::format(
-          "array \"{}\" cannot be added: the steps of a CDF file are its last bytes, each with all "
-          "arrays in it, and a new array would move them; convert the file, or define all arrays "
-          "before the first step",
-          file_.arrays.front().name));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("array \"{}\" cannot be added: the steps of a CDF file are its last "
+                               "bytes, each with all "
+                               "arrays in it, and a new array would move them; convert the file, "
+                               "or define all arrays "
+                               "before the first step",
+                               file_.arrays.front().name));
     }
     for (const GroupDescription& owner : of_variables) {
       const auto found = std::find_if(header_.variables.begin(), header_.variables.end(),
@@ -74,7 +76,8 @@ class HeaderMaker {
     if (Status fine = add_all(); !fine.ok()) return fine.error();
     header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
     if (header_.bytes > first) {
-      return no_place(
+      return Error(
+          ErrorCode::unsupported,
           fmt::format("what is to be added does not fit: the header would have {} bytes, and the "
                       "file has its first array at {}; convert the file, or give all arrays and "
                       "attributes before the first step",
@@ -88,12 +91,6 @@ class HeaderMaker {
   }
 
  private:
-  static Error no_place(std::string why) {
-    Error error = invalid_argument(std::move(why));
-    error.code = ErrorCode::unsupported;
-    return error;
-  }
-
   Status add_all() {
     for (const GroupDescription& group : file_.groups) {
       if (!group.name.empty()) continue;
@@ -142,10 +139,8 @@ class HeaderMaker {
   Status add_variable(const ArrayDescription& one) {
     const auto type = cdf_type(one.type, header_.version);
     if (!type) {
-      Error error = invalid_argument(fmt::format("array \"{}\": CDF-{} has no type {}", one.name,
-                                                 header_.version, one.type.name()));
-      error.code = ErrorCode::unsupported;
-      return error;
+      return Error(ErrorCode::unsupported, fmt::format("array \"{}\": CDF-{} has no type {}",
+                                                       one.name, header_.version, one.type.name()));
     }
     CdfVariable variable{one.name, {}, {}, *type, 0};
     const int dimensions = one.is_scalar ? 0 : one.shape.dimensions();

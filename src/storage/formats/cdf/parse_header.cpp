@@ -35,10 +35,9 @@ class Parser {
   void refuse(std::string what) {
     if (failed_) return;
     failed_ = true;
-    error_ = invalid_argument("this is no NetCDF file of format CDF-1, 2 or 5: " + std::move(what));
-    error_.code = ErrorCode::corrupt;
-    error_.file = path_;
-    error_.offset = static_cast<std::int64_t>(at_);
+    error_ = Error(ErrorCode::corrupt,
+                   "this is no NetCDF file of format CDF-1, 2 or 5: " + std::move(what), path_,
+                   static_cast<std::int64_t>(at_));
   }
 
   // Null when there are fewer.
@@ -173,7 +172,8 @@ class Parser {
       }
       one.attributes = attributes();
       one.type = type();
-      // Its size follows from the shape, and cannot be trusted where it does not fit into 32 bits.
+      // The variable's size follows from the shape, and cannot be trusted where it does not fit
+      // into 32 bits.
       static_cast<void>(take(version_ == 5 ? 8 : 4));
       one.begin = not_negative(version_ == 1 ? number<std::int32_t>() : number<std::int64_t>(),
                                "the beginning of a variable");

@@ -28,13 +28,6 @@
 namespace weir::storage {
 namespace {
 
-Error unsupported(const std::string& path, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::unsupported;
-  error.file = path;
-  return error;
-}
-
 extern "C" herr_t weir_hdf5_attribute_name(hid_t /*object*/, const char* name,
                                            const H5A_info_t* /*about*/, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
@@ -192,9 +185,11 @@ class NewGroups {
         H5Lget_info(from, link.c_str(), &about, H5P_DEFAULT) >= 0 && about.type == H5L_TYPE_HARD;
     const Hdf5Handle old(is_hard ? H5Gopen2(from, link.c_str(), H5P_DEFAULT) : H5I_INVALID_HID);
     if (!old.ok()) {
-      return unsupported(path_, fmt::format("\"{}\" is a link and no group of the file, so nothing "
-                                            "is added to it",
-                                            printable(whole)));
+      return Error(
+          ErrorCode::unsupported,
+          fmt::format("\"{}\" is a link and no group of the file, so nothing is added to it",
+                      printable(whole)),
+          path_);
     }
     const Hdf5Handle creation = creation_like(old.id());
     const Hdf5Handle made(H5Gcreate2(to, link.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT));
@@ -228,10 +223,11 @@ Status make_arrays(hid_t root, const std::vector<ArrayDescription>& arrays, cons
                    Hdf5Writing& writing) {
   for (const ArrayDescription& one : arrays) {
     if (H5Lexists(root, one.name.c_str(), H5P_DEFAULT) > 0) {
-      return unsupported(
-          path, fmt::format("array \"{}\" cannot be added: the file has a dimension, a link or "
-                            "another object of this name",
-                            printable(one.name)));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("array \"{}\" cannot be added: the file has a dimension, a link or "
+                               "another object of this name",
+                               printable(one.name)),
+                   path);
     }
     if (one.grows) writing.share_next_header();
     if (Status made = make_hdf5_dataset(root, one, path); !made.ok()) return made;
@@ -248,7 +244,8 @@ Result<std::vector<StoredArray>> maps_of(hid_t root, const std::vector<ArrayDesc
     const Hdf5Handle dataset(H5Dopen2(root, one.name.c_str(), H5P_DEFAULT));
     auto read = read_hdf5_dataset(about, dataset.id(), one.name);
     if (const auto* const reason = std::get_if<RefusedArray>(&read)) {
-      return unsupported(about.path, fmt::format("array \"{}\": {}", one.name, reason->reason));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("array \"{}\": {}", one.name, reason->reason), about.path);
     }
     maps.push_back(std::move(std::get<StoredArray>(read)));
   }
@@ -290,9 +287,10 @@ Result<HeaderUpdate> add_to_hdf5(const std::string& path, const Additions& added
   writing.set_alignment(kept_hdf5_alignment(file.id()));
   const Hdf5File as_opened = about_hdf5_file(file.id(), path, committed, writing);
   if (as_opened.user_block > 0 || as_opened.superblock < 2) {
-    return unsupported(path,
-                       "nothing is added to an HDF5 file of a format before HDF5 1.10 or with a "
-                       "user block; copy it with h5repack --low=2 or weir convert");
+    return Error(ErrorCode::unsupported,
+                 "nothing is added to an HDF5 file of a format before HDF5 1.10 or with a user "
+                 "block; copy it with h5repack --low=2 or weir convert",
+                 path);
   }
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
@@ -311,7 +309,7 @@ Result<HeaderUpdate> add_to_hdf5(const std::string& path, const Additions& added
   }
   const std::int64_t end = writing.end();
   if (end > INT64_MAX - hdf5_marker_bytes) {
-    return unsupported(path, "the arrays to be added end beyond 2^63 bytes");
+    return Error(ErrorCode::unsupported, "the arrays to be added end beyond 2^63 bytes", path);
   }
   const auto place = hdf5_object_place(root.value().id());
   auto superblock = place ? hdf5_superblock_with(path, *place, end)

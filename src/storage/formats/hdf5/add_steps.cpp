@@ -104,12 +104,6 @@ std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name)
   return std::nullopt;
 }
 
-Error refused(const std::string& path, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.file = path;
-  return error;
-}
-
 Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects,
                                           const std::string& path) {
   std::vector<Growing> all;
@@ -123,16 +117,16 @@ Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects
       continue;
     }
     if (const auto no_room = cannot_grow_safely(dataset.id(), name)) {
-      Error error = refused(
-          path, fmt::format("no room for steps in \"{}\": {}; weir convert{} makes a file that "
-                            "gets steps",
-                            printable(name), no_room->reason, printable(no_room->options)));
-      error.code = ErrorCode::unsupported;
-      return error;
+      return Error(
+          ErrorCode::unsupported,
+          fmt::format(
+              "no room for steps in \"{}\": {}; weir convert{} makes a file that gets steps",
+              printable(name), no_room->reason, printable(no_room->options)),
+          path);
     }
     all.push_back(*std::move(one));
   }
-  if (all.empty()) return refused(path, "no array of this file grows");
+  if (all.empty()) return invalid_argument("no array of this file grows", path);
   return all;
 }
 
@@ -228,7 +222,7 @@ Result<bool> extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& 
   Result<bool> left = false;
   if (done && leftovers == Leftovers::may_be_there) {
     left = has_chunks_from(dataset.id(), one.sizes.front(), writing);
-    if (!left) return refused(path, left.error().message);
+    if (!left) return invalid_argument(left.error().message, path);
   }
   if (left.value()) {
     done = H5Dset_extent(dataset.id(), one.sizes.data()) >= 0 &&
@@ -248,9 +242,10 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
                                const std::string& path, std::int64_t steps, Leftovers leftovers) {
   writing.set_alignment(kept_hdf5_alignment(file));
   if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
-    return refused(path,
-                   "the file begins with a user block, behind which no steps are added; weir "
-                   "convert makes a file that gets steps");
+    return invalid_argument(
+        "the file begins with a user block, behind which no steps are added; weir convert makes a "
+        "file that gets steps",
+        path);
   }
   const auto all = find_growing(file, objects, path);
   if (!all) return all.error();
@@ -258,8 +253,10 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
       all.value().begin(), all.value().end(),
       [](const Growing& a, const Growing& b) { return a.sizes.front() < b.sizes.front(); });
   if (static_cast<hsize_t>(steps) < least->sizes.front()) {
-    return refused(path, fmt::format("room for {} steps in \"{}\", which has {}", steps,
-                                     printable(least->name), std::uint64_t{least->sizes.front()}));
+    return invalid_argument(
+        fmt::format("room for {} steps in \"{}\", which has {}", steps, printable(least->name),
+                    std::uint64_t{least->sizes.front()}),
+        path);
   }
   Extended extended;
   for (const Growing& one : all.value()) {
@@ -351,7 +348,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   room.map = read_hdf5_objects(file.id(), objects.value(), about);
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   if (writing.end() > INT64_MAX - hdf5_marker_bytes) {
-    return refused(path, fmt::format("{} steps end beyond 2^63 bytes", steps));
+    return invalid_argument(fmt::format("{} steps end beyond 2^63 bytes", steps), path);
   }
   auto changes = hdf5_header_changes(writing.caught(), path, committed);
   if (!changes) return changes.error();

@@ -276,12 +276,6 @@ Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attribu
 
 Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner,
                                     const std::string& path) {
-  const auto unsupported = [&](std::string why) {
-    Error error = invalid_argument(std::move(why));
-    error.code = ErrorCode::unsupported;
-    error.file = path;
-    return error;
-  };
   std::vector<Attribute> fresh;
   for (const Attribute& one : owner.attributes) {
     if (H5Aexists(dataset, one.name.c_str()) <= 0) {
@@ -294,11 +288,12 @@ Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner
     const Hdf5Handle space(H5Aget_space(there.id()));
     if (H5Tequal(type.id(), stored.type.id()) <= 0 || H5Tis_variable_str(type.id()) > 0 ||
         H5Sextent_equal(space.id(), stored.space.id()) <= 0) {
-      return unsupported(fmt::format(
-          "attribute \"{}\" of array \"{}\" has another type or length in this HDF5 file, and an "
-          "array's header is changed in place: give it the type and length that it has, or another "
-          "name",
-          one.name, printable(owner.name)));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("attribute \"{}\" of array \"{}\" has another type or length in "
+                               "this HDF5 file, and an array's header is changed in place: give it "
+                               "the type and length that it has, or another name",
+                               one.name, printable(owner.name)),
+                   path);
     }
     if (stored.data != nullptr && H5Awrite(there.id(), stored.type.id(), stored.data) < 0) {
       return hdf5_failure("write attribute \"" + one.name + '"', path, ErrorCode::io);
@@ -307,11 +302,13 @@ Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner
   const auto storage = attribute_storage(dataset);
   if (!storage) return hdf5_failure("look at \"" + owner.name + '"', path, ErrorCode::corrupt);
   if (storage->in_index || storage->count + fresh.size() > storage->most_in_header) {
-    return unsupported(fmt::format(
-        "array \"{}\" has {} attributes and gets {}; with over {} HDF5 keeps them in an "
-        "index, which a run that is killed could leave in pieces: convert the file, or "
-        "give them to a group",
-        printable(owner.name), storage->count, fresh.size(), storage->most_in_header));
+    return Error(
+        ErrorCode::unsupported,
+        fmt::format("array \"{}\" has {} attributes and gets {}; with over {} HDF5 keeps them in "
+                    "an index, which a run that is killed could leave in pieces: convert the file, "
+                    "or give them to a group",
+                    printable(owner.name), storage->count, fresh.size(), storage->most_in_header),
+        path);
   }
   return write_hdf5_attributes(dataset, fresh, path);
 }

@@ -47,12 +47,12 @@ Status check_scale(hid_t file, const std::string& name, std::int64_t extent,
                         H5Sget_simple_extent_ndims(space.id()) == 1 &&
                         H5Sget_simple_extent_dims(space.id(), &length, nullptr) == 1;
   if (is_scale && length == static_cast<hsize_t>(extent)) return {};
-  Error error = invalid_argument(fmt::format(
-      "dimension \"{}\" of a new array {}: give the dimension another name", name,
-      is_scale ? fmt::format("has {} elements, and in the file it has {}", extent, length)
-               : std::string("has the name of what is no dimension in the file")));
-  error.file = path;
-  return error;
+  return invalid_argument(
+      fmt::format("dimension \"{}\" of a new array {}: give the dimension another name", name,
+                  is_scale
+                      ? fmt::format("has {} elements, and in the file it has {}", extent, length)
+                      : std::string("has the name of what is no dimension in the file")),
+      path);
 }
 
 // Gives the names of those that the file had already to `old`.

@@ -104,13 +104,12 @@ Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
       const bool alike =
           part ? signature(now.value()) == signature(bytes) : !part_of(signature(now.value()));
       if (!alike) {
-        Error error = invalid_argument(
+        return Error(
+            ErrorCode::unsupported,
             fmt::format("HDF5 would put its block at {} in the place of another, so a killed run "
                         "could lose steps; copy the file with h5repack or Weir and add to the copy",
-                        offset));
-        error.code = ErrorCode::unsupported;
-        error.file = path;
-        return error;
+                        offset),
+            path);
       }
       block.part = part.value_or(Part::array_data);
     }

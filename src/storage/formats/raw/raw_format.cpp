@@ -36,18 +36,11 @@ namespace {
 
 constexpr const char* sidecar_suffix = ".json";  // that of sidecar_path()
 
-Error damaged_document(const std::string& file, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::corrupt;
-  error.file = file;
-  return error;
-}
-
 Result<std::int64_t> length_of(const std::string& path) {
   struct stat information {};
   if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
   if (!S_ISREG(information.st_mode)) {
-    return damaged_document(path, "is no file, as the document of a raw file tells");
+    return Error(ErrorCode::corrupt, "is no file, as the document of a raw file tells", path);
   }
   return std::int64_t{information.st_size};
 }
@@ -59,13 +52,11 @@ Status check_has(const File& file, std::int64_t bytes) {
     return system_failure("stat", file.path(), -1, errno);
   }
   if (information.st_size >= bytes) return {};
-  Error error = invalid_argument(
-      fmt::format("the file has {} bytes, its document tells of {}: it was cut off, and gets no "
-                  "steps until it is whole",
-                  std::int64_t{information.st_size}, bytes));
-  error.code = ErrorCode::corrupt;
-  error.file = file.path();
-  return error;
+  return Error(ErrorCode::corrupt,
+               fmt::format("the file has {} bytes, its document tells of {}: it was cut off, and "
+                           "gets no steps until it is whole",
+                           std::int64_t{information.st_size}, bytes),
+               file.path());
 }
 
 Status write_zeros(const File& file, const RawRange& range) {
@@ -122,10 +113,10 @@ Status check_is_of_raw(const std::string& path) {
     const auto text = read_document(path);
     if (!text) return text.error();
     if (!parse_raw_file(text.value(), document) && !parse_raw_array(text.value(), document)) {
-      return damaged_document(
-          document,
-          "this name is needed for a raw file's document, and is something else; remove "
-          "it or give another name");
+      return Error(ErrorCode::corrupt,
+                   "this name is needed for a raw file's document, and is something else; remove "
+                   "it or give another name",
+                   document);
     }
   }
   return {};
@@ -193,8 +184,10 @@ class RawFormat final : public Format {
     const auto length = length_of(data);
     if (!length) return length.error();
     if (length.value() < file.value().data_bytes()) {
-      return damaged_document(data, fmt::format("the file has {} bytes, its document tells of {}",
-                                                length.value(), file.value().data_bytes()));
+      return Error(ErrorCode::corrupt,
+                   fmt::format("the file has {} bytes, its document tells of {}", length.value(),
+                               file.value().data_bytes()),
+                   data);
     }
     return file.value().map(data);
   }
@@ -209,11 +202,10 @@ class RawFormat final : public Format {
     RawFile longer = file.value();
     const Status possible = longer.set_steps(steps);
     if (steps < now || !possible.ok()) {
-      Error error = invalid_argument(fmt::format("{} steps for a file that has {}{}{}", steps, now,
-                                                 possible.ok() ? "" : ": ",
-                                                 possible.ok() ? "" : possible.error().message));
-      error.file = path;
-      return error;
+      return invalid_argument(
+          fmt::format("{} steps for a file that has {}{}{}", steps, now, possible.ok() ? "" : ": ",
+                      possible.ok() ? "" : possible.error().message),
+          path);
     }
     auto text = raw_file_json(longer);
     if (!text) return text.error();

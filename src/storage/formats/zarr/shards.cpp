@@ -92,7 +92,6 @@ void read_by_index(const ZarrArray& array, ExtentMap& map) {
 
 Result<ExtentMap> zarr_shard_map(const ZarrArray& array, const std::string& folder) {
   const ArrayDescription& about = array.description;
-  const auto refuse = [&](std::string what) { return invalid_argument(std::move(what)); };
   const auto grid = array::ChunkGrid::create(about.shape, *about.chunk_extents);
   if (!grid) return grid.error();
   ShardSlots slots;
@@ -105,15 +104,15 @@ Result<ExtentMap> zarr_shard_map(const ZarrArray& array, const std::string& fold
     if (shards) shards = checked_multiply(*shards, std::max<std::int64_t>(1, slots.shards[d]));
   }
   if (!inside || *inside > most_chunks_of_shard) {
-    return refuse(fmt::format("a shard has more than {} chunks", most_chunks_of_shard));
+    return invalid_argument(fmt::format("a shard has more than {} chunks", most_chunks_of_shard));
   }
   if (!shards || *shards > most_shards) {
-    return refuse(fmt::format("it has more than {} shards", most_shards));
+    return invalid_argument(fmt::format("it has more than {} shards", most_shards));
   }
   slots.slot_bytes = bytes_of(*about.chunk_extents, about.type).value_or(INT64_MAX);
   const auto data = checked_multiply(slots.slot_bytes, *inside);
   if (!data || !checked_add(*data, index_form(array, slots.chunks_per_shard).bytes())) {
-    return refuse("a shard does not fit into 63 bits");
+    return invalid_argument("a shard does not fit into 63 bits");
   }
   slots.offset = array.index_at_end ? 0 : index_form(array, slots.chunks_per_shard).bytes();
   ExtentMap map{

@@ -30,8 +30,9 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   auto document = read_zarr_json(file, most);
   if (!document) return document;
   const ZarrJson* const version = json_member(document.value(), "zarr_format");
-  if (version == nullptr || *version != 3)
-    return corrupt_zarr(file, "it is no document of Zarr v3");
+  if (version == nullptr || *version != 3) {
+    return Error(ErrorCode::corrupt, "it is no document of Zarr v3", file);
+  }
   return document;
 }
 

@@ -18,14 +18,15 @@ class Walk {
       : root_(root), limits_(limits), read_node_(read_node), documents_(documents) {}
 
   Status into(const std::string& group, int depth) {
-    if (depth > ZarrLimits::most_groups_deep)
-      return corrupt_zarr(root_, "its groups lie too deep in each other");
+    if (depth > ZarrLimits::most_groups_deep) {
+      return Error(ErrorCode::corrupt, "its groups lie too deep in each other", root_);
+    }
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(zarr_folder(root_, group), failed), end;
          !failed && entry != end; entry.increment(failed)) {
       if (++entries_ > limits_.entries) {
-        return corrupt_zarr(root_,
-                            fmt::format("its folders have over {} entries", limits_.entries));
+        return Error(ErrorCode::corrupt,
+                     fmt::format("its folders have over {} entries", limits_.entries), root_);
       }
       if (entry->is_symlink(failed) || !entry->is_directory(failed)) continue;
       std::string name = group.empty() ? "" : group + "/";
@@ -57,31 +58,26 @@ class Walk {
 
 }  // namespace
 
-Error corrupt_zarr(const std::string& file, std::string what) {
-  Error error = invalid_argument(std::move(what));
-  error.code = ErrorCode::corrupt;
-  error.file = file;
-  return error;
-}
-
 Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most) {
   const auto text = read_text_file(file, most);
   if (!text) return text.error();
   if (text.value().size() > most) {
-    return corrupt_zarr(file, fmt::format("it has over {} bytes, too many for a document", most));
+    return Error(ErrorCode::corrupt,
+                 fmt::format("it has over {} bytes, too many for a document", most), file);
   }
   auto document = parse_json_of_others(text.value());
   if (!document || !document->is_object()) {
-    return corrupt_zarr(file,
-                        fmt::format("it is no JSON document of one object, or is over {} levels "
-                                    "deep",
-                                    most_json_levels));
+    return Error(ErrorCode::corrupt,
+                 fmt::format("it is no JSON document of one object, or is over {} levels deep",
+                             most_json_levels),
+                 file);
   }
   return *std::move(document);
 }
 
 Error too_many_zarr_nodes(const std::string& file, const ZarrLimits& limits) {
-  return corrupt_zarr(file, fmt::format("it has over {} arrays and groups", limits.nodes));
+  return Error(ErrorCode::corrupt, fmt::format("it has over {} arrays and groups", limits.nodes),
+               file);
 }
 
 Status walk_zarr_folders(const std::string& root, const ZarrLimits& limits,

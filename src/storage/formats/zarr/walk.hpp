@@ -17,7 +17,6 @@ inline constexpr std::size_t most_zarr_document_bytes = std::size_t{1} << 20;
 // A document of one object. Fails on a longer file, on one that is no JSON, or too deep.
 [[nodiscard]] Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most);
 
-[[nodiscard]] Error corrupt_zarr(const std::string& file, std::string what);
 [[nodiscard]] Error too_many_zarr_nodes(const std::string& file, const ZarrLimits& limits);
 
 // The document of the node in a folder (with '/' at its end); nothing where there is no node.

@@ -72,10 +72,9 @@ FileDescription with_chunks(FileDescription file) {
 Status check_for_zarr(const FileDescription& file) {
   for (const ArrayDescription& one : file.arrays) {
     if (one.type.kind() == array::ElementKind::record) {
-      Error error = invalid_argument(
+      return Error(
+          ErrorCode::unsupported,
           fmt::format("array \"{}\": the format zarr has no type {}", one.name, one.type.name()));
-      error.code = ErrorCode::unsupported;
-      return error;
     }
     if (const auto missing = zarr_fill_of_text(one);
         missing && !one.fill.empty() && *missing != one.fill) {
@@ -109,11 +108,10 @@ void append(std::vector<AttributeLeftOut>& some, std::vector<AttributeLeftOut>& 
 }
 
 Error no_steps_in_v2(const std::string& path) {
-  Error error = invalid_argument(
-      "a folder of Zarr v2, which gets no steps from Weir: weir convert makes one of v3 from it");
-  error.code = ErrorCode::unsupported;
-  error.file = path;
-  return error;
+  return Error(
+      ErrorCode::unsupported,
+      "a folder of Zarr v2, which gets no steps from Weir: weir convert makes one of v3 from it",
+      path);
 }
 
 // The arrays of documents; `steps` many in those that grow, or as many as there are.
@@ -174,13 +172,11 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
 Status check_shards_are_whole(const ArrayDescription& about, const ExtentMap& map,
                               const std::string& path) {
   if (map.encoded() == nullptr || !about.codecs.empty()) return {};
-  Error error = invalid_argument(
-      fmt::format("array \"{}\": the index of a shard is damaged, so the file gets no steps and "
-                  "arrays; weir check tells which one",
-                  printable(about.name)));
-  error.code = ErrorCode::corrupt;
-  error.file = path;
-  return error;
+  return Error(ErrorCode::corrupt,
+               fmt::format("array \"{}\": the index of a shard is damaged, so the file gets no "
+                           "steps and arrays; weir check tells which one",
+                           printable(about.name)),
+               path);
 }
 
 class ZarrFormat final : public Format {
@@ -214,8 +210,9 @@ class ZarrFormat final : public Format {
       if (!made) return made.error();
       room.map.arrays.push_back({one, std::move(made).value()});
     }
-    if (Status made = make_incomplete_folder(path, description.striping); !made.ok())
+    if (Status made = make_incomplete_folder(path, description.striping); !made.ok()) {
       return made.error();
+    }
     const ZarrDocuments documents = documents_of(file);
     for (const auto& [node, document] : documents) {
       std::error_code failed;
@@ -429,12 +426,11 @@ class ZarrFormat final : public Format {
     for (const ArrayDescription& one : added.arrays) {
       // Elements that lie there would be those of the array.
       if (is_on_disk(zarr_folder(path, one.name)) && has_elements(zarr_folder(path, one.name))) {
-        Error error = invalid_argument(
+        return invalid_argument(
             fmt::format("there is a folder for the new array \"{}\" already, with files in it that "
                         "belong to no array: remove it or give another name",
-                        printable(one.name)));
-        error.file = zarr_folder(path, one.name);
-        return error;
+                        printable(one.name)),
+            zarr_folder(path, one.name));
       }
       documents[one.name] = zarr_array_document(one);
       nodes.insert(one.name);
@@ -489,9 +485,7 @@ class ZarrFormat final : public Format {
           DocumentReplacement{name + "/zarr.json", zarr_text(document)});
     }
     if (room.update.made.empty()) {
-      Error error = invalid_argument("no array of this file grows");
-      error.file = path;
-      return error;
+      return invalid_argument("no array of this file grows", path);
     }
     room.map = std::move(found.map);
     // By the announcement a reader knows whose the arrays' own documents are: it is there first.
@@ -657,7 +651,7 @@ class ZarrFormat final : public Format {
   // In place of a document that cannot be read there is a text that says why.
   static Status check_all_are_read(const ZarrDocuments& documents, const std::string& path) {
     for (const auto& [name, document] : documents) {
-      if (document.is_string()) return corrupt_zarr(path, document.get<std::string>());
+      if (document.is_string()) return Error(ErrorCode::corrupt, document.get<std::string>(), path);
     }
     return {};
   }
