@@ -32,6 +32,8 @@ struct CodecStep {
   CodecContext& context;
 };
 
+using Coded = Result<std::int64_t>;  // the bytes written
+
 [[nodiscard]] bool has_library(const Codec& codec);
 
 // At least what encoding so many bytes takes.
@@ -41,60 +43,34 @@ struct CodecStep {
 // "cannot be decoded by zstd: WHY".
 [[nodiscard]] Error undecodable(std::string_view codec, std::string_view why);
 
-Result<std::int64_t> encode_step(const ShuffleCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const ShuffleCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const Crc32cCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const Crc32cCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const Fletcher32Codec& codec, const CodecStep& step,
-                                 ConstBytes from, Bytes to);
-Result<std::int64_t> decode_step(const Fletcher32Codec& codec, const CodecStep& step,
-                                 ConstBytes from, Bytes to);
-Result<std::int64_t> encode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const Lz4Codec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const BitshuffleCodec& codec, const CodecStep& step,
-                                 ConstBytes from, Bytes to);
-Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& step,
-                                 ConstBytes from, Bytes to);
-Result<std::int64_t> encode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const DeltaCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const DeltaCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const ZstdCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const ZstdCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const BloscCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const BloscCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> encode_step(const Blosc2Codec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const Blosc2Codec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
+Coded encode_step(const ShuffleCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const ShuffleCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const Crc32cCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const Crc32cCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const Fletcher32Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const Fletcher32Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const LzfCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const Lz4Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const Lz4Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const BitshuffleCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const BitshuffleCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const DeltaCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const DeltaCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const DeflateCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const ZstdCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const ZstdCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const BloscCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const BloscCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded encode_step(const Blosc2Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const Blosc2Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
 // -1: the chunk cannot be stored within the tolerance, and without a header there is no lossless
 // form: the step has to be skipped.
-Result<std::int64_t> encode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
-Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from,
-                                 Bytes to);
+Coded encode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
+Coded decode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
 
 // What the libraries say encoding takes at most; only asked for where has_library().
 [[nodiscard]] std::int64_t most_deflated(std::int64_t bytes);
