@@ -70,7 +70,7 @@ struct ActivePeriod {
 // latencies allow. `mine` is null on a rank that did nothing. On rank 0; 0 where no rank acted.
 [[nodiscard]] double span_over_ranks(const Job& job, const ActivePeriod* mine,
                                      const ClockOffset& offset);
-// The same over the ranks of each node, which have one clock. On node leaders.
+// The span over the ranks of each node, which have one clock. On node leaders.
 [[nodiscard]] double span_over_node(const Job& job, const ActivePeriod* mine);
 
 // This rank's latencies of a phase: one sample per operation, from its start to its end.
@@ -83,7 +83,7 @@ struct NodePhase {
   std::int64_t bytes = 0;
   double io_seconds_max = 0;  // of the node's slowest rank
 };
-// The same phase by node: every node leader gets its node's figures, other ranks nothing useful.
+// The phase by node: every node leader gets its node's figures, other ranks nothing useful.
 [[nodiscard]] NodePhase node_phase(const Job& job, const PhaseKey& key,
                                    std::span<const Event> events);
 

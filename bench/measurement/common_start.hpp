@@ -21,7 +21,7 @@ namespace weir::bench {
 
 class CommonStart {
  public:
-  // Of this rank's clock; to be told anew as clocks drift.
+  // Sets the offset of this rank's clock; to be set anew as clocks drift.
   void set_offset(const ClockOffset& offset) { offset_ = offset; }
   // Collective over `communicator`. Returns at the common time, or at once when it has passed: then
   // it comes later the next time. So the first time is for trying.

@@ -18,7 +18,7 @@ namespace weir::bench {
                                                   const std::vector<std::string>& command,
                                                   nlohmann::json quiet);
 
-// Its parts. Processor, memory, and the block devices under `directory`.
+// The hardware: processor, memory, and the block devices under `directory`.
 [[nodiscard]] nlohmann::json describe_hardware(const std::string& directory);
 // Kernel, distribution, MPI, compiler, libraries, and the kernel's settings that govern write-back.
 [[nodiscard]] nlohmann::json describe_system_software();

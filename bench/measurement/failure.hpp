@@ -40,8 +40,8 @@ inline constexpr int exit_interrupted = 130;
 // (EFBIG) and not the end of the process. Call before MPI_Init.
 void prepare_signals();
 
-// Which test files a rank removes when the run breaks off: its own, and those of its neighbours in
-// rank order, who may be the ones that were lost.
+// The test files that a rank removes when the run breaks off: its own, and those of its neighbours
+// in rank order, who may be the ones that were lost.
 struct TestFiles {
   std::string directory;  // made for this run, removed when empty
   std::vector<std::string> paths;

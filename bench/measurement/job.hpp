@@ -64,9 +64,9 @@ struct Agreement {
 [[nodiscard]] Result<Agreement> agree(MPI_Comm communicator, int failed_rank,
                                       std::int64_t deadline_ns, Waiting waiting = Waiting::awake);
 
-// The same over the whole job for a Status: when any rank's is an error, every rank gets one; the
-// rank where it happened its own, with its rank noted, the others ErrorCode::peer. `failed_rank`
-// becomes the lowest failed rank, `wait_ns`, unless null, how long this rank waited.
+// Agrees on a Status over the whole job: when any rank's is an error, every rank gets one; the rank
+// where it happened its own, with its rank noted, the others ErrorCode::peer. `failed_rank` becomes
+// the lowest failed rank, `wait_ns`, unless null, how long this rank waited.
 [[nodiscard]] Status agree_on(const Job& job, Status mine, int* failed_rank,
                               std::int64_t* wait_ns = nullptr);
 // What `agreed`, of whichever barrier at which `rank` told of `mine`, is for it: as of agree_on.
@@ -75,7 +75,7 @@ struct Agreement {
 // What a rank knows of another's failure.
 [[nodiscard]] Error failed_elsewhere(int rank);
 
-// The same over any request: tests it until it completes, yielding the processor between tests.
+// Waits for any request: tests it until it completes, yielding the processor between tests.
 [[nodiscard]] Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what,
                               Waiting waiting = Waiting::awake);
 

@@ -31,7 +31,7 @@ class Meeting {
     std::int64_t ns = 1;        // at least 1
   };
   Result<Span> start_and_span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
-  // Its nanoseconds alone.
+  // The nanoseconds of the span alone.
   Result<std::int64_t> span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
   Result<double> slowest(double seconds);
   // Sums over the ranks, place by place; all ranks give as many.

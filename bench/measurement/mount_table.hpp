@@ -1,4 +1,4 @@
-// Which mount holds a path, from the text of /proc/self/mountinfo.
+// Finds the mount that holds a path, in the text of /proc/self/mountinfo.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@
 
 namespace weir::bench {
 
-// Which host a rank runs on. One small number per rank, on rank 0 only.
+// The host that each rank runs on: one small number per rank, on rank 0 only.
 class HostTable {
  public:
   HostTable() = default;

@@ -14,7 +14,7 @@ namespace weir::bench {
 
 [[nodiscard]] std::vector<Setting> striping_declarations();
 [[nodiscard]] Result<storage::Striping> striping_of(const Settings& settings);
-// Those that were given, as on a command line; empty: none.
+// The striping that was asked for, as arguments of a command line; empty: none.
 [[nodiscard]] std::vector<std::string> striping_arguments(const storage::Striping& striping);
 // Whether files in the directory can have the layout: one line that says what to do otherwise.
 [[nodiscard]] Status check_striping(const std::string& directory,

@@ -67,13 +67,13 @@ class SweptWorkload {
   [[nodiscard]] virtual TestFiles test_files(const JobFolders& folders) const {
     return {.directory = folders.test_directory, .paths = {}};
   }
-  // The same for what is left when all went well.
+  // What is left to be removed when all went well.
   [[nodiscard]] virtual TestFiles leftovers(const JobFolders& folders) const {
     return {.directory = folders.test_directory, .paths = {}};
   }
 
-  // These three are collective, and fail on every rank or on none: `failed_rank` is then the lowest
-  // rank that has the cause.
+  // prepare(), make_runs() and finish() are collective, and fail on every rank or on none:
+  // `failed_rank` is then the lowest rank that has the cause.
   virtual Status prepare(const JobUnderWay& /*under_way*/, int* /*failed_rank*/) { return {}; }
   // One run for each configuration. `started`: run.json of each so far; on other ranks than 0,
   // null.
@@ -86,7 +86,7 @@ class SweptWorkload {
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // What the results are to warn of. On rank 0, after prepare().
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
-  // Whose file system the results describe. After make_runs().
+  // The directory whose file system the results describe. After make_runs().
   [[nodiscard]] virtual std::string measured_directory(const JobFolders& folders) const {
     return folders.test_directory;
   }

@@ -72,8 +72,8 @@ int weir_files_open(const char* path, weir_files** file);
  * *file is as it was. Not while other threads use the handle. */
 int weir_files_reload(weir_files** file);
 
-/* Which blocks of a file with checksums beside it (docs/formats.md) the reads that follow verify.
- * A block is 1 MiB, or ends where its array or step does. A read that finds one damaged fails with
+/* The blocks that later reads of a file with checksums beside it (docs/formats.md) verify. A block
+ * is 1 MiB, or ends where its array or step does. A read that finds one damaged fails with
  * WEIR_FILES_E_CORRUPT and a line with array, step, file and offset; its memory may hold anything
  * then. Reads of blocks without checksums, and of compressed chunks, are as without this. */
 enum {
@@ -127,8 +127,8 @@ const char* weir_files_description(const weir_files* file);
 int64_t weir_files_arrays(const weir_files* file);
 int64_t weir_files_find(const weir_files* file, const char* name);
 
-/* Of an array by its number: name; dimensions (1 to 16; 0: it is one element, and calls take no
- * start, count and strides of it); extents; type as weir.h names it, "float64", and its bytes in
+/* What the array of a number is: name; dimensions (1 to 16; 0: it is one element, and calls take
+ * no start, count and strides of it); extents; type as weir.h names it, "float64", and its bytes in
  * memory, 0 where texts have any length (type "text[]"). */
 const char* weir_files_array_name(const weir_files* file, int64_t array);
 int32_t weir_files_array_dimensions(const weir_files* file, int64_t array);

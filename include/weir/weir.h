@@ -197,12 +197,13 @@ int weir_distribution_create(weir_session* session, int32_t dimensions, const in
                              const char* formats, const weir_distribution_options* options,
                              weir_distribution** distribution);
 
-/* The same by explicit boxes: this rank holds `boxes` of them (0 or more), box b being the elements
- * lower[b * dimensions + d] and on along dimension d, extent[b * dimensions + d] of them. Boxes may
- * be unequal, empty, and leave holes; when two have elements in common, arrays can be read by them
- * but not written. `dimensions` and `shape` alike; the rest is each rank's own. The boxes of all
- * ranks are kept once on each node, in memory that its ranks share (at most 40 bytes per box in 3-D
- * where extents are below 2^32), until the last rank of the node frees the distribution. */
+/* A distribution of explicit boxes: this rank holds `boxes` of them (0 or more), box b being the
+ * elements lower[b * dimensions + d] and on along dimension d, extent[b * dimensions + d] of them.
+ * Boxes may be unequal, empty, and leave holes; when two have elements in common, arrays can be
+ * read by them but not written. `dimensions` and `shape` alike; the rest is each rank's own. The
+ * boxes of all ranks are kept once on each node, in memory that its ranks share (at most 40 bytes
+ * per box in 3-D where extents are below 2^32), until the last rank of the node frees the
+ * distribution. */
 int weir_distribution_from_boxes(weir_session* session, int32_t dimensions, const int64_t* shape,
                                  int64_t boxes, const int64_t* lower, const int64_t* extent,
                                  weir_distribution** distribution);
@@ -489,8 +490,8 @@ int32_t weir_file_in_step(const weir_file* file);
 int weir_file_drop_steps(weir_file* file, int64_t steps);
 /* Steps that have ended; 1 where no array has steps. Negative when the handle is null. Local. */
 int64_t weir_file_steps(const weir_file* file);
-/* Which step reads move from now on, from 0; at first the last one. Not inside a step. Local, but
- * alike when a request begins. */
+/* Selects the step that reads move from now on, counted from 0; at first it is the last one. Not
+ * inside a step. Local, but all ranks must have selected the same step when a request begins. */
 int weir_file_select_step(weir_file* file, int64_t step);
 
 /* The arrays of a file: how many, their names, and one by its name, which belongs to the file. An
@@ -586,7 +587,7 @@ typedef struct weir_transfer {
 int weir_write(weir_array* array, const weir_distribution* distribution, const void* data);
 int weir_read(weir_array* array, const weir_distribution* distribution, void* data);
 
-/* The same for `count` transfers (alike, at least 1) under one plan. An array may occur in a
+/* Write or read `count` transfers (alike, at least 1) under one plan. An array may occur in a
  * request more than once; written twice, an element gets one of the values. */
 int weir_write_many(weir_session* session, int32_t count, const weir_transfer* transfers);
 int weir_read_many(weir_session* session, int32_t count, const weir_transfer* transfers);
@@ -622,8 +623,8 @@ typedef struct weir_region {
 int weir_write_region(weir_array* array, const weir_region* region);
 int weir_read_region(weir_array* array, const weir_region* region);
 
-/* The same, begun only, as by weir_write_begin; all that `region` points to but the memory may go
- * at once. */
+/* Begin to write or read a region, as weir_write_begin does; all that `region` points to but the
+ * memory may go at once. */
 int weir_write_region_begin(weir_array* array, const weir_region* region, weir_request** request);
 int weir_read_region_begin(weir_array* array, const weir_region* region, weir_request** request);
 
@@ -649,12 +650,11 @@ enum { WEIR_WRITE = 0, WEIR_READ = 1 };
 int weir_session_explain(weir_session* session, int32_t direction, int32_t count,
                          const weir_transfer* transfers, const char** text);
 
-/* The same, begun only: returns when the request is noted, and *request stands for it. The buffers
- * belong to Weir until it is complete; `transfers` and all that it points to, but for the buffers,
- * the arrays and the session, may go at once. Does not wait for other ranks, so what is wrong with
- * the arguments is told by weir_wait or weir_test, on all ranks alike; only a null `request` or
- * session is refused here. Requests of a session are carried out in the order in which they
- * began. */
+/* Begin a request: return when it is noted, and *request stands for it. The buffers belong to Weir
+ * until it is complete; `transfers` and all that it points to, but for the buffers, the arrays and
+ * the session, may go at once. They do not wait for other ranks, so what is wrong with the
+ * arguments is told by weir_wait or weir_test, on all ranks alike; only a null `request` or session
+ * is refused here. Requests of a session are carried out in the order in which they began. */
 int weir_write_begin(weir_session* session, int32_t count, const weir_transfer* transfers,
                      weir_request** request);
 int weir_read_begin(weir_session* session, int32_t count, const weir_transfer* transfers,

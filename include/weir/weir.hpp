@@ -213,7 +213,7 @@ class InSession {
 
 }  // namespace detail
 
-// Which elements each rank holds in memory.
+// The elements that each rank holds in memory.
 class Distribution {
  public:
   // What this rank holds: elements in all, pieces, the extents of a piece.
@@ -317,7 +317,7 @@ class Array {
   void close() { detail::checked(handle_.close()); }
   [[nodiscard]] weir_array* get() const { return handle_.get(); }
 
-  // Of an array in a file: whether it has steps, and the names of its dimensions.
+  // Whether an array in a file has steps, and the names of its dimensions.
   [[nodiscard]] bool has_steps() const { return detail::checked(weir_array_has_steps(get())) != 0; }
   [[nodiscard]] std::vector<std::string> dimension_names() const {
     std::vector<std::string> names;

@@ -55,7 +55,7 @@ class Agreement {
 [[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
                            const CallFingerprint& fingerprint, double deadline_seconds,
                            std::int64_t unstored = 0);
-// The same, asking rank 0; `round` becomes the one that it has to answer.
+// Agrees as agree() does, and asks rank 0; `round` becomes the one that rank 0 has to answer.
 [[nodiscard]] Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator,
                                   const Status& mine, const CallFingerprint& fingerprint,
                                   double deadline_seconds, ranks::Channel::Round& round);

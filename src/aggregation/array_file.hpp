@@ -219,7 +219,7 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] std::int64_t most_encoded_bytes() const {
     return by_chunks_ ? by_chunks_->engine->most_encoded_bytes() : 0;
   }
-  // Those that this rank wrote since the last call of this.
+  // The chunks that this rank wrote since this was last called.
   [[nodiscard]] Result<std::vector<storage::EncodedTable::Entry>> take_written_chunks() {
     if (!by_chunks_) return std::vector<storage::EncodedTable::Entry>();
     return by_chunks_->engine->take_written();
@@ -230,7 +230,7 @@ class OpenArray final : public ArrayFile {
     Status chunks = by_chunks_ ? by_chunks_->engine->end() : Status();
     return shards.ok() ? chunks : shards;
   }
-  // Of an array that grows: which step requests move. Nothing: none, they are refused.
+  // Selects the step that requests move of an array that grows. Nothing: requests are refused.
   void select_step(std::optional<std::int64_t> step) {
     step_ = step;
     image_.reset();

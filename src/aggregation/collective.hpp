@@ -105,7 +105,7 @@ class ArrayFile {
   ArrayFile& operator=(const ArrayFile&) = delete;
   virtual ~ArrayFile() = default;  // closes this rank's files; close() tells of errors
 
-  // Of what requests move: the whole array, or one step of one that grows.
+  // The shape that requests move: that of the whole array, or of one step where the array grows.
   [[nodiscard]] virtual const array::Shape& shape() const = 0;
   [[nodiscard]] virtual const array::ElementType& type() const = 0;
   [[nodiscard]] virtual const std::string& path() const = 0;
@@ -150,8 +150,8 @@ class File {
   // The numbers of the arrays that no rank wrote in the last step that ended, in their order; none
   // once another one has begun. The same on all ranks.
   [[nodiscard]] virtual const std::vector<std::int64_t>& unwritten() const = 0;
-  // Which step requests on arrays that grow move, between steps: at first the last. Local, but
-  // alike on all ranks when a request begins.
+  // Selects the step that requests move of arrays that grow, between steps: at first it is the
+  // last. The call is local, but all ranks must have selected the same step when a request begins.
   virtual Status select_step(std::int64_t step) = 0;
 };
 
@@ -184,7 +184,7 @@ struct OwnRegion {
   array::Section region;  // inside the array's shape
   std::span<const MemoryPiece> pieces;
 };
-// Is told every rank's region of an array: one piece for each rank.
+// A function that is given every rank's region of an array: one piece for each rank.
 using LearnRegions = std::function<void(const plan::SharedDistribution& regions)>;
 
 // A write or read under way. It moves on only inside test() and wait().
@@ -223,8 +223,8 @@ class Collective {
   Collective& operator=(const Collective&) = delete;
   virtual ~Collective() = default;  // collective; before MPI_Finalize
 
-  // Not collective. For a session that is over and stays open, as MPI may still use it: this rank
-  // no longer keeps others from writing to its files.
+  // Ends this rank's keeping others from writing to its files, in a session that is over and stays
+  // open because MPI may still use it. Not collective.
   virtual void release_locks() = 0;
 
   [[nodiscard]] virtual int rank() const = 0;
@@ -233,7 +233,7 @@ class Collective {
   // With every 0 replaced by what was chosen, but `aggregators`, which requests choose.
   [[nodiscard]] virtual const CollectiveSettings& settings() const = 0;
 
-  // Those that take `asked`: null is for callers that have not agreed.
+  // In the calls below, a null `asked` is for callers that have not agreed.
 
   // Collective. Makes the files of `array` and its document anew, in an existing folder; files of
   // this name are replaced. array.files 0 stands for as many as there are aggregators (or ranks).
@@ -283,8 +283,8 @@ class Collective {
   // stays is not defined.
   virtual Status write(std::span<const ArrayPart> parts) = 0;
   virtual Status read(std::span<const ArrayPart> parts) = 0;
-  // The same without waiting; a request that is still under way is waited for first. An error in
-  // the arguments comes from the request's wait().
+  // Begin a write or read without waiting for its end; a request that is still under way is waited
+  // for first. An error in the arguments comes from the request's wait().
   [[nodiscard]] virtual std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) = 0;
   [[nodiscard]] virtual std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) = 0;
   // Collective: each rank's own region of one array, without waiting. `known`: all ranks' regions
@@ -301,7 +301,7 @@ class Collective {
   // Fails on parts that could not be moved.
   virtual Result<std::string> explain(std::span<const ArrayPart> parts,
                                       plan::Direction direction) = 0;
-  // Of the last write or read that ended.
+  // The figures of the last write or read that ended.
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
 
   // For who calls this to compare calls by, before they come here: not used otherwise.

@@ -65,7 +65,7 @@ void note_broken(CollectiveState& state, const Error& error);
                                              const CallFingerprint& fingerprint,
                                              const std::function<Result<std::string>()>& find,
                                              const char* what);
-// The same of what rank 0 found already, where all have agreed to ask it.
+// Gives every rank what rank 0 has found already, where all have agreed to ask it.
 [[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
                                                  const Result<std::string>& found,
                                                  const char* what);
@@ -76,8 +76,8 @@ inline constexpr std::int64_t most_gathered_together = std::int64_t{1} << 27;
 [[nodiscard]] Result<std::vector<std::int64_t>> gather_at_rank_0(
     CollectiveState& state, const std::vector<std::int64_t>& mine, const char* what,
     std::int64_t most_together = most_gathered_together);
-// Which of the ranks that share an open file makes it durable: for those that call this together,
-// in one order, when all that was to be written is.
+// Decides which of the ranks that share an open file makes it durable. They call this together, in
+// one order, when all that was to be written is written.
 [[nodiscard]] storage::SyncedHere begin_sync(CollectiveState& state);
 // Whether the error says that bytes which had been written could not be made durable.
 [[nodiscard]] bool tells_of_loss(const Error& error);

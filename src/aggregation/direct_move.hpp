@@ -42,7 +42,7 @@ class DirectMove final : public Move {
   bool done_ = false;
   Status status_;
 
-  // Of the piece under way.
+  // State of the piece under way.
   const RequestedPart* part_ = nullptr;
   std::int64_t file_ = 0;               // of its array
   std::vector<storage::Slice> slices_;  // contiguous in the file, from batch_offset_ on

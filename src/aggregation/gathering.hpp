@@ -47,7 +47,7 @@ class Gathering {
     plan::NodeMessage of_node;
     std::int64_t at = 0;  // in the buffer for messages
   };
-  // Of a piece in its buffer.
+  // State of a buffer and the piece in it.
   struct Buffer {
     bool busy = false;
     plan::Piece piece;

@@ -4,8 +4,8 @@
 //                    each other files (node_descriptors.hpp), and writes on the board how it went
 //   the others       look at the board, then map what has come
 //
-// Its pages are reserved, so that none can be missing later. It is zeros, and stays for as long as
-// any rank has it.
+// The memory's pages are reserved, so that none can be missing later. The memory is zeros, and
+// stays for as long as any rank has it.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ namespace weir::aggregation {
 
 class MemorySharing {
  public:
-  // Who reserves pages: each rank as many as the others, near its processor, so that nobody may
-  // touch those of another one before the ranks have agreed that all went well; or the first rank
-  // all of them, before the others have them.
+  // How pages are reserved. `each`: each rank reserves as many as the others, near its processor,
+  // so nobody may touch those of another rank before the ranks have agreed that all went well.
+  // `first`: the first rank reserves all of them, before the others have them.
   enum class ReservedBy : std::uint8_t { each, first };
 
   // All ranks of the node make these in the same order and end one before they make the next.

@@ -1,7 +1,7 @@
 // One open() per node: the ranks of a node pass each other the files that they open.
 //
-// Who needs a file first in a request opens it and sends the descriptor to those of the node that
-// move bytes in that request too; they find it in their socket when they come to need it:
+// The rank that needs a file first in a request opens it and sends the descriptor to those of the
+// node that move bytes in that request too; they find it in their socket when they come to need it:
 //
 //   whoever needs a file   in the socket? ─► takes it
 //                          else waits until nobody of the node opens one (or it has come), looks
@@ -50,7 +50,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between p
 
 class NodeDescriptors final : public storage::DescriptorSource {
  public:
-  // Of ranks' places on the node.
+  // Says whether the rank at a place on the node needs the file.
   using Needing = std::function<bool(std::int64_t place)>;
 
   // `board`: in memory that all ranks of the node share. `revocation`: of the session; `life`: of
@@ -91,7 +91,7 @@ class NodeDescriptors final : public storage::DescriptorSource {
 
  private:
   using Name = storage::PassedName;
-  // Of the file if it has come.
+  // Takes the descriptor of the file if it has come.
   std::optional<storage::File> take(const Name& name);
   [[nodiscard]] bool needs(std::size_t place);
   void pass(const Name& name, storage::File& file);

@@ -21,10 +21,10 @@
 // Writing, the buffer is then full and goes to the file. Reading, the aggregator fills it before
 // it opens it, and then it has been emptied. No lock, no message, no barrier.
 //
-// Who has to wait sleeps on a bell of his own (bell.hpp), so that ranks that share a core leave it
-// to those that have something to do. A sharer leaves his mark at the buffer that he waits for, and
-// looks once more; the aggregator opens it, and then rings for the marks. The sharer whose bytes
-// were the last ones expected rings for the aggregator.
+// A rank that has to wait sleeps on a bell of its own (bell.hpp), so that ranks that share a core
+// leave it to those that have something to do. A sharer leaves its mark at the buffer that it waits
+// for, and looks once more; the aggregator opens the buffer, and then rings for the marks. The
+// sharer whose bytes were the last ones expected rings for the aggregator.
 #pragma once
 
 #include <mpi.h>
@@ -87,7 +87,7 @@ class NodeGroup {
   // The size of each buffer: what was asked for, in whole pages, or less.
   [[nodiscard]] std::int64_t buffer_bytes() const { return buffer_bytes_; }
 
-  // Of the ranks of `world`.
+  // The topology of the ranks of `world`.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
   [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
   // The most of a node; a node of fewer ranks has one on each.
@@ -97,11 +97,11 @@ class NodeGroup {
   // Cores that the ranks of the node with the most of them may use together.
   [[nodiscard]] std::int64_t cores_per_node() const { return cores_per_node_; }
   [[nodiscard]] bool is_on_node(std::int64_t rank) const;
-  // Which of the node's holders a rank is, from 0 on; -1 when it is none.
+  // The number of a rank among the node's holders, from 0 on; -1 when the rank is none.
   [[nodiscard]] std::int64_t holder_at(std::int64_t rank) const;
   [[nodiscard]] std::int64_t own_holder() const { return own_holder_; }
 
-  // Of a holder of this node.
+  // The buffers of a holder of this node, and their control words.
   [[nodiscard]] BufferControl& control(std::int64_t holder, std::int64_t buffer) const;
   [[nodiscard]] std::byte* buffer(std::int64_t holder, std::int64_t buffer) const;
   // Opens a buffer of this rank for the sharers of a piece.
@@ -189,7 +189,7 @@ class NodeGroup {
   void look_at_neighbours();
   // Behind the bells, in the first holder's part.
   [[nodiscard]] std::byte* descriptor_memory() const;
-  // Of channel `number`, in the first holder's part.
+  // The memory of channel `number`, in the first holder's part.
   [[nodiscard]] std::byte* channel_memory(std::size_t number) const;
 
   static constexpr std::size_t channel_count = 2;

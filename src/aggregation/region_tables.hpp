@@ -8,7 +8,7 @@
 //   first    when all have: makes the table of it, and hand_out()
 //   all      when they see that: take()
 //
-// Which place comes next is found by the first rank, when it hands one out.
+// The first rank finds the place that comes next, when it hands one out.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ namespace weir::aggregation {
 
 class RegionTables {
  public:
-  // Of memory for tables of `table_bytes`.
+  // The size of memory for tables of `table_bytes`.
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t table_bytes);
 
   // Whether there is a place for a table of so many bytes.
   [[nodiscard]] bool has_place_for(std::int64_t table_bytes) const;
-  // The same on all ranks of the node.
+  // Adds memory for more tables, the same on all ranks of the node.
   void add(std::shared_ptr<storage::SharedMemory> memory, std::int64_t table_bytes);
   // By all ranks of the node, where one did not get the memory that they shared: what this rank
   // `added` last goes, and the next table wants memory again.

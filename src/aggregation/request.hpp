@@ -48,7 +48,7 @@ class CollectiveRequest final : public Request {
   void give_up(const Error& error);
   // Whether it is given up, as the session is revoked.
   bool is_revoked();
-  // Both put a part that is fine into checked_.
+  // Checks a part of the request, and puts one that is fine into checked_.
   [[nodiscard]] Status check_part(const ArrayPart& part);
   // Whether it asks for as much of an array of the same kind as the part before, which was fine, of
   // memory that lies alike: then it is fine, too.

@@ -30,7 +30,7 @@ namespace weir::aggregation {
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const RequestedPart> parts,
                                     std::byte* buffer, array::StridedCopy::Target target);
-// The same of a bundle's piece.
+// Copies between memory and the buffer of a bundle's piece.
 std::int64_t copy_bundle(const plan::KeptBundles::Copies& copies, bool to_buffer,
                          std::span<const RequestedPart> parts, std::byte* buffer);
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,

@@ -115,11 +115,11 @@ class StepFile final : public File {
   Result<StepPlaces> without_later_steps(CollectiveState& state, std::int64_t steps);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
-  // Of encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step, and
+  // Encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step, and
   // until the commit, which compares them, six with the totals of each rank.
   using WrittenChunks = std::vector<std::int64_t>;
   Status give_places(CollectiveState& state);
-  // Those that this rank wrote.
+  // Takes the chunks that this rank wrote.
   [[nodiscard]] Status take_own_chunks(WrittenChunks& mine);
   // This rank's become those of all ranks, on rank 0.
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
@@ -133,7 +133,7 @@ class StepFile final : public File {
   Status write_fills(CollectiveState& state);
   [[nodiscard]] Status write_own_fills(const CollectiveState& state) const;
   [[nodiscard]] storage::DataFileCache::Closing closing() const;
-  // Of checksums (step_file_sums.cpp).
+  // Checksums of arrays (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
   // `text`: of the file of checksums, as rank 0 read it.
   Status load_sums(CollectiveState& state, std::string text);

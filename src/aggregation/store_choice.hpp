@@ -20,7 +20,7 @@ class StoreChoice {
 
   // The way for a copy of so many bytes.
   [[nodiscard]] Target next(std::int64_t bytes);
-  // It took so long, of the processor's time.
+  // Notes how much processor time a copy took.
   void took(Target way, std::int64_t bytes, std::int64_t nanoseconds);
 
  private:

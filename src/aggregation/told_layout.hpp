@@ -48,7 +48,7 @@ using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
                                                 const std::function<Result<ToldLayout>()>& find,
                                                 const std::string& path);
 
-// The same for the places of a step that begins.
+// Collective: ask_rank_0() for the places of a step that begins.
 [[nodiscard]] Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,
                                                 const Status& possible,
                                                 const CallFingerprint& fingerprint,

@@ -1,4 +1,4 @@
-// Which arrays of a file no rank wrote in a step, found when the step ends.
+// Finds, when a step ends, the arrays of a file that no rank wrote in it.
 //
 // A write that all ranks make is known to all of them. What a rank wrote without the others
 // (own_region.hpp) it tells rank 0, which tells all with the commit. Where every array was written

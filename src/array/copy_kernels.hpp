@@ -15,7 +15,7 @@ void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std
 [[nodiscard]] bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t size);
 // Whether that is still so when `to` has moved on by this.
 [[nodiscard]] bool runs_can_stream_by(std::int64_t to_stride);
-// The same past the caches: a line that is written whole is then not read first. After the last
+// Copies runs past the caches: a line that is written whole is then not read first. After the last
 // call, and before another thread may look, end_streaming().
 void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size);
 void end_streaming();

@@ -42,7 +42,7 @@ class Distribution {
   [[nodiscard]] std::int64_t pieces(std::int64_t rank) const;
   [[nodiscard]] Region piece(std::int64_t rank, std::int64_t number) const;
 
-  // Which piece of which rank.
+  // A piece, by its rank and its number there.
   struct Piece {
     std::int64_t rank = 0;
     std::int64_t number = 0;

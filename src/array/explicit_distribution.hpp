@@ -1,6 +1,6 @@
-// An array held as any boxes on any ranks: adaptive meshes, unequal parts, parts that leave holes.
-// Or as one region of each rank, which may have strides (box_table.hpp).
-// Copies share one table of the boxes.
+// An array held as any boxes on any ranks (adaptive meshes, unequal parts, parts that leave holes),
+// or as one region of each rank, which may have strides (box_table.hpp). Copies share one table of
+// the boxes.
 #pragma once
 
 #include <cstdint>

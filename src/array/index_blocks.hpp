@@ -66,8 +66,8 @@ class IndexBlocks {
   [[nodiscard]] std::int64_t at(std::int64_t position) const;
   // The indices in [lower, upper).
   [[nodiscard]] IndexBlocks clipped(std::int64_t lower, std::int64_t upper) const;
-  // The same indices as at most three runs of equal blocks: the cut first block, the whole ones,
-  // the cut last one. In ascending order.
+  // These indices as at most three runs of equal blocks: the cut first block, the whole ones, the
+  // cut last one. In ascending order.
   [[nodiscard]] PerDimension<UniformBlocks, 3> uniform() const;
 
   friend bool operator==(const IndexBlocks&, const IndexBlocks&) = default;

@@ -41,7 +41,7 @@ class Layout {
   [[nodiscard]] std::int64_t stride(int dimension) const { return strides_[dimension]; }
   [[nodiscard]] std::int64_t offset_of(const Indices& index) const;
   // The least offset of a byte of an element, and the greatest plus 1: what a buffer must hold.
-  // Both `offset` when there is no element.
+  // When there is no element, both are `offset`.
   struct Bounds {
     std::int64_t lower = 0;
     std::int64_t upper = 0;

@@ -72,7 +72,8 @@ class PerDimension {
 // An element's place, or extents, counts, strides: one number per dimension.
 using Indices = PerDimension<std::int64_t>;
 
-// Which dimension varies fastest: the last (C, NumPy) or the first (Fortran, ScaLAPACK).
+// The order says which dimension varies fastest: the last (C, NumPy) or the first (Fortran,
+// ScaLAPACK).
 enum class Order { row_major, column_major };
 
 // The dimension at `depth` when dimensions are walked from the slowest (0) to the fastest.

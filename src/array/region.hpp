@@ -48,8 +48,8 @@ class Region {
   PerDimension<IndexBlocks> along_;
 };
 
-// The same elements as a section; nothing where a dimension has several blocks that are longer than
-// one index.
+// The elements of the region as a section; nothing where a dimension has several blocks that are
+// longer than one index.
 [[nodiscard]] std::optional<Section> as_section(const Region& region);
 
 // The boxes of a region, disjoint, in row-major order of their lower corners.

@@ -19,8 +19,8 @@
 
 namespace weir::array {
 
-// Of a test of random cases; a quarter under the address sanitizer, where each takes ten times as
-// long: what it looks for needs many kinds of cases, not many cases.
+// The number of cases of a random test: a quarter under the address sanitizer, where each takes ten
+// times as long, as what the sanitizer looks for needs many kinds of cases, not many cases.
 [[nodiscard]] constexpr int rounds(int all) {
 #ifdef __SANITIZE_ADDRESS__
   return all / 4 + 1;
@@ -33,7 +33,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  // Both ends included. The engine's own numbers: the standard's distributions differ by library.
+  // A number from `low` to `high`, both included. It is made of the engine's own numbers, as the
+  // standard's distributions differ by library.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     const auto width = static_cast<std::uint64_t>(high - low) + 1;
     return low + static_cast<std::int64_t>(engine_() % width);

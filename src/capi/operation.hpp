@@ -50,8 +50,8 @@ struct Operation {
   // In place of that, where rank 0 alone finds out what all need: the comparison asks for it.
   std::function<Outcome(const aggregation::Asked&)> ask = nullptr;
   std::function<std::unique_ptr<aggregation::Request>()> start;
-  // Of a request that a handle stands for, until it has ended: afterwards `start` and the request
-  // use no memory of the program's.
+  // Set for a request that a handle stands for, until it has ended: after this is called, `start`
+  // and the request use no memory of the program's.
   std::function<Outcome()> leave_callers_memory = nullptr;
 
   [[nodiscard]] bool ended() const { return stage == Stage::ended; }

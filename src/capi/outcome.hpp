@@ -31,7 +31,8 @@ int report(const Outcome& outcome);
 template <typename Call>
 int report_outcome_of(Call&& call);
 
-// The same for what a rank prepares before it meets the others, as an Outcome to meet them with.
+// Runs what a rank prepares before it meets the others, and gives an Outcome to meet them with,
+// whatever is thrown.
 template <typename Call>
 Outcome outcome_without_throwing(Call&& call);
 

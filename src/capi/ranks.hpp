@@ -86,7 +86,7 @@ class Ranks {
 
  private:
   Outcome least(std::int64_t mine, std::int64_t& result);
-  // Of the processes of this node; null before there is a channel that watches them.
+  // The life signs of this node's processes; null before there is a channel that watches them.
   [[nodiscard]] ranks::LifeSigns* life() {
     return first_ == nullptr ? nullptr : compared_by().life();
   }

@@ -93,7 +93,7 @@ struct weir_session {
   // A collective call that waits: submits it and sees it through.
   weir::capi::Outcome call(std::string text, weir::capi::Outcome prepared,
                            std::function<weir::capi::Outcome()> run);
-  // The same of what rank 0 alone finds out.
+  // A collective call that waits, of something that rank 0 alone finds out.
   weir::capi::Outcome call_asking(
       std::string text, weir::capi::Outcome prepared,
       std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask);
@@ -101,9 +101,10 @@ struct weir_session {
   // ranks make are refused with `told`, so that none of them waits for this rank.
   weir::capi::Outcome call_to_give_up(std::string text, weir::capi::Outcome told,
                                       std::function<weir::capi::Outcome()> run);
-  // Of its own or in one of its files.
+  // Whether the array is one of the session's own or in one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
-  // Sooner, when it is the next in the file of one that is held; null: none is known.
+  // The answer of holds(array), found sooner where it follows `before`, which is held, in a file;
+  // null: no such array is known.
   [[nodiscard]] bool holds(const weir_array* array, const weir_array* before) const;
   [[nodiscard]] bool holds(const weir_file* file) const;
   [[nodiscard]] bool holds(const weir_distribution* distribution) const;

@@ -18,7 +18,7 @@ namespace weir::capi {
 
 struct SessionOptions {
   aggregation::CollectiveSettings settings;  // with the deadline; but for platform and storage
-  // Of the session's storage; 0 where they are left open.
+  // Properties of the session's storage; 0 where they are left open.
   std::int64_t alignment_bytes = 0;
   std::int64_t stripe_bytes = 0;
   std::int64_t lock_bytes = 0;
@@ -47,7 +47,7 @@ struct SessionOptions {
 // The declarations, from which variables are read and the table of docs/library.md is made. The
 // platform's is among them, though capi/platform_option.hpp reads it.
 [[nodiscard]] std::span<const Setting> session_settings();
-// That table, as Markdown.
+// The table of docs/library.md, as Markdown.
 [[nodiscard]] std::string session_settings_table();
 
 }  // namespace weir::capi

@@ -1,7 +1,8 @@
 // The one clock of Weir's measurements: CLOCK_MONOTONIC of this process, in nanoseconds.
 //
-// Its origin differs between hosts (and between time namespaces of one host); times of different
-// ranks are compared only after bench/measurement/clock_offset.hpp has estimated the offsets.
+// The clock's origin differs between hosts (and between time namespaces of one host); times of
+// different ranks are compared only after bench/measurement/clock_offset.hpp has estimated the
+// offsets.
 #pragma once
 
 #include <cstdint>

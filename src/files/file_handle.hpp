@@ -75,7 +75,7 @@ namespace weir::files {
 int report(const Error& error);
 [[nodiscard]] const std::string& last_error();
 
-// The same for what was thrown: all that can be is that there is no memory.
+// Reports what was thrown; the only thing that can be thrown is that there is no memory.
 int report_thrown(const std::exception& thrown);
 // Runs a call that gives a Status; no exception reaches a C program.
 template <typename Call>
@@ -92,7 +92,8 @@ int reported(const Call& call) {
 // Null, and reported, when there is no such array. Arrays of texts of any length are numbered
 // behind the others.
 [[nodiscard]] const storage::StoredArray* about_array(const weir_files* file, std::int64_t array);
-// The same for those whose elements have a fixed size, and for texts of any length.
+// The array of that number: array_of() gives one whose elements have a fixed size, texts_of() one
+// of texts of any length. Null, and reported, for the other kind.
 [[nodiscard]] const storage::StoredArray* array_of(const weir_files* file, std::int64_t array);
 [[nodiscard]] const storage::StoredTexts* texts_of(const weir_files* file, std::int64_t array);
 Status check_place(weir_files** file);

@@ -1,4 +1,4 @@
-// Which way to carry out a request: the cheapest by price, unless a setting says otherwise.
+// Chooses the way to carry out a request: the cheapest by price, unless a setting says otherwise.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,8 @@ class FileImage {
   static Result<FileImage> create(const array::Shape& shape, const array::ElementType& type,
                                   array::Order order, std::int64_t offset);
 
-  // The same array elsewhere; `offset` is one that create() took for it, or a lesser one.
+  // The image of the same array at another offset; `offset` is one that create() took for it, or a
+  // lesser one.
   [[nodiscard]] FileImage at(std::int64_t offset) const;
 
   [[nodiscard]] const array::Shape& shape() const { return shape_; }

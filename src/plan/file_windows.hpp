@@ -2,7 +2,7 @@
 // one transfer with what lies between them. Reading, the window is read and the extents are taken
 // out; writing, it is read, changed and written back.
 //
-// That changes nothing else only where nobody else can write into the window meanwhile:
+// Writing a window changes nothing else only where nobody else can write into the window meanwhile:
 //   - one group of aggregators writes the file. Each piece lies in a unit of the file that is its
 //     aggregator's alone, a window between two extents of the piece, and an aggregator moves one
 //     piece at a time;

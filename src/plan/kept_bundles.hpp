@@ -44,7 +44,7 @@ class KeptBundles {
   KeptBundles(std::shared_ptr<const Plan> plan, std::int64_t rank)
       : plan_(std::move(plan)), rank_(rank) {}
 
-  // Of a bundle's piece; made anew when memory is laid out otherwise than the last time.
+  // The copies of a bundle's piece; made anew when memory is laid out otherwise than the last time.
   [[nodiscard]] const Copies& copies(const Piece& piece, const LayoutOf& layout_of);
   // For an aggregator: Plan::contributors(), and the extents of what they hold.
   [[nodiscard]] const std::vector<Contributor>& contributors(const Piece& piece);

@@ -17,7 +17,7 @@ class KnownRequest {
   explicit KnownRequest(Request request);
 
   [[nodiscard]] const Request& request() const { return request_; }
-  // Of the first byte of an array's image; nothing: it is not dense.
+  // The offset of the first byte of an array's image; nothing: the image is not dense.
   [[nodiscard]] std::optional<std::int64_t> dense_offset(std::size_t array) const {
     const std::int64_t offset = arrays_[array].offset;
     return offset < 0 ? std::nullopt : std::optional(offset);

@@ -73,7 +73,7 @@ class MeetingBlocks {
                                                   const array::Layout& memory, const Slab& slab);
 // From buffer to file, of a block alone: where holders leave holes. The runs ascend in the file.
 [[nodiscard]] array::StridedCopy buffer_to_file(const MeetingBlock& block, const Slab& slab);
-// Of a whole slab.
+// From buffer to file, of a whole slab.
 [[nodiscard]] array::StridedCopy buffer_to_file(const Slab& slab);
 
 }  // namespace weir::plan

@@ -24,7 +24,7 @@ inline constexpr std::array<Strategy, 4> all_strategies = {
 [[nodiscard]] std::string_view name_of(Strategy strategy);
 Result<Strategy> parse_strategy(std::string_view name);
 
-// Whose data one aggregator gathers. (Without meaning for direct.)
+// The ranks whose data one aggregator gathers; without meaning for direct.
 [[nodiscard]] constexpr topology::GatherWithin gathers_within(Strategy strategy) {
   return strategy == Strategy::node_aggregation ? topology::GatherWithin::node
                                                 : topology::GatherWithin::io_group;

@@ -47,7 +47,7 @@ class PieceExtents {
   explicit PieceExtents(const Piece& piece);
   // What `contributors`, those of the piece, hold.
   PieceExtents(const Plan& plan, const Piece& piece, const std::vector<Contributor>& contributors);
-  // Those that another one gave.
+  // The extents that another PieceExtents gave.
   explicit PieceExtents(std::vector<FileExtent> known) : known_(std::move(known)) {}
   // False when there is none left.
   bool next(FileExtent& extent);

@@ -72,19 +72,20 @@ class Plan {
   [[nodiscard]] std::int64_t rank_of(std::int64_t aggregator) const {
     return placement_.rank_of(group_, aggregator);
   }
-  // In which turn `rank`, as all ranks of its node, comes to an aggregator, from 0 on, among the
-  // pieces that all aggregators work on at about the same time. (rank_pieces.hpp has the reasons.)
+  // The turn, from 0 on, in which `rank`, as all ranks of its node, comes to an aggregator among
+  // the pieces that all aggregators work on at about the same time. (rank_pieces.hpp has the
+  // reasons.)
   [[nodiscard]] std::int64_t turn_for(std::int64_t rank, std::int64_t aggregator) const;
   // The nodes that have aggregators of the group.
   [[nodiscard]] std::int64_t aggregating_nodes() const { return placement_.nodes_used(group_); }
-  // Which of the group's aggregators `rank` is; nothing when it is none.
+  // The number of `rank` among the group's aggregators; nothing when it is none.
   [[nodiscard]] std::optional<std::int64_t> aggregator_at(std::int64_t rank) const;
 
   // The piece of that name; without slabs when nothing is asked for in it.
   [[nodiscard]] Piece piece(const PieceId& id) const;
   // The ranks of the group that hold elements of a piece, ascending, and how many bytes each.
   [[nodiscard]] std::vector<Contributor> contributors(const Piece& piece) const;
-  // Those of them that are on one node of the group. For regular distributions the work is in
+  // The contributors that are on one node of the group. For regular distributions the work is in
   // proportion to the ranks of the node.
   [[nodiscard]] std::vector<Contributor> contributors_on(std::int64_t node,
                                                          const Piece& piece) const;

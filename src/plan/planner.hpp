@@ -35,7 +35,7 @@ class PlanCache {
   // Null when it is not there.
   [[nodiscard]] std::shared_ptr<const Planned> find(const Request& request,
                                                     const Overrides& overrides);
-  // The same by a question to the requests of the latest plans.
+  // Finds one of the latest plans by a question to their requests; null when there is none.
   [[nodiscard]] std::shared_ptr<const Planned> find_latest(
       const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for);
   void insert(const Request& request, const Overrides& overrides,

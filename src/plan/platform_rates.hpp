@@ -37,8 +37,9 @@ struct PlatformRates {
   // Past the page cache; unknown while the storage's rate is 0, and then not chosen.
   FileRates direct_write = {0, 0, 0, false, 0};
   FileRates direct_read = {0, 0, 0, false, 0};
-  // Of a transfer, more than by pread or pwrite: handing it to a thread of the kernel, which writes
-  // through the page cache take; finding out what a library does with it.
+  // What a transfer takes beyond pread or pwrite: with io_uring, handing it to a thread of the
+  // kernel, as writes through the page cache do; with MPI-IO, finding out what the library does
+  // with it.
   double uring_write_seconds = 4e-6;
   double uring_read_seconds = 0.2e-6;
   double mpi_io_seconds = 4e-6;
@@ -51,7 +52,7 @@ struct PlatformRates {
   double link_bytes_per_second = 1.2e9;
   double message_seconds = 3e-6;  // latency and handling of one message
 
-  // Of a piece: agreeing on who may fill and who may write its buffer.
+  // What each piece costs: agreeing on who may fill and who may write its buffer.
   double piece_seconds = 20e-6;
   // How much of the shorter of gathering and writing the longer one hides: 0 where the processor
   // does both, 1 where storage or network do one of them. Of a node with an aggregator on each

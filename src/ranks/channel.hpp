@@ -77,7 +77,7 @@ class Channel {
     [[nodiscard]] std::int64_t sum() const { return voted_[sum_at]; }
     // Nobody failed, and all numbers are alike.
     [[nodiscard]] bool is_unanimous() const { return unanimous(voted_); }
-    // Then every rank calls answer() next, or every leader release().
+    // Whether rank 0 is asked. If so, every rank calls answer() next, or every leader release().
     [[nodiscard]] bool is_asked() const { return asks_ && is_unanimous(); }
 
    private:
@@ -123,10 +123,10 @@ class Channel {
   // After test() was false: sleeps until it is worth another look, for some milliseconds at most,
   // and keeps everything else moving.
   void nap(Round& round);
-  // Both until the round has ended.
+  // Tests and naps until the round has ended.
   [[nodiscard]] Status wait(Round& round, double deadline_seconds, const char* what);
 
-  // Of the round that has just ended, asked: rank 0's text to all ranks.
+  // Gives rank 0's text to all ranks, after a round that asked for it has ended.
   [[nodiscard]] Status answer(const Round& round, std::string& text, double deadline_seconds,
                               const char* what);
   // By a leader, in place of the answer.
@@ -149,7 +149,7 @@ class Channel {
   static void combine(const Numbers& more, Numbers& both);
   [[nodiscard]] bool is_first() const { return place_.own == 0; }
   [[nodiscard]] Slot& slot_of(const Round& round) const;
-  // Of the numbers that each place gave, in the round's slot.
+  // The first of the numbers that each place gave, in the round's slot.
   [[nodiscard]] Numbers* given_in(const Round& round) const;
   void arrive(Round& round);
   // By the first place; each is true when the round has ended.

@@ -2,10 +2,10 @@
 // fails unseen: what MPI returns becomes an Error, and the length of what has come is compared with
 // what was expected.
 //
-// Who gets an error from one of these functions revokes the session (revocation.hpp), except from
-// wait_for() and meet(), which have done so. Memory that a message under way names must stay until
-// the message has ended; after an error or a missed deadline nobody can tell when that is, so the
-// memory stays for good (KeptUntilDone in waiting.hpp).
+// A caller that gets an error from one of these functions revokes the session (revocation.hpp),
+// except from wait_for() and meet(), which have done so. Memory that a message under way names must
+// stay until the message has ended; after an error or a missed deadline nobody can tell when that
+// is, so the memory stays for good (KeptUntilDone in waiting.hpp).
 #pragma once
 
 #include <mpi.h>

@@ -23,7 +23,8 @@ struct Process {
 [[nodiscard]] Process look_at_process(std::int32_t pid);
 // Processes of one namespace call each other by the same pids; 0: not known.
 [[nodiscard]] std::uint64_t own_pid_namespace();
-// The same for all processes that share a running system and its network; empty: not known.
+// A text that is the same for all processes that share a running system and its network; empty: not
+// known.
 [[nodiscard]] std::string own_system();
 
 }  // namespace weir::ranks

@@ -35,7 +35,7 @@ class Patience {
   void reset();
   // After a sleep of some other kind: false when the deadline has passed, or waiting is in vain.
   [[nodiscard]] bool has_time();
-  // The same since the last reset(), with a pause.
+  // Pauses, and every few calls answers as has_time(); true otherwise.
   [[nodiscard]] bool look_again();
   // When one of these was false: why, of a wait for `what`.
   [[nodiscard]] Error passed(const char* what) const;

@@ -15,7 +15,7 @@
 
 namespace weir::storage {
 
-// Both ends are closed in programs that this process starts.
+// A pipe whose ends are both closed in programs that this process starts.
 class Pipe {
  public:
   explicit Pipe(const std::string& path);  // what errors name

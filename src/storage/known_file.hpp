@@ -26,8 +26,8 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// Nothing where there is no file, and on FUSE, where some file systems number files anew while they
-// are in use. Links are followed.
+// The identity of a file; nothing where there is none, and on FUSE, where some file systems number
+// files anew while they are in use. Links are followed.
 [[nodiscard]] std::optional<FileIdentity> identity_of(const std::string& path);
 [[nodiscard]] std::optional<FileIdentity> identity_of(int descriptor);
 

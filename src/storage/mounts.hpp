@@ -1,4 +1,4 @@
-// Which file system a path lies in, as the system's table of mounts tells.
+// Finds the file system that a path lies in, by the system's table of mounts.
 #pragma once
 
 #include <optional>

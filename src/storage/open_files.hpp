@@ -1,8 +1,8 @@
 // The files that a process has open, by an engine: opened on first use, the one that was not used
 // for longest closed when they are too many. Arrays of one file share it.
 //
-// It remembers what was written until that is made durable, and files that were written are made
-// durable before they are closed to make room, all that are open together
+// OpenFiles remembers what was written until that is made durable, and files that were written are
+// made durable before they are closed to make room, all that are open together
 // (serial/data_file_cache.hpp). What could not be made durable is lost: the system drops the bytes
 // and says so once, so that a second fdatasync would succeed without them. OpenFiles therefore
 // remembers each loss, and those who wrote (StoredFiles) ask for it.
@@ -81,7 +81,7 @@ class OpenFiles {
     std::list<std::string>::iterator use;
   };
   Status close_oldest();
-  // Those that are open, have been written and are not left to sync().
+  // Makes durable the files that are open, have been written and are not left to sync().
   Status sync_open();
   [[nodiscard]] static bool serves(const Open& open, const Opening& opening);
 

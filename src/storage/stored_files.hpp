@@ -29,9 +29,9 @@ class StoredFiles {
 
   // Where descriptors may come from: only of one file that is there when it is laid out.
   void set_shared(const SharedOpening& shared) { shared_ = shared; }
-  // Of files that are closed to make room for others.
+  // What happens to files that are closed to make room for others.
   void set_closing(DataFileCache::Closing closing) { closing_ = closing; }
-  // Is told of every transfer; null: nobody is.
+  // Sets the watch that is told of every transfer; null: none is.
   void set_watch(TransferWatch* watch) { watch_ = watch; }
 
   // Writes ranges that do not overlap. A missing file of those that may be missing is made with its
@@ -50,7 +50,7 @@ class StoredFiles {
 
   // Whether reading the file lately had to wait for storage.
   [[nodiscard]] bool cold(std::int64_t file) const;
-  // The same of the file that was last moved to or from.
+  // Whether the file that was last moved to or from is cold.
   [[nodiscard]] bool cold() const { return last_.number >= 0 && cold(last_.number); }
 
   // EngineFile::gains_from_batches() of that file.
@@ -66,7 +66,7 @@ class StoredFiles {
   void forget_losses();
   // Closes the files, whichever array uses them too: these open them again. The first error.
   Status close();
-  // The same where other files may take the place of these: OpenFiles::abandon().
+  // Closes the files where others may take their place: OpenFiles::abandon().
   Status abandon();
 
  private:

@@ -1,4 +1,4 @@
-// Which file systems let a program choose how a new file lies on their targets.
+// The file systems that let a program choose how a new file lies on their targets.
 #pragma once
 
 #include <cstdint>

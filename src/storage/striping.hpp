@@ -19,7 +19,7 @@ struct Striping {
   std::int64_t first_target = 0;  // the index of the first one, plus 1; 0: any
   std::string pool = {};          // NOLINT(readability-redundant-member-init): "": the folder's
 
-  // Nothing is asked for.
+  // Whether nothing is asked for.
   [[nodiscard]] bool empty() const { return *this == Striping(); }
   // For comparing ranks' calls, and for errors.
   [[nodiscard]] std::string text() const;

@@ -1,4 +1,5 @@
-// Who is told of every range that is moved between memory and an array's files: for checksums.
+// A TransferWatch is told of every range that is moved between memory and an array's files, for
+// checksums.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Which ranks aggregate: the same number in every group of nodes, spread over its nodes, so that
-// each has links and memory of its own as far as there are nodes. A group gathers only from its own
-// ranks: nothing crosses an I/O group.
+// Chooses the ranks that aggregate: the same number in every group of nodes, spread over its nodes,
+// so that each has links and memory of its own as far as there are nodes. A group gathers only from
+// its own ranks: nothing crosses an I/O group.
 //
 // Aggregators have places, 0 to their number, node after node: a node's aggregators have
 // neighbouring places. Their numbers are their places too, unless they serve the stripes of several
@@ -24,7 +24,7 @@
 
 namespace weir::topology {
 
-// Whose data an aggregator may gather.
+// The ranks whose data an aggregator may gather.
 enum class GatherWithin {
   node,      // by shared memory alone
   io_group,  // between the nodes of an I/O group; of all nodes where there is one group
@@ -58,7 +58,7 @@ class AggregatorPlacement {
   // The rank that is aggregator `number` of a group, 0 <= number < aggregators_in(group). No rank
   // is two of them.
   [[nodiscard]] std::int64_t rank_of(std::int64_t group, std::int64_t number) const;
-  // Which aggregator of its group a rank is; -1 when it is none.
+  // The number of a rank among the aggregators of its group; -1 when it is none.
   [[nodiscard]] std::int64_t aggregator_at(std::int64_t rank) const;
   // The place of an aggregator among those of its group, node after node.
   [[nodiscard]] std::int64_t place_of(std::int64_t group, std::int64_t number) const;
@@ -99,12 +99,12 @@ class AggregatorPlacement {
   std::shared_ptr<const std::vector<std::int64_t>> holders_before_;
 };
 
-// So many nodes at most write to one target where there are more nodes than targets: each further
-// one costs locks and seeks there, and a few fill its link.
+// The most nodes that write to one target where there are more nodes than targets: each further one
+// costs locks and seeks there, and a few fill its link.
 inline constexpr std::int64_t most_nodes_per_target = 4;
 
-// Of `nodes`, those that aggregators of `targets` targets are spread over: all, or so many times
-// the targets that none is met by more than most_nodes_per_target.
+// How many of `nodes` the aggregators of `targets` targets are spread over: all, or a multiple of
+// the targets such that none is met by more than most_nodes_per_target.
 [[nodiscard]] std::int64_t nodes_for_targets(std::int64_t nodes, std::int64_t targets);
 
 // A number of aggregators for one group, where nothing better is known than where things are: one

@@ -55,10 +55,10 @@ class Topology {
   // ranks. Kept as one stretch where regular. Fails on no rank.
   static Result<Topology> of_nodes(std::span<const std::int64_t> node_of_rank);
 
-  // The same with nodes in I/O groups, those that share a way to the storage: `nodes` consecutive
-  // nodes each. Fails on fewer than 1.
+  // This topology with its nodes in I/O groups, which share a way to the storage: `nodes`
+  // consecutive nodes each. Fails on fewer than 1.
   [[nodiscard]] Result<Topology> with_io_groups(std::int64_t nodes_per_group) const;
-  // The same with the group of each node given; groups are numbered from 0 without gaps.
+  // This topology with the group of each node given; groups are numbered from 0 without gaps.
   [[nodiscard]] Result<Topology> with_io_groups(std::span<const std::int64_t> group_of_node) const;
 
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
@@ -70,7 +70,7 @@ class Topology {
   [[nodiscard]] std::int64_t ranks_on(std::int64_t node) const;
   // The rank at `position` among those of a node, ascending; 0 <= position < ranks_on(node).
   [[nodiscard]] std::int64_t rank_on(std::int64_t node, std::int64_t position) const;
-  // Of the node that has the fewest.
+  // The number of ranks on the node that has the fewest.
   [[nodiscard]] std::int64_t fewest_ranks_on_a_node() const { return fewest_on_a_node_; }
   // The inverse of rank_on(): how many ranks of its node are below `rank`.
   [[nodiscard]] std::int64_t position_on_node(std::int64_t rank) const;
@@ -91,7 +91,8 @@ class Topology {
   struct Tables {
     std::vector<Stretch> stretches;
     std::vector<std::int64_t> first_rank;  // per stretch
-    // Which stretches a node has ranks of: stretch_of[first_of_node[n]] …; empty with one stretch.
+    // The stretches that a node has ranks of: stretch_of[first_of_node[n]] …; empty with one
+    // stretch.
     std::vector<std::int64_t> first_of_node;
     std::vector<std::int64_t> stretch_of;
     std::vector<std::int64_t> group_of_node;

@@ -36,7 +36,7 @@ struct ChannelRequest {
   const storage::Striping& striping;  // of files that are made
   Api api = Api::mpiio;
   Part part;  // this rank's, of which the asked elements are moved
-  // The same as runs from memory to the file, where an interface moves those.
+  // The asked elements as runs from memory to the file, where an interface moves those.
   const std::vector<array::StridedCopy>& runs;
   bool whole = false;  // the whole array, whatever the geometry asks for
   std::string path;
@@ -71,7 +71,7 @@ class Channel {
   // Makes durable what was written.
   virtual Status sync() = 0;
   virtual Status close() = 0;
-  // Of the last transfer.
+  // The times of the last transfer's stages.
   [[nodiscard]] virtual std::optional<StageTimes> stages() const { return std::nullopt; }
 };
 

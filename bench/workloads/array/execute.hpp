@@ -87,7 +87,7 @@ class Executor {
   // The test files that there are, and those that a failed run leaves.
   [[nodiscard]] std::vector<std::string> files_of(const Configuration& configuration) const;
   Status remove_files(const Configuration& configuration) const;
-  // Of what contiguous pieces move, this rank's share: equal ones, whoever holds what.
+  // This rank's share of what contiguous pieces move: equal ones, whoever holds what.
   [[nodiscard]] std::int64_t contiguous_bytes() const;
   [[nodiscard]] ElementPayload payload(const Configuration& configuration,
                                        std::uint32_t generation) const;

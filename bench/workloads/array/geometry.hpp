@@ -1,4 +1,4 @@
-// Which elements of the array each rank holds, which of them are asked for, and where they lie:
+// The elements of the array that each rank holds, those that are asked for, and where they lie:
 // arithmetic on the array library's values. Pure.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Geometry {
   [[nodiscard]] bool is_strided() const {
     return asked != array::Section::of(asked.bounding_box());
   }
-  // Of `reading` when `by` is that one, otherwise of `writing`.
+  // The formats of `reading` when `by` is that one, otherwise of `writing`.
   [[nodiscard]] const std::string& formats_of(const array::RegularDistribution& by) const {
     return by.text() == reading.text() ? reading_formats : writing_formats;
   }

@@ -35,9 +35,10 @@ class Probe {
   // Bytes per second of writing `pieces` consecutive pieces to a new file; `durability` of each.
   Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
                        storage::Durability durability);
-  // The same with one full sync, of the whole file, after the last piece.
+  // Bytes per second of writing with one full sync, of the whole file, after the last piece.
   Result<double> write_synced_once(std::int64_t pieces, std::int64_t piece_bytes);
-  // The same of reading them back; with `drop`, after dropping their pages from the cache.
+  // Bytes per second of reading the pieces back; with `drop`, after dropping their pages from the
+  // cache.
   Result<double> read(std::int64_t pieces, std::int64_t piece_bytes, bool drop);
 
   // Seconds of one fsync after 4 KiB more, slowest rank.

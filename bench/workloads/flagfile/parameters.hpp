@@ -31,7 +31,7 @@ struct Options {
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings, std::int64_t ranks);
-// Not given: 0, 1, 2, 4 and so on to all ranks besides the others.
+// The variants of the settings; without any: 0, 1, 2, 4 and so on to all ranks besides the others.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings,
                                                        const Options& options, std::int64_t ranks);
 [[nodiscard]] Status check_core(const CoreSettings& core, const Options& options);

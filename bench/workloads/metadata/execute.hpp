@@ -30,7 +30,7 @@ struct ActionRecord {
   std::int64_t wait_ns = 0;  // at the last
   std::int64_t busy_ns = 0;  // in the operations
   LatencyHistogram latencies;
-  // Of a node's first rank, where the file system's client counts its calls.
+  // The calls to servers, on a node's first rank, where the file system's client counts them.
   std::optional<CallCounts> server_calls;
 
   [[nodiscard]] std::int64_t elapsed_ns() const {
@@ -157,7 +157,7 @@ class Executor {
   bool counts_server_calls_ = false;
   std::unique_ptr<ItemRing> ring_;  // from the first configuration of io_uring on
 
-  // Of the repetition that runs.
+  // State of the repetition that runs.
   const Variant* variant_ = nullptr;
   Variant shortened_;  // what a stonewall has left of it
   std::unique_ptr<PathWriter> path_;

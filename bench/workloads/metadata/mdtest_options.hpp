@@ -13,7 +13,7 @@
 
 namespace weir::bench::metadata {
 
-// The same arguments as long options; unchanged without --mdtest-compat.
+// Translates mdtest's arguments to long options; they are unchanged without --mdtest-compat.
 [[nodiscard]] Result<std::vector<std::string>> translate_mdtest(
     std::span<const std::string> arguments);
 

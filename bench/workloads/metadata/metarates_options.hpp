@@ -12,7 +12,7 @@
 
 namespace weir::bench::metadata {
 
-// The same arguments as long options; unchanged without --metarates-compat.
+// Translates metarates' arguments to long options; they are unchanged without --metarates-compat.
 [[nodiscard]] Result<std::vector<std::string>> translate_metarates(
     std::span<const std::string> arguments);
 

@@ -39,7 +39,7 @@ class TreeCheck {
   Status listings(Action action, const TreeState& state, PathWriter& path);
   // Collective: how much all ranks found. Every rank gets the same answer.
   Status totals(Action action, const TreeState& state) const;
-  // Likewise after a mix, which has left so many of the items that this rank handled.
+  // Collective: totals after a mix, which has left so many of the items that this rank handled.
   Status mixed_totals(std::int64_t files, std::int64_t directories) const;
 
   [[nodiscard]] std::int64_t verified() const { return verified_; }

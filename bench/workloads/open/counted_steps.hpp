@@ -44,7 +44,7 @@ struct Line {
 // What the step comes to on `ranks` ranks, by the line; at least 0.
 [[nodiscard]] double operations_on(const Line& line, double ranks);
 
-// The same by nodes: `one` node was counted, and `two` nodes of as many ranks each.
+// Counts by nodes: `one` node was counted, and `two` nodes of as many ranks each.
 struct NodeCounts {
   CountedStep one;
   CountedStep two;

@@ -54,8 +54,8 @@ class Executor {
 
   // All ranks, timed. What an interface needs besides its files is made at a variant's first.
   Result<RepetitionTimes> run(const Variant& variant);
-  // Not timed: the steps by 1, 2, 4 and so on to all ranks, each preceded by one that is not
-  // counted. The counts are on rank 0. Calls can be counted.
+  // Counts the calls of the steps by 1, 2, 4 and so on to all ranks, each preceded by one that is
+  // not counted. Nothing is timed. The counts are on rank 0. Calls can be counted.
   Result<CountedSteps> count(const Variant& variant);
   // At the end of all.
   Status finish();
@@ -72,7 +72,7 @@ class Executor {
   Status carry_out(Kept& kept, Step step, StepTimes* times);
   Status verify(Kept& kept, Step step, RepetitionTimes* times);
   Status remove(Kept& kept);
-  // The same on rank 0 alone: of `ranks` ranks.
+  // Counts on `ranks` ranks; the counts are on rank 0 alone.
   Result<std::array<CountedStep, step_count>> count_on(const Variant& variant, std::int64_t ranks,
                                                        std::int64_t ranks_per_node);
   Result<std::array<CountedStep, step_count>> count_some(const Variant& variant, MPI_Comm all,

@@ -16,7 +16,7 @@ enum class Api { posix, mpiio, hdf5, pnetcdf, weir };
 [[nodiscard]] const char* name_of(Api api);  // as users give them
 [[nodiscard]] bool uses_mpi_io(Api api);
 
-// Which ranks share a file, with the same data in all of them together.
+// How the ranks share files, which hold the same data in all together.
 enum class Layout { shared, per_rank, subfiled };
 [[nodiscard]] const char* name_of(Layout layout);
 

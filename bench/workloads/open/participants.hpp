@@ -29,7 +29,7 @@ class Participants {
   int number = 0;  // of the file, 0 ≤ number < files
   int files = 1;
 
-  // Of this rank's file: `stem`, with the file's number where there are several.
+  // The path of this rank's file: `stem`, with the file's number where there are several.
   [[nodiscard]] std::string path(const std::string& stem) const;
 };
 

@@ -30,7 +30,7 @@ class SharedFile {
   SharedFile() = default;
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
-  // Nothing collective: after a failure other ranks may be anywhere.
+  // Does nothing collective: after a failure other ranks may be anywhere.
   virtual ~SharedFile() = default;
 
   // The file is new, and open for writing.

@@ -11,7 +11,7 @@ inline constexpr std::int64_t KiB = 1024;
 inline constexpr std::int64_t MiB = 1024 * KiB;
 
 inline constexpr std::int64_t copied_run_bytes = 64;
-// Of the file that the ranks of a host write together.
+// The bytes of a row of the file that the ranks of a host write together.
 inline constexpr std::int64_t shared_row_bytes = 512;
 
 // As python/weir/results/probe.py names and explains them; `files` and

@@ -21,7 +21,7 @@
 
 namespace weir::bench::probe {
 
-// Which rank is where.
+// Where the ranks are.
 struct Placement {
   std::vector<int> host_ranks;               // ranks of each host
   std::vector<std::vector<int>> world_rank;  // [host][rank on the host]

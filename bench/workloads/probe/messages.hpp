@@ -12,9 +12,9 @@ namespace weir::bench::probe {
 
 enum class Role { sender, receiver };
 
-// Both ranks of a pair call these, with each other's rank in the job's world; other pairs may do so
-// at the same time. `times` begins with the call and ends when this rank's part is done. The errors
-// are those of waits that pass the job's deadline.
+// Both ranks of a pair call the functions below, with each other's rank in the job's world; other
+// pairs may do so at the same time. `times` begins with the call and ends when this rank's part is
+// done. The errors are those of waits that pass the job's deadline.
 
 // `messages` of 8 bytes, alternately from the sender and from the receiver.
 Status exchange_messages(const Job& job, int other, Role role, std::int64_t messages, Times* times);

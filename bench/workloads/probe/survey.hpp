@@ -54,7 +54,7 @@ class Survey {
   Status prepare(const std::vector<std::string>& folders);
   Status measure();
 
-  // Of probe.json, after measure().
+  // The samples of probe.json, after measure().
   [[nodiscard]] nlohmann::ordered_json samples() const;
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 

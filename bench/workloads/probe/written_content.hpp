@@ -1,5 +1,5 @@
-// Which generation of the payload each part of a test file holds, when every write begins at the
-// file's start. Pure.
+// Knows which generation of the payload each part of a test file holds, when every write begins at
+// the file's start. Pure.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ class Channel {
   // Moves one transfer and returns when the buffer may be used again. `index` is the transfer's
   // place among the owner's data, request.offset its place in the file.
   virtual Status move(const storage::TransferRequest& request, std::int64_t index) = 0;
-  // Not null where several transfers are kept in flight; then move() is not used.
+  // The queue that is used in place of move() where several transfers are kept in flight; null
+  // otherwise.
   virtual storage::TransferQueue* queue() { return nullptr; }
   // Makes durable what this rank wrote.
   virtual Status sync() = 0;

@@ -1,4 +1,5 @@
-// Which file a rank's data lie in: in the job's own directory, or at the targets that -o names.
+// Names the file that a rank's data lie in: in the job's own directory, or at the targets that -o
+// names.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class FileNames {
   [[nodiscard]] std::string path(std::int64_t rank, std::int64_t repetition) const;
   // The directory that is made for it with --unique-directories, otherwise empty.
   [[nodiscard]] std::string own_directory(std::int64_t rank) const;
-  // Of `rank`, as an index into directories().
+  // The target of `rank`, as an index into directories().
   [[nodiscard]] std::size_t target_of(std::int64_t rank) const;
   // The targets' directories; the job's own without targets.
   [[nodiscard]] std::vector<std::string> directories() const;

@@ -1,7 +1,7 @@
 // IOR's command line, translated to the settings of this workload. Pure.
 //
-// Which setting a letter or a directive means stands with the setting (declarations.cpp). Here is
-// the grammar: bundled letters (-wrF), values attached or apart (-b4m, -b=4m, -b 4m), directives
+// The setting that a letter or a directive means stands with the setting (declarations.cpp). Here
+// is the grammar: bundled letters (-wrF), values attached or apart (-b4m, -b=4m, -b 4m), directives
 // (-O name=value,name=value), long names in any case (--blockSize=4m). And what has no one setting,
 // or is not done here: each is refused by name, with what to use instead.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace weir::bench::stream {
 
-// The same arguments as long options of `declarations`.
+// Translates IOR's arguments to long options of `declarations`.
 [[nodiscard]] Result<std::vector<std::string>> translate_ior(
     std::span<const Setting> declarations, std::span<const std::string> arguments);
 

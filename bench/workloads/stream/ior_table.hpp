@@ -28,7 +28,7 @@ struct TableRow {
 
   [[nodiscard]] double mebibytes_per_second() const;
   [[nodiscard]] double operations_per_second() const;  // over the transfers alone
-  // Of one operation, mean: the transfers' time by the operations of a rank.
+  // The mean latency of one operation: the transfers' time by the operations of a rank.
   [[nodiscard]] double latency_seconds(std::int64_t ranks) const;
 };
 

@@ -63,7 +63,7 @@ class VisitOrder {
   std::vector<std::uint32_t> shuffled_;  // random only
 };
 
-// Whose data a rank reads back (IOR's -C and -Z).
+// How ranks choose whose data they read back (IOR's -C and -Z).
 enum class Reorder { none, constant, random };
 
 // owner_of[rank] for every rank. Constant: `offset` further, around. Random: a random cycle through

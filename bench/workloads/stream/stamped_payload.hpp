@@ -25,8 +25,8 @@ namespace weir::bench::stream {
 
 class StampedPayload {
  public:
-  // Of transfers of `transfer_bytes`, a multiple of 8, that start at multiples of it in the file.
-  // The body is the same for all files and generations of a seed.
+  // The payload of transfers of `transfer_bytes`, a multiple of 8, that start at multiples of it in
+  // the file. The body is the same for all files and generations of a seed.
   StampedPayload(std::uint64_t seed, int compressible_percent, std::int64_t transfer_bytes);
 
   // The body into a buffer that will hold transfers.

@@ -30,7 +30,7 @@ struct FileCounts {
   std::atomic<std::uint64_t> bytes_written;
   std::atomic<std::int64_t> first_ns;  // of opening, looking at and so on; not of moving bytes
   std::atomic<std::int64_t> last_ns;
-  // Of a folder: what was made in it, each name once as long as there is room for files.
+  // Things made in it, if it is a folder: each name once as long as there is room for files.
   std::atomic<std::uint64_t> made_inside;
 };
 
@@ -40,7 +40,7 @@ struct Totals {
   std::atomic<std::uint64_t> left_out;  // operations on files for which there was no room
 };
 
-// Of static storage, see call_counts(): no constructor runs.
+// An object of this class has static storage (see call_counts()): no constructor runs.
 class CallCounts {
  public:
   // Whether calls with that path are counted: not below /proc, /sys and /dev.
@@ -54,7 +54,7 @@ class CallCounts {
   // Something was made, or may have been made, at the path.
   void made(FileCounts* file, std::string_view absolute_path);
 
-  // Which file a descriptor belongs to; null when it is none that is counted.
+  // The file that a descriptor belongs to; null when that file is not counted.
   [[nodiscard]] FileCounts* of_descriptor(int descriptor) const;
   void set_descriptor(int descriptor, FileCounts* file);
 

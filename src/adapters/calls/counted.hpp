@@ -65,7 +65,7 @@ auto counted(Operation operation, const char* path, const Call& call) {
   return counted(operation, AT_FDCWD, path, call);
 }
 
-// Of calls that make something at the path when they return 0.
+// Counts a call that makes something at the path when it returns 0.
 template <typename Call>
 auto counted_making(Operation operation, int folder, const char* path, const Call& call) {
   return counted_and_finished(operation, folder, path, call,
@@ -74,7 +74,7 @@ auto counted_making(Operation operation, int folder, const char* path, const Cal
                               });
 }
 
-// Of calls with a descriptor.
+// Counts a call that takes a descriptor.
 template <typename Call>
 auto counted(Operation operation, int descriptor, const Call& call) {
   FileCounts* const file = call_counts().of_descriptor(descriptor);
@@ -87,7 +87,7 @@ auto counted(Operation operation, int descriptor, const Call& call) {
   return result;
 }
 
-// Of calls that return how many bytes they moved.
+// Counts a call that returns how many bytes it moved.
 template <typename Call>
 auto counted_moving(Operation operation, int descriptor, const Call& call) {
   const auto result = call();

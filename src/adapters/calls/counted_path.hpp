@@ -1,4 +1,4 @@
-// Of which files calls are counted: not of those that the kernel makes up.
+// Says of which files calls are counted: of all but those that the kernel makes up.
 #pragma once
 
 #include <string_view>

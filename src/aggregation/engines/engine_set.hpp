@@ -26,9 +26,9 @@ class EngineSet {
 
   // Whether this rank has the engine; the reason where it has not.
   [[nodiscard]] Status check(plan::Engine engine);
-  // Those that it has.
+  // The engines that this rank has.
   [[nodiscard]] plan::Engines available();
-  // Of an engine that this rank has.
+  // The open files of an engine that this rank has.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& open_files(plan::Engine engine);
 
   [[nodiscard]] const std::shared_ptr<const storage::SliceMover>& slice_mover() const {

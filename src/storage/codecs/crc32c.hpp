@@ -10,14 +10,14 @@
 
 namespace weir::storage {
 
-// Of bytes that follow others: crc32c(b, crc32c(a)) is the sum of a and b.
+// The checksum of bytes that follow others: crc32c(b, crc32c(a)) is the sum of a and b.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 // The sum of a and b from those of each: what several threads or ranks summed in parts.
 [[nodiscard]] std::uint32_t crc32c_combined(std::uint32_t sum_a, std::uint32_t sum_b,
                                             std::int64_t bytes_b);
 
-// The same by the table alone, for tests.
+// The checksum by the table alone, for tests.
 [[nodiscard]] std::uint32_t crc32c_by_table(std::span<const std::byte> bytes,
                                             std::uint32_t before = 0);
 

@@ -20,7 +20,7 @@ enum class EncodedBlocks : std::uint8_t { chunks, shards };
 
 class ChunkSlabs {
  public:
-  // Of slabs of whole shards; longer ones should be written by chunks.
+  // The longest slab of whole shards; longer ones should be written by chunks.
   static constexpr std::int64_t most_shard_slab_bytes = std::int64_t{64} << 20;
 
   // The map is encoded, and in shards where blocks are. Fails when the blocks do not fit into 63
@@ -31,7 +31,7 @@ class ChunkSlabs {
   // that blocks are stored with, little-endian. Of another array nothing else may have the path.
   [[nodiscard]] ExtentMap view(const std::string& path) const;
 
-  // Of each slab; they follow each other in the view's file.
+  // The bytes of each slab; slabs follow each other in the view's file.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] const array::Layout& layout() const { return layout_; }
   [[nodiscard]] const array::Layout& chunk_layout() const { return chunk_layout_; }

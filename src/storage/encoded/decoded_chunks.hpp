@@ -74,7 +74,7 @@ class DecodedChunks {
   };
   using Entries = std::list<Entry>;
 
-  // These two under the mutex.
+  // Call these two under the mutex.
   void drop(Entries::iterator entry);
   void drop_beyond(std::int64_t bytes);
 

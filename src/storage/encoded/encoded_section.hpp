@@ -26,7 +26,7 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files);
-// The same, `files` being for reading; ends with EncodedWriter::finish().
+// Writes a section, `files` being for reading; ends with EncodedWriter::finish().
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files, EncodedWriter& writer);

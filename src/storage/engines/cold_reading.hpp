@@ -1,8 +1,8 @@
 // Reading a file whose pages may not be in memory.
 //
-// Then a read costs a journey to storage, and the system reads ahead only where one read follows
-// the last: holes between reads are better read than left out. Whether that is so is seen by
-// reading: each read first takes what is in memory without waiting (RWF_NOWAIT), which costs
+// A read of a cold file costs a journey to storage, and the system reads ahead only where one read
+// follows the last: holes between reads are better read than left out. Whether that is so is seen
+// by reading: each read first takes what is in memory without waiting (RWF_NOWAIT), which costs
 // nothing when all of it is. When something is missing the file is cold, and for a while taken to
 // be; then it is tried again. Where the system cannot read without waiting, a file is never cold.
 #pragma once

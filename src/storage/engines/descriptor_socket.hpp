@@ -19,7 +19,7 @@
 
 namespace weir::storage {
 
-// Which file a message brings.
+// The name of the file that a message brings.
 struct PassedName {
   std::uint64_t file = 0;
   std::int32_t user = 0;

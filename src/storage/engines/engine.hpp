@@ -55,7 +55,8 @@ struct Opening {
   // Transfers go past the page cache (O_DIRECT): memory, offsets and lengths are aligned. Fails
   // with ErrorCode::unsupported where the file system or the engine cannot.
   bool direct = false;
-  // Of a file that is not made here. Engines that open files by descriptors ask there.
+  // Where a file that is not made here may come from; engines that open files by descriptors ask
+  // there.
   SharedOpening shared = {};  // NOLINT(readability-redundant-member-init): may be left out
   // Opening fails where this one has been replaced. Null: nothing is compared. Engines that open no
   // files of the system ignore it.

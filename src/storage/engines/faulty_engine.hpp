@@ -12,7 +12,8 @@ struct Fault {
   enum class Operation : std::uint8_t { open, write, read, sync };
 
   Operation operation = Operation::write;
-  // Which one is spoilt, from 1 on; of transfers, ranges are counted. Those after it are too.
+  // The number of the call that is spoilt, from 1 on; of transfers, ranges are counted. Calls after
+  // it are spoilt too.
   std::int64_t number = 1;
   bool is_once = false;      // those after it are spoilt no more
   int system_error = 0;      // errno that it fails with; 0: it does not fail

@@ -33,8 +33,8 @@ class File {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Which open file it is, where several processes of a node have the same one: a number of those
-  // that pass it. 0: it is this process's alone.
+  // The number of the open file, where several processes of a node have the same one: given by
+  // those that pass it. 0: it is this process's alone.
   [[nodiscard]] std::uint32_t description() const { return description_; }
   void set_description(std::uint32_t description) { description_ = description; }
   // fdatasync, fsync, and syncfs of the file system that holds the file.
@@ -43,7 +43,7 @@ class File {
   [[nodiscard]] Status sync_file_system() const;
   // ftruncate.
   [[nodiscard]] Status set_length(std::int64_t bytes) const;
-  // The same where the file is shorter. Several processes may do it at once with one length.
+  // Sets the length where the file is shorter. Several processes may do it at once with one length.
   [[nodiscard]] Status lengthen(std::int64_t bytes) const;
   Status close();
   // The file has been renamed: errors name it so from here on.

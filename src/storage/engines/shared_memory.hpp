@@ -23,7 +23,7 @@ class SharedMemory {
  public:
   // Zeroed, of `bytes`, 1 or more. Error `insufficient`: the process may not have so much.
   static Result<SharedMemory> create(std::int64_t bytes);
-  // Of a file() that another process passed, with the size that it was made with.
+  // Maps a file() that another process passed, with the size that it was made with.
   static Result<SharedMemory> map(File passed, std::int64_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;

@@ -18,7 +18,7 @@ struct TestedEngine {
 
 inline void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << engine.name; }
 
-// Those of src/storage (test_engines.cpp); in a test program with MPI those that need it.
+// The engines of src/storage (test_engines.cpp); in a test program with MPI those that need it.
 [[nodiscard]] std::vector<TestedEngine> tested_engines();
 
 }  // namespace weir::storage

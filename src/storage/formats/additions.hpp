@@ -1,8 +1,8 @@
 // What is added to a file that readers see already: arrays, and attributes of what is there.
 //
-// It is added at once, by one update in the order of header_update.hpp, and needs no step: a run
-// that is killed leaves the file as it was, or with all of it. The steps that the file has read as
-// the fill value in the new arrays. What a format cannot do so is refused with the reason.
+// Everything is added at once, by one update in the order of header_update.hpp, and needs no step:
+// a run that is killed leaves the file as it was, or with all of it. The steps that the file has
+// read as the fill value in the new arrays. What a format cannot do so is refused with the reason.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace weir::storage {
 struct StoredArray;
 
 struct Additions {
-  // Of names that the file does not have. Those that grow have any number of steps here.
+  // Arrays of names that the file does not have. Those that grow have any number of steps here.
   std::vector<ArrayDescription> arrays = {};
-  // Of the file, of groups and of arrays that are there, by their names: new ones, and other values
-  // for those that they have.
+  // Attributes of the file, of groups and of arrays that are there, by their names: new ones, and
+  // other values for those that they have.
   std::vector<GroupDescription> attributes = {};
 
   [[nodiscard]] bool empty() const { return arrays.empty() && attributes.empty(); }

@@ -10,7 +10,7 @@
 
 namespace weir::storage {
 
-// Nothing changes.
+// The array stays as it is.
 struct ArrayKept {};
 
 // The array has so many steps, and its chunks from a number on have other places, or got some. What

@@ -40,7 +40,7 @@ class EncodedTable {
 
   // Nothing: the chunk is in no file.
   [[nodiscard]] std::optional<EncodedPlace> place_of(std::int64_t chunk) const;
-  // These chunks are there from here on, instead of where they were. In any order; of a chunk that
+  // Gives these chunks their places, instead of those that they had. In any order; of a chunk that
   // is there several times the last entry counts.
   void put(std::vector<Entry> entries);
   // The chunks from this one on are in no file.
@@ -56,7 +56,7 @@ class EncodedTable {
 
   // How many chunks have a place.
   [[nodiscard]] std::int64_t size() const;
-  // Those from chunk `from` on, in ascending order.
+  // The entries from chunk `from` on, in ascending order.
   [[nodiscard]] std::vector<Entry> entries(std::int64_t from = 0) const;
   friend bool operator==(const EncodedTable& a, const EncodedTable& b);
 

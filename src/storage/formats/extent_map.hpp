@@ -31,7 +31,7 @@
 
 namespace weir::storage {
 
-// Of the numbers in the file. Memory is little-endian.
+// The byte order of the numbers in the file. Memory is little-endian.
 enum class ByteOrder : std::uint8_t { little, big };
 
 using ExtentPlace = array::ChunkPlace;
@@ -76,7 +76,7 @@ class DataFiles {
   // Whether each file has coordinates. Such files of a step that is begun again are made anew.
   [[nodiscard]] bool are_in_grid() const { return !parts_.counts.empty(); }
   void set_bytes_when_made(std::int64_t bytes) { parts_.bytes_when_made = bytes; }
-  // The same files where what their paths begin with has another name; others are as they were.
+  // These files where what their paths begin with has another name; others are as they were.
   [[nodiscard]] DataFiles renamed(const std::string& from, const std::string& to) const;
   // The file or folder that the map was read from or made for: data files that are opened later are
   // compared with it. Null: they are not. It lives as long as this value.

@@ -73,7 +73,7 @@ struct GroupDescription {
 
 struct FileDescription {
   std::vector<ArrayDescription> arrays;
-  // Those with attributes or without arrays; the others follow from the arrays' names.
+  // The groups with attributes or without arrays; the others follow from the arrays' names.
   std::vector<GroupDescription> groups = {};
   // Arrays of at least this many bytes begin at a multiple of it, where the format leaves a choice:
   // stripes, blocks of locks. 1: anywhere; 0: as alignment_of() has it.

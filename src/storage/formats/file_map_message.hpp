@@ -12,7 +12,7 @@ namespace weir::storage {
 
 [[nodiscard]] std::string message_of(const FileMap& map);
 [[nodiscard]] std::string message_of(const std::vector<ArrayChange>& changes);
-// These fail on anything that message_of() does not give.
+// Parsing fails on anything that message_of() does not give.
 [[nodiscard]] Result<FileMap> parse_file_map(std::string_view message);
 [[nodiscard]] Result<std::vector<ArrayChange>> parse_array_changes(std::string_view message);
 

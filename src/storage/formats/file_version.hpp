@@ -1,6 +1,6 @@
-// Which committed state of a file is at a path, without reading its header: so that a run which
-// adds steps notices that another run has replaced the file or added steps to it, also where the
-// file system has no locks.
+// Tells which committed state of a file is at a path, without reading its header, so that a run
+// which adds steps notices that another run has replaced the file or added steps to it, also where
+// the file system has no locks.
 #pragma once
 
 #include <optional>

@@ -48,7 +48,7 @@ struct StoredTexts {
   StoredArray array;
   // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
   std::string fill = {};  // what elements have that were never written
-  // Of HDF5: the offset that references count from.
+  // In HDF5 files, the offset that references count from.
   std::optional<std::int64_t> heap_base = {};
   // NOLINTEND(readability-redundant-member-init)
 };
@@ -130,9 +130,10 @@ class Format {
   // Nothing that readers see changes. What an earlier run left unfinished is removed, so one run at
   // a time may add steps to a file, and its last room is the one to commit.
   virtual Result<Room> make_room(const std::string& path, std::int64_t steps) const = 0;
-  // The same for whoever knows the maps of the file's first `known_steps` steps, as they were
-  // opened and committed since: what they say is not asked again, so that a step costs the same
-  // however many there are. Arrays that are not among them, or differ in more than steps, are read.
+  // Makes room as make_room() does, for a caller that knows the maps of the file's first
+  // `known_steps` steps, as they were opened and committed since: what they say is not asked again,
+  // so that a step costs the same however many there are. Arrays that are not among them, or differ
+  // in more than steps, are read.
   virtual Result<Room> make_room_behind(const std::string& path, std::int64_t steps,
                                         const FileMap& known, std::int64_t known_steps) const;
   // By one rank, after encoded chunks were written from room.free_from on and before the commit:

@@ -1,4 +1,4 @@
-// Which format the bytes at a path are of: raw data have no mark of their own.
+// Finds the format of the bytes at a path; raw data have no mark of their own.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ namespace weir::storage {
 // empty.
 Status clear_for_file(const std::string& path, const Striping& striping = {});
 
-// The same, and makes the file under the temporary name, empty and open for writing. No link that
-// somebody puts there is followed.
+// Clears as clear_for_file() does, and makes the file under the temporary name, empty and open for
+// writing. No link that somebody puts there is followed.
 [[nodiscard]] Result<File> make_incomplete_file(const std::string& path,
                                                 const Striping& striping = {});
 

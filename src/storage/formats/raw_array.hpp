@@ -49,7 +49,7 @@ struct RawArray {
   std::string chunk_reason = {};  // NOLINT(readability-redundant-member-init)
   FileLayout layout = FileLayout::shared;
   std::int64_t files = 1;  // 1 when shared
-  // Which file a chunk is in, as dealing() has it; 0: chunk c in file c mod `files`.
+  // The turn by which dealing() finds the file of a chunk; 0: chunk c is in file c mod `files`.
   std::uint64_t turn = 0;
   // Where the files lie in turn; none: beside the document.
   std::vector<std::string> directories = {};  // NOLINT(readability-redundant-member-init)
@@ -58,7 +58,8 @@ struct RawArray {
 
   // The grid of chunks; of one chunk, the whole array, when contiguous.
   [[nodiscard]] Result<array::ChunkGrid> grid() const;
-  // Of chunks to files; chunk c is in slot c div `files` of its file, whatever the turn.
+  // The dealing of chunks to files; chunk c is in slot c div `files` of its file, whatever the
+  // turn.
   [[nodiscard]] array::SpreadDealing dealing() const {
     return array::SpreadDealing::turning(files, turn);
   }

@@ -11,8 +11,8 @@
 
 namespace weir::storage {
 
-// Of an element of text whose fill value is not empty: files must not ask for gigabytes by a few
-// characters.
+// The longest element of text whose fill value is not empty: files must not ask for gigabytes by a
+// few characters.
 inline constexpr std::int64_t most_text_fill_bytes = 4096;
 
 [[nodiscard]] std::string base64(std::span<const std::byte> bytes);

@@ -13,7 +13,7 @@
 
 namespace weir::storage {
 
-// Of this version of Weir; ends its line.
+// The greeting of this version of Weir; it ends its line.
 [[nodiscard]] std::string_view trial_greeting();
 // In the child: limits itself, reads, answers and ends.
 [[noreturn]] void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answers);

@@ -34,8 +34,8 @@ using ReadHeader = std::function<Result<std::string>()>;
                                                                  const TrialLimits& limits = {},
                                                                  const std::string& question = {});
 
-// The same by a fork of this process. `read` may not wait for other threads of the process: in the
-// child there are none.
+// Reads a header in a fork of this process. `read` may not wait for other threads of the process:
+// in the child there are none.
 [[nodiscard]] Result<std::string> read_by_fork(const ReadHeader& read, const std::string& path,
                                                const TrialLimits& limits = {});
 

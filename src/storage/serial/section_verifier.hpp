@@ -19,7 +19,7 @@ enum class VerifiedBlocks : std::uint8_t {
   touched,  // all that it takes anything of: their rest is read, too
 };
 
-// Of one read of a section, by one thread. Array, file and cache stay as long as it lives.
+// Verifies one read of a section, by one thread. Array, file and cache outlive the verifier.
 class SectionVerifier {
  public:
   SectionVerifier(const StoredArray& array, std::shared_ptr<const KnownSums> known,
@@ -27,7 +27,7 @@ class SectionVerifier {
 
   // Bytes as they are in the array's file number `file`.
   Status has_read(std::int64_t file, std::int64_t offset, const Slice& slice);
-  // Of a file that is not there: whether it should be.
+  // Fails for a file that is missing and should be there.
   Status is_missing(std::int64_t file);
   // After the last of them.
   Status end();

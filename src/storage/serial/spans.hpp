@@ -19,7 +19,7 @@ namespace weir::storage {
 enum class SpanUse : std::uint8_t { reading, writing };
 
 struct SpanLimits {
-  // Of a span; a single element may be longer.
+  // The most bytes of a span; a single element may be longer.
   std::int64_t most_bytes = 0;
   // Spans that are one run in memory too may be of any length: no buffer holds them.
   bool long_runs = true;

@@ -10,7 +10,7 @@
 
 namespace weir::storage {
 
-// Of one index of dimension 0.
+// The bytes of one index of dimension 0.
 [[nodiscard]] std::int64_t row_bytes(const array::Indices& extents, const array::ElementType& type);
 
 class ArrayPlaces {

@@ -57,7 +57,7 @@ class ArraySums final : public TransferWatch {
 
   // ---- Reading ----
 
-  // Nothing is verified without this. `file` is all that is there, for errors, and stays.
+  // Has reads verified; without this call none is. `file` is the whole file, for errors, and stays.
   void verify(std::shared_ptr<const KnownSums> known, const FileMap& file) {
     known_ = std::move(known);
     file_ = &file;
@@ -83,7 +83,7 @@ class ArraySums final : public TransferWatch {
   static constexpr std::size_t most_parts = 1 << 14;
   // Whether something is known of this file of the array.
   [[nodiscard]] bool knows(std::int64_t file) { return known_ && known_as(file) >= 0; }
-  // The same when it failed.
+  // Ends the reading of a request that failed.
   void give_up_reading();
 
  private:

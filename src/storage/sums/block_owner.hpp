@@ -1,4 +1,5 @@
-// Which array, and which of its steps, has bytes of a file: for what is said of damaged blocks.
+// Finds the array, and the step of it, that has bytes of a file, for what is said of damaged
+// blocks.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace weir::storage {
 // chunk, of up to 2^20.
 class BlockOwners {
  public:
-  // Of the file at `path`; the map stays.
+  // The owners in the file at `path`; the map stays.
   BlockOwners(const FileMap& map, std::string path);
 
   // The error for a block that has another sum than the book has. `name` is the data file's below
@@ -30,7 +31,7 @@ class BlockOwners {
                                       std::uint32_t sum) const;
 
  private:
-  // Of one array: contiguous bytes, or pieces at equal distances.
+  // A part of one array: contiguous bytes, or pieces at equal distances.
   struct Stretch {
     std::size_t name = 0;  // of the data file, hashed
     std::int64_t begin = 0;

@@ -1,5 +1,5 @@
-// Which file has a name, and when it was changed: to find out whether it is still the one that was
-// read, without reading it again.
+// The file that has a name, and when it was changed: to find out whether it is still the one that
+// was read, without reading it again.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace weir::storage {
 // Safe for threads.
 class KnownSums {
  public:
-  // Of the file at `path`, as somebody read them.
+  // The checksums of the file at `path`, already loaded.
   KnownSums(std::string path, SumBook book);
   // As PATH.sums has them for a file of so many steps; none are known where it cannot be read.
   [[nodiscard]] static std::shared_ptr<const KnownSums> read(const std::string& path,
@@ -39,7 +39,7 @@ class KnownSums {
   std::string path_;
   std::string damage_;
   SumBook book_;
-  // Of the text that the book is of, when this process read it.
+  // The state of the file of checksums when this process read the book from it.
   std::optional<FileState> read_as_;
 
   mutable std::mutex mutex_;

@@ -51,7 +51,7 @@ class SumBook {
   // false.
   void for_each_block(std::int64_t file, std::int64_t begin, std::int64_t end,
                       const std::function<bool(const Block&)>& visit) const;
-  // Of all files, ascending in each.
+  // The runs of all files, ascending in each.
   [[nodiscard]] std::vector<NamedRun> runs() const;
 
  private:

@@ -28,7 +28,7 @@
 
 namespace weir::storage {
 
-// Of PATH, and of PATH.incomplete.
+// The file of checksums of PATH, and of PATH.incomplete.
 [[nodiscard]] std::string sums_path(const std::string& path);
 [[nodiscard]] std::string incomplete_sums_path(const std::string& path);
 
@@ -39,7 +39,7 @@ namespace weir::storage {
 
 struct ParsedSums {
   SumBook book;
-  // Of the text: the end of the last frame that counts with these steps.
+  // Where in the text the last frame ends that counts with these steps.
   std::int64_t counted_bytes = 0;
   // What cannot be read: a line; the frames before it are good.
   std::string damage;

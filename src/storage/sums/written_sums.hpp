@@ -24,8 +24,8 @@ class WrittenSums {
   [[nodiscard]] static BlockSums of_one_write();
   // Safe for threads.
   void add(std::int64_t array, const BlockSums& written);
-  // Of the arrays of `map`, whose data files' names begin with `root`. What was written twice or in
-  // very many parts is read again, by the cache through which it was written.
+  // The checksums of the arrays of `map`, whose data files' names begin with `root`. What was
+  // written twice or in very many parts is read again, by the cache through which it was written.
   [[nodiscard]] Result<std::vector<NamedRun>> runs(const FileMap& map, const std::string& root,
                                                    DataFileCache& files) const;
 

@@ -17,7 +17,7 @@
 
 namespace weir::storage {
 
-// Of a chunk of texts, encoded and decoded.
+// The most bytes of a chunk of texts, encoded and decoded.
 inline constexpr std::int64_t most_text_chunk_bytes = std::int64_t{256} << 20;
 
 [[nodiscard]] Result<Texts> read_chunk_texts(const StoredTexts& texts,

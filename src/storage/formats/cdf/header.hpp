@@ -74,8 +74,8 @@ struct CdfHeader {
     return !variable.dimensions.empty() &&
            dimensions[static_cast<std::size_t>(variable.dimensions.front())].length == 0;
   }
-  // Of the data of a variable, or of one record of it, without padding. Nothing when it does not
-  // fit into 63 bits.
+  // The bytes of a variable's data, or of one record of it, without padding. Nothing when they do
+  // not fit into 63 bits.
   [[nodiscard]] std::optional<std::int64_t> data_bytes(const CdfVariable& variable) const;
   // From one record to the next. 0: no record variable; nothing: does not fit.
   [[nodiscard]] std::optional<std::int64_t> record_stride() const;

@@ -9,7 +9,7 @@
 
 namespace weir::storage {
 
-// Of the root group: what FileDescription::alignment was.
+// The attribute of the root group that holds what FileDescription::alignment was.
 inline constexpr const char* hdf5_alignment_attribute = "_weir_alignment";
 
 // Text of fixed length, several of variable length, all in UTF-8; a single number as a scalar,
@@ -17,8 +17,8 @@ inline constexpr const char* hdf5_alignment_attribute = "_weir_alignment";
 Status write_hdf5_attributes(hid_t object, const std::vector<Attribute>& attributes,
                              const std::string& path);
 
-// Of attributes that an array's header holds; with more of them the library makes an index, which
-// takes several writes to change.
+// The most attributes that an array's header holds; with more of them the library makes an index,
+// which takes several writes to change.
 inline constexpr unsigned most_hdf5_attributes_in_header = 64;
 
 // Adds attributes to an array of a file that readers see, or changes values, so that each write of

@@ -27,8 +27,8 @@ class Hdf5ChunkIndex {
   // time grows with the square of their number.
   static constexpr std::int64_t most_counted = 8192;
 
-  // Of a dataset that is open through the driver. The grid and the extents that chunks are stored
-  // with outlive this.
+  // The index of a dataset that is open through the driver. The grid and the extents that chunks
+  // are stored with outlive this.
   Hdf5ChunkIndex(Hdf5Writing& driver, hid_t dataset, const array::ChunkGrid& grid,
                  const array::Indices& stored)
       : driver_(driver), dataset_(dataset), grid_(grid), stored_(stored) {}

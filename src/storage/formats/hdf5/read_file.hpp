@@ -33,7 +33,7 @@ inline constexpr std::size_t most_hdf5_objects = 131072;
 
 // Opens a file, reads and closes it. The library may crash on a file of others.
 [[nodiscard]] Result<FileMap> read_hdf5_file(const std::string& path);
-// The same as a message of file_map_message.hpp.
+// Reads a file as read_hdf5_file() does, and gives a message of file_map_message.hpp.
 [[nodiscard]] Result<std::string> read_hdf5_message(const std::string& path);
 
 }  // namespace weir::storage

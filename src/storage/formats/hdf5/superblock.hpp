@@ -13,7 +13,7 @@
 
 namespace weir::storage {
 
-// That of the file on disk, with another root group and another end.
+// The superblock of the file on disk, with another root group and another end.
 [[nodiscard]] Result<std::vector<std::byte>> hdf5_superblock_with(const std::string& path,
                                                                   std::int64_t root,
                                                                   std::int64_t end);
@@ -21,7 +21,7 @@ namespace weir::storage {
 // Where an object's header is in the file.
 [[nodiscard]] std::optional<std::int64_t> hdf5_object_place(hid_t object);
 
-// Of metadata: Bob Jenkins's lookup3, as the format's specification has it.
+// The checksum of metadata: Bob Jenkins's lookup3, as the format's specification has it.
 [[nodiscard]] std::uint32_t hdf5_checksum(const std::byte* bytes, std::size_t count);
 
 }  // namespace weir::storage

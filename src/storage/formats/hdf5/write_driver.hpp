@@ -1,12 +1,12 @@
 // How the library writes files: a virtual file driver of Weir's own.
 //
-// It keeps metadata in pages of their own, and every block of up to a page inside one: a write of
-// it is whole or not at all when the process is killed. The headers of arrays that grow share
-// pages, so that a commit is one such write for about fifteen arrays. Arrays lie as alignment_of()
-// has it.
+// The driver keeps metadata in pages of their own, and every block of up to a page inside one: a
+// write of such a block is whole or not at all when the process is killed. The headers of arrays
+// that grow share pages, so that a commit is one such write for about fifteen arrays. Arrays lie as
+// alignment_of() has it.
 //
-// And it can catch all writes in memory: the library then believes that it changed the file, which
-// is as it was, and what it would have written is a value.
+// The driver can also catch all writes in memory: the library then believes that it changed the
+// file, which is as it was, and what it would have written is a value.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class Hdf5Writing {
   // place. It does not when it has a place for the block.
   void give_data_place(std::int64_t offset) { given_ = {offset, false, false}; }
   [[nodiscard]] bool take_data_place();
-  // The same driver on access properties that are there.
+  // Sets this driver on access properties that are there.
   [[nodiscard]] bool set_on(hid_t access);
 
   // Where the library would read data: from begin_lookup() on it is given no bytes for what it

@@ -30,7 +30,7 @@ struct DocumentedArray {
   std::optional<array::Indices> chunk_extents;
 };
 
-// Of one object; the first thing found wrong stays the error, which names `source`.
+// Reads one object; the first thing found wrong stays the error, which names `source`.
 class DocumentReader {
  public:
   DocumentReader(const Json& document, const std::string& source)

@@ -47,7 +47,7 @@ struct RawLaterRecords {
   friend bool operator==(const RawLaterRecords&, const RawLaterRecords&) = default;
 };
 
-// Of a file; each is a place more for every array that grows.
+// The most later records of a file; each is a place more for every array that grows.
 inline constexpr std::size_t most_later_records = 256;
 
 struct RawFile {
@@ -62,9 +62,10 @@ struct RawFile {
   // document is renamed into place first, and then the data.
   bool renaming = false;
 
-  // Nothing where no array grows.
+  // The steps of the arrays that grow; nothing where none grows.
   [[nodiscard]] std::optional<std::int64_t> steps() const;
-  // Of every array that grows. Records of steps that are dropped are for the next ones.
+  // Sets the steps of every array that grows. Records of steps that are dropped are for the next
+  // ones.
   [[nodiscard]] Status set_steps(std::int64_t steps);
   // What the data file has to hold. The file is one that check() finds well.
   [[nodiscard]] std::int64_t data_bytes() const;
@@ -73,7 +74,7 @@ struct RawFile {
   [[nodiscard]] Status check() const;
   // The data are in the file `data`.
   [[nodiscard]] FileMap map(const std::string& data) const;
-  // Of the record that holds a step.
+  // The bytes of the record that holds a step.
   [[nodiscard]] std::int64_t bytes_of_record(std::int64_t step) const;
 
  private:

@@ -15,8 +15,8 @@ namespace weir::storage {
 
 // Finishes the renaming that `file`, which the document of PATH tells of, says is half done.
 Status finish_raw_renaming(const std::string& path, RawFile& file);
-// The same, by the document if PATH has one: its data are committed, and lie under the temporary
-// name, which is about to be cleared.
+// Finishes the renaming by the document if PATH has one: its data are committed, and lie under the
+// temporary name, which is about to be cleared.
 Status finish_raw_renaming(const std::string& path);
 
 // A file of another format takes the place of a raw one: PATH.incomplete is about to be renamed to

@@ -18,7 +18,7 @@ namespace weir::storage {
 
 // The names of the codecs that a Zarr array may have.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs();
-// Those that arrays of others may have, besides.
+// The names of the codecs that arrays of other programs may have besides.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs_read();
 
 // The type by NumPy's name, as "<f8"; nothing for what is none of numbers, or big-endian.

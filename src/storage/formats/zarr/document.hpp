@@ -29,8 +29,8 @@ struct ZarrArray {
   char separator = '.';
   bool index_at_end = true;  // of shards
   bool index_summed = true;  // with a checksum
-  // Of texts of any length, what those have that were never written; nothing: it is of something
-  // else. The type of the description is then that of the bytes of chunks.
+  // The fill value of texts of any length; nothing: the array is not one of texts. The type of the
+  // description is then that of the bytes of chunks.
   std::optional<std::string> text_fill = {};    // NOLINT(readability-redundant-member-init)
   std::vector<AttributeLeftOut> left_out = {};  // NOLINT(readability-redundant-member-init)
 };

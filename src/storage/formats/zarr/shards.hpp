@@ -25,7 +25,7 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
                                                            std::int64_t first_row,
                                                            std::int64_t end_row);
 
-// Of a table with the place of each chunk.
+// The most chunks in a table with the place of each.
 inline constexpr std::size_t most_chunks_in_table = std::size_t{1} << 22;
 
 // Reads every shard's index. Where they are not as Weir lays them out, or encoded, the map gets a

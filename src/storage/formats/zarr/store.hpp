@@ -17,7 +17,7 @@ using ZarrDocuments = std::map<std::string, ZarrJson>;
 
 // Writes a document so that readers see the old or the new one.
 Status write_zarr_text(const std::string& folder, const std::string& text);
-// The same, durable with its name.
+// Writes a document as write_zarr_text() does, durable with its name.
 Status renew_zarr_text(const std::string& folder, const std::string& text);
 // The text of a document, and of the root's, which holds all others.
 [[nodiscard]] std::string zarr_text(const ZarrJson& document);
