@@ -55,7 +55,7 @@ std::optional<CallCounts> parse_mountstats(std::string_view text, std::string_vi
     if (const auto at = point_of(line)) {
       own = *at == point;
       in_calls = false;
-      // Of several mounts at one point the last covers the others.
+      // The last of several mounts at one point covers the others.
       if (own) found.reset();
     } else if (own && trimmed(line) == "per-op statistics") {
       found.emplace();

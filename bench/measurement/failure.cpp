@@ -174,7 +174,7 @@ Status FailureGuard::remove_test_files() {
     if (Status removed = remove_folder(folder); !removed && first.ok()) first = removed;
   }
   for (const std::string& folder : files_.job_folders) {
-    // Not empty yet: other ranks remove theirs; a few look after those of lost ranks.
+    // The folder is not empty yet: other ranks remove theirs; a few look after those of lost ranks.
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT || node_rank_ >= sweepers_per_node) continue;
     if (Status removed = remove_folder(folder); !removed && first.ok()) first = removed;
   }
@@ -327,8 +327,8 @@ void FailureGuard::end_process(const std::string& status, const Error& error, in
   if (Status removed = remove_test_files(); !removed) {
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
-  // Not exit(): the other threads are in the middle of something. Ending with a failure and without
-  // MPI_Finalize makes the launcher end the other ranks.
+  // This is not exit(): the other threads are in the middle of something. Ending with a failure and
+  // without MPI_Finalize makes the launcher end the other ranks.
   _exit(exit_status);
 }
 

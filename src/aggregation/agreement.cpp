@@ -60,7 +60,7 @@ bool Agreement::test() {
   if (rank == failed_) message_ = ranks::ErrorMessage::of(mine_.error());
   const Status begun =
       ranks::broadcast(pending_, &message_, sizeof message_, failed_, communicator_);
-  // Then this is tested no further: the session is revoked.
+  // After a failure this is tested no further: the session is revoked.
   if (!begun.ok()) {
     channel_->revocation().revoke(begun.error());
     return false;

@@ -39,7 +39,7 @@ namespace {
 
 constexpr std::int64_t default_buffers = 2;
 constexpr double default_deadline_seconds = 600;
-// Of one buffer: a message of that size is counted by an int.
+// The largest buffer: a message of that size is counted by an int.
 constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t most_buffers = 64;
 constexpr std::int64_t most_aggregators = 4096;
@@ -88,7 +88,7 @@ std::string text_of(const plan::PlatformRates& rates, const topology::FileTarget
                      rates.early_arrivals, targets.count, targets.stripe_bytes, targets.lock_bytes);
 }
 
-// Which engines all ranks have. After a missed deadline the communicator must not be used.
+// Finds the engines that all ranks have. After a missed deadline the communicator must not be used.
 Status share_engines(CollectiveState& state, ranks::Revocation& revocation, double deadline,
                      plan::Engines& engines) {
   ranks::KeptUntilDone<std::array<unsigned, 2>> masks;
@@ -109,7 +109,7 @@ Status share_engines(CollectiveState& state, ranks::Revocation& revocation, doub
   return {};
 }
 
-// Of an array that is alone in its files.
+// The map of an array that is alone in its files.
 storage::FileMap map_of(const storage::RawArray& array, const std::string& path) {
   storage::FileMap map;
   map.arrays.push_back({.description = {.name = "", .shape = array.shape, .type = array.type},

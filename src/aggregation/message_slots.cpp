@@ -38,7 +38,7 @@ struct MessageSlots::Slot {
   alignas(cache_line_bytes) std::atomic<std::int64_t> ticket;  // `nobody`: the slot is free
   std::atomic<std::int64_t> aggregator;
   std::atomic<int> state;
-  // These describe the message, and are valid from `filled` on.
+  // The fields below describe the message, and are valid from `filled` on.
   std::atomic<std::int64_t> messages;  // how many the node has of the piece
   std::int64_t number;                 // of the slot
   std::int64_t bytes;

@@ -8,7 +8,7 @@
 namespace weir::aggregation {
 namespace {
 
-// That came and were not asked for: they hold descriptors of this process.
+// The most files that came and were not asked for: they hold descriptors of this process.
 constexpr std::size_t most_unasked = 64;
 constexpr std::size_t most_remembered = 4096;
 
@@ -134,7 +134,7 @@ void NodeDescriptors::pass(const Name& name, storage::File& file) {
     }
     const Sent sent = sockets_.own.send(address, sockets_.secret, name, file);
     if (sent == Sent::nobody_there) address.bytes = 0;
-    // It opens what it needs more by itself.
+    // A rank without room opens what it needs more by itself.
     if (sent == Sent::no_room) needs_[place] = false;
   }
 }

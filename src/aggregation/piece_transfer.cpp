@@ -57,7 +57,7 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   plan::FileWindow window;
   while (status.ok() && windows.next(window)) {
     for (const plan::FileExtent& extent : window.extents) met += extent.bytes;
-    // They come in the order of slabs, of which those of one file have one place for all.
+    // Extents come in the order of slabs, of which those of one file have one place for all.
     const std::int64_t file = window.extents.front().file;
     if (in_bundle && piece.slabs[slab].file != file) {
       status = end_batch(buffer);

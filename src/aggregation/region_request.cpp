@@ -116,7 +116,7 @@ void RegionRequest::make_table() {
   Status made = table.add_up_counts();
   if (made.ok()) made = table.list_boxes();
   if (!made.ok()) {
-    // The same on the first ranks of all nodes, and the others wait for them.
+    // The first ranks of all nodes fail alike, and the others wait for them.
     state_.group->revocation().revoke(made.error());
     give_up(made.error());
     return;

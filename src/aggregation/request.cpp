@@ -288,7 +288,7 @@ void CollectiveRequest::start_moving() {
 Status CollectiveRequest::moved_durably() {
   const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
   Status status = move_->status();
-  // Who outlives an aggregator that failed has handed over nothing in its place, and is told so.
+  // A rank that outlives a failed aggregator has handed over nothing in its place, and is told so.
   if (status.ok()) status = figures_.account.check();
   if (!writing()) {
     for (const RequestedPart& one : checked_) {

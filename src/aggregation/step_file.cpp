@@ -480,8 +480,8 @@ Status StepFile::end_step(CollectiveState& state) {
                                 path_);
   }
   if (possible.ok()) possible = written_durably(synced_here);
-  // They will be asked for by their new names. Before the commit, so that all ranks return the
-  // error of one that cannot close them.
+  // The files will be asked for by their new names. They are closed before the commit, so that all
+  // ranks return the error of one that cannot close them.
   if (possible.ok() && !published_) possible = close_files();
   WrittenChunks chunks;
   if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);

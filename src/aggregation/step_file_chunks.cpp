@@ -19,7 +19,7 @@
 namespace weir::aggregation {
 namespace {
 
-// Of a chunk that was written: the array's number, the chunk's, and its place.
+// The numbers that say where a chunk was written: the array's, the chunk's, and its place.
 constexpr std::size_t numbers_per_chunk = 6;
 
 template <typename Visit>

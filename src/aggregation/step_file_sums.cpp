@@ -18,7 +18,7 @@
 namespace weir::aggregation {
 namespace {
 
-// Of all ranks, besides one for each block and rank: 40 MiB at rank 0.
+// The most loose parts of all ranks, besides one for each block and rank: 40 MiB at rank 0.
 constexpr std::int64_t most_loose_parts = 1 << 20;
 
 std::string text_of(const std::vector<std::int64_t>& numbers) {
@@ -36,7 +36,7 @@ std::vector<std::int64_t> numbers_of(const std::string& text) {
 }  // namespace
 
 std::int64_t loose_parts_of_each(int ranks) {
-  // Of over a million ranks none keeps any: blocks of several parts are read again.
+  // Where there are over a million ranks none keeps any: blocks of several parts are read again.
   return most_loose_parts / ranks;
 }
 

@@ -32,7 +32,7 @@ std::vector<int> times_covered(const Shape& shape, Boxes boxes) {
   return times;
 }
 
-// The same with several blocks along each dimension, which is at least 6 wide.
+// A random region with several blocks along each dimension, which is at least 6 wide.
 Region random_cut_region(Random& random, const Shape& shape) {
   PerDimension<IndexBlocks> along;
   for (const std::int64_t extent : shape.extents()) {

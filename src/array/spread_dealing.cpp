@@ -24,8 +24,9 @@ class Evenness {
  public:
   Evenness(const ChunkGrid& grid, std::int64_t together) : grid_(grid), together_(together) {}
 
-  // Of lines along each dimension and squares in each pair of dimensions, at three places, and of
-  // the middle half along each dimension: the worst first, then the sum of all.
+  // Finds the evenness of lines along each dimension and squares in each pair of dimensions, at
+  // three places, and of the middle half along each dimension: the worst first, then the sum of
+  // all.
   std::pair<double, double> of(const SpreadDealing& dealing) {
     worst_ = 1;
     sum_ = 0;

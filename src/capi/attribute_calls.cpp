@@ -18,7 +18,7 @@ namespace {
 
 using storage::Attribute;
 
-// Those of an owner that has or may have some; null when there is no such array or group.
+// The attributes of an owner that has or may have some; null when there is no such array or group.
 const std::vector<Attribute>* attributes_of(const weir_file& file, std::string_view owner) {
   const auto named = [&](const auto& one) { return one.name == owner; };
   static const std::vector<Attribute> none;
@@ -37,7 +37,7 @@ const std::vector<Attribute>* attributes_of(const weir_file& file, std::string_v
   return owner.empty() ? &none : nullptr;
 }
 
-// Of an attribute for what is in the file already.
+// Checks the owner of an attribute for what is in the file already.
 Outcome check_is_owner(const weir_file& file, const char* call, const std::string& owner,
                        std::string_view name) {
   const storage::FileMap& map = file.open->map();

@@ -216,7 +216,7 @@ Outcome abort_step(weir_file& file, const char* reason) {
     const bool was_first = !file.open->is_published();
     const Status aborted = session.collective->abort_step(*file.open);
     if (was_first && !file.open->in_step()) {
-      // Nothing is laid out any more, and the file is a definition again.
+      // No file is laid out any more, and the file is a definition again.
       for (const auto& array : file.arrays) array->file = nullptr;
       file.open.reset();
     }
@@ -282,7 +282,7 @@ Outcome find_array(weir_file& file, const char* name, weir_array** result) {
   return {};
 }
 
-// Of a defined or stored array; null when there is none of this number.
+// The description of a defined or stored array; null when there is none of this number.
 const storage::ArrayDescription* description_at(const weir_file& file, std::int64_t number) {
   if (number < 0) return nullptr;
   const auto at = static_cast<std::size_t>(number);

@@ -140,7 +140,7 @@ Outcome read_names(const weir_file& file, const weir_define_options& options, in
   return {};
 }
 
-// Of an array that is added to a file.
+// Checks that an array that is added to a file is new there.
 Outcome check_is_new(const weir_file& file, const storage::ArrayDescription& described) {
   const auto& added = file.added.arrays;
   const bool is_there = file.open->map().find(described.name) != nullptr ||

@@ -61,7 +61,8 @@ std::optional<std::int64_t> bytes_of(const array::Indices& extents, const array:
   return bytes;
 }
 
-// That the memory is what the program takes it to be; `extents` are those of the rank's one piece.
+// Checks that the memory is what the program takes it to be; `extents` are those of the rank's one
+// piece.
 Outcome check_shape(const weir_transfer& transfer, const array::Indices& extents,
                     const array::GhostCells& ghosts) {
   for (int d = 0; d < extents.size(); ++d) {

@@ -58,7 +58,7 @@ void OperationQueue::progress() {
   const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
   const storage::WhileProgramsRun moving([this] { ranks::keep_moving(ranks_.revocation()); });
   advance();
-  // Who asks again and again waits, too.
+  // A program that asks again and again waits, too.
   if (!waiting_.empty() && !ranks_.broken()) ranks::keep_moving(ranks_.revocation());
 }
 

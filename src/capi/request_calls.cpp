@@ -160,7 +160,7 @@ Outcome detach(weir_request** request) {
   Outcome detached;
   if (!operation.ended() && !session.ranks.broken()) {
     detached = outcome_without_throwing(operation.leave_callers_memory);
-    // Then nothing may move the request on any more.
+    // After a failure nothing may move the request on any more.
     if (!detached.ok()) session.ranks.mark_broken(detached.text);
   }
   session.remove(taken);

@@ -114,8 +114,8 @@ Outcome close_arrays(weir_session& session) {
 Outcome close_session(weir_session* session) {
   auto outcome =
       session->call("weir_session_close()", {}, [session] { return close_arrays(*session); });
-  // It stays where its messages are still under way, and where other ranks go on with theirs:
-  // what follows needs all of them.
+  // The session stays where its messages are still under way, and where other ranks go on with
+  // theirs: what follows needs all of them.
   if (session->ranks.broken()) session->collective->release_locks();
   if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
   session->arrays.clear();

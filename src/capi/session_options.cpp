@@ -21,7 +21,7 @@ namespace {
 
 constexpr double default_deadline_seconds = 600;
 constexpr double longest_deadline_seconds = 1e9;
-// Of stripes, lock blocks and alignment, so that their multiples stay numbers.
+// The largest stripe, lock block and alignment: their multiples have to stay numbers.
 constexpr std::int64_t largest_block = std::int64_t{1} << 40;
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();

@@ -23,8 +23,8 @@ module weir_arrays
   ! All components alike. At most one of chunks, natural_chunks and typical_request says what chunks
   ! are; without any, the whole array lies in one order.
   type, public :: weir_array_options
-    ! Of elements in the file, or in each chunk: weir_column_major, as in Fortran's memory, or
-    ! weir_row_major, the last dimension running fastest.
+    ! The order of elements in the file, or in each chunk: weir_column_major, as in Fortran's
+    ! memory, or weir_row_major, the last dimension running fastest.
     integer :: order = weir_column_major
     ! weir_shared_file; or, when there are chunks, as many files as there are aggregators or ranks.
     integer :: files = weir_shared_file

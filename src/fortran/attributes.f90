@@ -31,7 +31,7 @@ module weir_attributes
     module procedure small_integer, large_integer, small_integers, large_integers
   end interface
 
-  ! The same with reals of 4 or 8 bytes.
+  ! Gives `owner` an attribute of reals of 4 or 8 bytes.
   interface weir_file_attribute_reals
     module procedure small_real, large_real, small_reals, large_reals
   end interface

@@ -25,8 +25,8 @@ module weir_distributions
     ! Ranks along each dimension, 1 along '*'. Not allocated: as many ranks as there are, divided over
     ! the distributed dimensions as evenly as can be. Ranks beyond the grid hold nothing.
     integer(int64), allocatable :: grid(:)
-    ! Which dimension of the grid rank numbers run fastest along: weir_column_major (HPF, BLACS 'C')
-    ! or weir_row_major (MPI_Cart, BLACS 'R').
+    ! The dimension of the grid along which rank numbers run fastest: weir_column_major (HPF, BLACS
+    ! 'C') or weir_row_major (MPI_Cart, BLACS 'R').
     integer :: grid_order = weir_column_major
   end type
 
@@ -104,7 +104,7 @@ contains
       if (allocated(options%grid)) then
         allocate (grid, source=options%grid(size(options%grid):1:-1))
         in_c%grid = c_loc(grid)
-        ! Of another number of dimensions it is refused, on all ranks alike.
+        ! A grid of another number of dimensions is refused, on all ranks alike.
         if (size(grid) /= dimensions) dimensions = 0
       end if
     end if

@@ -381,8 +381,8 @@ contains
     name = text_or_failure(c_file_unwritten_name(file%handle, int(number, int64) - 1), status)
   end function
 
-  ! Which step reads move from now on, from 1; at first the last one. Not inside a step. Local, but
-  ! alike when a request begins.
+  ! Selects the step that reads move from now on, from 1; at first it is the last one. Not inside a
+  ! step. Local, but all ranks must have selected the same step when a request begins.
   subroutine weir_file_select_step(file, step, status)
     class(weir_file), intent(in) :: file
     integer, intent(in) :: step

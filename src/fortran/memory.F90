@@ -7,7 +7,8 @@ module weir_memory
 
 #ifdef __GFORTRAN__
   interface
-    ! Not bind(C): gfortran hands over its own descriptor, whose strides are elements.
+    ! The interface is not bind(C): gfortran hands over its own descriptor, whose strides are
+    ! elements.
     subroutine weir_fortran_correct_strides(memory, transfer)
       import :: transfer_in_c
       type(*), dimension(..), target, asynchronous :: memory

@@ -32,8 +32,8 @@ module weir_regions
     module procedure read_region, read_region_int32
   end interface
 
-  ! The same begun: `data` has the attribute `target` or `asynchronous`, and stays as it is until the
-  ! request has ended. Collective, without waiting.
+  ! Begin to write or read this rank's region: `data` has the attribute `target` or `asynchronous`,
+  ! and stays as it is until the request has ended. Collective, without waiting.
   interface weir_write_region_begin
     module procedure write_region_begin, write_region_begin_int32
   end interface

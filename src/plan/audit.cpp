@@ -25,7 +25,7 @@ constexpr std::int64_t most_extents = 4096;
 constexpr std::int64_t most_pieces = 1 << 20;
 constexpr std::int64_t most_with_holes = 1 << 15;
 
-// The same numbers in every run, spread over [0, end).
+// A number that is the same in every run; such numbers are spread over [0, end).
 std::int64_t scattered(std::int64_t number, std::int64_t end) {
   auto mixed = static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U;
   mixed ^= mixed >> 31;
@@ -240,7 +240,7 @@ void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
     std::vector<Message> messages;
     std::size_t first = 0;  // that has not arrived
   };
-  // Of every node what some of its ranks have, as many as the limit allows.
+  // The messages of some ranks of every node, as many as the limit allows.
   const std::int64_t group_nodes =
       groups_ == 1 ? topology_.nodes() : topology_.nodes_in_group(plan->group());
   const std::int64_t of_one = std::max<std::int64_t>(1, plan->aggregators() * limits_.steps);

@@ -18,7 +18,7 @@ constexpr std::int64_t most_usual_buffer = 16 << 20;
 // file.
 constexpr double worth_more = 0.98;
 
-// Of the largest group.
+// The nodes of the largest group.
 std::int64_t nodes_in_group(const topology::Topology& topology, Strategy strategy) {
   return (topology.nodes() - 1) / Plan::groups(topology, strategy) + 1;
 }

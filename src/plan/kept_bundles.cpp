@@ -5,7 +5,8 @@
 namespace weir::plan {
 namespace {
 
-// Of a bundle: its arrays are short, but may be asked for with holes.
+// The most extents that are kept of a bundle: its arrays are short, but may be asked for with
+// holes.
 constexpr std::size_t most_kept_extents = 4096;
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 // As many kinds of requests as a program makes in turn.
 constexpr int latest = 4;
-// Of all plans that are kept, if they are several: each takes some kilobytes.
+// The most arrays of all plans that are kept, if they are several: each takes some kilobytes.
 constexpr std::size_t most_arrays = 16 << 10;
 
 void add(array::Fingerprint& fingerprint, const Image& image) {
@@ -68,7 +68,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   return fingerprint.value();
 }
 
-// Of the elements asked for, those that a rank holds.
+// The bytes of the elements asked for that a rank holds.
 std::int64_t bytes_of(const Plan& plan, std::int64_t rank) {
   std::int64_t bytes = 0;
   for (int array = 0; array < static_cast<int>(plan.request().arrays.size()); ++array) {
@@ -112,7 +112,7 @@ std::shared_ptr<const Planned> PlanCache::find_latest(
 void PlanCache::insert(const Request& request, const Overrides& overrides,
                        std::shared_ptr<const Planned> planned) {
   const std::uint64_t fingerprint = fingerprint_of(request, overrides);
-  // Of two requests with the same fingerprint the newer one stays.
+  // The newer one of two requests with the same fingerprint stays.
   if (const auto same = by_fingerprint_.find(fingerprint); same != by_fingerprint_.end()) {
     arrays_ -= same->second->known.request().arrays.size();
     entries_.erase(same->second);

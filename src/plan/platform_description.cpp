@@ -193,7 +193,7 @@ void read_storage(Reader& reader, const toml::table& document, PlatformRates& ra
   };
   rates.direct_write = direct("write");
   rates.direct_read = direct("read");
-  // Of free memory as much as Linux lets be written before writers wait.
+  // The share of free memory that Linux lets be written before writers wait.
   constexpr double dirty_share = 0.2;
   const auto memory =
       reader.figure(document["memory_available_bytes"], "memory_available_bytes", 0);
@@ -208,7 +208,7 @@ void read_network(Reader& reader, PlatformRates& rates) {
       reader.either(reader.latency("message"), rates.message_seconds, "message");
 }
 
-// Of the first directory: its stripes, and what is locked on file systems that nodes share.
+// Reads the stripes of the first directory, and what is locked on file systems that nodes share.
 topology::FileTargets read_targets(Reader& reader, const toml::table& document) {
   topology::FileTargets targets;
   const auto layout = document["targets"][0]["layout"];

@@ -286,7 +286,7 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   }
   if (bytes_per_run_ == 0) return {};
   if (pieces.pieces == 0) {
-    // Nothing is known of it: it does not look cheaper than what is known.
+    // No rate is known of this engine: it does not look cheaper than what is known.
     price.seconds = std::numeric_limits<double>::infinity();
     return {};
   }

@@ -18,11 +18,11 @@ namespace weir::ranks {
 namespace {
 
 constexpr std::int64_t slots = 8;
-// Of a text at once to the node.
+// The bytes of a text that go to the node at once.
 constexpr std::size_t part_bytes = std::size_t{256} << 10U;
-// Of a text that goes to other nodes in one message with its length.
+// The bytes of a text that go to other nodes in one message with its length.
 constexpr std::size_t first_bytes = 4088;
-// Of one message: its length is an int.
+// The longest message; its length is an int.
 constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
 // What two ranks that are awake on cores of their own need, several times over (some 20 us).
@@ -95,7 +95,7 @@ struct Channel::Between {
   Numbers all{};
   MPI_Datatype type = MPI_DATATYPE_NULL;  // of all numbers of a rank together
   MPI_Op operation = MPI_OP_NULL;         // combine()
-  // Of a text: its length and its beginning, which is all of most, go together.
+  // A text's length and its beginning, which is all of most texts, go together.
   struct Beginning {
     std::int64_t bytes = 0;
     std::array<char, first_bytes> text{};
@@ -168,7 +168,7 @@ void Channel::Freed::operator()(std::byte* memory) const {
   ::operator delete (memory, std::align_val_t{cache_line_bytes});
 }
 
-// Its requests are under way: MPI may still use what they name.
+// The channel's requests are under way: MPI may still use what they name.
 void Channel::abandon() { [[maybe_unused]] const auto* const kept = between_.release(); }
 
 Channel::Round::Round(std::int64_t failed, bool asks) : asks_(asks) {

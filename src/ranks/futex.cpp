@@ -8,7 +8,7 @@
 
 namespace weir::ranks {
 
-// Not FUTEX_PRIVATE in either: the word is shared between processes.
+// Neither call uses FUTEX_PRIVATE: the word is shared between processes.
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nanoseconds) {
   const timespec timeout{0, nanoseconds};

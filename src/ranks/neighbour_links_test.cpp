@@ -160,7 +160,7 @@ TEST_F(NeighbourLinksTest, AStrangerIsSentAway) {
   EXPECT_NE(loss().find("has ended"), std::string::npos);
 }
 
-// Nothing is known of it, and that is no loss.
+// A neighbour without an address is not known, and that is no loss.
 TEST_F(NeighbourLinksTest, ANeighbourThatCannotBeReachedIsNotWaitedFor) {
   NeighbourLinks::Address nowhere;
   own_.connect(nowhere, nowhere);

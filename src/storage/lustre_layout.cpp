@@ -125,7 +125,7 @@ std::int64_t lustre_target_count(const std::string& path, const std::string& mou
                                  const std::string& statistics) {
   const auto mount = mount_of(path, mounts);
   if (!mount || mount->type != "lustre") return 0;
-  // Of "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/folder" the name follows ":/".
+  // The name in "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/folder" follows ":/".
   const std::size_t at = mount->source.rfind(":/");
   if (at == std::string::npos) return 0;
   const std::string after = mount->source.substr(at + 2);

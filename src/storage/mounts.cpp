@@ -39,7 +39,7 @@ std::optional<Mount> mount_of(const std::string& path, const std::string& mounts
   while (table >> one.source >> one.point >> one.type && std::getline(table, rest)) {
     one.point = unescaped(one.point);
     const bool holds = one.point == "/" || real == one.point || real.starts_with(one.point + "/");
-    // Of mounts on one point the last one is seen.
+    // The last one of several mounts on one point is seen.
     if (holds && (!found || one.point.size() >= found->point.size())) found = one;
   }
   return found;

@@ -83,7 +83,7 @@ TEST(StoredFiles, AreMadeWholeByWritingAndMissingUntilThen) {
   EXPECT_EQ(std::filesystem::file_size(data.path(1)), 100U);
   ASSERT_TRUE(files.sync().ok());
   ASSERT_TRUE(files.close().ok());
-  // Not emptied by who comes later.
+  // A later process does not empty the file.
   StoredFiles later(data, true, posix_files());
   std::vector<std::byte> whole(100);
   const Slice all{whole.data(), 100};
@@ -255,7 +255,7 @@ TEST(StoredFiles, MoveRangesOfMoreFilesThanAreOpen) {
   EXPECT_EQ(open->open_files(), 0);
 }
 
-// Who has a file open is told of what became of its bytes, so that is asked before it is closed.
+// A process that has a file open is told what became of its bytes, so that is asked before closing.
 TEST(StoredFiles, FilesThatAreClosedToMakeRoomAreMadeDurableBefore) {
   for (const DataFileCache::Closing closing :
        {DataFileCache::Closing::makes_durable, DataFileCache::Closing::leaves_to_sync}) {

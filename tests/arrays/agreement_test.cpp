@@ -11,7 +11,7 @@ namespace {
 
 class Agreement : public OnRanks {
  protected:
-  // The same on all ranks?
+  // Whether a value is the same on all ranks.
   static void expect_alike(int code, int expected) {
     EXPECT_EQ(code, expected) << weir_last_error();
     std::string first = weir_last_error();

@@ -212,7 +212,7 @@ TEST_F(Files, EveryFormatHoldsArraysAndStepsForAnyDistribution) {
           file.begin_step();
           if (step == 0) arrays.fixed.write(rows, numbered_part<std::int32_t>(rows, plane));
           arrays.density.write(blocks, part_of_step<double>(blocks, cube, 1, step));
-          // Of what all ranks hold alike one writes.
+          // One rank writes what all ranks hold alike.
           std::vector<float> now(one.elements(), static_cast<float>(step) / 4);
           arrays.time.write(one, now);
           file.end_step();
@@ -514,7 +514,7 @@ TEST_F(Files, RefuseAttributesOfWhatIsNotThere) {
       EXPECT_NE(std::string(failure.what()).find("'fields/gird'"), std::string::npos)
           << failure.what();
     }
-    // It becomes the name of a group.
+    // The name becomes that of a group.
     static_cast<void>(file.define<std::int32_t>("fields/gird/grid", plane));
     file.begin_step();
     file.end_step();

@@ -84,7 +84,7 @@ class NodeMemory : public OnRanks {
   }
   // What a rank other than the first of its node reserves beside its buffers.
   static constexpr std::int64_t header_bytes = 4096;
-  // Of each holder: two to gather in, and as many for messages to and from other nodes.
+  // Each holder has buffers: two to gather in, and as many for messages to and from other nodes.
   static constexpr std::int64_t buffers = 4;
   // Opens a session, writes and reads, and returns how the session explains a write.
   std::string explained(const weir_session_options& options) {

@@ -251,7 +251,7 @@ TEST_F(Opening, OfAMissingFileIsOneErrorOnAllRanks) {
   expect_one(text_of([&] { (void)session.open_file(name); }));
 
   Array array = session.create<double>(name, shape_);
-  // It goes between its being opened and the first transfer.
+  // The file goes between its being opened and the first transfer.
   if (rank_of_world() == 0) std::filesystem::remove(name);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto rows = session.distribution(shape_, "BLOCK, *");

@@ -273,7 +273,7 @@ TEST_F(Sums, GoWithTheFileThatTheyAreOf) {
   std::vector<double> part(rows.elements());
   file.array("fixed").read(rows, part);
   EXPECT_EQ(part, part_of_step(rows, plane, 3));
-  // Who opened the file before knows the sums of what was there.
+  // A process that opened the file before knows the sums of what was there.
   early.array("fixed").read(rows, part);
   EXPECT_EQ(part, part_of_step(rows, plane, 3));
   early.close();

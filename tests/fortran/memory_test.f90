@@ -223,7 +223,7 @@ contains
     call weir_read(array, mine, back, ghosts=ghosts)
     call check(all(back(1:4, 1:4) == field(1:4, 1:4)), 'the part')
     call check(count(back == -1) == size(back) - 16, 'ghost cells are as they were')
-    ! The same memory by a section, which needs no words.
+    ! This is the same memory by a section, which needs no words.
     back = -1
     call weir_read(array, mine, back(1:4, 1:4))
     call check(all(back(1:4, 1:4) == field(1:4, 1:4)), 'the part by a section of the memory')

@@ -1,4 +1,4 @@
-! The same files from C and from Fortran: c_side.c has the other side.
+! Moves the same files from C and from Fortran: c_side.c has the other side.
 module with_c_test
   use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int32_t, c_null_char, c_ptr
   use, intrinsic :: iso_fortran_env, only: real64

@@ -70,7 +70,7 @@ def write(session: weir.Session, path: Path, file_format: str) -> None:
             with file.step():
                 for turn, (case, array) in enumerate(zip(arrays, defined, strict=True)):
                     if case.grows or step == 0:
-                        # Of one number per step, an array of one element.
+                        # An array of one number per step has one element in memory.
                         values = np.atleast_1d(case.values[step]) if case.grows else case.values
                         dealt = distribution(session, values.shape, turn)
                         part = part_of(dealt, values)

@@ -250,6 +250,6 @@ def test_a_fill_value_of_text_goes_into_zarr_and_back(
         # xarray opens no store in which an array of text has the attribute itself.
         with xr.open_dataset(store, engine="zarr") as dataset:
             found = dataset["names"].values
-            # It puts single characters together.
+            # xarray puts single characters together.
             assert (found.item() == b"ax") if dtype == "S1" else (found == values).all()
         assert zarr.open_group(store, mode="r")["names"].fill_value == values[1]

@@ -110,7 +110,7 @@ def test_the_trace_is_bounded_and_says_so(stream: Bench) -> None:
     assert any("every 26th operation" in warning for warning in run.warnings)
     assert {histogram.count for histogram in run.histograms} == {4 * 256}
     operations = np.load(folder / "events" / "operation.npy")
-    # Of each of four ranks: ten reads, ten writes and the sync.
+    # Each of four ranks has ten reads, ten writes and the sync.
     assert [int((operations == code).sum()) for code in (0, 1, 2)] == [40, 40, 4]
     assert set(np.load(folder / "events" / "function.npy").tolist()) == {4, 5}
 

@@ -195,7 +195,7 @@ void test_kept(Test& test) {
               fmt::format("find sees {} directories", directories));
   MPI_Barrier(test.job().world);
 
-  // The same tree cannot be made again.
+  // A tree that is there cannot be made again.
   options.actions = {Action::tree_create};
   test.expect_failure(variant, options, "tree-create",
                       fmt::format("/weir-tree.{}", test.job().rank));

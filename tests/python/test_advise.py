@@ -173,7 +173,7 @@ def test_a_program_is_observed_and_advised(
     assert "weir: 2 ranks, " in shown.stderr
     assert f"weir:   {folder}/log0: 30 opens by rank 0\n" in shown.stderr
     assert f"weir:   {folder}/log1: 30 opens by rank 1\n" in shown.stderr
-    # Of each rank five files, one name more by renaming, and one by the shell.
+    # Each rank has five files, one name more by renaming, and one by the shell.
     assert f"weir:   {folder}/made: 14 names were made in it\n" in shown.stderr
 
 

@@ -257,7 +257,7 @@ class Soak:
                 return
             wrong = self.folder / str(case.seed) / "wrong"
             line = wrong.read_text() if wrong.exists() else ""
-            # Who outlives another rank for a moment may be told that this one is lost.
+            # A rank that outlives another one for a moment may be told that this one is lost.
             if "WrongError" in line and "lost" not in line:
                 self.find(case.seed, "wrong", line.splitlines()[0])
                 return

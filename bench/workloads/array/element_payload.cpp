@@ -82,7 +82,8 @@ std::optional<PayloadMismatch> ElementPayload::check(
   return mismatch;
 }
 
-// Of the run of `count` bytes at `first_byte`, of which the one at `wrong` is the first that is so.
+// Explains the run of `count` bytes at `first_byte`, in which the byte at `wrong` is the first
+// wrong one.
 PayloadMismatch ElementPayload::explain(std::int64_t first_byte, const std::byte* found,
                                         std::int64_t count, std::int64_t wrong,
                                         const std::vector<PayloadStream>& earlier) const {

@@ -86,7 +86,7 @@ int strided(const array::Indices& extents, const array::UniformRegion& region,
     row *= extents[d];
   }
   if (code == MPI_SUCCESS) {
-    // Not hindexed_block, which PnetCDF 1.12 does not look into.
+    // MPI_Type_create_hindexed_block is not used, as PnetCDF 1.12 does not look into.
     const int once = 1;
     code = wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
       return MPI_Type_create_hindexed(1, &once, &offset, inner, outer);

@@ -27,7 +27,7 @@ constexpr std::int64_t most_pieces = 256;
 constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // of one rank
 // Copies between smaller buffers would be those of a processor's cache.
 constexpr std::int64_t least_copy_bytes = std::int64_t{32} << 20;
-// Of the free memory and of the free disk; the rest belongs to others.
+// The shares of the free memory and of the free disk that are used; the rest belongs to others.
 constexpr double memory_share = 0.5;
 constexpr double disk_share = 0.5;
 

@@ -124,7 +124,7 @@ Result<RankRecord> Executor::run(const Variant& variant) {
       break;
   }
   record.active = {.start_ns = start, .end_ns = monotonic_ns()};
-  // Also after a failure: the pollers wait for it.
+  // The flag is set also after a failure: the pollers wait for it.
   if (job_.rank == 0) {
     record.flag_ns = monotonic_ns();
     Status set = set_flag();

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Of the transfers of a phase, how many have no computation to run behind: the first read of a
+// How many of the transfers of a phase have no computation to run behind: the first read of a
 // function and its last write. With gangs, only the first of a unit's reads is begun before a
 // computation; the others have the remapping of the one before.
 struct Overlap {

@@ -94,7 +94,7 @@ std::vector<Step> full_schedule_of(Function function, std::int64_t no_bin, std::
   if (function == Function::D) return {{Action::compute, 0}};
   if (function != Function::C) return schedule_of(function, no_bin, no_gang);
   const std::vector<Pair> pairs = pairs_of(no_bin / no_gang);
-  // The same order as in I/O mode, with as many turns as there are pairs.
+  // The order is that of I/O mode, with as many turns as there are pairs.
   std::vector<Step> steps = schedule_c(static_cast<std::int64_t>(pairs.size()));
   for (Step& step : steps) {
     step.turn = step.matrix;

@@ -236,7 +236,7 @@ Status Executor::perform(Phase& phase) {
   return on_items(phase);
 }
 
-// Of a tree that all share rank 0 makes and removes every directory.
+// Rank 0 makes and removes every directory of a tree that all share.
 Status Executor::on_tree(Phase& phase) {
   const TreeShape& shape = variant_->shape;
   if (shape.sharing != Sharing::per_rank && job_.rank != 0) return {};

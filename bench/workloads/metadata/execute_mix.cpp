@@ -110,7 +110,7 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
                                 window.holds(place), calls_, *path_);
     }
   }
-  // Of the items of other ranks in a directory it is known only that they may be there.
+  // The items of other ranks in a directory may be there or not.
   state.files = state.directories = true;
   if (status.ok()) status = check.listings(Action::mix, state, *path_);
   guard_.left();

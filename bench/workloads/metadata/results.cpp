@@ -64,7 +64,7 @@ ordered_json rates_of(const ActionHistory& history, const RepetitionPolicy& poli
   return rates;
 }
 
-// The same figures as histogram_json(), without the direction that metadata do not have.
+// The figures of histogram_json(), without the direction that metadata do not have.
 ordered_json latencies_json(const LatencyHistogram& histogram) {
   ordered_json json = histogram_json({}, "", histogram);
   json.erase("function");

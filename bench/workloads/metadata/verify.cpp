@@ -40,7 +40,7 @@ bool has_type(mode_t mode, Kind kind) {
   }
 }
 
-// Of an entry of an open directory; the file system may leave it to fstatat.
+// The type of an entry of an open directory; the file system may leave it to fstatat.
 mode_t type_of(int directory, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return static_cast<mode_t>(DTTOIF(entry.d_type));
   struct stat found {};

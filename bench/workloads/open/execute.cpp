@@ -275,7 +275,7 @@ Result<CountedSteps> Executor::count(const Variant& variant) {
 Result<std::array<CountedStep, step_count>> Executor::count_on(const Variant& variant,
                                                                std::int64_t ranks,
                                                                std::int64_t ranks_per_node) {
-  // The same on ranks that take no part.
+  // The number is the same on ranks that take no part.
   const std::int64_t next = repetition_ + repetitions_of_a_count;
   MPI_Comm some = MPI_COMM_NULL;
   MPI_Comm_split(job_.world, job_.rank < ranks ? 0 : MPI_UNDEFINED, job_.rank, &some);

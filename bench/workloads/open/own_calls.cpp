@@ -84,7 +84,7 @@ void OwnCalls::load() {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());
-  // It goes on uncounted.
+  // The process goes on uncounted.
 #endif
 }
 

@@ -9,7 +9,7 @@ namespace weir::bench::probe {
 namespace {
 
 constexpr int most_rounds = 15;
-// Of all ranks; what slow devices and links let pass while idle is less.
+// The most lead-in of all ranks; what slow devices and links let pass while idle is less.
 constexpr double most_lead_in_bytes = 32.0 * 1024 * 1024;
 
 std::int64_t operations_at(const Cost& cost, double seconds_per_weight) {
@@ -74,7 +74,7 @@ bool another_round(int made, double elapsed, double round_seconds, double second
 std::vector<std::size_t> shuffled(std::size_t cells, std::uint64_t seed) {
   std::vector<std::size_t> order(cells);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Not std::shuffle: its result differs between libraries, and ranks must agree.
+  // This is not std::shuffle, whose result differs between libraries, and ranks must agree.
   std::mt19937_64 random(seed);
   for (std::size_t left = cells; left > 1; --left) {
     std::swap(order[left - 1], order[random() % left]);

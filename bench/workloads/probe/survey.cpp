@@ -19,7 +19,7 @@ constexpr std::int64_t largest_buffer = 64 * MiB;
 constexpr std::int64_t smallest_buffer = 4 * MiB;
 constexpr std::int64_t copy_bytes = 32 * MiB;
 
-// Of the whole time.
+// Shares of the whole time.
 constexpr double files_share = 0.02;
 constexpr double pilot_share = 0.0004;
 constexpr double longest_operation_share = 0.04;

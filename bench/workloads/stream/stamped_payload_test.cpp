@@ -48,7 +48,7 @@ TEST(StampedPayload, AReusedBufferIsRightAfterItsStampsAreRenewed) {
   transfer.stamps.stamp(transfer.data.data(), 9 * page);
   EXPECT_FALSE(transfer.stamps.check(transfer.data.data(), 9 * page, file_bytes));
   EXPECT_TRUE(transfer.stamps.check(transfer.data.data(), 0, file_bytes));
-  // Also where transfers do not begin on pages.
+  // The check holds also where transfers do not begin on pages.
   Transfer odd(40, 0);
   odd.stamps.stamp(odd.data.data(), 40 * 102);
   EXPECT_FALSE(odd.stamps.check(odd.data.data(), 40 * 102, file_bytes));

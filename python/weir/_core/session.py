@@ -197,7 +197,7 @@ class Session:
         self.handle = c_void_p()
         self.requests = Requests()
         mpi_communicator = communicator_for_c(communicator)
-        # Its argument's type is the MPI library's.
+        # The argument's type is the MPI library's.
         opening = c.library().weir_session_open
         opening.restype = c_int
         opening.argtypes = [type(mpi_communicator), ctypes.POINTER(c.SessionOptions), c.PLACE]

@@ -91,7 +91,7 @@ def merge(records: Sequence[ProcessRecord]) -> Use:
     """Of the records of all processes."""
     records = [one for one in records if one.program.rpartition("/")[2] not in LAUNCHERS]
     has_ranks = any(one.rank is not None for one in records)
-    # Of a process that was killed as it began it is not known what it was.
+    # What a process was that was killed as it began is not known.
     kept = [one for one in records if one.rank is not None or not has_ranks or not one.program]
     ended = [one for one in kept if one.duration is not None]
     numbers = {id(one): i if one.rank is None else one.rank for i, one in enumerate(kept)}

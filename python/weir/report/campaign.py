@@ -127,7 +127,7 @@ def _sections(
         for factor in campaign.factors:
             shown = cells
             if hides is not None and hiding.EXPONENT in factor.names:
-                # Its effective rates are drawn above already, with their bounds.
+                # The sweep's effective rates are drawn above already, with their bounds.
                 shown = [cell for cell in cells if cell.metric != "foreground"]
             if len(factor.levels) > 1 and shown:
                 title = f"Rates over {factor_charts.factor_title(factor)}"

@@ -26,7 +26,7 @@ std::size_t ask_for_current_folder(char* bytes) {
   return length > 1 && bytes[0] == '/' ? static_cast<std::size_t>(length) - 1 : 0;
 }
 
-// Its bytes in `bytes`, which has PATH_MAX.
+// Copies the current folder's path to `bytes`, which has PATH_MAX, and gives its length.
 std::size_t current_folder(char* bytes) {
   const unsigned before = current.version.load(std::memory_order_acquire);
   std::size_t size = current.size.load(std::memory_order_relaxed);

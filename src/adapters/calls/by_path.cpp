@@ -143,7 +143,7 @@ int remove(const char* path) noexcept {
   return counted(Operation::remove_file, path, [&] { return real(path); });
 }
 
-// Of those with two paths the one that is made counts.
+// Calls with two paths count for the one that is made.
 int rename(const char* from, const char* to) noexcept {
   WEIR_REAL(rename);
   return counted_making(Operation::rename, AT_FDCWD, to, [&] { return real(from, to); });

@@ -110,8 +110,8 @@ void CallCounts::clear_counts() {
 }
 
 CallCounts& call_counts() {
-  // Its zero bytes are counts of nothing. Without a constructor, as it is used before all others
-  // have run; the pages that are never touched take no memory.
+  // Zero bytes are counts of nothing. The object has no constructor, as it is used before all
+  // others have run; the pages that are never touched take no memory.
   alignas(CallCounts) static constinit std::array<std::byte, sizeof(CallCounts)> storage{};
   return *reinterpret_cast<CallCounts*>(storage.data());
 }

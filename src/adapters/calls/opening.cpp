@@ -232,7 +232,7 @@ DIR* fdopendir(int descriptor) {
   return counted(Operation::open_folder, descriptor, [&] { return real(descriptor); });
 }
 
-// These let a folder's descriptor go without close().
+// The calls below let a folder's descriptor go without close().
 int closedir(DIR* folder) {
   WEIR_REAL(closedir);
   DIR* const volatile given = folder;  // it may be null, whatever the header tells the compiler

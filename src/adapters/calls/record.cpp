@@ -20,8 +20,8 @@
 namespace weir::calls {
 namespace {
 
-// Of this process's record. Its file is opened and written by system calls: libc's functions are
-// counted.
+// State of this process's record. The file is opened and written by system calls: libc's functions
+// are counted.
 struct Record {
   std::atomic<int> process{0};  // the one whose record it is; a vforked child has another number
   std::atomic<bool> ended{false};
@@ -179,7 +179,7 @@ void write_file(const FileCounts& file, const char* path) {
   writer.add('\n');
 }
 
-// Those with the most operations; the others are summed up.
+// The files with the most operations; the others are summed up.
 struct Chosen {
   std::array<const FileCounts*, most_files> files{};
   std::size_t count = 0;

@@ -28,8 +28,8 @@ std::uint64_t transposed(std::uint64_t bits) {
   return bits ^ swap ^ swap << 28;
 }
 
-// Of a multiple of 8 elements: byte j of elements 8 i to 8 i + 7 becomes byte i of the rows of bits
-// 8 j to 8 j + 7.
+// Shuffles the bits of a multiple of 8 elements: byte j of elements 8 i to 8 i + 7 becomes byte i
+// of the rows of bits 8 j to 8 j + 7.
 void shuffle_bits(const std::byte* from, std::byte* to, std::size_t elements, std::size_t size) {
   const std::size_t row = elements / together;
   for (std::size_t i = 0; i < row; ++i) {

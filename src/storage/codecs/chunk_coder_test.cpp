@@ -273,7 +273,7 @@ TEST(Checksums, FindEveryFlippedBitOfAByte) {
   }
 }
 
-// But for a bit that decoding does not look at.
+// Zstd's checksums miss only a bit that decoding does not look at.
 TEST(Checksums, OfZstdLetNoWrongBytesPass) {
   if (!built_with("zstd")) GTEST_SKIP() << "this build has no library for it";
   ChunkCoder coder = ChunkCoder::create(parse_pipeline("zstd").value(), form).value();

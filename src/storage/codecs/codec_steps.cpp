@@ -71,8 +71,8 @@ struct MostEncoded {
   std::int64_t bytes;
   const ChunkForm& form;
 
-  // Of what cannot be compressed Blosc keeps the bytes: 16 of a header in Blosc 1, 32 and those of
-  // a frame around them in Blosc 2.
+  // Blosc keeps the bytes of what cannot be compressed, and adds 16 of a header in Blosc 1, 32 and
+  // those of a frame around them in Blosc 2.
   static constexpr std::int64_t blosc_header = 16;
   static constexpr std::int64_t blosc2_frame = 4096;
   static constexpr std::int64_t sum_bytes = 4;

@@ -172,7 +172,7 @@ WEIR_HAS_WIDE_PRODUCTS inline __m128i folded(__m128i from, __m128i by, __m128i o
                                 _mm_clmulepi64_si128(from, by, 0x11), onto, sum_of_three);
 }
 
-// Of at least folded_at_once bytes.
+// The checksum of at least folded_at_once bytes.
 WEIR_HAS_WIDE_PRODUCTS std::uint32_t sum_by_products(std::span<const std::byte> bytes,
                                                      std::uint32_t start) {
   constexpr Fold all = fold_by(folded_at_once);

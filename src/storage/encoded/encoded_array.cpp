@@ -208,8 +208,7 @@ Status write_chunk_file(const std::string& path, std::span<const std::byte> byte
   }
   if (!file) return file.error();
   if (!bytes.empty()) {
-    // Not changed by writing.
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+    // Writing does not change the bytes. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const Slice slice{const_cast<std::byte*>(bytes.data()),
                       static_cast<std::int64_t>(bytes.size())};
     Status written = files.write(file.value(), {&slice, 1}, 0);

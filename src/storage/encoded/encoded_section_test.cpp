@@ -491,7 +491,7 @@ TEST_P(Hdf5Codecs, EntersTheSameChunkTwice) {
   }
 }
 
-// They would be written again with each step, and not where nobody looks.
+// Chunks of several steps would be written again with each step, and not where nobody looks.
 TEST_P(Hdf5Codecs, AddsNoStepsWhereChunksHoldSeveral) {
   ArrayDescription steps = description("steps", true);
   steps.chunk_extents = Indices{4, 5};

@@ -20,8 +20,7 @@ constexpr std::size_t most_shards = 16;
 Status write_at(const DataFileCache& files, const File& file, ConstBytes bytes,
                 std::int64_t offset) {
   if (bytes.empty()) return {};
-  // Not changed by writing.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  // Writing does not change the bytes. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   const Slice slice{const_cast<std::byte*>(bytes.data()), static_cast<std::int64_t>(bytes.size())};
   return files.write(file, {&slice, 1}, offset);
 }

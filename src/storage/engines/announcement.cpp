@@ -10,7 +10,7 @@
 namespace weir::storage {
 namespace {
 
-// Of longer ranges the system reads ahead by itself, in larger requests.
+// The system reads ahead by itself in longer ranges, in larger requests.
 constexpr std::int64_t most_announced = 256 << 10;
 // Memory answers in a microsecond or two, a fast disk in fifty.
 constexpr std::int64_t journey_ns = 20'000;

@@ -84,7 +84,7 @@ void drop_next(int socket) {
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  // Nothing is there any more where it fails.
+  // There is no message any more where this fails.
   [[maybe_unused]] const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 }
 

@@ -69,7 +69,7 @@ TEST_F(DescriptorSocketTest, OfWhoDoesNotKnowTheSecretNothingIsTaken) {
   const int before = ::dup(0);
   ::close(before);
   ASSERT_EQ(from_.send(to_.address(), guessed, name_of(foreign), foreign), Sent::yes);
-  // Not a message at all, and one without a descriptor.
+  // Sends no message at all, and one without a descriptor.
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, to_.address().name.data(), to_.address().bytes);

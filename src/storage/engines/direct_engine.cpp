@@ -111,7 +111,8 @@ class Batch {
     add_slices(range, from, to);
     buffered_.push_back({range.file, range.offset + from, first, slices_.size() - first});
   }
-  // The same past the page cache; false when the memory's alignment does not allow it.
+  // Adds bytes [from, to) of the range past the page cache; false when the memory's alignment does
+  // not allow it.
   bool add_direct(const FileRange& range, std::int64_t from, std::int64_t to) {
     const auto& file = static_cast<const DirectFile&>(*range.file);
     const std::size_t first = slices_.size();
@@ -131,7 +132,7 @@ class Batch {
     direct_.push_back({range.file, range.offset + from, first, slices_.size() - first});
     return true;
   }
-  // The same through memory of the engine, for at most room() bytes.
+  // Adds bytes [from, to) of the range through memory of the engine, for at most room() bytes.
   void add_staged(const FileRange& range, std::int64_t from, std::int64_t to) {
     if (staging_ == nullptr) {
       void* const memory = std::aligned_alloc(least_alignment, staging_bytes);

@@ -171,7 +171,7 @@ TEST_P(EveryEngine, CallsItsCallerBetweenPartsOfLongRanges) {
   }
 }
 
-// Who overwrites a part leaves the rest; what one descriptor cached the other one sees.
+// Overwriting a part leaves the rest; what one descriptor cached the other one sees.
 TEST_P(EveryEngine, ChangesNothingAround) {
   const auto file = made();
   auto content = bytes_of(file_bytes, 1);

@@ -97,7 +97,7 @@ TEST(ArrayChange, IsTheWholeMapWhereMoreThanStepsDiffers) {
   EXPECT_TRUE(told(change_of(before, after, true, 2), before) == after);
   after = encoded_map(3, 8);
   EXPECT_TRUE(told(change_of(before, after, true, 2), before) == after);
-  // Of an array that does not grow, any difference.
+  // Any difference of an array that does not grow makes it another.
   after = plain_map(2, 1, 7);
   EXPECT_TRUE(std::holds_alternative<ArrayMoved>(change_of(before, after, false, 2)));
   EXPECT_TRUE(std::holds_alternative<ArrayKept>(change_of(before, before, false, 2)));

@@ -111,7 +111,7 @@ std::optional<double> real_of(const Json& one) {
   return std::nullopt;
 }
 
-// Nothing where the value is none of this type.
+// The value in a type; nothing where the value is none of this type.
 std::optional<Attribute::Value> in_type(const Json& value, const std::string& name) {
   if (name == "texts" && value.is_array() && value.empty()) return std::vector<std::string>();
   const auto type = array::ElementType::parse(name);

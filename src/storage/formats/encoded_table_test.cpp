@@ -69,7 +69,8 @@ TEST(EncodedTable, HoldsWhatWasPutLast) {
       EXPECT_TRUE(table == EncodedTable());
       expect_same(before, expected_before);
 
-      // The same in memory that processes share; what is put later is this process's again.
+      // A table in memory that processes share is the same; what is put later is this process's
+      // again.
       EncodedTable shared = before;
       const std::size_t words = before.own_words();
       EXPECT_GE(words, static_cast<std::size_t>(2 * before.size()));

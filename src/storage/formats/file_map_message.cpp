@@ -44,7 +44,7 @@ class Unpacking {
     number(bytes);
     text = take(bytes);
   }
-  // Of items that take 8 bytes or more each.
+  // Reads the number of items that take 8 bytes or more each.
   [[nodiscard]] std::size_t count() {
     std::int64_t items = 0;
     number(items);

@@ -84,7 +84,7 @@ void copy_file(const std::string& from, const std::string& to) {
   }
 }
 
-// Whose commits replace documents.
+// Whether the format's commits replace documents.
 bool has_documents(const Format& format) {
   return format.name() == "zarr" || format.name() == "raw";
 }
@@ -273,7 +273,7 @@ TEST_P(KilledCommit, WritesNothingAcrossPages) {
       EXPECT_LE(write->offset % page_bytes + static_cast<std::int64_t>(write->bytes.size()),
                 page_bytes);
     }
-    // So all arrays get the step at once.
+    // One last write gives all arrays the step at once.
     EXPECT_EQ(last_writes, has_documents(format()) ? 0 : 1);
     ASSERT_TRUE(commit(path(), room.value().update, StepDurability::none).ok());
   }
@@ -361,7 +361,7 @@ TEST_P(KilledCommit, OfANewFileLeavesTheOldOrTheNewOne) {
       write_steps(again.value().map);
       ASSERT_TRUE(commit(copy, again.value().update, StepDurability::none).ok());
       expect_steps(format().open(copy).value(), found, 2, 2);
-      // And a file may be made in its place.
+      // A file may be made in its place.
       EXPECT_TRUE(make_file(format(), growing(format(), 3, 1), copy).ok());
       EXPECT_EQ(format().open(copy).value().arrays.size(), 6U);
       if (HasFailure()) return;

@@ -63,14 +63,14 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
   if (::unlink(document.c_str()) != 0 && errno != ENOENT) {
     return system_failure("unlink", document, -1, errno);
   }
-  // Those of an earlier file would condemn what is written now.
+  // Checksums of an earlier file would condemn what is written now.
   if (Status removed = remove_sums(sums_path(path), StepDurability::none); !removed.ok()) {
     return removed;
   }
   for (std::int64_t number = 0; number < array.files; ++number) {
     const std::string name = data_path(array, path, number);
-    // Not emptied: whoever has the file of an earlier array open keeps to that one, and a file
-    // keeps the layout on its storage that it has, even when it is emptied.
+    // The file is not emptied: whoever has the file of an earlier array open keeps to that one, and
+    // a file keeps the layout on its storage that it has, even when it is emptied.
     const std::string place = committed_path(name);
     if (::unlink(place.c_str()) != 0 && errno != ENOENT) {
       return system_failure("unlink", place, -1, errno);

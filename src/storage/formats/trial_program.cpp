@@ -29,7 +29,7 @@ std::string own_file() {
   return real ? std::string(real.get()) : "";
 }
 
-// Not a link, which somebody else may have made in a folder that all may write.
+// A link is refused, which somebody else may have made in a folder that all may write.
 bool is_kept_by(uid_t owner, const std::string& path, mode_t type) {
   struct stat about {};
   return ::lstat(path.c_str(), &about) == 0 && (about.st_mode & S_IFMT) == type &&

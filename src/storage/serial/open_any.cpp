@@ -13,7 +13,8 @@
 namespace weir::storage {
 namespace {
 
-// Of a raw file or array that was named by its data or by its document; empty where it is none.
+// The path of a raw file or array that was named by its data or by its document; empty where it is
+// none.
 std::string path_of_raw(const std::string& path) {
   if (is_on_disk(sidecar_path(path))) return has_other_format(path) ? "" : path;
   constexpr std::string_view suffix = ".json";

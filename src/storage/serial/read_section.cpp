@@ -19,7 +19,7 @@ namespace {
 
 // Spans of one file that are at most so far apart are read together.
 constexpr std::int64_t read_across = std::int64_t{8} << 10;
-// And so many at most: each takes the memory of a few hundred bytes.
+// The most spans that are read together: each takes the memory of a few hundred bytes.
 constexpr std::size_t most_together = 1024;
 // Runs of at least this length go straight into memory.
 constexpr std::int64_t straight_from = std::int64_t{64} << 10;

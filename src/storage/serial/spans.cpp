@@ -19,7 +19,8 @@ using array::UniformRegion;
 // together is not longer than this: shorter reads take no less time.
 constexpr std::int64_t short_read = std::int64_t{64} << 10;
 constexpr std::int64_t most_read_per_asked = 4;
-// So are those between runs that begin so close to each other: a call for each costs more.
+// Holes between runs that begin so close to each other are read along, too: a call for each costs
+// more.
 constexpr std::int64_t most_read_per_run = std::int64_t{8} << 10;
 
 // Where the section's elements are in what is stored, and where in memory: the same counts and

@@ -13,7 +13,7 @@
 namespace weir::storage {
 namespace {
 
-// Of chunks, for which memory is taken: a file's numbers may say that there are 2^40.
+// The most stretches, for which memory is taken: a file's numbers may say that there are 2^40.
 constexpr std::int64_t most_stretches = std::int64_t{1} << 20U;
 
 std::string_view without_slashes(std::string_view path) {
@@ -102,7 +102,7 @@ std::string BlockOwners::owner_of(const std::string& name, const SumBook::Block&
   for (auto one = pieces_.begin(); !owner && one != pieces_.end(); ++one) {
     if (one->name == hash) owner = owned(*one, name, block);
   }
-  // Those of one data file do not overlap, so their ends ascend as well.
+  // Stretches of one data file do not overlap, so their ends ascend as well.
   const auto before = [&](const Stretch& one) {
     return one.name != hash ? one.name < hash : one.end <= block.begin;
   };

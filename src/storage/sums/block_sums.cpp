@@ -14,7 +14,7 @@ namespace {
 // block that is unclear.
 constexpr std::size_t numbers_before_sums = 5;
 
-// Of a block, as a place in a file takes as much room as six sums.
+// The most runs of a block, as a place in a file takes as much room as six sums.
 constexpr std::size_t most_runs = 16;
 
 std::size_t numbers_of_sums(std::size_t sums) { return (sums + 1) / 2; }
@@ -181,7 +181,8 @@ std::map<std::int64_t, BlockSums> BlockSums::told(std::span<const std::int64_t> 
 }
 
 bool BlockSums::in_many(const std::vector<Part>& parts) {
-  // Of no turn are parts that were read again, each a place of the array: then it has so many.
+  // Parts that were read again have no turn, and each is a place of the array: the block then has
+  // many.
   if (!parts.empty() && parts.front().turn == 0) return false;
   std::size_t runs = 1;
   for (std::size_t i = 1; i < parts.size(); ++i) runs += parts[i].begin > parts[i - 1].end ? 1 : 0;

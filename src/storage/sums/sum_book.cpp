@@ -36,7 +36,7 @@ void SumBook::forget(std::string_view file, std::int64_t begin, std::int64_t end
     }
     const Run run = std::move(at->second);
     at = runs.erase(at);
-    // Its first block that reaches into the range, and the first behind it.
+    // The run's first block that reaches into the range, and the first behind it.
     const std::int64_t first = std::max(offset, begin / block_bytes_ * block_bytes_);
     const std::int64_t after = (end + block_bytes_ - 1) / block_bytes_ * block_bytes_;
     if (first > offset) {

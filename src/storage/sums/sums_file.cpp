@@ -99,7 +99,7 @@ struct Frame {
   std::size_t bytes = 0;  // with its head
 };
 
-// Nothing when the text does not begin with a whole one.
+// The frame that the text begins with; nothing when it begins with no whole one.
 std::optional<Frame> frame_at(std::string_view text) {
   const std::string_view head = text.substr(0, head_bytes);
   if (!head_is_whole(head, frame_mark)) return std::nullopt;

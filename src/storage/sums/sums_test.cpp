@@ -138,7 +138,7 @@ TEST(SumsFile, SaysOfEachFileWhatWasEntered) {
   });
   EXPECT_EQ(begins, (std::vector<std::int64_t>{100, 512, 1024, 1536}));
   EXPECT_EQ(all.book.number_of("/c.0"), -1);
-  // Of a file with one step, the second frame is of a step that was not committed.
+  // For a file with one step, the second frame is of a step that was not committed.
   const ParsedSums first = parse_sums(text, 1);
   EXPECT_EQ(first.damage, "");
   EXPECT_EQ(first.book.runs(), (std::vector<NamedRun>{{"", 100, 1000, {1, 2, 3}}}));

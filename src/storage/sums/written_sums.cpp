@@ -12,7 +12,7 @@
 namespace weir::storage {
 namespace {
 
-// Of all arrays, besides one for each block: 32 MiB.
+// The most loose parts of all arrays, besides one for each block: 32 MiB.
 constexpr std::size_t most_loose_parts = std::size_t{1} << 20;
 constexpr std::size_t most_loose_in_write = std::size_t{1} << 14;
 

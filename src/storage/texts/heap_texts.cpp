@@ -128,7 +128,7 @@ class Collections {
   }
 
  private:
-  // Of a collection, and of each object in it.
+  // The header of a collection, and of each object in it.
   static constexpr std::int64_t header_bytes = 16;
 
   Status read_objects(std::int64_t at, std::int64_t end, std::span<Wanted> wanted) {

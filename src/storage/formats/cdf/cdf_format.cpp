@@ -286,7 +286,8 @@ class CdfFormat final : public Format {
     return write_fills_of(fresh);
   }
 
-  // Of a file that holds steps; counted from its length where its writer did not count them.
+  // The records of a file that holds steps; counted from its length where its writer did not count
+  // them.
   static Result<std::int64_t> records_of(const CdfHeader& header, std::int64_t bytes,
                                          const std::string& path) {
     const auto stride = header.record_stride();

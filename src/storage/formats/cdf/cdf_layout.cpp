@@ -180,7 +180,8 @@ class HeaderMaker {
                     one.name, name, records, record_name_, header_.records.value_or(0)));
   }
 
-  // Of the fixed variables, or of one record of the others, that are too small to be aligned.
+  // The bytes of the fixed variables, or of one record of the others, that are too small to be
+  // aligned.
   [[nodiscard]] std::int64_t bytes_of_small(bool records) const {
     std::int64_t sum = 0;
     for (const CdfVariable& one : header_.variables) {
@@ -212,7 +213,7 @@ class HeaderMaker {
           const auto together = checked_round_up(
               *before, std::max({std::int64_t{4}, alignment,
                                  alignment_of(file_.alignment, bytes_of_small(records))}));
-          // Not where that takes the room that a small format has not.
+          // Alignment is left out where it takes room that a small format does not have.
           if (together && *together <= most_offset(header_.version)) next = together;
         }
         if (!next || *next > most_offset(header_.version)) return too_large(one);

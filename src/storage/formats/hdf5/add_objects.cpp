@@ -123,7 +123,8 @@ class NewGroups {
     enter("");
   }
 
-  // Of the file's root and all below it that is to be made anew; kept open, as nothing links it.
+  // Makes anew the file's root and all below it that is to be; it is kept open, as nothing links
+  // it.
   Result<Hdf5Handle> make(hid_t file) {
     const Hdf5Handle old(H5Gopen2(file, "/", H5P_DEFAULT));
     const Hdf5Handle creation = creation_like(old.id());

@@ -138,7 +138,7 @@ Value read_texts(hid_t attribute, hid_t type, hid_t space, std::size_t count,
   return Attribute::Value(std::move(texts.front()));
 }
 
-// Nothing for types that attributes have not.
+// The kind of numbers of a type; nothing for types that attributes do not have.
 std::optional<array::ElementKind> kind_of_numbers(hid_t type) {
   using array::ElementKind;
   const std::size_t bytes = H5Tget_size(type);

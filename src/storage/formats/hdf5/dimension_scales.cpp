@@ -144,7 +144,8 @@ class Scales {
     return dataset.ok() && write_dimension_list(dataset.id(), scales);
   }
 
-  // Those of `old` are left as they are: their headers are those of a published file.
+  // Writes the lists of all scales but those of `old`, which are left as they are: their headers
+  // are those of a published file.
   bool write_lists(const std::set<std::string>& old) {
     const Hdf5Handle type = attached_array_type();
     return std::all_of(known_.begin(), known_.end(), [&](const auto& one) {

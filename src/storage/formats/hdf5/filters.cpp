@@ -140,7 +140,7 @@ std::optional<Codec> bitshuffle_of(const Values& values) {
 // Beyond what an int holds a value is wrong, and refused with the others.
 int number_of(unsigned value) { return value > unsigned{INT32_MAX} ? -1 : static_cast<int>(value); }
 
-// Nothing for filters that are none of Weir's codecs.
+// The codec of a filter; nothing for filters that are none of Weir's codecs.
 std::optional<Codec> codec_of(const Filter& filter, const ChunkForm& form) {
   const Values& values = filter.values;
   switch (filter.number) {

@@ -378,7 +378,7 @@ TEST(Hdf5Format, RoomBehindKnownStepsAsksForNewChunksAlone) {
     // In chunks of two steps every other step gets new ones.
     const std::int64_t last = (steps + 2) / 2 * 3 - 1;
     EXPECT_EQ(map.find("plain")->map.chunks()->place_of(last).has_value(), steps % 2 == 0);
-    // Of another array of the name nothing is known.
+    // No step is known of another array of the name.
     for (StoredArray& one : marked.arrays) one.map.type = array::ElementKind::int8;
     const auto other = hdf5_format()->make_room_behind(path, steps + 1, marked, steps);
     ASSERT_TRUE(other.ok()) << other.error().text();

@@ -100,7 +100,7 @@ Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
       if (!now) return now.error();
       if (now.value() == bytes) continue;
       const auto part = part_of(signature(bytes));
-      // Of a large array's data the pages have no signature, in the file neither.
+      // Pages of a large array's data have no signature, in the file neither.
       const bool alike =
           part ? signature(now.value()) == signature(bytes) : !part_of(signature(now.value()));
       if (!alike) {

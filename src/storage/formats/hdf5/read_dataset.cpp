@@ -259,7 +259,7 @@ Reason read_contiguous(const Hdf5File& file, hid_t dataset, const Layout& layout
   const haddr_t offset = H5Dget_offset(dataset);
   // With a user block the library adds its length to what is no offset.
   if (offset == HADDR_UNDEF || H5Dget_storage_size(dataset) == 0) {
-    // Nothing was written yet: one chunk that is not there.
+    // No element was written yet: one chunk that is not there.
     const auto whole = array::ChunkGrid::create(layout.shape, layout.shape.extents());
     map.extents = ChunkExtents{whole.value(), std::nullopt, ChunkTable()};
     return std::nullopt;
@@ -287,7 +287,7 @@ std::vector<std::byte> read_fill(hid_t creation, hid_t stored, const array::Elem
   return fill;
 }
 
-// Of texts of any length: "" where nothing else is said.
+// The fill value of texts of any length: "" where nothing else is said.
 std::string read_text_fill(hid_t creation, hid_t stored) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
   char* text = nullptr;

@@ -92,7 +92,7 @@ Hdf5Handle little_endian(const array::ElementType& type) {
 
 Hdf5Handle hdf5_type(const array::ElementType& type, ByteOrder byte_order) {
   Hdf5Handle made = little_endian(type);
-  // Of a compound the library does not change the order of the parts.
+  // The library does not change the byte order of a compound's parts.
   if (byte_order == ByteOrder::big && H5Tset_order(made.id(), H5T_ORDER_BE) < 0) return {};
   return made;
 }

@@ -115,7 +115,7 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source,
   return array;
 }
 
-// Nothing where a text in it is not UTF-8.
+// The document as text; nothing where a text in it is not UTF-8.
 std::optional<std::string> spelled(const Json& document) {
   try {
     return document.dump(2, ' ', false, Json::error_handler_t::strict) + "\n";

@@ -39,14 +39,14 @@ array::Indices stored_chunk(const ArrayDescription& one, std::int64_t steps_in_r
   return extents;
 }
 
-// Of the chunks that begin at the same step.
+// The number of chunks that begin at the same step.
 std::int64_t chunks_in_row(const ArrayDescription& one, const array::Indices& chunk) {
   std::int64_t chunks = 1;
   for (int d = 1; d < chunk.size(); ++d) chunks *= divide_up(one.shape.extent(d), chunk[d]);
   return chunks;
 }
 
-// Nothing on overflow.
+// The bytes of an array in a record; nothing on overflow.
 std::optional<std::int64_t> bytes_in_record(const ArrayDescription& one,
                                             std::int64_t steps_in_record) {
   const array::Indices chunk = stored_chunk(one, steps_in_record);
@@ -111,7 +111,7 @@ struct RecordsInTurn {
   std::int64_t bytes = 0;
 };
 
-// Of a file that has later records.
+// The records, in turn, of a file that has later ones.
 std::vector<RecordsInTurn> all_records(const RawFile& file) {
   const std::int64_t steps = file.steps().value_or(0);
   std::vector<RecordsInTurn> all = {{0, steps, file.records.offset, file.records.bytes}};
@@ -208,7 +208,7 @@ Status RawFile::set_steps(std::int64_t steps) {
     }
     one.first_step = steps;
   }
-  // Of those that begin at one step the last ones have all arrays in them.
+  // The last ones of the records that begin at one step have all arrays in them.
   const auto is_last = [](const RawLaterRecords& a, const RawLaterRecords& b) {
     return a.first_step == b.first_step;
   };
@@ -457,7 +457,7 @@ std::vector<RawRange> unused_in_last_record(const RawFile& file) {
   for (const RawFileArray& one : file.arrays) {
     if (!one.description.grows) continue;
     const std::int64_t all = bytes_in_record(one.description, together).value();
-    // Of an array in chunks those of which no step is in the file.
+    // An array in chunks leaves unused the chunks of which no step is in the file.
     const std::int64_t unit =
         one.description.chunk_extents ? steps_per_chunk(one.description, together) : 1;
     const std::int64_t used = divide_up(steps % together, unit) * unit;

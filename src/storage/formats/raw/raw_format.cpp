@@ -106,7 +106,7 @@ Status check_for_raw(const FileDescription& file) {
   return {};
 }
 
-// Nothing is there that is not of a raw file.
+// Fails where something is there that is not of a raw file.
 Status check_is_of_raw(const std::string& path) {
   const std::string document = sidecar_path(path);
   if (is_on_disk(document)) {

@@ -204,7 +204,8 @@ TEST(RawFormat, GivesItsPlaceToOtherFormatsAlsoWhenTheirRunIsKilled) {
   }
 }
 
-// They know nothing of the document, and leave it. What merely begins as they do stays raw.
+// Other programs know nothing of the document, and leave it. What merely begins as they do stays
+// raw.
 TEST(RawFormat, GivesItsPlaceToFilesOfOtherPrograms) {
   const TestFolder folder;
   const FileDescription file{.arrays = {{.name = "x", .shape = shape_of({2})}}};
@@ -261,7 +262,7 @@ TEST(RawFormat, UndoesAFirstCommitThatFails) {
   }
 }
 
-// Its run was killed when its document was there, and its data had their temporary name.
+// The file's run was killed when its document was there, and its data had their temporary name.
 TEST(RawFormat, IsCommittedThoughAnotherFormatIsLaidOutInItsPlace) {
   const TestFolder folder;
   const std::string path = folder.path("a");

@@ -153,7 +153,7 @@ class Reader {
     array.description.codecs.push_back(*codec);
   }
 
-  // Of little-endian numbers in the array's own type.
+  // Appends a delta codec of little-endian numbers in the array's own type.
   void append_delta(const Json& configuration, ZarrArray& array) {
     const auto type = numpy_element_type(json_text(json_member(configuration, "dtype")));
     const Json* const other = json_member(configuration, "astype");

@@ -68,7 +68,7 @@ bool is_of_text(const array::ElementType& type) {
   return type.kind() == ElementKind::text || type.kind() == ElementKind::utf32;
 }
 
-// Nothing where an element does not hold the text.
+// The element of a type that holds a value; nothing where none does.
 std::optional<std::vector<std::byte>> element_of(const Attribute::Value& value,
                                                  const array::ElementType& type) {
   const auto* const text = std::get_if<std::string>(&value);

@@ -19,7 +19,7 @@ constexpr const char* group_document = ".zgroup";
 constexpr const char* attributes_document = ".zattrs";
 constexpr const char* consolidated_document = ".zmetadata";
 
-// Nothing where there is no such file.
+// Reads a document; nothing where there is no such file.
 Result<std::optional<Json>> read_if_there(const std::string& file, std::size_t most) {
   auto document = read_zarr_json(file, most);
   if (document) return std::optional(std::move(document).value());

@@ -356,8 +356,8 @@ class ZarrFormat final : public Format {
   }
 
  private:
-  // Those of the steps that the file has, of arrays in shards that are not encoded; other files of
-  // chunks may be missing, which is the fill value.
+  // Makes the shards of the steps that the file has, of arrays in shards that are not encoded;
+  // other files of chunks may be missing, which is the fill value.
   static Status make_shards_of(const std::vector<ArrayDescription>& arrays, const std::string& path,
                                std::vector<std::string>& names) {
     std::vector<StoredArray> made;
