@@ -153,7 +153,7 @@ class CdfFormat final : public Format {
       done = write_at(file, encoded_cdf_records(header.version, now.value()), cdf_records_offset);
       if (done.ok()) done = file.sync();
     }
-    if (done.ok()) done = cut(file, committed.value_or(length));
+    if (done.ok()) done = cut(file, cdf_data_end(header, now.value()).value_or(length));
     if (done.ok()) done = file.lengthen(*bytes);
     if (done.ok()) done = file.close();
     if (!done.ok()) return done.error();
@@ -204,7 +204,8 @@ class CdfFormat final : public Format {
     auto& [file, length, header] = opened.value();
     const auto bytes = cdf_file_bytes(header, steps);
     if (!bytes) return invalid_argument("the file's end is not known");
-    Status done = cut(file, *bytes);
+    Status done = cut(file, cdf_data_end(header, steps).value_or(*bytes));
+    if (done.ok()) done = file.lengthen(*bytes);
     return done.ok() ? file.close() : done;
   }
 

@@ -174,6 +174,36 @@ TEST(CdfFormat, CountsTheRecordsOfAWriterThatDidNot) {
   EXPECT_EQ(cdf_format(5)->open(path).value().find("u")->map.shape, shape_of({3, 3, 5}));
 }
 
+// The records of a single array have no padding between them: behind the last one of five numbers
+// of two bytes, the padding of the file has the first number of the next record.
+TEST(CdfFormat, LeavesNothingOfAStepThatIsGivenUp) {
+  const TestFolder folder;
+  const std::string path = folder.path("a.nc");
+  const FileDescription file{.arrays = {{.name = "a",
+                                         .shape = shape_of({1, 5}),
+                                         .type = array::ElementKind::int16,
+                                         .grows = true}}};
+  ASSERT_TRUE(make_file(*cdf_format(5), file, path).ok());
+  const auto bytes = std::filesystem::file_size(path);
+  const auto given_up = cdf_format(5)->make_room(path, 2);
+  ASSERT_TRUE(given_up.ok()) << given_up.error().text();
+  write_array(given_up.value().map.arrays[0].map, 9);
+  const auto written = bytes_of_file(path);
+  for (const bool cleared : {true, false}) {
+    write_bytes(path, written);
+    if (cleared) {
+      ASSERT_TRUE(cdf_format(5)->clear_unfinished(path, 1).ok());
+      EXPECT_EQ(std::filesystem::file_size(path), bytes);
+    }
+    ASSERT_TRUE(cdf_format(5)->make_room(path, 2).ok());
+    const auto left = bytes_of_file(path);
+    const auto second = given_up.value().map.arrays[0].map.place_of({1, 0})->offset;
+    for (auto at = static_cast<std::size_t>(second); at < left.size(); ++at) {
+      EXPECT_EQ(left[at], std::byte{0}) << at << (cleared ? ", cleared" : "");
+    }
+  }
+}
+
 // Of an element that is not in the file.
 bool cannot_be_read(const StoredArray& one, const array::Indices& index) {
   const array::Box box{index, array::Indices(index.size(), 1)};

@@ -303,7 +303,7 @@ Result<CdfHeader> cdf_header_of(const FileDescription& file, int version) {
   return HeaderMaker(file, version).make();
 }
 
-std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header, std::int64_t records) {
+std::optional<std::int64_t> cdf_data_end(const CdfHeader& header, std::int64_t records) {
   const auto stride = header.record_stride();
   if (!stride) return std::nullopt;
   std::int64_t end = header.bytes;
@@ -314,11 +314,15 @@ std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header, std::int64_t
                     : std::optional<std::int64_t>(0);
     if (last) last = checked_add(*last, one.begin);
     if (last && bytes) last = checked_add(*last, *bytes);
-    if (last) last = checked_round_up(*last, 4);
     if (!last || !bytes) return std::nullopt;
     if (!header.is_record(one) || records > 0) end = std::max(end, *last);
   }
   return end;
+}
+
+std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header, std::int64_t records) {
+  const auto end = cdf_data_end(header, records);
+  return end ? checked_round_up(*end, 4) : end;
 }
 
 Status add_to_cdf_header(const Additions& added, std::int64_t file_bytes, CdfHeader& header) {

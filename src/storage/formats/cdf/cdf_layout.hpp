@@ -15,11 +15,16 @@ namespace weir::storage {
 // one record dimension.
 [[nodiscard]] Result<CdfHeader> cdf_header_of(const FileDescription& file, int version);
 
-// The maps of a file of this length. A variable whose data end beyond it is refused by name.
+// The maps of a file of this length, by which records are counted where the header does not.
 [[nodiscard]] FileMap cdf_map_of(const CdfHeader& header, const std::string& path,
                                  std::int64_t file_bytes);
 
-// The length of a file with so many records. Nothing: does not fit into 63 bits.
+// Where the data of so many records end. Nothing: not within 63 bits.
+[[nodiscard]] std::optional<std::int64_t> cdf_data_end(const CdfHeader& header,
+                                                       std::int64_t records);
+
+// The length of a file with so many records: behind the last one is padding, where a file with one
+// array of records has the first bytes of the next. Nothing: does not fit into 63 bits.
 [[nodiscard]] std::optional<std::int64_t> cdf_file_bytes(const CdfHeader& header,
                                                          std::int64_t records);
 
