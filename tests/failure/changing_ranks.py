@@ -1,9 +1,11 @@
-"""Ranks that give steps up, drop steps and add arrays while the storage fails: test_changes.py.
+"""Ranks that give steps up, drop steps and add arrays while something fails: test_changes.py.
 
 python changing_ranks.py FOLDER FORMAT WHAT [CALL NTH]
     under faulty_io.so, in a folder whose name begins with "weir-". Makes the change once for each
     call of the file system that it makes, which fails on rank 0, and looks at the file each time.
     Prints how many calls failed. With CALL and NTH this one kills rank 0.
+python changing_ranks.py FOLDER FORMAT WHAT messages
+    under faulty_mpi.so. Makes the change once for each of many calls of MPI, which fails on a rank.
 python changing_ranks.py FOLDER FORMAT look
     looks at what a killed run left, and adds a step to it
 """
@@ -11,6 +13,7 @@ python changing_ranks.py FOLDER FORMAT look
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import shutil
 import sys
@@ -22,6 +25,11 @@ from mpi4py import MPI
 import weir
 
 CALLS = ("open", "close", "pwrite", "fsync", "fdatasync", "ftruncate")
+MESSAGE_CALLS = (
+    "MPI_Isend", "MPI_Issend", "MPI_Irecv", "MPI_Iallreduce", "MPI_Ibcast", "MPI_Iallgather",
+    "MPI_Iallgatherv", "MPI_Ibarrier", "MPI_Test", "completion", "completion,effect=short",
+)  # fmt: skip
+DEADLINE_SECONDS = 20
 MOST_OF_EACH = 60
 """More calls of one kind than any of these changes makes."""
 WORLD = MPI.COMM_WORLD
@@ -56,45 +64,46 @@ def copy_of(source: Path, target: Path) -> None:
     WORLD.Barrier()
 
 
-def change(session: weir.Session, path: Path, what: str, fault: str) -> tuple[str, int]:
-    """Makes the change, while the storage has a fault: what it raised, how many calls failed."""
-    file = session.open_file(str(path))
+class Fault:
+    """What a preloaded library makes fail, from `arm` until `disarm`."""
+
+    def __init__(self, text: str, library: str = "io") -> None:
+        self.text, self.library = text, library
+        self.variable = {"io": "WEIR_FAULT", "mpi": "WEIR_MPI_FAULT"}[library]
+
+    def arm(self) -> None:
+        os.environ[self.variable] = self.text
+
+    def disarm(self) -> int:
+        """How many calls it made fail, on all ranks."""
+        hits = WORLD.allreduce(getattr(ctypes.CDLL(None), f"faulty_{self.library}_hits")())
+        os.environ[self.variable] = ""
+        return int(hits)
+
+
+def change(file: weir.StepFile, session: weir.Session, what: str, fault: Fault) -> tuple[str, int]:
+    """Makes the change, while there is a fault: what it raised, how many calls failed."""
     said = ""
-
-    def arm() -> None:
-        os.environ["WEIR_FAULT"] = fault
-
     try:
         if what == "abort":
             file.begin_step()
             write(session, file["a"], values_of(77))
             write(session, file["left"], values_of(78))
-            arm()
+            fault.arm()
             file.abort_step("by the test")
         elif what == "drop":
-            arm()
+            fault.arm()
             file.drop_steps(1)
         else:
             file.define("new", SHAPE, float, steps=True, fill=-1.0)
             file.set_attribute("note", "it is new")
-            arm()
+            fault.arm()
             file.extend()
     except weir.Error as error:
         said = str(error)
-    failed = spoilt()
-    disarm()
-    assert not file.in_step
-    file.close()
+    failed = fault.disarm()
+    assert not file.in_step or fault.library == "mpi"  # nothing is known of a broken session
     return said, failed
-
-
-def spoilt() -> int:
-    """Calls that failed since the fault was given, on rank 0, which has it."""
-    return WORLD.bcast(ctypes.CDLL(None).faulty_io_hits())
-
-
-def disarm() -> None:
-    os.environ["WEIR_FAULT"] = ""
 
 
 def look(path: Path, what: str) -> None:
@@ -118,10 +127,74 @@ def look(path: Path, what: str) -> None:
     WORLD.Barrier()
 
 
+def fail_each_call(good: Path, tried: Path, what: str) -> int:
+    """Of the file system, on rank 0: all ranks get the same error. How many failed."""
+    failed = 0
+    for call in CALLS:
+        for nth in range(1, MOST_OF_EACH + 1):
+            copy_of(good, tried)
+            fault = Fault(f"rank=0,call={call},nth={nth},error=EIO,tree=weir-")
+            with weir.Session(WORLD) as session:
+                file = session.open_file(str(tried))
+                said, hits = change(file, session, what, fault)
+                file.close()
+            assert len(set(WORLD.allgather(said))) == 1
+            look_after(tried, what, f"{fault.text}: {said!r}")
+            if not hits:
+                break
+            failed += 1
+        else:
+            raise AssertionError(call)
+    return failed
+
+
+def fail_messages(good: Path, tried: Path, what: str) -> int:
+    """Every rank gets an error that says what failed, from the change or from the next call.
+
+    Where the fault is in the vote about the end, some ranks may have seen the change end well.
+    """
+    failed = 0
+    for call, rank in itertools.product(MESSAGE_CALLS, (0, WORLD.size - 1)):
+        for nth in (1, 2, 3, 4, 6, 9, 13):
+            copy_of(good, tried)
+            tries = f"{failed}-{nth}"
+            fault = Fault(f"rank={rank},call={call},nth={nth},try={tries}", "mpi")
+            # Each rank is a node of its own, so that all goes by messages.
+            session = weir.Session(WORLD, ranks_per_node=1, deadline_seconds=DEADLINE_SECONDS)
+            file = session.open_file(str(tried))
+            said, hits = change(file, session, what, fault)
+            try:
+                file.close()
+                session.close()
+            except weir.Error as error:
+                said += f" closing: {error}"
+            session.abandon()
+            lines = WORLD.allgather(said)
+            about = f"{fault.text}: {lines}"
+            if hits:
+                assert all(lines), about
+                assert any("MPI" in line for line in lines), about
+                assert not any("deadline" in line for line in lines), about
+            else:
+                assert not any(lines), about
+            look_after(tried, what, about)
+            if not hits:
+                break
+            failed += 1
+    return failed
+
+
+def look_after(path: Path, what: str, about: str) -> None:
+    try:
+        look(path, what)
+    except Exception as error:
+        raise AssertionError(f"{about}: {error!r}") from error
+
+
 def main() -> None:
     folder, file_format, what = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     name = f"weir-file.{SUFFIXES[file_format]}"
-    disarm()
+    os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
     if what == "look":
         look(folder / "tried" / name, sys.argv[4])
         return
@@ -129,29 +202,14 @@ def main() -> None:
     good.parent.mkdir(exist_ok=True)
     WORLD.Barrier()
     make(good, file_format, 3)
-    if len(sys.argv) > 4:
+    if len(sys.argv) > 5:
         copy_of(good, tried)
-        fault = f"rank=0,call={sys.argv[4]},nth={sys.argv[5]},effect=kill,tree=weir-"
+        fault = Fault(f"rank=0,call={sys.argv[4]},nth={sys.argv[5]},effect=kill,tree=weir-")
         with weir.Session(WORLD) as session:
-            change(session, tried, what, fault)
+            change(session.open_file(str(tried)), session, what, fault)
         return
-    failed = 0
-    for call in CALLS:
-        for nth in range(1, MOST_OF_EACH + 1):
-            copy_of(good, tried)
-            fault = f"rank=0,call={call},nth={nth},error=EIO,tree=weir-"
-            with weir.Session(WORLD) as session:
-                said, hits = change(session, tried, what, fault)
-            assert len(set(WORLD.allgather(said))) == 1
-            try:
-                look(tried, what)
-            except Exception as error:
-                raise AssertionError(f"{fault}: {said!r}: {error!r}") from error
-            if not hits:
-                break
-            failed += 1
-        else:
-            raise AssertionError(call)
+    by_messages = sys.argv[4:] == ["messages"]
+    failed = (fail_messages if by_messages else fail_each_call)(good, tried, what)
     if WORLD.rank == 0:
         sys.stdout.write(f"{failed} calls failed\n")
 

@@ -1,7 +1,8 @@
-"""Steps that are given up or dropped, and arrays that are added, while storage or a rank fails.
+"""Steps that are given up or dropped, and arrays that are added, while something fails.
 
-Each call of the file system that such a change makes fails once, and kills the rank once: what is
-there then is the file of before or of after, and takes a step more (changing_ranks.py).
+Each call of the file system that such a change makes fails once, and some kill the rank; calls of
+MPI fail on the first rank and on the last: what is there then is the file of before or of after,
+and takes a step more (changing_ranks.py).
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ RUN_SECONDS = 240
 KILLED_AT = [("pwrite", 1), ("pwrite", 2), ("ftruncate", 1), ("fsync", 1), ("fdatasync", 1)]
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+FAULTY_MPI = FAULTY_IO.with_name("faulty_mpi.so")
+
+
+def run(
+    folder: Path, *arguments: str, ranks: int = 2, preload: Path = FAULTY_IO
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", "env", f"LD_PRELOAD={FAULTY_IO}",
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), "env", f"LD_PRELOAD={preload}",
          sys.executable, PROGRAM, folder, *arguments],
         env=environment({}), capture_output=True, text=True, timeout=RUN_SECONDS + 30, check=False,
     )  # fmt: skip
@@ -54,3 +60,15 @@ def test_a_killed_rank_leaves_the_file_of_before_or_after(
         looked = run(folder, file_format, "look", what)
         assert looked.returncode == 0, f"{call} {nth}: {looked.stdout + looked.stderr}"
     assert killed > 0
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "raw"])
+@pytest.mark.parametrize("what", ["abort", "drop", "extend"])
+def test_a_failed_message_is_an_error_on_every_rank(
+    tmp_path: Path, what: str, file_format: str
+) -> None:
+    folder = tmp_path / "weir-test"
+    folder.mkdir()
+    ended = run(folder, file_format, what, "messages", ranks=3, preload=FAULTY_MPI)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert int(ended.stdout.split()[0]) > 4, ended.stdout
