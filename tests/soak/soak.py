@@ -280,6 +280,7 @@ class Soak:
                 model = Model(drawn_case(seed), self.folder / str(seed) / "model")
                 told = model.told()
                 self.counts["refused"] += any(line[:2] == ["failed", "refused:"] for line in told)
+                self.counts["added"] += len({line[2] for line in told if line[0] == "added"})
                 self.counts["steps"] += len({tuple(line) for line in told if line[0] == "ended"})
                 if self.loud:
                     for line in told:
@@ -348,6 +349,7 @@ def main() -> int:
     say(
         f"{counts['cases']} cases ({counts['killed']} killed, {counts['faulty']} with faults, "
         f"{counts['refused']} refused), {counts['steps']} steps acknowledged, "
+        f"{counts['added']} additions, "
         f"{counts['lost']} lost, {counts['wrong']} wrong, {counts['hung']} hung, "
         f"{counts['crashed']} crashed; from seed {first} on, {time.monotonic() - started:.0f} s"
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,20 @@ class ArrayDrawn:
 
 
 @dataclass
+class Addition:
+    """Arrays and attributes that the file gets after its first step."""
+
+    phase: int
+    before_step: int
+    """Of the phase; as many as it adds: behind its last one."""
+    arrays: list[ArrayDrawn]
+    attributes: list[tuple[str, str, str | int | float]]
+    """Owner, name and value of each."""
+    with_the_step: bool
+    """Added by beginning the step, in place of a call of its own."""
+
+
+@dataclass
 class Phase:
     """One session: its ranks and settings, the steps it adds, what goes wrong, how it ends."""
 
@@ -116,6 +130,7 @@ class Case:
     kill_after: float
     """Seconds after the first phase began; when it has an effect `kill` the fault comes first."""
     kill_rank: int | None
+    additions: list[Addition] = field(default_factory=list)
     small_shm: bool = False
     """It runs where /dev/shm has room for 256 KiB, as in a container."""
 
@@ -127,6 +142,11 @@ class Case:
     def growing(self) -> list[ArrayDrawn]:
         return [array for array in self.arrays if array.grows]
 
+    @property
+    def later(self) -> dict[str, ArrayDrawn]:
+        """The arrays of all additions."""
+        return {one.name: one for addition in self.additions for one in addition.arrays}
+
     def stored(self, array: ArrayDrawn, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The values as whoever opens the file finds them: HDF5 and NetCDF hold rows alone."""
         column_major = array.options.get("order") == "F"
@@ -137,6 +157,7 @@ class Case:
         lines = [f"{self.file_format}, {self.launch}{shm}, file {self.options}"]
         lines += [f"  {array}" for array in self.arrays]
         lines += [f"  {phase}" for phase in self.phases]
+        lines += [f"  {addition}" for addition in self.additions]
         return "\n".join(lines)
 
 
@@ -216,6 +237,37 @@ def drawn_kill(draw: random.Random, ranks: int) -> str:
     return f"rank={rank},call={call},nth={draw.randint(1, 8)},effect=kill,tree={{tree}}/"
 
 
+def drawn_additions(case: Case) -> list[Addition]:
+    """Drawn apart from the rest of the case, so that it is the same with and without them."""
+    draw = random.Random(f"{case.seed} additions")
+    additions: list[Addition] = []
+    for phase in case.phases if case.growing else []:
+        if draw.random() > 0.35:
+            continue
+        # A CDF file that has steps has no place for arrays.
+        may_have_arrays = case.file_format != "cdf5" or draw.random() < 0.1
+        first = 100 + 10 * phase.number
+        arrays = [
+            drawn_array(draw, case.file_format, first + number)
+            for number in range(draw.choice([0, 1, 1, 2, 3]) if may_have_arrays else 0)
+        ]
+        owners = ["", *(one.name for one in [*case.arrays, *arrays])]
+        attributes = [
+            (draw.choice(owners), f"note{first + number}", drawn_value(draw))
+            for number in range(draw.choice([0, 1, 2]) if arrays else draw.choice([1, 2]))
+        ]
+        # A file gets something added from its first step on.
+        before = draw.randint(min(1, phase.steps) if phase.makes else 0, min(5, phase.steps))
+        at_once = case.file_format == "cdf5" or bool(phase.fault or phase.mpi_fault)
+        with_the_step = not at_once and before < phase.steps and draw.random() < 0.4
+        additions.append(Addition(phase.number, before, arrays, attributes, with_the_step))
+    return additions
+
+
+def drawn_value(draw: random.Random) -> str | int | float:
+    return draw.choice(["x", "of a text", draw.randint(-5, 1 << 40), draw.random()])
+
+
 def drawn_case(seed: int) -> Case:
     draw = random.Random(seed)
     share = draw.random()
@@ -272,6 +324,7 @@ def drawn_case(seed: int) -> Case:
         first.fault, first.fault_step = drawn_kill(draw, first.ranks), draw.randrange(4)
         case.kill_after = draw.uniform(0, 0.3)
         case.kill_rank = draw.choice([None, *range(first.ranks)])
+    case.additions = drawn_additions(case)
     return case
 
 
@@ -292,7 +345,10 @@ class Model:
         values: dict[str, np.ndarray[Any, Any]],
         known: dict[str, np.ndarray[Any, Any]],
     ) -> None:
-        """Before a step is written; again where it is begun again. `step` "fixed": no steps."""
+        """Before a step is written; again where it is begun again.
+
+        `step` is "fixed" for arrays without steps, "fixed-NAME" for one that was added.
+        """
         named = {f"{name}|values": array for name, array in values.items()}
         named |= {f"{name}|known": array for name, array in known.items()}
         beside = self.folder / "new.npz"
@@ -300,11 +356,33 @@ class Model:
         beside.replace(self._values_file(generation, step))
 
     def step(
-        self, generation: int, step: int | str, name: str
+        self, generation: int, step: int, one: ArrayDrawn
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The values of an array, and which of its elements were written."""
-        with np.load(self._values_file(generation, step)) as kept:
+        """The values of an array in a step, and which of its elements were written."""
+        file = self._values_file(generation, step + 1 if one.grows else self.fixed(one))
+        name = one.name
+        if name in self.case.later and not file.exists():
+            return nothing_of(one)
+        with np.load(file) as kept:
+            if f"{name}|values" not in kept and name in self.case.later:
+                return nothing_of(one)  # it was added behind this step
             return kept[f"{name}|values"], kept[f"{name}|known"]
+
+    def fixed(self, one: ArrayDrawn) -> str:
+        """The `step` to keep an array without steps under."""
+        if one.name in self.case.later:
+            return f"fixed-{one.name.replace('/', '-')}"
+        return "fixed"
+
+    def is_settled(self, generation: int, one: ArrayDrawn) -> bool:
+        """Whether it is known what an array holds.
+
+        One without steps that was added is not where the step that it was written in did not end.
+        """
+        if one.grows or one.name not in self.case.later:
+            return True
+        is_written = ["wrote", str(generation), one.name] in self.told()
+        return is_written or not self._values_file(generation, self.fixed(one)).exists()
 
     def tell(self, line: str) -> None:
         """Any rank may, at any time; whole lines."""
@@ -332,6 +410,38 @@ class Model:
         unfinished = any(one.killed or one.ending == "unfinished" for one in self.case.phases)
         return unfinished or any(line[0] in {"failed", "again"} for line in self.told())
 
+    def arrays(self, generation: int) -> list[ArrayDrawn]:
+        """The arrays of a file, as ranks were told: those it was made with, and added ones."""
+        added = self._told_of("added", generation)
+        return [*self.case.arrays, *(self.case.later[name] for name in added)]
+
+    def attributes(self, generation: int) -> list[tuple[str, str, str | int | float]]:
+        """Those that were added, as ranks were told."""
+        names = {one.name for one in self.arrays(generation)}
+        numbers = map(int, self._told_of("attributed", generation))
+        return [
+            one
+            for number in numbers
+            for one in self.case.additions[number].attributes
+            if not one[0] or one[0] in names
+        ]
+
+    def _told_of(self, word: str, generation: int) -> list[str]:
+        """What lines of this kind tell of a file; each thing once, in order."""
+        lines = (line for line in self.told() if line[:2] == [word, str(generation)])
+        return list(dict.fromkeys(one for line in lines for one in line[3:]))
+
+    def perhaps_added(self, generation: int) -> list[tuple[int, list[str]]]:
+        """Additions that were begun and neither ended nor were declined: numbers and arrays."""
+        begun: dict[int, list[str]] = {}
+        for line in self.told():
+            if line[0] in {"adding", "added", "declined"} and line[1] == str(generation):
+                if line[0] == "adding":
+                    begun[int(line[2])] = line[3:]
+                else:
+                    begun.pop(int(line[2]), None)
+        return list(begun.items())
+
     def begun(self) -> tuple[int, int]:
         """The last step that was begun, as `acknowledged` would have it."""
         steps = [(int(line[1]), int(line[2])) for line in self.told() if line[0] == "begun"]
@@ -340,6 +450,24 @@ class Model:
     def failed_half_way(self) -> bool:
         """Whether the library said of a failed first step that readers may see it."""
         return any(HALF_WAY in " ".join(line) for line in self.told())
+
+
+def nothing_of(one: ArrayDrawn) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The values and known elements of an array of which nothing was written."""
+    return np.zeros(one.memory_shape, one.kind), np.zeros(one.memory_shape, bool)
+
+
+def wrong_attributes(
+    wanted: Sequence[tuple[str, str, str | int | float]], found: Callable[[str], Mapping[str, Any]]
+) -> str:
+    """A line about an attribute that is not what it should be; `found`: those of an owner."""
+    for owner, name, value in wanted:
+        there = found(owner).get(name)
+        if isinstance(there, bytes):
+            there = there.decode()
+        if there is None or np.ndim(there) > 1 or not np.all(np.asarray(there) == value):
+            return f"attribute {name} of {owner!r} is {there!r} where {value!r} was added"
+    return ""
 
 
 def wrong_elements(

@@ -25,11 +25,13 @@ from mpi4py import MPI
 from soak_case import (
     OPENING_THE_FILE,
     OPENING_THE_SESSION,
+    Addition,
     ArrayDrawn,
     Case,
     Model,
     Phase,
     drawn_case,
+    wrong_attributes,
     wrong_elements,
 )
 
@@ -56,6 +58,10 @@ class FailedError(Exception):
     """A collective call failed on all ranks alike, as it may where a fault was injected."""
 
 
+class FailedAdditionError(FailedError):
+    """Whether the file has what was added, who opens it again is told."""
+
+
 @dataclass
 class Write:
     """What is written of one array: by a distribution, or a region of each rank's own."""
@@ -78,14 +84,19 @@ class PhaseOnRanks:
         self.draw = random.Random(f"{case.seed} {phase.number}")
         self.own = random.Random(f"{case.seed} {phase.number} {WORLD.rank}")
         self.turn = 0
-        self.is_opened = False
-        """Not made in this phase."""
+        self.defined_here: set[str] = set()
+        """Arrays that this session defined."""
+        self.fresh: list[ArrayDrawn] = []
+        """Arrays without steps that were added, and are written in the next step."""
+        self.adding: tuple[Addition, list[str]] | None = None
+        """What the step that begins next adds, and its arrays that could be defined."""
         self.is_again = False
         """The step was begun before, and did not end well."""
         self.is_leaving = False
         """A request of the step that is being written is not waited for."""
         told = self.model.acknowledged() if ranks.rank == 0 else None
         self.generation, self.steps = ranks.bcast(told)
+        self.present: list[ArrayDrawn] = case.arrays
         self.looks_at_fills = not ranks.bcast(self.model.is_disturbed())
 
     # -- calls ----------------------------------------------------------------------------------
@@ -122,6 +133,10 @@ class PhaseOnRanks:
             if not self.faulty:
                 raise WrongError(f"{what} failed: {lines}")
             raise FailedError(f"{what}: {lines}")
+
+    @property
+    def growing(self) -> list[ArrayDrawn]:
+        return [one for one in self.present if one.grows]
 
     @property
     def faulty(self) -> bool:
@@ -185,6 +200,7 @@ class PhaseOnRanks:
             file, arrays = self.opened_file(session)
         self.end_fault()
         self.add_steps(session, file, arrays)
+        self.add(file, arrays, self.phase.steps)
         if self.phase.ending == "unfinished":
             self.leave_unfinished(session, file, arrays)
         elif self.phase.ending == "close":
@@ -203,16 +219,21 @@ class PhaseOnRanks:
                     "creating the file",
                     lambda: session.create_file(path, format=case.file_format, **case.options),
                 )
+                self.present = case.arrays
                 return file, {array.name: self.defined(file, array) for array in case.arrays}
             except FailedError:
                 self.generation, self.steps = before  # there is no such file
                 raise
-        self.is_opened = True
         only_read = not case.growing
         file = self.together(
             "opening the file", lambda: session.open_file(path, read_only=only_read)
         )
-        arrays = {array.name: file[array.name] for array in case.arrays}
+        if self.ranks.rank == 0:
+            self.take_additions(file)
+        self.present = self.ranks.bcast(
+            self.model.arrays(self.generation) if self.ranks.rank == 0 else None
+        )
+        arrays = {array.name: file[array.name] for array in self.present}
         begun = self.ranks.bcast(self.model.begun() if self.ranks.rank == 0 else None)
         found = file.steps
         may_show = self.ranks.bcast(self.model.failed_half_way() if self.ranks.rank == 0 else None)
@@ -223,19 +244,109 @@ class PhaseOnRanks:
         if found != self.steps and case.growing:
             raise WrongError(f"the file has {found} steps, {self.steps} had ended")
         self.read(session, file, arrays)
+        wanted = self.ranks.bcast(self.model.attributes(self.generation))
+        if line := wrong_attributes(wanted, file.attributes):
+            raise WrongError(line)
         return file, arrays
 
+    def take_additions(self, file: Any) -> None:
+        """Of an addition that was killed or failed the file has all arrays, or none."""
+        generation = self.generation
+        for number, names in self.model.perhaps_added(generation):
+            there = [name for name in names if name in file]
+            if there not in ([], names):
+                raise WrongError(f"of the arrays {names} that were added the file has {there}")
+            attributes = self.case.additions[number].attributes
+            attributes = [one for one in attributes if not one[0] or one[0] in file]
+            has_all = not wrong_attributes(attributes, file.attributes)
+            is_there = bool(there) or (not names and has_all)
+            word = "added" if is_there else "declined"
+            self.model.tell(f"{word} {generation} {number} {' '.join(there)}")
+            if is_there and has_all:
+                self.model.tell(f"attributed {generation} {number} {number}")
+
     def defined(self, file: Any, array: ArrayDrawn) -> Any:
-        return self.together(
+        made = self.together(
             f"refused: defining {array}",
             lambda: file.define(
                 array.name, array.shape, array.kind, steps=array.grows, **array.options
             ),
             may_fail=True,
         )
+        self.defined_here.add(array.name)
+        return made
 
     def acknowledge(self) -> None:
         self.model.tell(f"ended {self.generation} {self.steps}")
+
+    # -- adding arrays and attributes -----------------------------------------------------------
+
+    def add(self, file: Any, arrays: dict[str, Any], before_step: int) -> None:
+        """Defines what the case adds before a step of this phase, where the file has steps."""
+        for number, addition in enumerate(self.case.additions):
+            due = (addition.phase, addition.before_step) == (self.phase.number, before_step)
+            if not due or self.steps == 0 or self.is_told_of(number):
+                continue
+            sure = self.looks_at_fills
+            names = []
+            for one in addition.arrays:
+                try:
+                    arrays[one.name] = self.defined(file, one)
+                    names.append(one.name)
+                except FailedError:
+                    self.looks_at_fills = sure  # a format has not every array that is drawn
+            owners = ["", *(one.name for one in self.present), *names]
+            for owner, name, value in addition.attributes:
+                if owner in owners:
+                    file.set_attribute(name, value, owner=owner)
+            if self.ranks.rank == 0:
+                self.model.tell(f"adding {self.generation} {number} {' '.join(names)}")
+            self.ranks.barrier()
+            if addition.with_the_step:
+                self.adding = addition, names
+                continue
+            if self.extend(file, number):
+                self.added(addition, names)
+            else:
+                for name in names:
+                    del arrays[name]
+
+    def is_told_of(self, number: int) -> bool:
+        """Whether an addition was begun before: a step that failed is begun again without."""
+        words = {"adding", "added", "declined"}
+        start = [str(self.generation), str(number)]
+        told = any(one[0] in words and one[1:3] == start for one in self.model.told())
+        return bool(self.ranks.bcast(told))
+
+    def extend(self, file: Any, number: int) -> bool:
+        """Whether the file has a place for what was defined."""
+        sure = self.looks_at_fills
+        try:
+            self.together("refused: adding to the file", file.extend, may_fail=True)
+        except FailedError as failed:
+            if self.faulty:
+                raise FailedAdditionError(str(failed)) from None
+            if "UnsupportedError" not in str(failed):
+                raise WrongError(str(failed)) from None
+            self.looks_at_fills = sure
+            if self.ranks.rank == 0:
+                self.model.tell(f"declined {self.generation} {number} {failed}")
+            return False
+        return True
+
+    def begin_step(self, file: Any, what: str, *, may_fail: bool = False) -> None:
+        self.together(what, file.begin_step, may_fail=may_fail)
+        if self.adding is not None:
+            self.added(*self.adding)
+            self.adding = None
+
+    def added(self, addition: Addition, names: Sequence[str]) -> None:
+        number = self.case.additions.index(addition)
+        self.model.tell(f"added {self.generation} {number} {' '.join(names)}")
+        self.model.tell(f"attributed {self.generation} {number} {number}")
+        new = [one for one in addition.arrays if one.name in names]
+        self.present = [*self.present, *new]
+        self.fresh += [one for one in new if not one.grows]
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -245,16 +356,19 @@ class PhaseOnRanks:
             for attempt in range(attempts):
                 self.begin_fault(attempt)
                 try:
+                    self.add(file, arrays, number)
                     self.one_step(session, file, arrays)
                     break
                 except FailedError as failed:
-                    if self.phase.after_fault == "reopen":
+                    not_again = isinstance(failed, FailedAdditionError)
+                    if self.phase.after_fault == "reopen" or not_again:
                         raise
                     self.is_again = True
                     if self.ranks.rank == 0:
                         self.model.tell(f"again after {failed}")
             else:
                 self.end_fault()
+                self.add(file, arrays, number)
                 self.one_step(session, file, arrays)
             if not self.phase.killed:
                 self.end_fault()
@@ -269,12 +383,12 @@ class PhaseOnRanks:
         calm = not self.faulty and not self.phase.killed
         if calm and self.steps > 1 and self.case.growing and self.draw.random() < 0.1:
             self.drop_steps(file)
-        writing = [one for one in self.case.arrays if one.grows or is_first]
         if self.ranks.rank == 0:
             self.model.tell(f"begun {self.generation} {self.steps + 1}")
         # What a format cannot hold is refused here at the latest.
         what = "refused: beginning the first step" if is_first else "beginning a step"
-        self.together(what, file.begin_step, may_fail=is_first)
+        self.begin_step(file, what, may_fail=is_first)
+        writing = [one for one in self.present if one.grows or is_first or one in self.fresh]
         try:
             self.write_step(session, arrays, writing, keep=True)
         except FailedError:
@@ -284,6 +398,9 @@ class PhaseOnRanks:
         self.steps += 1
         self.is_again = False
         self.acknowledge()
+        for one in self.fresh:
+            self.model.tell(f"wrote {self.generation} {one.name}")
+        self.fresh = []
         if self.draw.random() < 0.1 and not self.phase.killed:
             self.read(session, file, arrays)
 
@@ -311,9 +428,10 @@ class PhaseOnRanks:
             requests += [[write] for write in drawn if write.held is None]
         if keep and self.ranks.rank == 0:
             growing = [one.name for one in writing if one.grows]
-            fixed = [one.name for one in writing if not one.grows]
-            if fixed:
-                self.keep("fixed", fixed, values, known)
+            fixed = {self.model.fixed(one) for one in writing if not one.grows}
+            for place in sorted(fixed):
+                names = [one.name for one in writing if self.is_kept_as(one, place)]
+                self.keep(place, names, values, known)
             self.keep(self.steps + 1, growing, values, known)
         for request in filter(None, requests):
             if request[0].held is None:
@@ -414,6 +532,9 @@ class PhaseOnRanks:
         boxes += [None] * self.ranks.size
         return self.draw.sample(boxes, self.ranks.size)
 
+    def is_kept_as(self, one: ArrayDrawn, place: str) -> bool:
+        return not one.grows and self.model.fixed(one) == place
+
     def keep(self, step: int | str, names: list[str], values: Any, known: Any) -> None:
         self.model.keep(
             self.generation, step, {n: values[n] for n in names}, {n: known[n] for n in names}
@@ -464,8 +585,8 @@ class PhaseOnRanks:
 
     def give_step_up(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         """Nothing of such a step is in the file, and the next one begins in its place."""
-        self.together("beginning a step", file.begin_step)
-        self.write_step(session, arrays, self.case.growing, keep=False)
+        self.begin_step(file, "beginning a step")
+        self.write_step(session, arrays, self.growing, keep=False)
         self.together("giving a step up", file.abort_step)
 
     def drop_steps(self, file: Any) -> None:
@@ -478,8 +599,8 @@ class PhaseOnRanks:
 
     def leave_unfinished(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         """A step that is begun and written and does not end is not in the file."""
-        self.together("beginning a step", file.begin_step)
-        self.write_step(session, arrays, self.case.growing, keep=False)
+        self.begin_step(file, "beginning a step")
+        self.write_step(session, arrays, self.growing, keep=False)
         try:
             self.together("closing an unfinished step", file.close, may_fail=True)
         except FailedError:
@@ -495,14 +616,14 @@ class PhaseOnRanks:
         for step in steps:
             if self.case.growing:
                 file.select_step(step)
-            for one in self.case.arrays:
-                if one.grows or step == steps[0]:
+            for one in self.present:
+                settled = self.ranks.bcast(self.model.is_settled(self.generation, one))
+                if settled and (one.grows or step == steps[0]):
                     self.read_array(session, arrays[one.name], one, step)
 
     def read_array(self, session: weir.Session, array: Any, one: ArrayDrawn, step: int) -> None:
-        kept = self.model.step(self.generation, step + 1 if one.grows else "fixed", one.name)
-        values, known = kept
-        if self.is_opened:
+        values, known = self.model.step(self.generation, step, one)
+        if one.name not in self.defined_here:
             values, known = self.case.stored(one, values), self.case.stored(one, known)
         shape = values.shape
         before = np.full(shape, 101).astype(one.kind)

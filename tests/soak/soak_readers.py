@@ -11,7 +11,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,22 @@ import hdf5plugin  # noqa: F401 (registers the filters that h5py then finds)
 import netCDF4
 import numpy as np
 import zarr
-from soak_case import Case, Model, drawn_case, wrong_elements
+from soak_case import Case, Model, drawn_case, wrong_attributes, wrong_elements
 
 import weir
 from weir.check import check
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def raw_fill(written: Any, dtype: np.dtype[Any]) -> Any:
+    """What a document has as the fill value of an array of numbers."""
+    if isinstance(written, list):
+        return complex(*written)
+    if isinstance(written, str) and written.startswith("0x"):
+        bits = int(written, 16)
+        return np.frombuffer(bits.to_bytes(dtype.itemsize, "little"), dtype)[0]
+    return written
 
 
 def raw_array(path: Path, name: str) -> np.ndarray[Any, Any]:
@@ -37,7 +47,7 @@ def raw_array(path: Path, name: str) -> np.ndarray[Any, Any]:
     one = next(array for array in document["arrays"] if array["name"] == name)
     dtype, shape = np.dtype(one["type"]), tuple(one["shape"])
     order = "F" if one["order"] == "column-major" else "C"
-    found = np.zeros(shape, dtype)
+    found = np.full(shape, raw_fill(one.get("fill_value", 0), dtype), dtype)
     stored = np.memmap(data, np.uint8, "r") if data.stat().st_size else np.zeros(0, np.uint8)
     chunks = tuple(one.get("chunk_shape", shape))
     grows = bool(one.get("grows"))
@@ -54,10 +64,16 @@ def raw_array(path: Path, name: str) -> np.ndarray[Any, Any]:
         )
         extents = found[inside].shape
         begin = one["offset"] + number * slot
+        if grows and low[0] < one.get("from_step", 0):
+            continue
         if grows:
-            records = document["records"]
+            records = {"first_step": 0, **document["records"]}
             rows = records["steps"] // chunks[0]  # of chunks, in a record
-            begin = records["offset"] + (index[0] // rows) * records["bytes"] + one["offset"]
+            # Where there are later ones, each record has one step.
+            for later in document.get("later_records", []):
+                records = later if later["first_step"] <= low[0] else records
+            record = (low[0] - records["first_step"]) // (rows * chunks[0])
+            begin = records["offset"] + record * records["bytes"] + one["offset"]
             begin += ((index[0] % rows) * in_record + number % in_record) * slot
             extents = chunks
         end = begin + math.prod(extents) * dtype.itemsize
@@ -66,27 +82,49 @@ def raw_array(path: Path, name: str) -> np.ndarray[Any, Any]:
     return found
 
 
+@dataclass
+class Found:
+    """What a reader sees: arrays by their names, and the attributes of an owner."""
+
+    arrays: Arrays
+    attributes: Callable[[str], Mapping[str, Any]]
+
+
 @contextmanager
-def by_its_library(case: Case, path: Path) -> Iterator[Arrays]:
+def by_its_library(case: Case, path: Path) -> Iterator[Found]:
+    names = [*(one.name for one in case.arrays), *case.later]
     if case.file_format == "hdf5":
         with h5py.File(path, "r") as file:
-            yield {one.name: file[one.name][...] for one in case.arrays}
+            arrays = {name: file[name][...] for name in names if name in file}
+            yield Found(arrays, lambda owner: file[owner or "/"].attrs)
     elif case.file_format == "cdf5":
         with netCDF4.Dataset(path) as file:
             file.set_auto_maskandscale(False)
-            yield {one.name: file[one.name][...] for one in case.arrays}
+            arrays = {name: file[name][...] for name in names if name in file.variables}
+            yield Found(arrays, lambda owner: (file[owner] if owner else file).__dict__)
     elif case.file_format == "zarr":
         group = zarr.open_group(path, mode="r")
-        yield {one.name: group[one.name][...] for one in case.arrays}
+        arrays = {name: group[name][...] for name in names if name in group}
+        yield Found(arrays, lambda owner: (group[owner] if owner else group).attrs)
     else:
-        yield {one.name: raw_array(path, one.name) for one in case.arrays}
+        document = json.loads(Path(f"{path}.json").read_text())
+        there = {one["name"]: one for one in document["arrays"]}
+        there |= {one["name"]: one for one in document.get("groups", [])}
+        yield Found(
+            {name: raw_array(path, name) for name in names if name in there},
+            lambda owner: there[owner].get("attributes", {}),
+        )
 
 
-def by_weir(path: Path) -> Arrays:
+@contextmanager
+def by_weir(path: Path) -> Iterator[Found]:
     with weir.open(path) as file:
         if file.refused:
             raise ValueError("; ".join(f"{name}: {why}" for name, why in file.refused.items()))
-        return {name: array[...] for name, array in file.arrays.items()}
+        yield Found(
+            {name: array[...] for name, array in file.arrays.items()},
+            lambda owner: (file[owner] if owner else file).attributes,
+        )
 
 
 @dataclass
@@ -120,10 +158,11 @@ def looked_at(folder: Path, *, killed: bool) -> str:
     if wanted.steps == 0 and wanted.begun is None:
         return "wrong a file without a step was published"
     looks_at_fills = not (killed or model.is_disturbed())
-    with by_its_library(case, path) as arrays:
-        line = compared(case, model, arrays, wanted, looks_at_fills=looks_at_fills)
+    with by_its_library(case, path) as found:
+        line = compared(case, model, found, wanted, looks_at_fills=looks_at_fills)
     if not line:
-        line = compared(case, model, by_weir(path), wanted, looks_at_fills=looks_at_fills)
+        with by_weir(path) as found:
+            line = compared(case, model, found, wanted, looks_at_fills=looks_at_fills)
         line = line and f"{line} (by weir.open)"
     if not line:
         line = checked(path, model, killed=killed)
@@ -138,28 +177,34 @@ def checked(path: Path, model: Model, *, killed: bool) -> str:
 
 
 def compared(
-    case: Case, model: Model, arrays: Arrays, wanted: Expected, *, looks_at_fills: bool
+    case: Case, model: Model, found: Found, wanted: Expected, *, looks_at_fills: bool
 ) -> str:
     """Whether steps are lost or numbers wrong: a line about it, or ""."""
-    generation, steps = wanted.generation, wanted.steps
-    found = min((len(arrays[one.name]) for one in case.growing), default=steps or 1)
-    if wanted.begun is not None and found == wanted.begun[1]:
+    generation, steps, arrays = wanted.generation, wanted.steps, found.arrays
+    there = min((len(arrays[one.name]) for one in case.growing), default=steps or 1)
+    if wanted.begun is not None and there == wanted.begun[1]:
         generation, steps = wanted.begun
-    if found != steps:
-        kind = "lost" if found < steps else "wrong"
-        return f"{kind} there are {found} steps, {steps} had ended"
-    for one in case.arrays:
-        for step in range(steps) if one.grows else ["fixed"]:
-            place = step + 1 if isinstance(step, int) else step
-            values, known = model.step(generation, place, one.name)
-            there = arrays[one.name][step] if isinstance(step, int) else arrays[one.name]
+    if there != steps:
+        kind = "lost" if there < steps else "wrong"
+        return f"{kind} there are {there} steps, {steps} had ended"
+    for one in model.arrays(generation):
+        if one.name not in arrays:
+            return f"lost the array {one.name} that had been added"
+        if not model.is_settled(generation, one):
+            continue
+        if one.grows and len(arrays[one.name]) < steps:
+            return f"lost {one.name} has {len(arrays[one.name])} steps of {steps}"
+        for step in range(steps) if one.grows else [0]:
+            values, known = model.step(generation, step, one)
             line = wrong_elements(
-                np.asarray(there), case.stored(one, values), case.stored(one, known),
+                np.asarray(arrays[one.name][step] if one.grows else arrays[one.name]),
+                case.stored(one, values), case.stored(one, known),
                 one.unwritten if looks_at_fills else (),
             )  # fmt: skip
             if line:
                 return f"wrong step {step} of {one.name} {line}"
-    return ""
+    line = wrong_attributes(model.attributes(generation), found.attributes)
+    return line and f"wrong {line}"
 
 
 def main() -> None:
