@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -25,8 +26,7 @@ void put_number(std::span<std::byte> to, std::size_t at, Number number) {
 
 template <typename Number>
 [[nodiscard]] std::array<std::byte, sizeof(Number)> big_endian(Number number) {
-  std::array<std::byte, sizeof(Number)> bytes;
-  std::memcpy(bytes.data(), &number, sizeof number);
+  auto bytes = std::bit_cast<std::array<std::byte, sizeof(Number)>>(number);
   std::reverse(bytes.begin(), bytes.end());
   return bytes;
 }

@@ -76,9 +76,9 @@ Result<ScalapackFunctions> load() {
   }
   void* library = dlopen(scalapack_library, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing else loads libraries
+    const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): nothing else loads libraries
     return Error(ErrorCode::unsupported,
-                 fmt::format("--full: ScaLAPACK cannot be loaded: {}", dlerror()));
+                 fmt::format("--full: ScaLAPACK cannot be loaded: {}", reason));
   }
   ScalapackFunctions functions;
   if (const char* missing = first_missing(library, functions); missing != nullptr) {
