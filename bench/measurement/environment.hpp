@@ -22,6 +22,9 @@ namespace weir::bench {
 [[nodiscard]] nlohmann::json describe_hardware(const std::string& directory);
 // Kernel, distribution, MPI, compiler, libraries, and the kernel's settings that govern write-back.
 [[nodiscard]] nlohmann::json describe_system_software();
+// How much unwritten data the kernel keeps, by its settings in `folder` (/proc/sys/vm): each limit
+// in the one unit that is in effect, as the kernel's setting in the other unit is 0 then.
+[[nodiscard]] nlohmann::json describe_write_back(const std::string& folder);
 // What the MPI library says of itself, in one or more lines. Needs no MPI_Init.
 [[nodiscard]] std::string mpi_library();
 // Type, mount, layout and space of the file system that holds `directory`.

@@ -81,6 +81,20 @@ std::string mpi_library() {
   return std::string(trimmed({text.data(), static_cast<std::size_t>(length)}));
 }
 
+nlohmann::json describe_write_back(const std::string& folder) {
+  nlohmann::json limits;
+  for (const std::string which : {"dirty", "dirty_background"}) {
+    const auto bytes = read_integer(fmt::format("{}/{}_bytes", folder, which));
+    if (bytes.value_or(0) != 0) {
+      limits[which + "_bytes"] = *bytes;
+    } else {
+      limits[which + "_ratio_percent"] =
+          or_unknown(read_integer(fmt::format("{}/{}_ratio", folder, which)));
+    }
+  }
+  return limits;
+}
+
 nlohmann::json describe_system_software() {
   const std::string library = mpi_library();
   return {{"kernel", describe_kernel()},
@@ -90,13 +104,7 @@ nlohmann::json describe_system_software() {
           {"compiler", build_info::compiler},
           {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"hwloc", hwloc_version()},
-          {"write_back",
-           {{"dirty_ratio_percent", or_unknown(read_integer("/proc/sys/vm/dirty_ratio"))},
-            {"dirty_bytes", or_unknown(read_integer("/proc/sys/vm/dirty_bytes"))},
-            {"dirty_background_ratio_percent",
-             or_unknown(read_integer("/proc/sys/vm/dirty_background_ratio"))},
-            {"dirty_background_bytes",
-             or_unknown(read_integer("/proc/sys/vm/dirty_background_bytes"))}}}};
+          {"write_back", describe_write_back("/proc/sys/vm")}};
 }
 
 nlohmann::json describe_test_application(const std::vector<std::string>& command) {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,28 @@ TEST(FindMount, JoinsTheOptionsOfMountAndFileSystem) {
 TEST(FindMount, FindsNothingInNothing) {
   EXPECT_FALSE(find_mount("", "/"));
   EXPECT_FALSE(find_mount(mountinfo, "relative"));
+}
+
+TEST(WriteBack, TellsEachLimitInTheUnitThatIsInEffect) {
+  std::string folder = testing::TempDir() + "weir-vm-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto set = [&folder](const char* name, int value) {
+    std::ofstream(folder + "/" + name) << value << "\n";
+  };
+  set("dirty_ratio", 20);
+  set("dirty_bytes", 0);
+  set("dirty_background_ratio", 0);
+  set("dirty_background_bytes", 4096);
+  const nlohmann::json limits = describe_write_back(folder);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(limits,
+            (nlohmann::json{{"dirty_ratio_percent", 20}, {"dirty_background_bytes", 4096}}));
+}
+
+TEST(WriteBack, IsUnknownWhereTheKernelDoesNotTell) {
+  EXPECT_EQ(describe_write_back("/nonexistent"),
+            (nlohmann::json{{"dirty_ratio_percent", "unknown"},
+                            {"dirty_background_ratio_percent", "unknown"}}));
 }
 
 TEST(MountOf, FollowsLinks) {
