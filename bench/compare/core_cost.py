@@ -89,9 +89,9 @@ def main() -> None:
                 share = beside / statistics.median(compared.first)
                 print(
                     f"{transfer:>16} bytes {compared.line()}  {cost * 1e9:+.0f} ns{much}; outside "
-                    f"the calls {beside * 1e9:.0f} ns, {share:.2%}"
+                    f"the calls {beside * 1e9:.0f} ns, {100 * share:.2f} %"
                 )
-    print(f"goal: under {MOST_SECONDS * 1e6:.0f} us, and {MOST_SHARE:.0%} from 64 KiB on")
+    print(f"goal: under {MOST_SECONDS * 1e6:.0f} us, and {100 * MOST_SHARE:.0f} % from 64 KiB on")
 
 
 if __name__ == "__main__":

@@ -71,8 +71,9 @@ def main() -> None:
         f"{statistics.median(hidden):.3f} s"
     )
     print(
-        f"hidden: {median:.1%} [{min(shares):.1%}, {max(shares):.1%}] of {len(shares)} pairs; at "
-        f"most {most_hidden(runs['ASYNC']):.1%} can be; the goal of {GOAL:.0%} is "
+        f"hidden: {100 * median:.1f} % [{100 * min(shares):.1f}, {100 * max(shares):.1f}] of "
+        f"{len(shares)} pairs; at most {100 * most_hidden(runs['ASYNC']):.1f} % can be; the goal "
+        f"of {100 * GOAL:.0f} % is "
         f"{'reached' if median >= GOAL else 'not reached'}"
     )
 

@@ -153,8 +153,9 @@ def show(case: dict[str, Any]) -> None:
         rounds = found["seconds"][best]
         print(
             f"{case['nodes']} node(s), rows of {case['row_bytes']:>7} B, {direction:<5} ms: "
-            f"{', '.join(columns)}; {found['choice']} is chosen, {best} is best: {lost:+.0%} "
-            f"[{min(rounds) / taken[best] - 1:+.0%}, {max(rounds) / taken[best] - 1:+.0%}]",
+            f"{', '.join(columns)}; {found['choice']} is chosen, {best} is best: "
+            f"{100 * lost:+.0f} % [{100 * (min(rounds) / taken[best] - 1):+.0f}, "
+            f"{100 * (max(rounds) / taken[best] - 1):+.0f}]",
             flush=True,
         )
 

@@ -108,7 +108,7 @@ def test_where_io_hides_lies_between_the_exponents() -> None:
 def test_io_that_hides_nowhere_or_everywhere_is_said_so() -> None:
     never = where_it_hides([at(1.0, 100.0), at(1.5, 200.0)])
     assert never.exponent is None
-    assert never.text() == "does not hide up to 1.5: 57% at most"
+    assert never.text() == "does not hide up to 1.5: 57 % at most"
     always = where_it_hides([at(1.0, 700.0), at(1.5, 750.0)])
     assert always.text() == "hides from 1 on, the smallest exponent that was run"
     lost = where_it_hides([at(1.0, 700.0), at(1.25, 100.0), at(1.5, 700.0)])

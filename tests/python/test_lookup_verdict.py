@@ -56,7 +56,7 @@ def test_what_changes_something_is_not_judged() -> None:
 def test_the_share_is_said() -> None:
     verdict = judge_look_ups("stat", "network", "nfs4", latencies(FAST, (20_000, 21_000, 105)))
     assert verdict is not None
-    assert verdict.text == "47.5% took less than 10 µs, faster than any server"
+    assert verdict.text == "47.5 % took less than 10 µs, faster than any server"
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ def test_trials_that_agree_give_the_floor_of_the_interval() -> None:
     write = rates(make_plan(), calibration=alike)["write"]
     assert write.low_bytes_per_second == pytest.approx(0.85e9)
     assert write.high_bytes_per_second == pytest.approx(1.15e9)
-    assert "the range of 3 trials, 1.00 to 1.00 of their median (covers it with 75%)" in write.how
+    assert "the range of 3 trials, 1.00 to 1.00 of their median (covers it with 75 %)" in write.how
 
 
 def test_trials_that_differ_widen_the_interval_by_their_range() -> None:

@@ -201,13 +201,13 @@ def test_below_in_asynchronous_runs_names_an_overlap_that_failed() -> None:
     run = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0, compute_seconds=0.0)
     text = judged(with_expectation(run, 4.0), "write").text
     assert text.startswith("below: look at the overlap: ranks were blocked for ")
-    assert text.endswith(" of the transfers' time, of which 12% cannot be hidden")
+    assert text.endswith(" of the transfers' time, of which 12 % cannot be hidden")
 
 
 def test_below_in_asynchronous_runs_with_a_good_overlap_names_the_slow_transfers() -> None:
     run = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0, compute_seconds=0.3)
     text = judged(with_expectation(run, 4.0), "write").text
-    told = "below: look at storage write: all but 12% was hidden, but transfers took longer"
+    told = "below: look at storage write: all but 12 % was hidden, but transfers took longer"
     assert text == told
 
 
@@ -234,7 +234,7 @@ def with_doubtful_clocks(run: Run, fraction: float) -> Run:
 def test_clocks_that_explain_the_difference_come_before_every_other_cause() -> None:
     run = with_doubtful_clocks(with_expectation(make_run(straggler_factor=3.0), 1.3), 0.2)
     text = judged(run, "write").text
-    assert text == "below: look at the clocks, which are uncertain by 20.0% of the measured span"
+    assert text == "below: look at the clocks, which are uncertain by 20.0 % of the measured span"
 
 
 def test_clocks_that_cannot_explain_the_difference_are_not_blamed() -> None:

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weir.results.action_expectations import ActionVerdict, ExpectedAction
-from weir.results.quantities import significant
+from weir.results.quantities import percent_text, significant
 from weir.results.record import VerdictWord
 from weir.results.schema import Run
 
@@ -68,7 +68,7 @@ def software_text(verdict: ActionVerdict) -> str:
     """``74 % software: …``, or why no share can be told."""
     if verdict.software_fraction is None:
         return f"software's share not known: {verdict.software}"
-    return f"{100 * verdict.software_fraction:.0f} % software: {verdict.software}"
+    return f"{percent_text(verdict.software_fraction)} software: {verdict.software}"
 
 
 def show_software(console: Console, said: Mapping[str, Sequence[tuple[str, str]]]) -> None:

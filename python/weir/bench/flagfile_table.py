@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weir.results.flagfile import polled_lines
-from weir.results.quantities import seconds_text
+from weir.results.quantities import percent_text, seconds_text
 from weir.results.schema import Run
 
 
@@ -26,7 +26,7 @@ def show_flagfile(console: Console, runs: Sequence[Run]) -> None:
         table.add_row(
             escape(line.label),
             f"{line.others_rate:,.0f}",
-            "" if line.share is None else f"{line.share:.0%}",
+            "" if line.share is None else percent_text(line.share),
             "" if line.polls_rate is None else f"{line.polls_rate:,.0f}",
             "" if line.notice_seconds is None else seconds_text(line.notice_seconds),
         )

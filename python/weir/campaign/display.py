@@ -16,7 +16,7 @@ from weir.campaign.execution import Step
 from weir.campaign.setup import Setup
 from weir.results.campaign import Campaign, CampaignFactor
 from weir.results.campaign_summary import Cell
-from weir.results.quantities import range_text, rate_text, size_text
+from weir.results.quantities import percent_text, range_text, rate_text, size_text
 
 MOST_LEVELS_SHOWN = 12
 
@@ -167,7 +167,7 @@ def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) ->
         row += [
             str(cell.runs),
             rate_text(cell.median),
-            f"{range_text(cell.low, cell.high)} ({cell.confidence:.0%})",
+            f"{range_text(cell.low, cell.high)} ({percent_text(cell.confidence)})",
             rate_text(expected.rate) if expected else "none",
             f"{cell.median / expected.rate:.2f}" if expected else "",
             f"[{COLOURS[word]}]{escape(cell.verdict)}[/]" if word else escape(cell.verdict),

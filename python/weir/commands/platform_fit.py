@@ -24,7 +24,7 @@ from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run
 from weir.results.platform import Platform
 from weir.results.platform_file import write_platform
-from weir.results.quantities import rate_text, seconds_text
+from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.schema import Run
 
 AIM = "aim: median under 10 %, 90th percentile under 25 %"
@@ -64,8 +64,9 @@ def fit_command(
     _show_configurations(console, fit)
     _show_factors(console, fit)
     console.print(
-        f"\nHeld-out error over all {len(fit.predictions)} phases: median {fit.median_error:.1%}, "
-        f"90th percentile {fit.p90_error:.1%} ({AIM})",
+        f"\nHeld-out error over all {len(fit.predictions)} phases: "
+        f"median {percent_text(fit.median_error, 1)}, "
+        f"90th percentile {percent_text(fit.p90_error, 1)} ({AIM})",
         highlight=False,
     )
     if output is not None:
@@ -143,8 +144,8 @@ def _show_stages(console: Console, fit: ResultsFit) -> None:
             rate_text(rate.value),
             f"{rate_text(rate.low)} to {rate_text(rate.high)}",
             seconds_text(cost),
-            f"{one.held_out_median_error:.1%}",
-            f"{one.held_out_p90_error:.1%}",
+            percent_text(one.held_out_median_error, 1),
+            percent_text(one.held_out_p90_error, 1),
             one.form if one.fits else f"does not fit: {one.form}",
         )
     console.print(table)

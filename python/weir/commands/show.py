@@ -13,7 +13,7 @@ from rich.table import Table
 from weir.bench.display import show_verdicts
 from weir.report.quantities import plural
 from weir.results.compare import Comparison
-from weir.results.quantities import phase_name, rate_text, seconds_text, size_text
+from weir.results.quantities import percent_text, phase_name, rate_text, seconds_text, size_text
 from weir.results.schema import Phase, Run
 
 
@@ -58,7 +58,7 @@ def show_run(console: Console, run: Run) -> None:
         doubt = ", FLAGGED: over 1 %" if run.clocks.flagged else ""
         line(
             f"clocks: error at most {seconds_text(run.clocks.error_bound_ns * 1e-9)}, "
-            f"{run.clocks.error_fraction_of_span:.2%} of the span{doubt}"
+            f"{percent_text(run.clocks.error_fraction_of_span, 2)} of the span{doubt}"
         )
     if run.environment:
         line(f"system: {run.environment.quiet.text}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from weir.results.quantities import rate_text
+from weir.results.quantities import percent_text, rate_text
 from weir.results.schema import (
     Direction,
     ExpectedRate,
@@ -83,7 +83,7 @@ def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | 
         or median / (1 + fraction) > expected.high_bytes_per_second
     ):
         return None
-    return f"the clocks, which are uncertain by {fraction:.1%} of the measured span"
+    return f"the clocks, which are uncertain by {percent_text(fraction, 1)} of the measured span"
 
 
 def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
@@ -223,10 +223,11 @@ def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
     exposed = sum(phase.exposed_operations_per_rank for phase in planned) / operations
     if blocked > OVERLAP_FACTOR * exposed:
         return (
-            f"the overlap: ranks were blocked for {blocked:.0%} of the transfers' time, of which "
-            f"{exposed:.0%} cannot be hidden"
+            f"the overlap: ranks were blocked for {percent_text(blocked)} of the transfers' time, "
+            f"of which {percent_text(exposed)} cannot be hidden"
         )
-    return f"{expected.limiting_stage}: all but {blocked:.0%} was hidden, but transfers took longer"
+    hidden = f"all but {percent_text(blocked)} was hidden"
+    return f"{expected.limiting_stage}: {hidden}, but transfers took longer"
 
 
 def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from weir.model.laws import Values
 from weir.model.least_squares import Columns, Form, Free, solve, solve_from, solve_parts, taken
 from weir.results.platform import Fit
+from weir.results.quantities import percent_text
 from weir.results.record import Quantity
 
 Mask = NDArray[np.bool_]
@@ -74,8 +75,8 @@ class Fitted:
     def as_fit(self, stage: str) -> Fit:
         """For a platform description. Errors are relative to the measured times."""
         told = (
-            f"{self.form.name}: held-out error {self.median_error:.1%} in the median, "
-            f"{self.p90_error:.1%} at the 90th percentile"
+            f"{self.form.name}: held-out error {percent_text(self.median_error, 1)} in the median, "
+            f"{percent_text(self.p90_error, 1)} at the 90th percentile"
         )
         return Fit(
             stage=stage,

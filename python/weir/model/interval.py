@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from weir.results.calibration import Trials
+from weir.results.quantities import percent_text
 from weir.results.record import Quantity
 
 FLOOR = 0.15
@@ -41,7 +42,7 @@ def interval_factors(trials: Trials) -> Factors:
         smallest * (1 - FLOOR),
         largest * (1 + FLOOR),
         f"the range of {len(values)} trials, {smallest:.2f} to {largest:.2f} of their median "
-        f"(covers it with {covered:.0%}), and {FLOOR:.0%} more either way",
+        f"(covers it with {percent_text(covered)}), and {percent_text(FLOOR)} more either way",
     )
 
 

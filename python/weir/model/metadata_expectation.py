@@ -26,7 +26,7 @@ from weir.results.metadata_rates import (
     rates_in,
 )
 from weir.results.platform import Platform
-from weir.results.quantities import MIX_PART, significant
+from weir.results.quantities import MIX_PART, percent_text, significant
 from weir.results.record import Quantity
 from weir.results.schema import Parameter, Plan
 
@@ -286,7 +286,7 @@ def _of_mix(job: MetadataJob) -> list[ExpectedAction]:
             low_per_second=expected.low * part,
             high_per_second=expected.high * part,
             limiting_stage=limit,
-            how=how if part == 1 else f"{part:.0%} of the mix; {how}",
+            how=how if part == 1 else f"{percent_text(part)} of the mix; {how}",
         )
 
     return [

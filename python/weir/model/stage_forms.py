@@ -28,6 +28,7 @@ from weir.model.laws import (
 )
 from weir.model.least_squares import Columns, Form, Free, Parameters
 from weir.results.platform import Cache, PlatformStage, Route, StageKind
+from weir.results.quantities import percent_text
 from weir.results.record import Quantity
 from weir.results.schema import Direction
 
@@ -160,8 +161,9 @@ class FittedStage:
             sharing="linear" if self.form.sharing == "linear" else "saturating",
             small_operations=small,
             how=how,
-            interval_how=f"95 % by bootstrap, held-out error {self.fitted.median_error:.1%} in the "
-            f"median, {self.fitted.p90_error:.1%} at the 90th percentile",
+            interval_how="95 % by bootstrap, held-out error "
+            f"{percent_text(self.fitted.median_error, 1)} in the median, "
+            f"{percent_text(self.fitted.p90_error, 1)} at the 90th percentile",
         )
 
 

@@ -13,7 +13,7 @@ from rich.tree import Tree
 from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
 from weir.results.platform import Platform
-from weir.results.quantities import rate_text, seconds_text, significant, size_text
+from weir.results.quantities import percent_text, rate_text, seconds_text, significant, size_text
 from weir.results.record import Quantity
 
 BAR_CELLS = 24
@@ -101,7 +101,7 @@ def fit_text(platform: Platform, row: Row) -> str:
     fit = fit_of(platform, row)
     if fit is None:
         return ""
-    text = f"{100 * fit.held_out_median_error:.0f} %"
+    text = percent_text(fit.held_out_median_error)
     return text if fit.fits else f"[red]{text}, no fit[/]"
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weir.results.quantities import percent_text
+
 ENOUGH = 0.8
 
 
@@ -46,7 +48,7 @@ class Hides:
     def text(self) -> str:
         """One clause: ``hides from 1.32 on (1.30 to 1.35)``."""
         if self.exponent is None:
-            return f"does not hide up to {self.last:g}: {self.largest_share:.0%} at most"
+            return f"does not hide up to {self.last:g}: {percent_text(self.largest_share)} at most"
         if self.exponent <= self.first:
             return f"hides from {self.first:g} on, the smallest exponent that was run"
         early = self.first if self.low is None else self.low

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weir.results.action_records import ActionResult
-from weir.results.quantities import MIX_PART
+from weir.results.quantities import MIX_PART, percent_text
 from weir.results.record import Latencies
 from weir.results.schema import Run
 
@@ -52,7 +52,10 @@ def judge_look_ups(
         return LookUpVerdict("unknown", "how far this file system reaches is not known")
     fast = sum(number for _, high, number in latencies.buckets if high <= bound)
     share = fast / latencies.count
-    said = f"{share:.1%} took less than {bound // 1000} µs, faster than any {FURTHER[reach]}"
+    said = (
+        f"{percent_text(share, 1)} took less than {bound // 1000} µs, "
+        f"faster than any {FURTHER[reach]}"
+    )
     if share >= MOSTLY:
         return LookUpVerdict("memory", said)
     return LookUpVerdict(FURTHER[reach] if share <= 1 - MOSTLY else "mixed", said)

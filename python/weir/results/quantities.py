@@ -49,6 +49,11 @@ def seconds_text(seconds: float) -> str:
     return "0 s"
 
 
+def percent_text(fraction: float, decimals: int = 0) -> str:
+    """A share of one: ``34 %``."""
+    return f"{100 * fraction:.{decimals}f} %"
+
+
 MIX_PART = "mix/"
 """With what the name of an operation of a mix begins (workload metadata), beside the mix itself."""
 
