@@ -194,7 +194,48 @@ def test_a_sibling_as_slow_clears_the_layer() -> None:
 def test_a_sibling_of_the_other_mode_says_nothing() -> None:
     run = with_expectation(make_run(label="MPI UNIQUE SYNC", straggler_factor=1.0), 2.0)
     sibling = make_run(label="POSIX UNIQUE ASYNC", straggler_factor=1.0)
-    assert "which the calibration did not use" in judged(run, "write", sibling).text
+    assert "which the expectation leaves out" in judged(run, "write", sibling).text
+
+
+def through(run: Run, **parameters: Any) -> Run:
+    """The run as one of another workload, which has these parameters in place of madbench's."""
+    record = run.model_dump(mode="json")
+    record["parameters"] = {
+        name: {"value": value, "origin": "command line"} for name, value in parameters.items()
+    }
+    return Run.model_validate(record)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "layer"),
+    [
+        ({"api": "MPIIO", "file_per_rank": True}, "the MPI-IO layer"),
+        ({"api": "mpiio-independent", "layout": "shared"}, "the MPI-IO layer"),
+        ({"api": "weir-hdf5", "layout": "shared"}, "the layer of Weir's library"),
+        ({"api": "HDF5", "file_per_rank": False}, "the HDF5 layer"),
+        ({"api": "POSIX", "file_per_rank": False}, "the shared file (locking or layout)"),
+        ({"api": "IO_URING", "file_per_rank": True}, None),
+        ({"api": "posix", "layout": "shared"}, None),
+    ],
+)
+def test_below_names_the_layer_of_every_workload(
+    parameters: dict[str, Any], layer: str | None
+) -> None:
+    run = with_expectation(through(make_run(straggler_factor=1.0), **parameters), 2.0)
+    named = "storage write" if layer is None else f"{layer}, which the expectation leaves out"
+    assert judged(run, "write").text == f"below: look at {named}"
+
+
+def test_a_sibling_of_another_size_of_transfers_says_nothing() -> None:
+    slow = make_run(straggler_factor=1.0, write_bytes_per_second=0.4e9)
+    run = with_expectation(through(slow, api="MPIIO", file_per_rank=True), 2.0)
+    sibling = through(make_run(straggler_factor=1.0), api="POSIX", file_per_rank=True)
+    assert "the MPI-IO layer: " in judged(run, "write", sibling).text
+    record = sibling.model_dump(mode="json")
+    for phase in record["plan"]["phases"]:
+        phase["bytes_per_operation"] *= 2
+    other = Run.model_validate(record)
+    assert "which the expectation leaves out" in judged(run, "write", other).text
 
 
 def test_below_in_asynchronous_runs_names_an_overlap_that_failed() -> None:

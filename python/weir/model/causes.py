@@ -8,7 +8,7 @@ then one slow rank, then the layer in which this run differs from a faster sibli
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from weir.results.quantities import percent_text, rate_text
 from weir.results.schema import (
@@ -22,6 +22,15 @@ from weir.results.schema import (
 from weir.results.served_by import served_by
 
 CACHES = ("page cache read", "page cache write")
+
+LAYERS = {
+    "mpi": "the MPI-IO layer",
+    "mpiio": "the MPI-IO layer",
+    "hdf5": "the HDF5 layer",
+    "pnetcdf": "the PnetCDF layer",
+    "weir": "the layer of Weir's library",
+}
+"""Interfaces that lie above the system's calls, by what they are called up to a hyphen."""
 
 STRAGGLER_FACTOR = 1.3
 """A rank is named as slow when its I/O time is that many times the mean of all ranks."""
@@ -161,30 +170,51 @@ def _far_above_the_others(
 
 
 def _slower_layer(run: Run, measured: Rate, siblings: Sequence[Run]) -> str | None:
-    mode = _parameter(run, "iomode")
-    method, file_type = _parameter(run, "iomethod"), _parameter(run, "filetype")
-    reasons = (
-        ("the MPI-IO layer", method == "mpi", {"iomethod": "posix", "filetype": file_type}),
+    """The interface or the shared file, where a sibling without it was faster or none was run.
+
+    Expectations are of plain calls of the system on a file for each rank.
+    """
+    layer, shared = _layer(run), _shares_a_file(run)
+    reasons: tuple[tuple[str | None, Callable[[Run], bool]], ...] = (
+        (layer, lambda other: _layer(other) is None and _shares_a_file(other) == shared),
         (
-            "the shared file (locking or layout)",
-            file_type == "shared",
-            {"iomethod": method, "filetype": "unique"},
+            "the shared file (locking or layout)" if shared else None,
+            lambda other: not _shares_a_file(other) and _layer(other) == layer,
         ),
     )
-    for layer, differs, faster in reasons:
-        if not differs:
+    for name, is_without in reasons:
+        if name is None:
             continue
         for sibling in siblings:
             rate = _same_rate(sibling, measured)
-            wanted = {**faster, "iomode": mode}
-            if rate and all(_parameter(sibling, key) == value for key, value in wanted.items()):
+            if rate and is_without(sibling) and _work(sibling) == _work(run):
                 if rate.low_bytes_per_second > measured.high_bytes_per_second:
                     reached = rate_text(rate.median_bytes_per_second)
-                    return f"{layer}: {sibling.label} reached {reached}"
+                    return f"{name}: {sibling.label} reached {reached}"
                 break
         else:
-            return f"{layer}, which the calibration did not use"
+            return f"{name}, which the expectation leaves out"
     return None
+
+
+def _layer(run: Run) -> str | None:
+    """What lies between the program and the system's calls; none for plain calls."""
+    interface = _parameter(run, "iomethod") or _parameter(run, "api")
+    return LAYERS.get(interface.partition("-")[0])
+
+
+def _shares_a_file(run: Run) -> bool:
+    """Whether all ranks move their bytes to or from one file, where each could have its own."""
+    return _parameter(run, "filetype") == "shared" or _parameter(run, "file_per_rank") == "false"
+
+
+def _work(run: Run) -> tuple[object, ...]:
+    """What a repetition moves, and whether behind computation: the same in runs that compare."""
+    moved = [
+        (phase.function, phase.direction, phase.bytes_per_operation, phase.bytes_total)
+        for phase in run.plan.phases
+    ]
+    return _parameter(run, "iomode"), moved
 
 
 def _same_rate(run: Run, like: Rate) -> Rate | None:
