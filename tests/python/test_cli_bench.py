@@ -168,10 +168,10 @@ def test_predict_runs_nothing_and_writes_what_weir_bench_reads(cli: Cli) -> None
     assert [entry.name for entry in cli.folder.iterdir()] == ["expected.json"]
 
 
-def write_description(cli: Cli, **changes: object) -> None:
+def write_description(cli: Cli, write: float = 2e9, read: float = 3e9, **changes: object) -> None:
     stages = [
-        make_stage("storage write", 2e9, direction="write", routes=["durable"]),
-        make_stage("storage read", 3e9, direction="read", routes=["dropped"]),
+        make_stage("storage write", write, direction="write", routes=["durable"]),
+        make_stage("storage read", read, direction="read", routes=["dropped"]),
     ]
     write_platform(cli.folder / "platforms/here.toml", make_platform(stages, **changes))
 
@@ -188,6 +188,27 @@ def test_a_platform_description_takes_the_calibrations_place(cli: Cli) -> None:
     assert made["calibration"] == {}
     (stage,) = made["rates"][1]["stages"]
     assert (stage["limiting"], stage["fixed_seconds"]) == (True, 0)
+
+
+def test_a_description_that_contradicts_the_calibration_is_told(cli: Cli) -> None:
+    write_description(cli, read=2e9, measured_utc="2025-01-23T10:15:00Z")
+    status, out, _ = cli.run("predict", *WORDS)
+    said = " ".join(out.split())
+    assert status == 0
+    assert said.count("Note: by platform here") == 1
+    assert "Note: by platform here of 2025-01-23, 1.86 GiB/s (1.58 GiB/s to 2.14 GiB/s)" in said
+    assert "would be expected to write: the calibration is slower, and --platform here" in said
+
+
+def test_a_description_that_agrees_with_the_calibration_is_not_told(cli: Cli) -> None:
+    write_description(cli, write=1.4e9, read=2e9)
+    assert "Note: by platform" not in cli.run("predict", *WORDS)[1]
+
+
+def test_a_description_of_fewer_ranks_is_passed_over(cli: Cli) -> None:
+    write_description(cli, ranks_per_host=2)
+    status, out, _ = cli.run("predict", *WORDS)
+    assert (status, "Note: by platform" in out) == (0, False)
 
 
 def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> None:

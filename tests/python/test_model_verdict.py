@@ -42,6 +42,16 @@ def test_inside_the_interval_is_as_expected() -> None:
     assert judged(run, "write").ratio == pytest.approx(1 / 1.1)
 
 
+def test_a_good_verdict_names_what_it_was_judged_by() -> None:
+    run = with_expectation(make_run(), 1.1)
+    assert ", as calibrated just before, limited by " in judged(run, "write").text
+    record = run.model_dump(mode="json")
+    record["expectation"]["calibration"] = {}
+    record["expectation"]["platform"] = {"name": "vm", "measured_utc": "2025-01-22T08:00:00Z"}
+    probed = judged(Run.model_validate(record), "write").text
+    assert ", as platform vm was measured on 2025-01-22, limited by " in probed
+
+
 @pytest.mark.parametrize(
     ("factor", "bound", "wide", "side"),
     [(2.0, "high", 2.5, "below"), (0.5, "low", 0.4, "above")],

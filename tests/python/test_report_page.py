@@ -218,6 +218,20 @@ def test_the_verdict_is_explained_where_the_median_is_outside(
     assert ("Expected limit: storage read" in tile) != outside
 
 
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_a_good_verdict_by_a_calibration_says_what_it_cannot_tell(
+    tmp_path: Path, calibrated: bool
+) -> None:
+    record = json.loads(make_run(sealed=True).model_dump_json())
+    record["verdict"]["overall"] = "as expected"
+    if not calibrated:
+        record["expectation"]["calibration"] = {}
+        record["expectation"]["platform"] = {"name": "vm"}
+    page = report_of(tmp_path, Run.model_validate(record))
+    lead = page.one("div", class_="lead").text
+    assert ("calibrated on the same storage just before" in lead) == calibrated
+
+
 def test_an_unsealed_run_is_not_judged(tmp_path: Path) -> None:
     write_run_folder(tmp_path, make_run(), make_events())
     page = read_report(write_report(tmp_path))

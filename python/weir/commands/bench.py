@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from weir.bench import display
 from weir.bench.again import enter, kept_variables, record_start, start_again
@@ -30,6 +31,7 @@ from weir.bench.job import (
     why_nothing,
 )
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
+from weir.bench.other_yardsticks import contradictions
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
 from weir.bench.program import PlannedJob, find_program, help_text, mpi_of, plan_job
 from weir.campaign.lock import holder_of_machine
@@ -278,6 +280,9 @@ def prepare(
     source = described or calibrate(job, planned, preparation, warn)
     expected = expectations(planned, source, places)
     display.show_expectations(console, planned, source, expected)
+    if described is None:
+        for line in contradictions(planned, expected):
+            console.print(f"Note: {escape(line)}", highlight=False)
     return Prepared(job, planned, expected)
 
 

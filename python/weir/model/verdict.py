@@ -7,6 +7,7 @@ measurement could have missed it (``WIDEST``). *below: look at ...*: the whole m
 lies under the expected one, and the clause names the limiting stage or what the run's own evidence
 points at. *above: the model or the measurement is wrong*: it lies over it; no component can be
 faster than itself, so such a rate is never good news before it is explained (Uselton, section 1).
+A verdict that is good says by what it was judged: a calibration is made on the run's own storage.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from weir.results.quantities import range_text
 from weir.results.record import WORST_FIRST, VerdictWord
 from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
 from weir.results.served_by import served_by
+from weir.results.yardstick import yardstick_text
 
 WIDEST = 4.0
 """Upper over lower end of an expected interval that still says something."""
@@ -76,8 +78,11 @@ def _judge(
         )
     else:
         word = "as expected"
+        assert run.expectation is not None
+        by = yardstick_text(run.expectation)
         low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-        text = f"as expected: within {range_text(low, high)}, limited by {expected.limiting_stage}"
+        text = f"as expected: within {range_text(low, high)}, {by}"
+        text += f", limited by {expected.limiting_stage}"
         if served_by(run, expected.direction) in ("unknown", None):
             text += "; whether storage was reached is unknown"
     return RateVerdict(

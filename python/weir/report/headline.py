@@ -20,9 +20,14 @@ from weir.report.wording import (
     verdict_word,
 )
 from weir.results.quantities import MIX_PART
-from weir.results.schema import Direction, ExpectedRate, Failure, RateVerdict
+from weir.results.schema import Direction, ExpectedRate, Failure, RateVerdict, Run
+from weir.results.yardstick import yardstick_text
 
 BULLET_WIDTH = 396.0
+SAME_STORAGE = (
+    "The expectation was calibrated on the same storage just before the run, so it cannot tell "
+    "whether that storage has become slow."
+)
 
 
 def render(source: Source) -> Markup:
@@ -61,7 +66,15 @@ def lead(source: Source) -> Markup:
                 class_="remark",
             )
         )
+    if _judged_by_itself(run):
+        sentences.append(element("p", SAME_STORAGE, class_="remark"))
     return element("div", *sentences, class_="lead")
+
+
+def _judged_by_itself(run: Run) -> bool:
+    """Whether a good verdict rests on a calibration alone."""
+    good = run.verdict is not None and run.verdict.overall == "as expected"
+    return good and run.expectation is not None and bool(run.expectation.calibration)
 
 
 def _tile(source: Source, direction: Direction) -> Markup:
@@ -84,7 +97,8 @@ def _tile(source: Source, direction: Direction) -> Markup:
         )
         judged = rate_verdict(run, direction)
         if judged is None or _speaks_for_itself(judged, expected):
-            lines.append(join("Expected limit: ", element("bdi", expected.limiting_stage), "."))
+            by = f", {yardstick_text(run.expectation)}." if run.expectation else "."
+            lines.append(join("Expected limit: ", element("bdi", expected.limiting_stage), by))
         else:
             lines.append(element("span", sentence_case(judged.text), ".", class_="strong"))
     if headline is not None:

@@ -1,0 +1,52 @@
+"""Descriptions of the machine that contradict a calibration.
+
+A calibration is made on the run's own storage seconds before it. Storage that has become slow as a
+whole is slow in both, and the run is as expected; only what was measured earlier can tell. So where
+``platforms/`` has a description of the run's directories, what it expects is compared, and a
+difference is said before the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from weir.bench.errors import BenchError
+from weir.bench.job import expectations
+from weir.bench.platforms import find_platform, known_platforms, places_of
+from weir.bench.program import PlannedJob
+from weir.results.quantities import range_text, rate_text
+from weir.results.schema import Expectation, ExpectedRate
+
+
+def contradictions(planned: PlannedJob, calibrated: Mapping[str, Expectation]) -> Iterator[str]:
+    """A line for each description and direction whose expected interval lies elsewhere."""
+    for name in known_platforms():
+        try:
+            described = find_platform(name)
+            made = expectations(planned, described, places_of(described, planned))
+        except BenchError:
+            continue  # It is damaged, of another storage, or of fewer ranks.
+        told = set()
+        for slug, expectation in made.items():
+            now = {(rate.direction, rate.metric): rate for rate in calibrated[slug].rates}
+            for rate in expectation.rates:
+                found = now.get((rate.direction, rate.metric))
+                word = None if found is None else _differs(found, rate)
+                if word is None or rate.direction in told:
+                    continue
+                told.add(rate.direction)
+                when = f" of {described.measured_utc[:10]}" if described.measured_utc else ""
+                interval = range_text(rate.low_bytes_per_second, rate.high_bytes_per_second)
+                yield (
+                    f"by platform {name}{when}, {rate_text(rate.expected_bytes_per_second)} "
+                    f"({interval}) would be expected to {rate.direction}: the calibration is "
+                    f"{word}, and --platform {name} judges by the description"
+                )
+
+
+def _differs(calibrated: ExpectedRate, described: ExpectedRate) -> str | None:
+    if calibrated.high_bytes_per_second < described.low_bytes_per_second:
+        return "slower"
+    if calibrated.low_bytes_per_second > described.high_bytes_per_second:
+        return "faster"
+    return None
