@@ -142,13 +142,12 @@ def _times(c: Configuration, events: Events, repetition: int, function: str, dir
 
 def _metrics(times: list[Any]) -> dict[str, float]:
     moved = sum(t["bytes"] for t in times)
-    io = sum(t["io"] for t in times)
-    per_rank = sum(t["bytes_per_rank"] for t in times)
+    by_sum = sum(t["bytes"] / (t["bytes_per_rank"] / t["io"]).sum() for t in times)
     return {
         "span": moved / sum(t["span"] for t in times),
-        "slowest_rank": float(moved / io.max()),
-        "sum_of_ranks": float((per_rank / io).sum()),
-        "foreground": float(moved / sum(t["foreground"] for t in times).max()),
+        "slowest_rank": float(moved / sum(t["io"].max() for t in times)),
+        "sum_of_ranks": float(moved / by_sum),
+        "foreground": float(moved / sum(t["foreground"].max() for t in times)),
     }
 
 

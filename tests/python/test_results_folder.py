@@ -12,6 +12,7 @@ from synthetic import make_events, make_run, write_run_folder
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run, write_atomically, write_run
+from weir.results.recomputed import contradictions
 from weir.results.schema import Run
 from weir.results.seal import mark_as_interrupted, mark_unfinished_as_failed, seal
 
@@ -87,6 +88,34 @@ def test_sealing_adds_events_and_verdict_and_is_repeatable(tmp_path: Path) -> No
         names = sorted(file.name for file in one.folder.iterdir())
         assert names == ["events.parquet", "run.json"]
     assert seal(tmp_path, verdict) == sealed
+
+
+def test_a_rate_that_its_repetitions_do_not_come_to_is_told(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run")
+    (sealed,) = seal(folder, verdict)
+    assert sealed.run.warnings == []
+    record = json.loads((folder / "run.json").read_text())
+    for rate in record["rates"]:
+        if rate["headline"] and rate["direction"] == "write":
+            rate["values_bytes_per_second"] = [3 * one for one in rate["values_bytes_per_second"]]
+            rate["median_bytes_per_second"] *= 3
+    rewrite(folder, rates=record["rates"])
+    for _ in range(2):  # It is told once, however often the folder is sealed.
+        (sealed,) = seal(folder, verdict)
+        (told,) = sealed.run.warnings
+        assert told.startswith("run.json was changed: its write rate (")
+        assert ", and its repetitions come to " in told
+
+
+@pytest.mark.parametrize("metric", ["span", "slowest_rank", "sum_of_ranks", "foreground"])
+def test_a_changed_rate_of_any_metric_is_found(metric: str) -> None:
+    record = make_run(label="POSIX SHARED ASYNC", straggler_factor=3.0).model_dump(mode="json")
+    assert list(contradictions(Run.model_validate(record))) == []
+    for rate in record["rates"]:
+        if rate["metric"] == metric and rate["direction"] == "read":
+            rate["median_bytes_per_second"] *= 1.01
+    (told,) = contradictions(Run.model_validate(record))
+    assert f"its read rate ({metric}) is " in told
 
 
 def test_siblings_of_the_same_job_are_handed_to_the_judge(tmp_path: Path) -> None:

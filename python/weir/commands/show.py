@@ -14,6 +14,7 @@ from weir.bench.display import show_verdicts
 from weir.report.quantities import plural
 from weir.results.compare import Comparison
 from weir.results.quantities import percent_text, phase_name, rate_text, seconds_text, size_text
+from weir.results.recomputed import contradictions
 from weir.results.schema import Phase, Run
 
 
@@ -33,6 +34,9 @@ def show_run(console: Console, run: Run) -> None:
         f"{plural(warmups, 'warm-up')}"
     )
     show_verdicts(console, [run])
+    for text in contradictions(run):
+        if text not in run.warnings:
+            line(f"warning: {text}")
     console.print()
     _show_phases(console, run)
     for effective in run.effective:

@@ -1,6 +1,7 @@
 """Sealing: what is done once to every finished run folder, in this order.
 
-1. ``run.json`` is checked. A run that is still running is not touched.
+1. ``run.json`` is checked, and its rates against its repetitions. A run that is still running is
+   not touched.
 2. ``events/`` becomes ``events.parquet``.
 3. The verdict is put into ``run.json``, which is checked again and replaced atomically.
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, seal_events
 from weir.results.folder import find_run_folders, load_run, write_run
+from weir.results.recomputed import contradictions
 from weir.results.schema import Failure, Run, Verdict
 
 LOST_RANK = "lost_rank"
@@ -64,6 +66,8 @@ def seal(path: Path, judge: Judge) -> list[SealedRun]:
 
 def _seal_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
     before = run
+    for text in contradictions(run):
+        run = _with_warning(run, text)
     has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
     if run.status == "complete" or has_events:
         try:
