@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from report_reader import read_report
+from report_reader import parse, read_report
+from synthetic import make_run
 from test_cli_real import weir
+from weir.bench.opening_table import show_opening
+from weir.report import opening
+from weir.report.sources import Source
 from weir.results.folder import find_run_folders, load_run
 from weir.results.opening import growth_text
 from weir.results.opening_records import ExpectedOperations, StepOperations
@@ -29,7 +35,72 @@ def test_how_operations_grow_is_worded_in_whole_numbers(
         fixed=fixed, per_rank=per_rank, nodes=None, expected=[expected]
     )
     assert growth_text(counted) == told
-    assert growth_text(counted.model_copy(update={"expected": []})) == "unknown"
+    assert growth_text(counted.model_copy(update={"expected": []})) == "unknown below 3 ranks"
+
+
+def opened(label: str, low: float, median: float, high: float, served: float | None = None) -> Run:
+    """A run whose open took so long, and would keep a server busy for ``served`` seconds."""
+    record = make_run(label="POSIX SHARED SYNC").model_dump(mode="json")
+    record["label"] = label
+    record["rates"] = []
+    record["opening"] = [
+        {
+            "step": "open",
+            "times": {
+                "values_seconds": [low, median, high],
+                "median_seconds": median,
+                "low_seconds": low,
+                "high_seconds": high,
+                "confidence": 0.75,
+                "converged": True,
+            },
+            "operations": {
+                "total": 4,
+                "first_rank": 1,
+                "most": 1,
+                "transfers": 0,
+                "elsewhere": 0,
+                "calls": {"open": 4},
+                "counts": [],
+                "fixed": 0,
+                "per_rank": 1,
+                "largest_deviation": 0,
+                "nodes": None,
+                "expected": [{"ranks": 1000, "operations": 1000, "seconds": served}],
+            },
+        }
+    ]
+    return Run.model_validate(record)
+
+
+@pytest.mark.parametrize(
+    ("high", "told"),
+    [(2e-3, "slowest with HDF5, 3.00 ms. "), (4e-3, "3.00 ms; their intervals overlap")],
+)
+def test_the_fastest_interface_is_named(high: float, told: str) -> None:
+    runs = [
+        opened("HDF5", 2.5e-3, 3e-3, 3.5e-3),
+        opened("POSIX", 0.5e-3, 1e-3, high),
+    ]
+    page = opening.compare([Source(run, None, "") for run in runs])
+    assert page is not None
+    said = parse(f"<div>{page}</div>").text
+    assert "open was fastest with POSIX, 1.00 ms, and " in said
+    assert told in said
+    assert "create was fastest" not in said
+
+
+@pytest.mark.parametrize("served", [None, 0.5])
+def test_times_of_the_server_are_called_so(served: float | None) -> None:
+    """Beside measured times they would be read as what an open takes."""
+    run = opened("POSIX", 1e-3, 1e-3, 1e-3, served)
+    console = Console(record=True, width=140, file=io.StringIO())
+    show_opening(console, [run])
+    said = console.export_text()
+    assert ("on 1,000 (server)" in said) == (served is not None)
+    assert ("server: how long the file system is busy" in said) == (served is not None)
+    page = str(opening.render(Source(run, None, "")))
+    assert ("expected on 1\u202f000, time of the server" in page) == (served is not None)
 
 
 @pytest.fixture(scope="module")

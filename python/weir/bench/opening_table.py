@@ -26,8 +26,10 @@ def show_opening(console: Console, runs: Sequence[Run]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     told = [step.operations.expected for run in opened for step in run.opening if step.operations]
     more = max(told, key=len, default=[])
+    served = any(one.seconds is not None for one in more)
     for one in more:
-        table.add_column(f"on {one.ranks:,}", justify="right", no_wrap=True)
+        unit = " (server)" if served else ""
+        table.add_column(f"on {one.ranks:,}{unit}", justify="right", no_wrap=True)
     for run in opened:
         for place, step in enumerate(run.opening):
             label = escape(run.label) if place == 0 else ""
@@ -37,6 +39,12 @@ def show_opening(console: Console, runs: Sequence[Run]) -> None:
                 cells += [_more(one) for one in step.operations.expected]
             table.add_row(*cells)
     console.print(table)
+    if served:
+        console.print(
+            "server: how long the file system is busy with these operations, at the rate that "
+            "was given or probed; a program waits longer",
+            highlight=False,
+        )
 
 
 def _more(one: ExpectedOperations) -> str:

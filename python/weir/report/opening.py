@@ -73,7 +73,11 @@ def _beyond(run: Run) -> Markup | None:
     if not counted or not counted[0][1].expected:
         return None
     head = ["Operations", "on n ranks"]
-    head += [f"expected on {grouped(more.ranks)}" for more in counted[0][1].expected]
+    served = any(
+        more.seconds is not None for _, operations in counted for more in operations.expected
+    )
+    unit = ", time of the server" if served else ""
+    head += [f"expected on {grouped(more.ranks)}{unit}" for more in counted[0][1].expected]
     rows = [
         [name, growth_text(operations), *(_more(one) for one in operations.expected)]
         for name, operations in counted
@@ -133,9 +137,32 @@ def compare(sources: Sequence[Source]) -> Markup | None:
     rows = [[element("bdi", run.label), *_compared(run)] for run in runs]
     ranks = sorted({run.plan.ranks for run in runs})
     said = f"On {plural(ranks[0], 'rank')}. " if len(ranks) == 1 else ""
+    told = [one for step in ("create", "open") if (one := _extremes(runs, step)) is not None]
     return join(
+        element("p", *told) if told else None,
         element("p", said, TIMES, class_="note"),
         table(head, rows, caption="What each interface took, and asked the file system for"),
+    )
+
+
+def _extremes(runs: Sequence[Run], name: str) -> Markup | None:
+    """Which interface took least for a step and which most."""
+    timed = [(run, step) for run in runs for step in run.opening if step.step == name]
+    if len(timed) < 2:
+        return None
+    timed.sort(key=lambda one: one[1].times.median_seconds)
+    (fast, least), (slow, most) = timed[0], timed[-1]
+    apart = least.times.high_seconds < most.times.low_seconds
+    return join(
+        f"{name} was fastest with ",
+        element("strong", element("bdi", fast.label)),
+        ", ",
+        seconds(least.times.median_seconds),
+        ", and slowest with ",
+        element("strong", element("bdi", slow.label)),
+        ", ",
+        seconds(most.times.median_seconds),
+        ". " if apart else "; their intervals overlap, so this may be chance. ",
     )
 
 

@@ -9,13 +9,13 @@ VISIBLE = 5e-4
 
 
 def growth_text(operations: StepOperations) -> str:
-    """How the operations grow: "2 + 3 n", by nodes, or unknown from too few counts."""
+    """How the operations grow: "2 + 3 n", by nodes, or that there are too few counts to tell."""
     nodes = operations.nodes
     if nodes is not None:
         first, further = nodes.first_node, _number(nodes.further_node)
         return f"{first} + {further} per further node of {nodes.ranks_per_node}"
     if not operations.expected:
-        return "unknown"
+        return "unknown below 3 ranks"
     fixed, each = operations.fixed, operations.per_rank
     if abs(each) < VISIBLE:
         return _number(max(fixed, 0.0))
