@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from report_reader import Element, parse
+from weir.report.campaign import render_combinations
 from weir.report.factor_charts import render_factor
 from weir.report.line_chart import MOST_SERIES
 from weir.results.campaign import Campaign, CampaignFactor, CampaignRun, Value
@@ -124,3 +126,16 @@ def test_two_directions_of_many_series_part() -> None:
     page = drawn({"transfer": TRANSFERS}, "write", "read")
     assert len(page.find("figure")) == 2
     assert all(len(set(looks(svg))) == 3 for svg in page.find("svg", role="img"))
+
+
+def test_the_table_repeats_no_configuration_that_the_factors_tell() -> None:
+    design = campaign({"ranks": RANKS, "api": ("POSIX", "MPIIO")})
+    single = cells(design, ("write",))
+    several = [*single, *(replace(cell, label="MPI SHARED") for cell in single)]
+    for listed, said in ((single, False), (several, True)):
+        page = parse(str(render_combinations(design, listed)))
+        heads = [head.text for head in page.one("thead").find("th")]
+        assert ("configuration" in heads) == said
+        assert len(page.one("tbody").find("tr")) == len(listed)
+        rows = page.one("tbody").find("tr")
+        assert {len(row.find("td")) + len(row.find("th")) for row in rows} == {len(heads)}

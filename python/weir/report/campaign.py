@@ -133,7 +133,7 @@ def _sections(
                 title = f"Rates over {factor_charts.factor_title(factor)}"
                 content = factor_charts.render_factor(campaign, factor, shown, load_curves(path))
                 sections.append((f"over-{'-'.join(factor.names)}", title, content))
-        sections.append(("combinations", "Every combination", _combinations(campaign, cells)))
+        sections.append(("combinations", "Every combination", render_combinations(campaign, cells)))
     opened = opening.over_ranks(
         [run for runs in finished.values() for _, run in runs if run.status == "complete"]
     )
@@ -143,13 +143,18 @@ def _sections(
     return sections
 
 
-def _combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
+def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
+    """A row for each combination, direction and metric."""
     names = [name for factor in campaign.factors for name in factor.names]
     metrics = dict.fromkeys(cell.metric for cell in cells)
     notes = [
         element("p", f"{sentence_case(METRIC_NAME[m])}: {METRIC_TEXT[m]}.", class_="note")
         for m in metrics
     ]
+    # Where each combination has one configuration, its factors' levels tell it.
+    several = len({(cell.combination, cell.label) for cell in cells}) > len(
+        {cell.combination for cell in cells}
+    )
     rows = []
     for cell in cells:
         combination = campaign.combinations[cell.combination]
@@ -158,7 +163,7 @@ def _combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
         rows.append(
             [
                 *(levels or [campaign.workload]),
-                cell.label,
+                *([cell.label] if several or not names else []),
                 cell.direction,
                 str(cell.runs),
                 element("strong", rate(cell.median)),
@@ -168,9 +173,9 @@ def _combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
                 _verdict(cell.verdict),
             ]
         )
-    head = [*(names or ["workload"]), "configuration", "", "runs", "median", "interval (coverage)"]
-    head += ["expected", "of it", "verdict"]
-    numeric = len(names or [""]) + 2
+    head = [*(names or ["workload"]), *(["configuration"] if several or not names else [])]
+    numeric = len(head) + 1
+    head += ["", "runs", "median", "interval (coverage)", "expected", "of it", "verdict"]
     return join(notes, table(head, rows, caption="Every combination", numeric_from=numeric))
 
 
