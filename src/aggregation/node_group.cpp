@@ -562,6 +562,7 @@ Status NodeGroup::make_neighbour_links() {
       !waited.ok()) {
     return waited;
   }
+  life_->watch_neighbours(neighbours_->is_watching());
   revocation_->watch_by([this] { look_at_neighbours(); });
   return {};
 }
@@ -571,6 +572,7 @@ void NodeGroup::look_at_neighbours() {
   if (now_ns - looked_at_neighbours_ns_ < life_->interval_ns()) return;
   looked_at_neighbours_ns_ = now_ns;
   const auto loss = neighbours_->look(now_ns);
+  life_->watch_neighbours(neighbours_->is_watching());
   if (!loss) return;
   const std::int64_t own = topology_->node_of(rank_at(own_place_));
   const bool is_next = loss->which == ranks::NeighbourLinks::Neighbour::next;

@@ -48,6 +48,7 @@ struct LifeSigns::Board {
   std::atomic<std::int64_t> hope_ns{0};
   // The place for which waiting is in vain, plus 1, and in the lowest bits what was seen there.
   std::atomic<std::uint64_t> verdict{0};
+  std::atomic<bool> neighbours_watched{false};
 };
 
 std::int64_t LifeSigns::memory_bytes(std::int64_t places) {
@@ -87,6 +88,18 @@ LifeSigns::LifeSigns(std::byte* memory, std::span<const int> ranks, std::int64_t
 }
 
 void LifeSigns::leave() { sign(own_place_).left.store(1, std::memory_order_release); }
+
+void LifeSigns::watch_neighbours(bool watched) {
+  board_->neighbours_watched.store(watched, std::memory_order_relaxed);
+}
+
+bool LifeSigns::others_are_watched() const {
+  return has_other_nodes_ && board_->neighbours_watched.load(std::memory_order_relaxed);
+}
+
+double LifeSigns::deadlines_without_hope() const {
+  return has_other_nodes_ && !others_are_watched() ? most_unseen_deadlines : 1;
+}
 
 LifeSigns::During::During(LifeSigns* signs, What what)
     : count_(signs == nullptr
@@ -139,7 +152,7 @@ LifeSigns::Sight LifeSigns::see(std::int64_t place) const {
 void LifeSigns::look_at_all(std::int64_t now_ns, std::int64_t since_last_ns) {
   const std::int64_t counted_ns =
       std::min(since_last_ns, std::max(2 * interval_ns_, deadline_ns_ / 4));
-  bool hope = has_other_nodes_;
+  bool hope = others_are_watched();
   for (std::int64_t place = 0; place < static_cast<std::int64_t>(ranks_.size()); ++place) {
     Sign& seen = sign(place);
     const Sight sight = see(place);
@@ -190,8 +203,10 @@ std::string LifeSigns::suspicion() {
   }
   const std::uint64_t verdict = board_->verdict.load(std::memory_order_acquire);
   if (verdict == 0) {
-    return has_other_nodes_ ? "a rank of another node is missing or hangs"
-                            : "all ranks wait for each other, in different calls";
+    if (!has_other_nodes_) return "all ranks wait for each other, in different calls";
+    return others_are_watched() ? "a rank of another node is missing or hangs"
+                                : "a rank of another node is missing or hangs (which one is not "
+                                  "seen, as hosts cannot connect to each other by TCP)";
   }
   const auto place = static_cast<std::int64_t>(verdict >> sight_bits) - 1;
   const char* what = "is stopped";

@@ -23,7 +23,10 @@
 // ranks of its own node, whose error then ends the waits of all (revocation.hpp), and a leader that
 // has ended or is stopped by the leaders of the neighbouring nodes too (neighbour_links.hpp).
 // Nothing waits for ever: with hope, too, a wait in which nothing moves ends after most_deadlines
-// deadlines.
+// deadlines. Where the leader of this node is not connected to both neighbours, a node that is lost
+// cannot be told from one that computes. Other nodes are no hope then, and this node waits without
+// any for most_unseen_deadlines deadlines. Other nodes need not know: each lost node has
+// neighbours.
 #pragma once
 
 #include <atomic>
@@ -39,6 +42,8 @@ class LifeSigns {
  public:
   // How many deadlines a rank waits at most for processes that may still come.
   static constexpr double most_deadlines = 24;
+  // How many of them at most for other nodes, while a neighbour is not watched.
+  static constexpr double most_unseen_deadlines = 4;
 
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t places);
   // Called once, by one rank, before the others make theirs.
@@ -53,6 +58,9 @@ class LifeSigns {
 
   // This rank makes no further call of the session: others need not wait for it.
   void leave();
+  // By the leader of the node: whether it is connected to the leaders of both neighbouring nodes.
+  // Until it says so, they are not watched.
+  void watch_neighbours(bool watched);
 
   // As long as one of these lives, this rank is in a call, at its storage, or waits. Null: nothing
   // is noted.
@@ -75,6 +83,8 @@ class LifeSigns {
   [[nodiscard]] bool look(std::int64_t now_ns);
   // When a look last found hope; 0 never.
   [[nodiscard]] std::int64_t hope_ns() const;
+  // How many deadlines a rank waits without hope.
+  [[nodiscard]] double deadlines_without_hope() const;
   [[nodiscard]] std::int64_t interval_ns() const { return interval_ns_; }
   // By a rank that gives up: what keeps those that wait, as a clause, the same on all ranks of the
   // node: "rank 3 (process 17 on host n5) has ended". Their waits are in vain from then on.
@@ -86,6 +96,8 @@ class LifeSigns {
   enum class Sight : std::uint32_t { hope, waits, ended, left, stopped, idle };
   [[nodiscard]] Sign& sign(std::int64_t place) const;
   [[nodiscard]] Sight see(std::int64_t place) const;
+  // Whether there are other nodes, and the neighbours among them are watched.
+  [[nodiscard]] bool others_are_watched() const;
   void look_at_all(std::int64_t now_ns, std::int64_t since_last_ns);
   // Waiting for the place is in vain, unless another one was named before.
   void judge(std::int64_t place, Sight sight);

@@ -206,10 +206,30 @@ TEST_F(LifeSignsTest, OneThatHasEndedOrLeftEndsTheWaitSoon) {
 TEST_F(LifeSignsTest, NothingIsWaitedForForEver) {
   constexpr double brief = 0.02;
   LifeSigns own(memory_, ranks_, 0, true, brief);
+  own.watch_neighbours(true);
   const std::int64_t began = monotonic_ns();
   Patience patience(brief, &own);
   while (patience.has_time()) pause_for_milliseconds(1);
   EXPECT_GE(seconds_of(monotonic_ns() - began), LifeSigns::most_deadlines * brief);
+}
+
+// Half a deadline counts between two looks, however slowly the test runs.
+TEST_F(LifeSignsTest, OtherNodesThatNobodyWatchesAreWaitedForLess) {
+  constexpr double brief = 1.0 / 64;
+  const auto deadlines_waited = [&](LifeSigns& own) {
+    Patience patience(brief, &own);
+    double deadlines = 0;
+    for (; patience.has_time(); deadlines += 0.5) pause_for_milliseconds(10);
+    EXPECT_NE(patience.passed("a test").message.find("another node"), std::string::npos);
+    return deadlines;
+  };
+  const std::vector<int> alone{10};  // on its node
+  LifeSigns own(memory_, alone, 0, true, brief);
+  EXPECT_EQ(deadlines_waited(own), LifeSigns::most_unseen_deadlines);
+  own.watch_neighbours(true);
+  EXPECT_EQ(deadlines_waited(own), LifeSigns::most_deadlines);
+  own.watch_neighbours(false);
+  EXPECT_EQ(deadlines_waited(own), LifeSigns::most_unseen_deadlines);
 }
 
 TEST(Process, IsSeen) {

@@ -337,6 +337,11 @@ bool NeighbourLinks::is_settled() const {
   return settled(next_) && settled(previous_);
 }
 
+bool NeighbourLinks::is_watching() const {
+  const std::lock_guard lock(mutex_);
+  return next_.state == State::made && previous_.state == State::made;
+}
+
 void NeighbourLinks::leave() {
   signs_ = std::jthread();
   say_farewell();

@@ -15,8 +15,9 @@
 //   its end      without that byte means that the process has ended
 //
 // Where no connection can be made, as firewalls forbid it, or no thread, nothing is known of the
-// neighbour, and that is no error. Silence counts from the first byte on, and only while the thread
-// that listens runs: a job that is stopped as a whole and goes on later loses nobody.
+// neighbour, and that is no error: is_watching() tells. Silence counts from the first byte on, and
+// only while the thread that listens runs: a job that is stopped as a whole and goes on later loses
+// nobody.
 #pragma once
 
 #include <array>
@@ -61,6 +62,8 @@ class NeighbourLinks {
   void connect(const Address& next, const Address& previous);
   // Whether both connections are made, or will never be.
   [[nodiscard]] bool is_settled() const;
+  // Whether both connections are made, so that a loss of either neighbour will be seen.
+  [[nodiscard]] bool is_watching() const;
   // This leader leaves the session in good order.
   void leave();
 

@@ -69,7 +69,8 @@ bool Patience::has_time() {
     silent_ = std::min(silent_, seconds_of(now - life_->hope_ns()));
     if (waited_ >= LifeSigns::most_deadlines * deadline_seconds_) return false;
   }
-  return silent_ < deadline_seconds_;
+  const double deadlines = life_ != nullptr ? life_->deadlines_without_hope() : 1;
+  return silent_ < deadlines * deadline_seconds_;
 }
 
 Error Patience::passed(const char* what) const {

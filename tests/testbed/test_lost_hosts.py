@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.hosts import Host
 from testbed_calls import MakeHosts, call, library_ranks, needs_library
 
 PROGRAM = Path(__file__).parent / "lost_host_program.py"
@@ -30,10 +31,16 @@ def wait_for(paths: list[Path]) -> list[str]:
 
 
 def ends(
-    folder: Path, ranks: int, deadline: float, staying: list[int], lose: Callable[[list[int]], None]
+    folder: Path,
+    ranks: int,
+    deadline: float,
+    staying: list[int],
+    lose: Callable[[list[int]], None],
+    launcher_words: tuple[str, ...] = (),
 ) -> list[str]:
     """How a write ended on the ranks that stay; `lose` is given all processes before it begins."""
-    command = library_ranks(ranks, PROGRAM, str(folder), str(deadline))
+    launcher, *words = library_ranks(ranks, PROGRAM, str(folder), str(deadline))
+    command = [launcher, *launcher_words, *words]
     job = subprocess.Popen(command, start_new_session=True)
     processes: list[int] = []
     try:
@@ -77,3 +84,32 @@ def test_of_a_host_all_of_whose_ranks_are_stopped(
     for text in texts:
         assert f"rank {2 * each} (process " in text, texts
         assert "on host weir-host2) is stopped" in text, texts
+
+
+def forbid_connections(hosts: list[Host]) -> tuple[str, ...]:
+    """Has the hosts drop what comes by TCP between ports that systems choose.
+
+    So do firewalls that let only MPI's ports pass. Returns what makes MPI use others.
+    """
+    chosen = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    ports = "-".join(chosen)
+    for host in hosts:
+        for rule in (
+            f"add pref 2 iif eth0 ipproto tcp sport {ports} dport {ports} blackhole",
+            "add pref 3 lookup local",
+            "del pref 0",
+        ):
+            subprocess.run(["ip", "-n", host.name, "rule", *rule.split()], check=True)
+    return ("--mca", "oob_tcp_dynamic_ipv4_ports", "2000-2999", "--mca", "btl_tcp_port_min_v4",
+            "3000", "--mca", "btl_tcp_port_range_v4", "1000")  # fmt: skip
+
+
+def test_of_a_stopped_host_behind_a_firewall(hosts: MakeHosts, tmp_path: Path) -> None:
+    """Nobody can watch it, and so it is waited for a few deadlines."""
+    words = forbid_connections(hosts(3))
+
+    def stop(processes: list[int]) -> None:
+        os.kill(processes[-1], signal.SIGSTOP)
+
+    texts = ends(tmp_path, 3, 1.0, [0, 1], stop, words)
+    assert all("cannot connect to each other" in text for text in texts), texts
