@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from weir_process import WeirProcess
 
 from weir.model.metadata_fit import LEAST_OPERATIONS
 from weir.platform.probing import load_probe
@@ -23,26 +22,15 @@ USAGE = 2
 FAILED = 1
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+def start(folder: Path, *words: str) -> WeirProcess:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "weir.cli", "platform", *words],
-        cwd=folder,
-        env=kept,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return WeirProcess(("platform", *words), cwd=folder, env=kept)
 
 
 def weir_platform(folder: Path, *words: str) -> tuple[int, str, str]:
     with start(folder, *words) as child:
-        try:
-            out, err = child.communicate(timeout=DEADLINE_SECONDS)
-        finally:
-            if child.poll() is None:
-                child.terminate()
-        return child.returncode, out, err
+        out, err = child.communicate(timeout=DEADLINE_SECONDS)
+        return child.wait(0), out, err
 
 
 def probe_of(folder: Path, directory: Path | str) -> tuple[int, str, str]:
@@ -122,18 +110,14 @@ def test_too_little_disk_is_said_before_anything_is_measured(
 def test_an_interrupted_probe_leaves_nothing(tmp_path: Path, seconds_at_work: float) -> None:
     words = ("probe", "--directory", ".", "-n", "2", "--seconds", "30", "--output", "box.toml")
     with start(tmp_path, *words) as child:
-        try:
-            end = time.monotonic() + DEADLINE_SECONDS
-            while not list(tmp_path.glob("weir-probe-*/rank-*")):
-                assert child.poll() is None
-                assert time.monotonic() < end
-                time.sleep(0.01)
-            time.sleep(seconds_at_work)
-            child.send_signal(signal.SIGINT)
-            out, err = child.communicate(timeout=DEADLINE_SECONDS)
-        finally:
-            if child.poll() is None:
-                child.terminate()
+        end = time.monotonic() + DEADLINE_SECONDS
+        while not list(tmp_path.glob("weir-probe-*/rank-*")):
+            assert child.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        time.sleep(seconds_at_work)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=DEADLINE_SECONDS)
     assert child.returncode == INTERRUPTED, out + err
     assert "the probe failed: stopped by SIGINT" in err
     assert "Traceback" not in err

@@ -6,9 +6,10 @@ The doubles handle processes and files and measure nothing; see doubles/.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from weir_process import WeirProcess
 
 DOUBLES = Path(__file__).parent / "doubles"
 DEADLINE_SECONDS = 120
@@ -28,17 +29,12 @@ class Cli:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
 
-    def start(self, *words: str, ending: str = "complete") -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "weir.cli", *words],
-            cwd=self.folder,
-            env={**self.environment, "DOUBLE_ENDING": ending},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+    def start(self, *words: str, ending: str = "complete") -> WeirProcess:
+        return WeirProcess(
+            words, cwd=self.folder, env={**self.environment, "DOUBLE_ENDING": ending}
         )
 
     def run(self, *words: str, ending: str = "complete") -> tuple[int, str, str]:
-        child = self.start(*words, ending=ending)
-        out, err = child.communicate(timeout=DEADLINE_SECONDS)
-        return child.returncode, out, err
+        with self.start(*words, ending=ending) as child:
+            out, err = child.communicate(timeout=DEADLINE_SECONDS)
+            return child.wait(0), out, err

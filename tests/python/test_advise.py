@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from weir_process import WeirProcess
 
 from weir.advise.records import RecordError, parse
 from weir.advise.rules import THRESHOLDS, advice_on
@@ -198,6 +199,13 @@ def test_what_was_counted_is_what_was_done(
     assert not any(path.startswith(("/proc/", "/dev/")) for path in files)
 
 
+def weir_run(folder: Path, *words: str) -> tuple[int, str]:
+    """The status and standard error of ``weir run WORDS``."""
+    with WeirProcess(("run", *words), cwd=folder, env=os.environ) as child:
+        _, err = child.communicate(timeout=120)
+        return child.wait(0), err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -210,13 +218,10 @@ def test_what_was_counted_is_what_was_done(
 def test_what_is_refused_is_told_in_one_line(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here/a.calls").touch()
-    shown = subprocess.run(
-        [sys.executable, "-m", "weir.cli", "run", *words],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert shown.returncode in (1, 2)
-    assert told in shown.stderr
-    assert shown.stderr.count("\n") == 1
+    status, err = weir_run(tmp_path, *words)
+    assert status in (1, 2)
+    assert told in err
+    assert err.count("\n") == 1
 
 
 def test_a_program_without_libc_of_its_own_is_told(tmp_path: Path) -> None:
@@ -228,12 +233,9 @@ def test_a_program_without_libc_of_its_own_is_told(tmp_path: Path) -> None:
     )  # fmt: skip
     if built.returncode != 0:
         pytest.skip("there is no static libc")
-    shown = subprocess.run(
-        [sys.executable, "-m", "weir.cli", "run", "--advise", "--", tmp_path / "still"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert "left no record: is it linked statically?" in shown.stderr
-    assert shown.returncode == 1
+    status, err = weir_run(tmp_path, "--advise", "--", str(tmp_path / "still"))
+    assert "left no record: is it linked statically?" in err
+    assert status == 1
 
 
 AT_LIMITS = r"""
@@ -280,14 +282,11 @@ def at_limits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def lines_at(program: Path, folder: Path, *words: int) -> list[list[str]]:
     """The lines of the program's record that tell of files."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "weir.cli", "run", "--advise", "--records", "records", "--",
-         str(program), *map(str, words)],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    if shown.returncode == 77:
+    begin = ("--advise", "--records", "records", "--", str(program))
+    status, err = weir_run(folder, *begin, *map(str, words))
+    if status == 77:
         pytest.skip("so many descriptors are not allowed here")
-    assert shown.returncode == 0, shown.stderr
+    assert status == 0, err
     (record_of_it,) = (folder / "records").iterdir()
     lines = [line.split("\t") for line in record_of_it.read_text().splitlines()]
     return [line for line in lines if line[0] in {"file", "left-out"}]

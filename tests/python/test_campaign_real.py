@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from weir_process import WeirProcess
 
 from report_reader import read_report
 from weir.results.campaign import finished_runs, load_campaign
@@ -37,20 +37,14 @@ def weir(folder: Path, *words: str) -> tuple[int, str, str]:
     kept = {k: v for k, v in os.environ.items() if k not in names and not k.startswith("WEIR_")}
     locks = folder / "locks"
     locks.mkdir(exist_ok=True)
-    ended = subprocess.run(
-        [sys.executable, "-m", "weir.cli", *words],
-        cwd=folder,
-        env={
-            **kept,
-            "WEIR_LOCK_DIRECTORY": str(locks),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        },
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
-    return ended.returncode, ended.stdout, ended.stderr
+    environment = {
+        **kept,
+        "WEIR_LOCK_DIRECTORY": str(locks),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    with WeirProcess(words, cwd=folder, env=environment) as child:
+        out, err = child.communicate(timeout=DEADLINE_SECONDS)
+        return child.wait(0), out, err
 
 
 def test_a_campaign_over_ranks_and_file_types(tmp_path: Path) -> None:

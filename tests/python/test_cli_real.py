@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pytest
 from jsonschema import Draft202012Validator
 from mpi_launcher import needs_survivors
+from weir_process import WeirProcess
 
 from weir.bench.launcher import found_launcher
 from weir.bench.program import find_program
@@ -35,36 +34,36 @@ def environment() -> dict[str, str]:
     return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
-@contextmanager
-def started(folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """weir as a process, which is asked to end when the test gives it up."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "weir.cli", *words],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        try:
-            yield child
-        finally:
-            if child.poll() is None:
-                child.terminate()
-                child.communicate(timeout=DEADLINE_SECONDS)
+def started(folder: Path, *words: str) -> WeirProcess:
+    return WeirProcess(words, cwd=folder, env=environment())
 
 
 def weir(folder: Path, *words: str) -> tuple[int, str, str]:
     with started(folder, *words) as child:
         out, err = child.communicate(timeout=DEADLINE_SECONDS)
-        return child.returncode, out, err
+        return child.wait(0), out, err
+
+
+def weir_anew(folder: Path, *words: str) -> tuple[int, str, str]:
+    """weir in an interpreter that has loaded nothing: once for each command of these tests."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "weir.cli", *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    return ended.returncode, ended.stdout, ended.stderr
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which one job with four configurations ran; its results are in ``results``."""
     folder = tmp_path_factory.mktemp("real")
-    status, out, err = weir(folder, "bench", *SIZE, *BOTH, *SHORT, "-n", "4", "--output", "results")
+    words = ("bench", *SIZE, *BOTH, *SHORT, "-n", "4", "--output", "results")
+    status, out, err = weir_anew(folder, *words)
     assert status == 0, out + err
     (folder / "out.txt").write_text(out)
     return folder
@@ -130,7 +129,7 @@ def test_the_original_text_is_kept_for_every_configuration(finished: Path) -> No
 
 def test_sql_finds_the_runs(finished: Path) -> None:
     sql = "SELECT label, parameters->>'pixels' FROM runs ORDER BY label"
-    status, out, _ = weir(finished, "results", "query", "--root", "results", "--json", sql)
+    status, out, _ = weir_anew(finished, "results", "query", "--root", "results", "--json", sql)
     assert status == 0
     modes = ("ASYNC", "SYNC")
     labels = [f"{method} UNIQUE {mode}" for method in ("MPI", "POSIX") for mode in modes]
@@ -149,7 +148,7 @@ def test_folders_made_with_another_launcher_are_sealed_and_reported(tmp_path: Pa
         timeout=DEADLINE_SECONDS,
         check=True,
     )
-    status, out, err = weir(tmp_path, "report", "results")
+    status, out, err = weir_anew(tmp_path, "report", "results")
     assert (status, out) == (0, "Report: results/report.html\n"), err
     (run,) = map(load_run, find_run_folders(tmp_path))
     assert run.verdict is not None
@@ -157,7 +156,7 @@ def test_folders_made_with_another_launcher_are_sealed_and_reported(tmp_path: Pa
 
 
 def test_predict_runs_nothing(tmp_path: Path) -> None:
-    status, out, err = weir(tmp_path, "predict", *SIZE, "-n", "4", "--output", "expected.json")
+    status, out, err = weir_anew(tmp_path, "predict", *SIZE, "-n", "4", "--output", "expected.json")
     assert status == 0, err
     assert "Expected write" in out
     assert [entry.name for entry in tmp_path.iterdir()] == ["expected.json"]
@@ -204,7 +203,7 @@ def command_line_of(process: int) -> bytes:
         return b""
 
 
-def ranks_of(child: subprocess.Popen[str], count: int) -> list[int]:
+def ranks_of(child: WeirProcess, count: int) -> list[int]:
     """The processes of the workload's ranks, once the run's test files exist."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
