@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -78,6 +79,23 @@ def campaign(tmp_path: Path, double_answers: Path) -> Campaign:
     return Campaign(tmp_path, double_answers)
 
 
+@pytest.fixture(scope="module")
+def left_alone(
+    tmp_path_factory: pytest.TempPathFactory, double_answers: Path
+) -> tuple[Campaign, tuple[int, str, str]]:
+    """A campaign that was made to its end, and what the command said."""
+    campaign = Campaign(tmp_path_factory.mktemp("left-alone"), double_answers)
+    return campaign, campaign.run()
+
+
+@pytest.fixture
+def finished(campaign: Campaign, left_alone: tuple[Campaign, tuple[int, str, str]]) -> Campaign:
+    """A copy of it, which a test may change."""
+    shutil.copytree(left_alone[0].output, campaign.output)
+    shutil.copy(left_alone[0].folder / "calls.txt", campaign.folder)
+    return campaign
+
+
 def wait_for(file: Path) -> None:
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not file.exists():
@@ -85,8 +103,10 @@ def wait_for(file: Path) -> None:
         time.sleep(0.05)
 
 
-def test_a_campaign_makes_every_run_in_the_order_of_its_seed(campaign: Campaign) -> None:
-    status, out, err = campaign.run()
+def test_a_campaign_makes_every_run_in_the_order_of_its_seed(
+    left_alone: tuple[Campaign, tuple[int, str, str]],
+) -> None:
+    campaign, (status, out, err) = left_alone
     assert status == 0, err
     design = load_campaign(campaign.output)
     wanted = [
@@ -102,15 +122,15 @@ def test_a_campaign_makes_every_run_in_the_order_of_its_seed(campaign: Campaign)
     campaign.assert_whole()
 
 
-def test_the_report_has_every_run_and_combination(campaign: Campaign) -> None:
-    campaign.run()
-    status, _, _ = campaign.run("--resume")
-    assert status == 0
-    page = read_report(campaign.output / "report.html")
+def test_the_report_has_every_run_and_combination(finished: Campaign) -> None:
+    (finished.output / "report.html").unlink()
+    status, _, err = finished.run("--resume")
+    assert status == 0, err
+    page = read_report(finished.output / "report.html")
     rows = page.one("section", id="runs").one("tbody").find("tr")
     links = [row.one("a").attributes["href"] for row in rows]
     assert links == [f"runs/{run:04d}/report.html" for run in RUNS]
-    assert all((campaign.output / link).is_file() for link in links)
+    assert all((finished.output / link).is_file() for link in links)
     cells = page.one("section", id="combinations").one("tbody").find("tr")
     assert len(cells) == 2 * 2 * 2
     assert page.one("section", id="over-transfer").find("figure")
@@ -244,35 +264,33 @@ def test_a_campaign_that_is_there_is_not_begun_again(campaign: Campaign) -> None
     assert (campaign.output / "campaign.json").read_bytes() == before
 
 
-def test_damaged_lines_of_the_journal_cost_one_run_each(campaign: Campaign) -> None:
-    campaign.run()
-    journal = campaign.output / "journal.jsonl"
+def test_damaged_lines_of_the_journal_cost_one_run_each(finished: Campaign) -> None:
+    journal = finished.output / "journal.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     place = next(i for i, line in enumerate(lines) if '"done", "run": 4,' in line)
     lines[place] = lines[place][:30] + "\x00\x00\n"
     journal.write_text("".join(lines) + '{"event": "do')
-    status, _, err = campaign.run("--resume")
+    status, _, err = finished.run("--resume")
     assert status == 0, err
     assert f"journal.jsonl line {place + 1} is damaged and left out" in err
     assert "an earlier attempt at run 4 is kept in" in err
-    assert len(campaign.transfers()) == 5
+    assert len(finished.transfers()) == 5
     entries = journal.read_text().splitlines()
     assert json.loads(entries[-1])["run"] == 4
 
 
-def test_results_of_a_newer_weir_are_left_alone(campaign: Campaign) -> None:
-    campaign.run()
-    record = campaign.output / "runs/0002/mpi-shared-sync/run.json"
+def test_results_of_a_newer_weir_are_left_alone(finished: Campaign) -> None:
+    record = finished.output / "runs/0002/mpi-shared-sync/run.json"
     record.write_text(record.read_text().replace('"format_version": 1', '"format_version": 2'))
     before = record.read_bytes()
-    status, out, err = campaign.run("--resume")
+    status, out, err = finished.run("--resume")
     assert status == 1
     assert err.count("\n") == 1
     assert "was written by a newer Weir (format version 2, this one knows 1)" in err
     assert record.read_bytes() == before
-    design = campaign.output / "campaign.json"
+    design = finished.output / "campaign.json"
     design.write_text(design.read_text().replace('"format_version": 1', '"format_version": 2'))
-    status, out, err = campaign.run("--resume")
+    status, out, err = finished.run("--resume")
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "campaign.json was written by a newer Weir" in err
 
