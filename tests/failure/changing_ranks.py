@@ -6,8 +6,8 @@ python changing_ranks.py FOLDER FORMAT WHAT [CALL NTH]
     Prints how many calls failed. With CALL and NTH this one kills rank 0.
 python changing_ranks.py FOLDER FORMAT WHAT messages
     under faulty_mpi.so. Makes the change once for each of many calls of MPI, which fails on a rank.
-python changing_ranks.py FOLDER FORMAT look
-    looks at what a killed run left, and adds a step to it
+python changing_ranks.py FOLDER FORMAT WHAT look
+    looks at what killed runs left in the folders of FOLDER, and adds a step to each
 """
 
 from __future__ import annotations
@@ -195,8 +195,9 @@ def main() -> None:
     folder, file_format, what = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     name = f"weir-file.{SUFFIXES[file_format]}"
     os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
-    if what == "look":
-        look(folder / "tried" / name, sys.argv[4])
+    if sys.argv[4:] == ["look"]:
+        for one in sorted(folder.iterdir()):
+            look_after(one / "tried" / name, what, f"rank 0 was killed: {one.name}")
         return
     good, tried = folder / "good" / name, folder / "tried" / name
     good.parent.mkdir(exist_ok=True)
