@@ -3,6 +3,7 @@
 // a rank keeps for itself does not grow with the boxes of the others.
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -126,6 +127,59 @@ void keep_little_on_a_rank(Collective& collective) {
   }
 }
 
+// The boxes of 131,072 ranks, 100 each in three dimensions: their table as it is on each node, and
+// what making and using it takes of a rank. Only some of the ranks have boxes that are not empty,
+// as the table of all takes minutes to make; the memory of what is empty is never touched.
+void keep_boxes_once_on_a_node() {
+  constexpr std::int64_t job = 131'072;
+  constexpr std::int64_t each = 100;
+  constexpr std::int64_t filled = 64;
+  constexpr std::int64_t most_of_a_node = std::int64_t{3} << 29;  // 1.5 GiB
+  constexpr std::size_t most_of_a_rank = std::size_t{2} << 20;
+  const array::Shape shape = array::Shape::create({1 << 14, 1 << 14, 1 << 14}).value();
+  const auto bytes = array::BoxTable::image_bytes(shape, job, job * each);
+  expect(bytes.value() <= most_of_a_node, fmt::format("{} bytes on a node", bytes.value()));
+  const auto mapped_bytes = static_cast<std::size_t>(bytes.value());
+  void* const image = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  expect(image != MAP_FAILED, "no memory for the table");
+  if (image == MAP_FAILED) return;
+  const auto table = std::make_shared<const array::BoxTable>(
+      shape, job, job * each,
+      std::shared_ptr<std::byte>(static_cast<std::byte*>(image),
+                                 [mapped_bytes](std::byte* all) { ::munmap(all, mapped_bytes); }));
+  for (std::int64_t of = 0; of < job; ++of) table->set_count(of, each);
+  expect(table->add_up_counts().ok(), "counts of boxes");
+  const auto first_index = [](std::int64_t of, std::int64_t box) {
+    return array::Indices{of * 256, box * 128, (of + box) % filled * 200};
+  };
+  const std::size_t before = weir::live_bytes();
+  weir::reset_most_live_bytes();
+  for (std::int64_t number = 0; number < filled; ++number) {
+    const std::int64_t of = number * (job / filled);
+    array::BoxList mine(3);
+    for (std::int64_t box = 0; box < each; ++box) {
+      mine.push_back({first_index(number, box), {250, 120, 180}});
+    }
+    expect(table->set_boxes(of, mine.numbers()).ok(), "boxes");
+  }
+  expect(table->list_boxes().ok(), "boxes are listed");
+  table->build_below(0, 0);
+  {
+    const SharedDistribution held(array::Distribution{array::ExplicitDistribution(table)});
+    for (std::int64_t number = 0; number < filled; ++number) {
+      const std::int64_t of = number * (job / filled);
+      expect(held->pieces(of) == each, "other boxes");
+      expect(held->explicit_boxes()->check_disjoint(of).ok(), "boxes overlap");
+      expect(held->explicit_boxes()->owner(first_index(number, 7)) == of, "another owner");
+    }
+  }
+  const std::size_t most = weir::most_live_bytes() - before;
+  expect(most <= most_of_a_rank, fmt::format("{} bytes on a rank", most));
+  fmt::print("{} ranks with {} boxes each in 3-D: {} bytes on a node, {} on a rank\n", job, each,
+             bytes.value(), most);
+}
+
 // The regions of 131,072 ranks: once on a node, and next to nothing on each rank.
 void keep_regions_once_on_a_node() {
   constexpr std::int64_t job = 131'072;
@@ -190,5 +244,6 @@ int main(int argc, char** argv) {
     keep_little_on_a_rank(*collective.value());
   }
   keep_regions_once_on_a_node();
+  if (rank == 0) keep_boxes_once_on_a_node();
   return end_checks();
 }
