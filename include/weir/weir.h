@@ -42,8 +42,9 @@
  * begin with `weir_array_options options = {0};`. Reserved fields must be 0; later versions give
  * them names, and never change what 0 does.
  *
- * THREADS. A session belongs to the thread that opened it: MPI_THREAD_FUNNELED is enough. Weir
- * makes no MPI call from another thread.
+ * THREADS. A session is used by one thread at a time, and Weir calls MPI from that thread alone:
+ * with one thread MPI_THREAD_FUNNELED is enough. Several threads may each use a session of their
+ * own at once where MPI has MPI_THREAD_MULTIPLE, on communicators of their own.
  *
  * STABILITY. Functions, fields and values are added, never changed or taken away; each function has
  * a version (WEIR_0.1 and so on) in the library's symbol table.

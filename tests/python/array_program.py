@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -544,6 +545,35 @@ def leave_step(
     text = str(told.value)
     assert text == NEGATIVE or f"rank {LAST}: abort_step: " in text
     assert NEGATIVE in text
+
+
+def threads(folder: Path) -> None:
+    """Each of three threads has a session of its own, all at once, and writes files of its own."""
+    assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
+    shape = (24, 30)
+
+    def write_and_read(number: int, communicator: MPI.Comm) -> None:
+        strategies = ("node", "two-phase", "server-directed")
+        nodes = {"strategy": strategies[number], "ranks_per_node": number % 2}
+        with weir.Session(communicator, deadline_seconds=60, **nodes) as session:
+            rows = session.distribution(shape, "BLOCK, *")
+            columns = session.distribution(shape, "*, CYCLIC(7)")
+            path = str(folder / f"threads{number}.{('h5', 'nc', 'zarr')[number]}")
+            with session.create_file(path) as file:
+                field = file.define("field", shape, "float64", steps=True)
+                for step in range(5):
+                    with file.step():
+                        field.write(rows, np.full(rows.shape, 10.0 * number + step))
+            with session.open_file(path, read_only=True) as file:
+                for step in range(5):
+                    file.select_step(step)
+                    assert (file["field"].read(columns) == 10 * number + step).all()
+
+    communicators = [COMM.Dup() for _ in range(3)]
+    with ThreadPoolExecutor(len(communicators)) as pool:
+        list(pool.map(write_and_read, range(len(communicators)), communicators))
+    for communicator in communicators:
+        communicator.Free()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
         (3, ["element_types", "sections", "boxes", "refusals", "files", "left_steps"]),
         (3, ["dropped_requests", "wrong_data", "wrong_regions", "left_by_exception"]),
         (4, ["memory", "records", "requests", "regions"]),
+        (2, ["threads"]),
     ],
 )
 def test_numpy_arrays(ranks: int, cases: list[str], tmp_path: Path) -> None:
