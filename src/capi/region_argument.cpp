@@ -6,6 +6,7 @@
 
 #include "array/box_list.hpp"
 #include "array/explicit_distribution.hpp"
+#include "capi/device_memory.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/memory_argument.hpp"
 
@@ -66,10 +67,11 @@ Outcome read_region(const weir_array& array, const weir_region* given, plan::Dir
   const std::int64_t one = 1;
   auto piece = array::ExplicitDistribution::create(array.shape, {&one, 1}, box);
   if (!piece) return outcome_of(piece.error(), "region");
-  return read_memory(memory_of(given == nullptr ? nothing : *given),
-                     direction == plan::Direction::read,
-                     array::Distribution(std::move(piece).value()), 0, array.type, content.layouts,
-                     content.pieces);
+  auto outcome =
+      read_memory(memory_of(given == nullptr ? nothing : *given),
+                  direction == plan::Direction::read, array::Distribution(std::move(piece).value()),
+                  0, array.type, content.layouts, content.pieces);
+  return outcome.ok() ? DeviceMemory().refuse(content.pieces) : outcome;
 }
 
 }  // namespace weir::capi

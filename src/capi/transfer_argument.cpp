@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "array/copy.hpp"
+#include "capi/device_memory.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/memory_argument.hpp"
 
@@ -135,8 +136,11 @@ Outcome read_transfers(const weir_session& session, const GivenTransfers& given,
     content.pieces.reserve(static_cast<std::size_t>(given.count));
     content.first_pieces.reserve(static_cast<std::size_t>(given.count));
   }
+  const DeviceMemory devices;
   auto outcome = read_each(given, [&](const weir_transfer& transfer) {
-    return read_transfer(session, transfer, given.direction, content);
+    const std::size_t first = content.pieces.size();
+    auto read = read_transfer(session, transfer, given.direction, content);
+    return read.ok() ? devices.refuse(std::span(content.pieces).subspan(first)) : read;
   });
   if (outcome.ok()) content.give_pieces();
   return outcome;

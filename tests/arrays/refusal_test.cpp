@@ -1,6 +1,9 @@
 // Arguments that cannot be are refused on every rank alike, naming argument and value, before
 // anything is written: when all ranks pass them, and when only one does.
+#include <dlfcn.h>
+
 #include <functional>
+#include <utility>
 
 #include "parallel.hpp"
 
@@ -240,6 +243,47 @@ TEST_F(Refusal, Requests) {
        "count is 0"},
   };
   for (const Case& wrong : cases) expect_refused(wrong);
+}
+
+TEST_F(Refusal, MemoryOfAGpu) {
+  void* const driver = ::dlopen(WEIR_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(driver, nullptr) << WEIR_TEST_DRIVER;
+  void* const device = ::dlsym(driver, "weir_test_device_memory");
+  void* const managed = ::dlsym(driver, "weir_test_managed_memory");
+  // Of two arrays the second one's memory: it is described as the first one's is.
+  const auto write_two = [&] {
+    std::vector<double> zeros(data_.size());
+    weir_transfer transfer = {};
+    transfer.array = array_->get();
+    transfer.distribution = rows_->get();
+    transfer.data = zeros.data();
+    std::vector<weir_transfer> both(2, transfer);
+    auto second = session_->create<double>(path("second"), shape_);
+    both[1].array = second.get();
+    if (spoils_) both[1].data = device;
+    const int code = weir_write_many(session_->get(), 2, both.data());
+    const std::string line = weir_last_error();
+    second.close();
+    return std::pair(code, line);
+  };
+  const Extents lower = {0, 0};
+  const Extents extent = {1, 6};
+  weir_region region = {};
+  region.lower = lower.data();
+  region.extent = extent.data();
+  region.data = device;
+  const auto write_region = [&] {
+    return weir_write_region(array_->get(), spoils_ ? &region : nullptr);
+  };
+  expect_refused({"region", write_region, "data is in the memory of a GPU"});
+  spoils_ = rank_of_world() == 1;
+  const auto [code, line] = write_two();
+  EXPECT_EQ(code, WEIR_E_ARGUMENT);
+  EXPECT_EQ(line.find("rank 1: "), 0U) << line;
+  EXPECT_NE(line.find("data is in the memory of a GPU"), std::string::npos) << line;
+  EXPECT_EQ(weir_read(array_->get(), rows_->get(), managed), 0) << weir_last_error();
+  EXPECT_EQ(*static_cast<double*>(managed), data_.front());
+  ::dlclose(driver);
 }
 
 TEST_F(Refusal, ReadingIntoMemoryThatOverlapsItself) {
