@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "capi/extents_argument.hpp"
@@ -34,6 +36,20 @@ std::int32_t number_of(plan::Strategy strategy) {
   return 0;
 }
 
+// Such as "Open MPI v4.1.4"; may be asked for at any time.
+std::string name_of_mpi() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "this MPI";
+  const std::string_view all(text.data());
+  std::string name;
+  for (const char one : all.substr(0, all.find_first_of(",\n"))) {
+    const bool is_space = one == ' ' || one == '\t';
+    if (!is_space || (!name.empty() && name.back() != ' ')) name += is_space ? ' ' : one;
+  }
+  return name;
+}
+
 // MPI can be called, and the communicator be used for a session.
 Outcome check_communicator(MPI_Comm communicator) {
   int initialized = 0;
@@ -42,8 +58,9 @@ Outcome check_communicator(MPI_Comm communicator) {
   MPI_Finalized(&finalized);
   if (initialized == 0 || finalized != 0) {
     return bad_argument(
-        "weir_session_open: MPI is not running; call between MPI_Init and "
-        "MPI_Finalize");
+        fmt::format("weir_session_open: {} is not running; call between MPI_Init and MPI_Finalize, "
+                    "in a program that has this MPI and no other",
+                    name_of_mpi()));
   }
   if (communicator == MPI_COMM_NULL) {
     return bad_argument("weir_session_open: communicator is MPI_COMM_NULL");
