@@ -37,7 +37,6 @@ std::string_view name_of(const std::optional<plan::Engine>& engine) {
 
 namespace {
 
-constexpr std::int64_t default_buffers = 2;
 constexpr double default_deadline_seconds = 600;
 // The largest buffer: a message of that size is counted by an int.
 constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;
@@ -358,7 +357,6 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     chosen.buffer_bytes = plan::usual_buffer_bytes(chosen.targets);
     chosen.shorter_pieces = true;
   }
-  if (chosen.buffers == 0) chosen.buffers = default_buffers;
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
   ranks::KeptUntilDone<MPI_Comm> duplicate;
@@ -422,6 +420,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     if (state.rank == 0) fmt::print(stderr, "weir: {}\n", state.notice);
     chosen.buffer_bytes = got;
   }
+  chosen.buffers = state.group->buffers();
   if (state.group->own_holder() >= 0) {
     std::vector<std::span<std::byte>> buffers;
     buffers.reserve(static_cast<std::size_t>(chosen.buffers));

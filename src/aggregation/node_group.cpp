@@ -88,6 +88,15 @@ Result<topology::Topology> topology_of(const std::vector<int>& counts,
   return topology::Topology::of_nodes(node_of_rank);
 }
 
+// One buffer fills while another is moved. Messages take longer than copies, and the last of a
+// piece may come or go much later than the others: with more buffers the links are busy meanwhile.
+std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
+  constexpr std::int64_t most_usual_bytes = 16 << 20;  // of an aggregator
+  constexpr std::int64_t most_usual_buffers = 8;
+  if (nodes == 1) return 2;
+  return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
+}
+
 }  // namespace
 
 NodeGroup::~NodeGroup() {
@@ -127,6 +136,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
     told.keep_for_good();
     return made;
   }
+  if (buffers_ == 0) buffers_ = usual_buffers(buffer_bytes_, nodes());
   return make_memory(world);
 }
 

@@ -71,12 +71,13 @@ class NodeGroup {
   ~NodeGroup();  // collective, as communicators are freed
 
   // Collective: finds the nodes of `world` and makes buffers for `aggregators` ranks of each, or
-  // for all of a node that has fewer (0: as many as a node has cores and ranks, up to 16). Where a
-  // node has too little memory, the buffers of all nodes are smaller: half of `buffer_bytes`, a
-  // quarter and so on, down to least_buffer_bytes. When it fails on one rank, others may have
-  // succeeded: agree on it, but for an error that ends communication (ranks/messages.hpp), after
-  // which nothing collective may be called. `world` stays until this object is gone. `opening`:
-  // revoked when MPI fails here, and looked at by waits.
+  // for all of a node that has fewer (0: as many as a node has cores and ranks, up to 16). Without
+  // a number of `buffers` (0) each has two; where there are several nodes, up to eight that take
+  // 16 MiB together. Where a node has too little memory, the buffers of all nodes are smaller: half
+  // of `buffer_bytes`, a quarter and so on, down to least_buffer_bytes. When it fails on one rank,
+  // others may have succeeded: agree on it, but for an error that ends communication
+  // (ranks/messages.hpp), after which nothing collective may be called. `world` stays until this
+  // object is gone. `opening`: revoked when MPI fails here, and looked at by waits.
   Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
                 std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
                 ranks::Revocation& opening);
@@ -86,6 +87,8 @@ class NodeGroup {
   static constexpr std::int64_t least_buffer_bytes = 64 << 10;
   // The size of each buffer: what was asked for, in whole pages, or less.
   [[nodiscard]] std::int64_t buffer_bytes() const { return buffer_bytes_; }
+  // How many buffers each aggregator has.
+  [[nodiscard]] std::int64_t buffers() const { return buffers_; }
 
   // The topology of the ranks of `world`.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }

@@ -77,19 +77,20 @@ std::int64_t sum(const Counts::Pairs& pairs) {
 
 // (Under server-directed nothing is sent before it is asked for.)
 TEST_F(Credits, BoundWhatIsSentAndNotReceived) {
-  constexpr std::int64_t most_ahead = 4;
+  constexpr std::int64_t most_ahead = 4;  // of an aggregator that writes
   const Extents shape = {2048, 64};
   weir_session_options options = {};
   options.strategy = "two-phase";
   options.aggregators = 1;
   options.ranks_per_node = 1;  // so that all goes by messages
   options.buffer_bytes = 4096;
+  options.buffers = 6;  // so many pieces are under way from an aggregator that reads
   const auto [writing, reading] = counted_columns(options, shape);
   // Many times what may be under way goes from each rank to each other one.
   EXPECT_GE(largest(writing.sent), 60);
   EXPECT_GE(largest(reading.sent), 60);
   EXPECT_LE(largest(writing.most_ahead), most_ahead);
-  EXPECT_LE(largest(reading.most_ahead), most_ahead);
+  EXPECT_LE(largest(reading.most_ahead), options.buffers);
 }
 
 // As `weir-bench plan` counts them: one for each piece and node that has a share of it.

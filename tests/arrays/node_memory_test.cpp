@@ -83,9 +83,10 @@ class NodeMemory : public OnRanks {
     return options;
   }
   // What a rank other than the first of its node reserves beside its buffers.
-  static constexpr std::int64_t header_bytes = 4096;
-  // Each holder has buffers: two to gather in, and as many for messages to and from other nodes.
-  static constexpr std::int64_t buffers = 4;
+  static constexpr std::int64_t header_bytes = 8192;
+  // Each holder has buffers: eight to gather in where there are several nodes and none has over
+  // 2 MiB, and as many for messages to and from other nodes.
+  static constexpr std::int64_t buffers = 16;
   // Opens a session, writes and reads, and returns how the session explains a write.
   std::string explained(const weir_session_options& options) {
     Session session(MPI_COMM_WORLD, options);
