@@ -50,6 +50,14 @@ if(WEIR_SANITIZE)
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all -Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
+  # Clang's counterpart of gcc's macros is no macro.
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    if(WEIR_SANITIZE MATCHES address)
+      add_compile_definitions(__SANITIZE_ADDRESS__=1)
+    elseif(WEIR_SANITIZE MATCHES thread)
+      add_compile_definitions(__SANITIZE_THREAD__=1)
+    endif()
+  endif()
 endif()
 
 option(WEIR_FUZZ "Build weir_fuzz; Clang's libFuzzer counts what of the readers was reached" OFF)
