@@ -5,6 +5,7 @@
 char weir_test_device_memory[4096];
 char weir_test_managed_memory[4096];
 
+/* NOLINTNEXTLINE(readability-identifier-naming): the driver's name */
 int cuPointerGetAttribute(void* value, int attribute, unsigned long long address) {
   const uintptr_t device = (uintptr_t)weir_test_device_memory;
   const uintptr_t managed = (uintptr_t)weir_test_managed_memory;

@@ -71,7 +71,7 @@ def test_death_by_a_signal_is_named() -> None:
 
 
 def test_the_deadline_ends_a_child_that_hangs() -> None:
-    ending, _ = run("sleep 600", timeout=0.5)
+    ending, _ = run("sleep 600", timeout=0.5, grace=FOREVER)
     assert ending.timed_out
     assert not ending.killed
     assert "deadline" in ending.describe()
