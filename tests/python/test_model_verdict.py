@@ -236,6 +236,16 @@ def test_below_names_the_layer_of_every_workload(
     assert judged(run, "write").text == f"below: look at {named}"
 
 
+def test_a_link_that_should_be_the_limit_is_nearer_than_a_layer() -> None:
+    rates = dict.fromkeys(("rate", "low", "high"), 1e8)
+    link = {f"{name}_bytes_per_second": rate for name, rate in rates.items()}
+    stage = {"name": "node link", "limiting": True, "how": "given", **link}
+    fields = {"limiting_stage": "node link of three", "stages": [stage]}
+    through_mpi = through(make_run(straggler_factor=1.0), api="MPIIO", file_per_rank=True)
+    run = with_expectation(through_mpi, 2.0, **fields)
+    assert judged(run, "write").text == "below: look at node link of three"
+
+
 def test_a_sibling_of_another_size_of_transfers_says_nothing() -> None:
     slow = make_run(straggler_factor=1.0, write_bytes_per_second=0.4e9)
     run = with_expectation(through(slow, api="MPIIO", file_per_rank=True), 2.0)

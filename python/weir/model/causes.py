@@ -53,7 +53,7 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
         _slow_target(run, expected),
         _slow_rank(run, expected, measured),
         _slow_host(run, expected),
-        _slower_layer(run, measured, siblings),
+        _slower_layer(run, expected, measured, siblings),
         _cold_pages(run, expected),
         _not_hidden(run, expected),
     ]
@@ -169,10 +169,13 @@ def _far_above_the_others(
     return slowest, per_byte[slowest] / mean
 
 
-def _slower_layer(run: Run, measured: Rate, siblings: Sequence[Run]) -> str | None:
+def _slower_layer(
+    run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]
+) -> str | None:
     """The interface or the shared file, where a sibling without it was faster or none was run.
 
-    Expectations are of plain calls of the system on a file for each rank.
+    Expectations are of plain calls of the system on a file for each rank. Without a sibling none is
+    suspected where a link should be the limit: that is nearer to the cause than what a layer costs.
     """
     layer, shared = _layer(run), _shares_a_file(run)
     reasons: tuple[tuple[str | None, Callable[[Run], bool]], ...] = (
@@ -193,7 +196,8 @@ def _slower_layer(run: Run, measured: Rate, siblings: Sequence[Run]) -> str | No
                     return f"{name}: {sibling.label} reached {reached}"
                 break
         else:
-            return f"{name}, which the expectation leaves out"
+            if limiting_stage_name(expected) != "node link":
+                return f"{name}, which the expectation leaves out"
     return None
 
 
