@@ -13,6 +13,7 @@ python changing_ranks.py FOLDER FORMAT WHAT look
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import itertools
 import os
 import shutil
@@ -30,6 +31,8 @@ MESSAGE_CALLS = (
     "MPI_Iallgatherv", "MPI_Ibarrier", "MPI_Test", "completion", "completion,effect=short",
 )  # fmt: skip
 DEADLINE_SECONDS = 20
+RUN_SECONDS = 120
+"""After it each rank says where it is and ends. The launcher waits for longer."""
 MOST_OF_EACH = 60
 """More calls of one kind than any of these changes makes."""
 WORLD = MPI.COMM_WORLD
@@ -72,6 +75,8 @@ class Fault:
         self.variable = {"io": "WEIR_FAULT", "mpi": "WEIR_MPI_FAULT"}[library]
 
     def arm(self) -> None:
+        """Once every rank is back from the call before, which the fault may otherwise break."""
+        WORLD.Barrier()
         os.environ[self.variable] = self.text
 
     def disarm(self) -> int:
@@ -192,6 +197,7 @@ def look_after(path: Path, what: str, about: str) -> None:
 
 
 def main() -> None:
+    faulthandler.dump_traceback_later(RUN_SECONDS, exit=True)
     folder, file_format, what = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     name = f"weir-file.{SUFFIXES[file_format]}"
     os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
