@@ -3,10 +3,10 @@
 usage: array_blocks.py [--directory D] [--ranks LIST] [--rows LIST] [--mebibytes N] [--pairs N]
                        [--seconds N] [--all] [--weir-bench PROGRAM]
 
-An array of float64 dealt BLOCK,BLOCK,BLOCK: each rank's rows in the file have 64 B, 512 B, 2 KiB or
-1 MiB. R is the rate of contiguous pieces of the same bytes by the same ranks, in turn with the
-others. Nothing is made durable, on any side; every element that is read is verified, outside the
-times. An interface that does not end within --seconds is named and left. Weir, ROMIO, HDF5 and
+An array of float64 distributed BLOCK,BLOCK,BLOCK: each rank's rows in the file have 64 B, 512 B, 2
+KiB or 1 MiB. R is the rate of contiguous pieces of the same bytes by the same ranks, in turn with
+the others. Nothing is made durable, on any side; every element that is read is verified, outside
+the times. An interface that does not end within --seconds is named and left. Weir, ROMIO, HDF5 and
 PnetCDF take three minutes; --all adds OMPIO and every rank's own rows, which take many.
 """
 

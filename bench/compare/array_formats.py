@@ -3,13 +3,14 @@
 usage: array_formats.py [--directory D] [--ranks LIST] [--rows LIST] [--mebibytes N] [--pairs N]
                         [--seconds N] [--weir-bench PROGRAM]
 
-As array_blocks.py: float64 dealt BLOCK,BLOCK,BLOCK, so that each rank's rows in the file have 64 B
-to 4 KiB; written over a file that is there, in the page cache, nothing made durable on any side;
-every element that is read is verified. Weir's formats are held against its raw arrays and against
-the format's own library, round by round. `restart` is reading by another grid of ranks than the one
-that wrote, as another number of ranks has it (what a file costs to read does not depend on who
-wrote it): once blocks in 3-D again, with rows of other lengths, and once whole planes, which every
-rank has in one piece. Of those the raw array, too, is read at R, so no library can be overtaken.
+As array_blocks.py: float64 distributed BLOCK,BLOCK,BLOCK, so that each rank's rows in the file have
+64 B to 4 KiB; written over a file that is there, in the page cache, nothing made durable on any
+side; every element that is read is verified. Weir's formats are held against its raw arrays and
+against the format's own library, round by round. `restart` is reading by another grid of ranks than
+the one that wrote, as another number of ranks has it (what a file costs to read does not depend on
+who wrote it): once blocks in 3-D again, with rows of other lengths, and once whole planes, which
+every rank has in one piece. Of those the raw array, too, is read at R, so no library can be
+overtaken.
 """
 
 from __future__ import annotations

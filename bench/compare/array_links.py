@@ -3,7 +3,7 @@
 usage: array_links.py [--hosts N] [--ranks N] [--link RATE] [--mebibytes N] [--pairs N]
                       [--strategies LIST] [--libraries FILE,...] [--directory D]
 
-Makes hosts on the test bed (as root; see docs/testbed.md) and deals an array of float64 by
+Makes hosts on the test bed (as root; see docs/testbed.md) and distributes an array of float64 by
 `*, BLOCK` to ranks on them, so that every row of the file is of all ranks. Aggregators are on all
 hosts: of N hosts each keeps 1/N of what it holds and sends the rest, while as much comes in. The
 share is what has to cross the links, over what all links carry together at TCP's payload. `MPI` is

@@ -3,11 +3,11 @@
 usage: array_peak.py [--directory D] [--ranks N] [--extent N] [--pairs N] [--cached] [--seconds N]
                      [--weir-bench PROGRAM]
 
-An N x N array of float64 dealt BLOCK,BLOCK into one shared file. The peak is the rate at which the
-same ranks write and read as many bytes, each in one piece of a file, in turn with Weir, overwriting
-files that are there. Both sides are made durable inside the timed part (fsync by every rank), and
-both read after the pages were dropped; --cached leaves both out, so that the page cache is the
-limit. Every element is verified, outside the times.
+An N x N array of float64 distributed BLOCK,BLOCK into one shared file. The peak is the rate at
+which the same ranks write and read as many bytes, each in one piece of a file, in turn with Weir,
+overwriting files that are there. Both sides are made durable inside the timed part (fsync by every
+rank), and both read after the pages were dropped; --cached leaves both out, so that the page cache
+is the limit. Every element is verified, outside the times.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ usage: panda_findings.py --directory A,B,C,D [--extent N] [--replication N] [--r
 
 Y. Chen, J. Nieplocha, I. Foster, M. Winslett, "Optimizing Collective I/O Performance on Parallel
 Computers: A Multisystem Study" (1997). Runs the three campaigns cases/collective-*.toml over arrays
-of extent N x N with a file per aggregator, dealt to the directories, which stand for the paper's
-I/O nodes, and prints a table: each finding with `found`, `not found` or `not decidable here`, and
-the figures it rests on. --judge only prints the table of campaigns that were run before.
+of extent N x N with a file per aggregator, distributed to the directories, which stand for the
+paper's I/O nodes, and prints a table: each finding with `found`, `not found` or `not decidable
+here`, and the figures it rests on. --judge only prints the table of campaigns that were run before.
 """
 
 from __future__ import annotations

@@ -148,7 +148,8 @@ void million_ranks() {
 }
 
 void many_boxes() {
-  // Blocks of a refined mesh of 100,000 boxes of unequal extents, dealt to 1,000 ranks in turn.
+  // Blocks of a refined mesh of 100,000 boxes of unequal extents, distributed to 1,000 ranks in
+  // turn.
   constexpr std::int64_t ranks = 1000;
   constexpr std::int64_t per_rank = 100;
   const auto shape = array::Shape::create({1600, 1000, 1000}).value();  // 100 x 50 x 20 boxes

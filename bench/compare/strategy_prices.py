@@ -3,9 +3,9 @@
 usage: strategy_prices.py [--directory D] [--ranks N] [--nodes LIST] [--rows LIST] [--chunked]
                           [--mebibytes N] [--pairs N] [--platform FILE]
 
-A 3-D array of float64 dealt BLOCK,BLOCK,BLOCK, in one shared file in the page cache; rows are what
-a rank has together in the file. Every strategy writes and reads the same file, in turn, in an order
-that changes from round to round; every element that is read is verified, outside the times. A
+A 3-D array of float64 distributed BLOCK,BLOCK,BLOCK, in one shared file in the page cache; rows are
+what a rank has together in the file. Every strategy writes and reads the same file, in turn, in an
+order that changes from round to round; every element that is read is verified, outside the times. A
 "node" is a number of consecutive ranks, so that what happens between nodes is tried on one: there,
 give a --platform with half the machine in each node. With --chunked the file is in 3 x 3 x 3
 chunks, which are nobody's parts.

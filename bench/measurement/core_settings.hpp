@@ -15,7 +15,7 @@ namespace weir::bench {
 
 struct CoreSettings {
   std::string directory;  // where the test files go; exists
-  // The directories after the first, of workloads that deal files to several; absolute.
+  // The directories after the first, of workloads that distribute files to several; absolute.
   std::vector<std::string> further_directories;
   std::string output;       // folder for the results; made by the run
   std::string expectation;  // JSON file {slug: expectation}; empty: none was made

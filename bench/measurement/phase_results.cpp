@@ -51,7 +51,7 @@ ordered_json wall_json(const WallFigures& wall) {
           {"operations_most", wall.operations_most}};
 }
 
-// The ranks whose files lie in a directory: dealt in turn.
+// The ranks whose files lie in a directory: distributed round-robin.
 std::vector<std::int64_t> ranks_of(std::size_t directory, std::size_t directories,
                                    std::int64_t ranks) {
   std::vector<std::int64_t> mine;

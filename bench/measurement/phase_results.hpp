@@ -22,7 +22,7 @@ namespace weir::bench {
 struct ResultSubject {
   bool write = true;
   bool read = true;
-  // The directories of its files; several: the ranks' files are dealt to them in turn.
+  // The directories of its files; several: the ranks' files are distributed to them round-robin.
   std::vector<std::string> directories;
   bool sync_each = false;      // every write is durable by itself
   bool stonewalled = false;    // phases have a wall

@@ -190,7 +190,7 @@ typedef struct weir_distribution_options {
   uint64_t reserved[6];
 } weir_distribution_options;
 
-/* Deals an array of `dimensions` dimensions and this shape (elements) to the session's ranks.
+/* Distributes an array of `dimensions` dimensions and this shape (elements) to the session's ranks.
  * `formats` has one word per dimension, separated by commas, slowest dimension in row-major order
  * first: "*" (not distributed), "BLOCK", "BLOCK(100)", "CYCLIC", "CYCLIC(32)", "CYCLIC(32,from=1)",
  * with HPF's meaning. All arguments alike. */
@@ -213,7 +213,7 @@ int weir_distribution_from_boxes(weir_session* session, int32_t dimensions, cons
  * Local. */
 void weir_distribution_free(weir_distribution** distribution);
 
-/* What this rank holds: elements in all; pieces (1 when dealt by formats, the number of boxes
+/* What this rank holds: elements in all; pieces (1 when distributed by formats, the number of boxes
  * otherwise). Negative when the handle is null. Local. */
 int64_t weir_distribution_elements(const weir_distribution* distribution);
 int64_t weir_distribution_pieces(const weir_distribution* distribution);

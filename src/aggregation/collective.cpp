@@ -240,7 +240,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
                         : state_.ranks;
   }
   if (const auto grid = settled.grid(); grid && settled.files > 1) {
-    settled.turn = array::SpreadDealing::for_grid(grid.value(), 1, settled.files).turn_per_group();
+    settled.turn = array::Declustering::for_grid(grid.value(), 1, settled.files).turn_per_group();
   }
   Status possible = settled.check();
   if (!possible.ok()) possible.error().file = path;

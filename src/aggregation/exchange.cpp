@@ -46,13 +46,13 @@ Exchange::Exchange(MoveContext context)
 }
 
 bool Exchange::done() const {
-  return !on_node_->left() && (!between_nodes_ || !between_nodes_->left()) && parcels_.empty() &&
+  return !on_node_->left() && (!between_nodes_ || !between_nodes_->left()) && messages_.empty() &&
          (gathering_ == nullptr || gathering_->done());
 }
 
 bool Exchange::step() {
   if (context_.group.revocation().is_revoked()) return false;
-  heard_ = context_.group.own_bell().count();
+  seen_wake_ups_ = context_.group.own_wake_up().count();
   bool moved = step_on_node();
   if (between_nodes_) moved = step_between_nodes() || moved;
   if (gathering_ != nullptr) {
@@ -107,7 +107,7 @@ std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
 }
 
 bool Exchange::sleep(std::int64_t naps_before) {
-  const bool expects_messages = !parcels_.empty() || (between_nodes_ && between_nodes_->left()) ||
+  const bool expects_messages = !messages_.empty() || (between_nodes_ && between_nodes_->left()) ||
                                 (gathering_ != nullptr && gathering_->expects_messages());
   if (expects_messages) return false;
   if (on_node_->left()) {
@@ -115,18 +115,18 @@ bool Exchange::sleep(std::int64_t naps_before) {
     const std::int64_t holder = context_.group.holder_at(context_.plan->rank_of(id.aggregator));
     if (!context_.group.mark(holder, context_.buffer_of(id), context_.ticket_of(id))) return true;
   }
-  context_.group.own_bell().sleep(heard_, context_.group.nap_ns(naps_before));
+  context_.group.own_wake_up().sleep(seen_wake_ups_, context_.group.nap_ns(naps_before));
   return true;
 }
 
 bool Exchange::step_between_nodes() {
   bool moved = false;
-  for (auto parcel = parcels_.begin(); parcel != parcels_.end();) {
-    if (!move_on(*parcel)) {
-      ++parcel;
+  for (auto message = messages_.begin(); message != messages_.end();) {
+    if (!move_on(*message)) {
+      ++message;
       continue;
     }
-    parcel = parcels_.erase(parcel);
+    message = messages_.erase(message);
     moved = true;
   }
   // One at a time, so that a message that is complete goes before the next one is packed.
@@ -167,7 +167,7 @@ bool Exchange::begin_next() {
         context_.group.slots().find({context_.ticket_of(id), id.aggregator}, context_.rank,
                                     [&] { return messages_of_node(*next_); });
     if (slot == nullptr) return false;
-    begin_parcel(*slot, std::move(*next_), MessageSlots::share_of(*slot, context_.rank));
+    begin_message(*slot, std::move(*next_), MessageSlots::share_of(*slot, context_.rank));
   }
   next_.reset();
   between_nodes_->advance();
@@ -182,8 +182,8 @@ void Exchange::copy_share_of_message(const plan::Piece& piece, std::byte* share)
   context_.figures.gather_ns += monotonic_ns() - began;
 }
 
-void Exchange::begin_parcel(MessageSlots::Slot& slot, plan::Piece piece,
-                            const plan::NodeShare& share) {
+void Exchange::begin_message(MessageSlots::Slot& slot, plan::Piece piece,
+                             const plan::NodeShare& share) {
   const MessageSlots& slots = context_.group.slots();
   const bool carries = MessageSlots::courier_of(slot) == context_.rank;
   if (context_.writing() && !carries) {
@@ -191,86 +191,86 @@ void Exchange::begin_parcel(MessageSlots::Slot& slot, plan::Piece piece,
     MessageSlots::hand_over(slot, share.bytes);  // after which it may be another's
     return;
   }
-  Parcel& parcel = parcels_.emplace_back(Parcel{.slot = slot,
-                                                .piece = std::move(piece),
-                                                .share = share,
-                                                .data = slots.data(slot),
-                                                .carries = carries});
+  Message& message = messages_.emplace_back(Message{.slot = slot,
+                                                    .piece = std::move(piece),
+                                                    .share = share,
+                                                    .data = slots.data(slot),
+                                                    .carries = carries});
   const std::int64_t bytes = MessageSlots::bytes_of(slot);
-  if (parcel.data == nullptr) {
-    parcel.own_data.resize(static_cast<std::size_t>(bytes));
-    parcel.data = parcel.own_data.data();
+  if (message.data == nullptr) {
+    message.own_data.resize(static_cast<std::size_t>(bytes));
+    message.data = message.own_data.data();
   }
-  const int aggregator = aggregator_of(parcel);
+  const int aggregator = aggregator_of(message);
   Status begun;
   if (context_.writing()) {
-    copy_share_of_message(parcel.piece, parcel.data + share.offset);
+    copy_share_of_message(message.piece, message.data + share.offset);
     MessageSlots::hand_over(slot, share.bytes);
     if (asked_) {
-      begun = ranks::receive(parcel.asking, parcel.ask.data(), sizeof(Ask), aggregator, ask_tag,
+      begun = ranks::receive(message.asking, message.ask.data(), sizeof(Ask), aggregator, ask_tag,
                              context_.communicator);
     }
   } else if (carries) {
-    begun = ranks::receive(parcel.pending, parcel.data, bytes, aggregator, message_tag,
+    begun = ranks::receive(message.pending, message.data, bytes, aggregator, message_tag,
                            context_.communicator);
   }
   if (!begun.ok()) give_up(begun.error());
 }
 
-bool Exchange::move_on(Parcel& parcel) {
-  const Result<bool> ended = context_.writing() ? send(parcel) : take_from(parcel);
+bool Exchange::move_on(Message& message) {
+  const Result<bool> ended = context_.writing() ? send(message) : take_from(message);
   if (!ended) give_up(ended.error());
   return ended && ended.value();
 }
 
-bool Exchange::is_next_to_its_aggregator(const Parcel& parcel) const {
-  for (const Parcel& earlier : parcels_) {
-    if (&earlier == &parcel) return true;
-    if (!earlier.started && aggregator_of(earlier) == aggregator_of(parcel)) return false;
+bool Exchange::is_next_to_its_aggregator(const Message& message) const {
+  for (const Message& earlier : messages_) {
+    if (&earlier == &message) return true;
+    if (!earlier.started && aggregator_of(earlier) == aggregator_of(message)) return false;
   }
   return true;
 }
 
-Result<bool> Exchange::has_been_asked(Parcel& parcel) {
+Result<bool> Exchange::has_been_asked(Message& message) {
   if (!asked_) return true;
-  Result<bool> asked = ranks::test(parcel.asking);
-  if (!asked || !asked.value() || parcel.ask == ask_for(parcel.piece.id)) return asked;
+  Result<bool> asked = ranks::test(message.asking);
+  if (!asked || !asked.value() || message.ask == ask_for(message.piece.id)) return asked;
   return Error(ErrorCode::communication,
                fmt::format("rank {} asked for another piece than the next one of the plan",
-                           aggregator_of(parcel)));
+                           aggregator_of(message)));
 }
 
-Result<bool> Exchange::send(Parcel& parcel) {
-  if (!parcel.started) {
+Result<bool> Exchange::send(Message& message) {
+  if (!message.started) {
     // The aggregator receives messages of one rank in the order in which they are sent.
-    if (!MessageSlots::is_complete(parcel.slot) || !is_next_to_its_aggregator(parcel)) {
+    if (!MessageSlots::is_complete(message.slot) || !is_next_to_its_aggregator(message)) {
       return false;
     }
-    auto asked = has_been_asked(parcel);
+    auto asked = has_been_asked(message);
     if (!asked || !asked.value()) return asked;
-    parcel.started = true;
-    const std::int64_t bytes = MessageSlots::bytes_of(parcel.slot);
+    message.started = true;
+    const std::int64_t bytes = MessageSlots::bytes_of(message.slot);
     const Status begun =
-        ranks::send_synchronously(parcel.pending, parcel.data, bytes, aggregator_of(parcel),
+        ranks::send_synchronously(message.pending, message.data, bytes, aggregator_of(message),
                                   message_tag, context_.communicator);
     if (!begun.ok()) return begun.error();
     context_.figures.bytes_sent += bytes;
   }
-  Result<bool> sent = ranks::test(parcel.pending);
-  if (sent && sent.value()) MessageSlots::free(parcel.slot);
+  Result<bool> sent = ranks::test(message.pending);
+  if (sent && sent.value()) MessageSlots::free(message.slot);
   return sent;
 }
 
-Result<bool> Exchange::take_from(Parcel& parcel) {
-  if (parcel.carries && !parcel.started) {
-    Result<bool> received = ranks::test(parcel.pending);
+Result<bool> Exchange::take_from(Message& message) {
+  if (message.carries && !message.started) {
+    Result<bool> received = ranks::test(message.pending);
     if (!received || !received.value()) return received;
-    parcel.started = true;
-    MessageSlots::set_come(parcel.slot);
+    message.started = true;
+    MessageSlots::set_come(message.slot);
   }
-  if (!MessageSlots::has_come(parcel.slot)) return false;
-  copy_share_of_message(parcel.piece, parcel.data + parcel.share.offset);
-  if (MessageSlots::hand_over(parcel.slot, parcel.share.bytes)) MessageSlots::free(parcel.slot);
+  if (!MessageSlots::has_come(message.slot)) return false;
+  copy_share_of_message(message.piece, message.data + message.share.offset);
+  if (MessageSlots::hand_over(message.slot, message.share.bytes)) MessageSlots::free(message.slot);
   return true;
 }
 

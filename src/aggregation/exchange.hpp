@@ -64,7 +64,7 @@ class Exchange final : public Move {
   };
   // A message of this node that this rank still has to do with. Writing: its courier is this rank,
   // and the share packed. Reading: the share of this rank is not unpacked.
-  struct Parcel {
+  struct Message {
     MessageSlots::Slot& slot;
     plan::Piece piece;
     plan::NodeShare share;  // of this rank
@@ -87,17 +87,17 @@ class Exchange final : public Move {
   bool begin_next();
   [[nodiscard]] std::vector<plan::NodeMessage> messages_of_node(const plan::Piece& piece) const;
   void copy_share_of_message(const plan::Piece& piece, std::byte* share);
-  void begin_parcel(MessageSlots::Slot& slot, plan::Piece piece, const plan::NodeShare& share);
-  // Moves a parcel on; true when it has ended.
-  bool move_on(Parcel& parcel);
+  void begin_message(MessageSlots::Slot& slot, plan::Piece piece, const plan::NodeShare& share);
+  // Moves a message on; true when it has ended.
+  bool move_on(Message& message);
   // Under server-directed, whether the aggregator wants the message now.
-  [[nodiscard]] Result<bool> has_been_asked(Parcel& parcel);
-  [[nodiscard]] Result<bool> send(Parcel& parcel);
-  [[nodiscard]] Result<bool> take_from(Parcel& parcel);
+  [[nodiscard]] Result<bool> has_been_asked(Message& message);
+  [[nodiscard]] Result<bool> send(Message& message);
+  [[nodiscard]] Result<bool> take_from(Message& message);
   // Whether nothing that has to go before it to the same aggregator has still to be sent.
-  [[nodiscard]] bool is_next_to_its_aggregator(const Parcel& parcel) const;
-  [[nodiscard]] int aggregator_of(const Parcel& parcel) const {
-    return static_cast<int>(context_.plan->rank_of(parcel.piece.id.aggregator));
+  [[nodiscard]] bool is_next_to_its_aggregator(const Message& message) const;
+  [[nodiscard]] int aggregator_of(const Message& message) const {
+    return static_cast<int>(context_.plan->rank_of(message.piece.id.aggregator));
   }
   // MPI failed: what is under way never ends, and the session is over.
   void give_up(const Error& error) { context_.group.revocation().revoke(error); }
@@ -109,9 +109,9 @@ class Exchange final : public Move {
   // The piece that between_nodes_ has come to, worked out once however long its slot is waited for.
   std::optional<plan::Piece> next_;
   bool has_share_of_next_ = false;
-  std::uint32_t heard_ = 0;  // of the own bell, before the last step
+  std::uint32_t seen_wake_ups_ = 0;  // counted before the last step
   // In the order of the plan. Stay where they are: MPI writes to them.
-  std::list<Parcel> parcels_;
+  std::list<Message> messages_;
   std::unique_ptr<Gathering> gathering_;
   Status status_;
 };

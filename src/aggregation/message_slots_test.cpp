@@ -64,18 +64,19 @@ class Node {
   // What one rank does, as Exchange does it; false when it got stuck.
   bool run(std::int64_t rank) {
     const MessageSlots slots(aligned_, at_, slot_bytes, rank, ranks);
-    struct Parcel {
+    struct Message {
       MessageSlots::Slot* slot;
       std::size_t piece;
     };
-    std::vector<Parcel> parcels;
+    std::vector<Message> messages;
     const std::int64_t began = monotonic_ns();
-    for (std::size_t number = 0; number < pieces_.size() || !parcels.empty();) {
+    for (std::size_t number = 0; number < pieces_.size() || !messages.empty();) {
       if (stuck_ || seconds_of(monotonic_ns() - began) > 20) {
         stuck_ = true;
         return false;
       }
-      std::erase_if(parcels, [&](const Parcel& one) { return send(slots, *one.slot, one.piece); });
+      std::erase_if(messages,
+                    [&](const Message& one) { return send(slots, *one.slot, one.piece); });
       while (number < pieces_.size() && pieces_[number].message.share_of(rank) == nullptr) {
         ++number;
       }
@@ -96,7 +97,7 @@ class Node {
       const auto mark =
           static_cast<std::uint64_t>(number) * ranks + static_cast<std::uint64_t>(rank);
       std::memcpy(slots.data(*slot) + MessageSlots::share_of(*slot, rank).offset, &mark, 8);
-      if (MessageSlots::courier_of(*slot) == rank) parcels.push_back({slot, number});
+      if (MessageSlots::courier_of(*slot) == rank) messages.push_back({slot, number});
       MessageSlots::hand_over(*slot, 8);
       ++number;
     }

@@ -31,8 +31,8 @@ struct Header {
   alignas(cache_line_bytes) std::array<std::byte, ranks::Revocation::memory_bytes> revocation;
 };
 
-struct alignas(cache_line_bytes) PaddedBell {
-  ranks::Bell bell;
+struct alignas(cache_line_bytes) PaddedWakeUp {
+  ranks::WakeUp wake_up;
 };
 
 // No ticket.
@@ -322,7 +322,7 @@ std::int64_t NodeGroup::holders() const {
 std::int64_t NodeGroup::header_bytes() const {
   return round_to_pages(static_cast<std::int64_t>(sizeof(Header)) +
                         buffers_ * static_cast<std::int64_t>(sizeof(BufferControl)) +
-                        places() * static_cast<std::int64_t>(sizeof(PaddedBell)) +
+                        places() * static_cast<std::int64_t>(sizeof(PaddedWakeUp)) +
                         static_cast<std::int64_t>(sizeof(DescriptorBoard)) +
                         ranks::LifeSigns::memory_bytes(places()));
 }
@@ -433,7 +433,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
     }
   }
   if (own_holder_ == 0) {  // in whose part they are
-    for (std::int64_t place = 0; place < places(); ++place) new (&bell(place)) PaddedBell{};
+    for (std::int64_t place = 0; place < places(); ++place) new (&wake_up(place)) PaddedWakeUp{};
   }
   if (own_holder_ == 0) {
     new (descriptor_memory()) DescriptorBoard{};
@@ -463,8 +463,8 @@ Result<std::shared_ptr<storage::SharedMemory>> NodeGroup::share_more(std::int64_
 }
 
 std::byte* NodeGroup::descriptor_memory() const {
-  return reinterpret_cast<std::byte*>(&bell(0)) +
-         static_cast<std::size_t>(places()) * sizeof(PaddedBell);
+  return reinterpret_cast<std::byte*>(&wake_up(0)) +
+         static_cast<std::size_t>(places()) * sizeof(PaddedWakeUp);
 }
 
 void NodeGroup::make_life_signs() {
@@ -473,7 +473,7 @@ void NodeGroup::make_life_signs() {
                                              deadline_seconds_);
 }
 
-// The board lies behind the bells.
+// The board lies behind the wake-ups.
 void NodeGroup::make_descriptors(NodeSockets sockets) {
   descriptors_ = std::make_unique<NodeDescriptors>(
       *reinterpret_cast<DescriptorBoard*>(descriptor_memory()), std::move(sockets), own_place_,
@@ -515,7 +515,7 @@ void NodeGroup::make_channels() {
               [this](std::int64_t node) { return static_cast<int>(topology_->rank_on(node, 0)); }},
       node_, rank_at(own_place_));
   revocation_->wake_by([this] {
-    for (std::int64_t other = 0; other < places(); ++other) bell(other).ring();
+    for (std::int64_t other = 0; other < places(); ++other) wake_up(other).notify();
   });
   for (std::size_t i = 0; i < channel_count; ++i) {
     channels_.at(i) = std::make_unique<ranks::Channel>(
@@ -618,10 +618,10 @@ std::int64_t NodeGroup::place_of(int rank) const {
          ranks_on_node_.begin();
 }
 
-ranks::Bell& NodeGroup::bell(std::int64_t place) const {
+ranks::WakeUp& NodeGroup::wake_up(std::int64_t place) const {
   std::byte* const after_controls = segments_.front() + sizeof(Header) +
                                     static_cast<std::size_t>(buffers_) * sizeof(BufferControl);
-  return reinterpret_cast<PaddedBell*>(after_controls)[place].bell;
+  return reinterpret_cast<PaddedWakeUp*>(after_controls)[place].wake_up;
 }
 
 void NodeGroup::open(std::int64_t buffer, std::int64_t ticket, std::int64_t expected) const {
@@ -633,7 +633,7 @@ void NodeGroup::open(std::int64_t buffer, std::int64_t ticket, std::int64_t expe
   if (opened.marks.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t marks = opened.marks.exchange(0, std::memory_order_seq_cst);
   for (std::int64_t place = 0; place < places(); ++place) {
-    if ((marks >> (place % mark_bits) & 1) != 0) bell(place).ring();
+    if ((marks >> (place % mark_bits) & 1) != 0) wake_up(place).notify();
   }
 }
 
@@ -651,7 +651,7 @@ void NodeGroup::arrive(std::int64_t holder, std::int64_t buffer, std::int64_t by
   BufferControl& shared = control(holder, buffer);
   const std::int64_t expected = shared.expected.load(std::memory_order_relaxed);
   if (shared.arrived.fetch_add(bytes, std::memory_order_acq_rel) + bytes == expected) {
-    bell(place_of(holders_[static_cast<std::size_t>(holder)])).ring();
+    wake_up(place_of(holders_[static_cast<std::size_t>(holder)])).notify();
   }
 }
 

@@ -21,10 +21,10 @@
 // Writing, the buffer is then full and goes to the file. Reading, the aggregator fills it before
 // it opens it, and then it has been emptied. No lock, no message, no barrier.
 //
-// A rank that has to wait sleeps on a bell of its own (bell.hpp), so that ranks that share a core
-// leave it to those that have something to do. A sharer leaves its mark at the buffer that it waits
-// for, and looks once more; the aggregator opens the buffer, and then rings for the marks. The
-// sharer whose bytes were the last ones expected rings for the aggregator.
+// A rank that has to wait sleeps until it is woken up (wake_up.hpp), so that ranks that share a
+// core leave it to those that have something to do. A sharer leaves its mark at the buffer that it
+// waits for, and looks once more; the aggregator opens the buffer, and then wakes up the ranks that
+// left marks. The sharer whose bytes were the last ones expected wakes up the aggregator.
 #pragma once
 
 #include <mpi.h>
@@ -42,13 +42,13 @@
 #include "aggregation/node_memory.hpp"
 #include "common/cache_line.hpp"
 #include "common/status.hpp"
-#include "ranks/bell.hpp"
 #include "ranks/channel.hpp"
 #include "ranks/life_signs.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/neighbour_links.hpp"
 #include "ranks/revocation.hpp"
 #include "ranks/waiting.hpp"
+#include "ranks/wake_up.hpp"
 #include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
@@ -113,10 +113,10 @@ class NodeGroup {
   void close(std::int64_t buffer) const;
   // Adds a sharer's bytes.
   void arrive(std::int64_t holder, std::int64_t buffer, std::int64_t bytes) const;
-  // Leaves this rank's mark, so that its bell rings when the buffer is opened the next time; false
+  // Leaves this rank's mark, so that it is woken up when the buffer is opened the next time; false
   // when it is open for `ticket` already.
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
-  [[nodiscard]] ranks::Bell& own_bell() const { return bell(own_place_); }
+  [[nodiscard]] ranks::WakeUp& own_wake_up() const { return wake_up(own_place_); }
   // How long a rank of the node sleeps between two looks after MPI (waiting.hpp).
   [[nodiscard]] long nap_ns(std::int64_t naps_before) const {
     return ranks::nap_ns(ranks_per_core_, naps_before);
@@ -181,7 +181,7 @@ class NodeGroup {
   }
   void make_slots();
   [[nodiscard]] std::int64_t place_of(int rank) const;
-  [[nodiscard]] ranks::Bell& bell(std::int64_t place) const;
+  [[nodiscard]] ranks::WakeUp& wake_up(std::int64_t place) const;
   void make_descriptors(NodeSockets sockets);
   void make_life_signs();
   void make_channels();
@@ -190,7 +190,7 @@ class NodeGroup {
   // By the leaders of several nodes: connections to the leaders of neighbouring nodes.
   Status make_neighbour_links();
   void look_at_neighbours();
-  // Behind the bells, in the first holder's part.
+  // Behind the wake-ups, in the first holder's part.
   [[nodiscard]] std::byte* descriptor_memory() const;
   // The memory of channel `number`, in the first holder's part.
   [[nodiscard]] std::byte* channel_memory(std::size_t number) const;

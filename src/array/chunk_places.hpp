@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "array/chunk_grid.hpp"
+#include "array/declustering.hpp"
 #include "array/per_dimension.hpp"
-#include "array/spread_dealing.hpp"
 
 namespace weir::array {
 
@@ -20,15 +20,15 @@ struct ChunkPlace {
   friend bool operator==(const ChunkPlace&, const ChunkPlace&) = default;
 };
 
-// Chunk c in slot ⌊c / files⌋ of a file: c mod files, or as SpreadDealing turns.
+// Chunk c in slot ⌊c / files⌋ of a file: c mod files, or as Declustering turns.
 struct SlotsInTurn {
   std::int64_t files = 1;
   std::int64_t offset = 0;  // of the first slot in each file
   std::int64_t slot_bytes = 0;
-  std::uint64_t turn = 0;  // SpreadDealing::turn_per_group()
+  std::uint64_t turn = 0;  // Declustering::turn_per_group()
 
   [[nodiscard]] ChunkPlace place_of(std::int64_t chunk) const {
-    return {SpreadDealing::turning(files, turn).holder(chunk), offset + chunk / files * slot_bytes};
+    return {Declustering::turning(files, turn).holder(chunk), offset + chunk / files * slot_bytes};
   }
   friend bool operator==(const SlotsInTurn&, const SlotsInTurn&) = default;
 };

@@ -59,11 +59,11 @@ TEST(ChunkTable, IsCutAndContinued) {
   }
 }
 
-TEST(SlotsInTurn, TakeTurnsAsSpreadDealingDoes) {
+TEST(SlotsInTurn, TakeTurnsAsDeclusteringDoes) {
   const SlotsInTurn slots{.files = 3, .offset = 10, .slot_bytes = 7, .turn = 0x9E3779B97F4A7C15U};
-  const auto dealing = SpreadDealing::turning(3, slots.turn);
+  const auto declustering = Declustering::turning(3, slots.turn);
   for (std::int64_t chunk = 0; chunk < 30; ++chunk) {
-    EXPECT_EQ(slots.place_of(chunk), (ChunkPlace{dealing.holder(chunk), 10 + chunk / 3 * 7}));
+    EXPECT_EQ(slots.place_of(chunk), (ChunkPlace{declustering.holder(chunk), 10 + chunk / 3 * 7}));
   }
 }
 

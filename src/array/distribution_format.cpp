@@ -73,8 +73,9 @@ std::string DistributionFormat::text() const {
   return block == 0 ? name : fmt::format("{}({})", name, block);
 }
 
-Result<DealtDimension> DealtDimension::create(const DistributionFormat& format, std::int64_t extent,
-                                              std::int64_t processes) {
+Result<DistributedDimension> DistributedDimension::create(const DistributionFormat& format,
+                                                          std::int64_t extent,
+                                                          std::int64_t processes) {
   if (processes < 1) {
     return invalid_argument(
         fmt::format("{} over {} processes: give at least 1", format.text(), processes));
@@ -84,16 +85,16 @@ Result<DealtDimension> DealtDimension::create(const DistributionFormat& format, 
   }
   if (format.source != 0 && format.kind != DistributionFormat::Kind::cyclic) {
     return invalid_argument(
-        fmt::format("{}: only CYCLIC deals from another process than 0", format.text()));
+        fmt::format("{}: only CYCLIC distributes from another process than 0", format.text()));
   }
   if (format.source < 0 || format.source >= processes) {
     return invalid_argument(fmt::format("{}: the first block goes to one of processes 0 to {}",
                                         format.text(), processes - 1));
   }
-  DealtDimension dealt;
-  dealt.extent_ = extent;
-  dealt.processes_ = processes;
-  dealt.source_ = format.source;
+  DistributedDimension distributed;
+  distributed.extent_ = extent;
+  distributed.processes_ = processes;
+  distributed.source_ = format.source;
   // A block of more than all indices holds all: so products of block sizes stay below 2^63.
   const std::int64_t all = std::max<std::int64_t>(1, extent);
   switch (format.kind) {
@@ -102,7 +103,7 @@ Result<DealtDimension> DealtDimension::create(const DistributionFormat& format, 
         return invalid_argument(fmt::format(
             "a dimension that is not distributed (*) over {} processes: give 1", processes));
       }
-      dealt.block_ = all;
+      distributed.block_ = all;
       break;
     case DistributionFormat::Kind::block: {
       const std::int64_t least = std::max<std::int64_t>(1, divide_up(extent, processes));
@@ -111,17 +112,17 @@ Result<DealtDimension> DealtDimension::create(const DistributionFormat& format, 
             fmt::format("{} over {} processes: {} indices need blocks of at least {}, or CYCLIC",
                         format.text(), processes, extent, least));
       }
-      dealt.block_ = format.block == 0 ? least : std::min(format.block, all);
+      distributed.block_ = format.block == 0 ? least : std::min(format.block, all);
       break;
     }
     case DistributionFormat::Kind::cyclic:
-      dealt.block_ = format.block == 0 ? 1 : std::min(format.block, all);
+      distributed.block_ = format.block == 0 ? 1 : std::min(format.block, all);
       break;
   }
-  return dealt;
+  return distributed;
 }
 
-IndexBlocks DealtDimension::part(std::int64_t coordinate) const {
+IndexBlocks DistributedDimension::part(std::int64_t coordinate) const {
   const std::int64_t turn = positive_modulo(coordinate - source_, processes_);
   // Blocks at turn, turn + processes, … of all the blocks; `last` has the last index.
   if (extent_ == 0) return {};
@@ -135,11 +136,11 @@ IndexBlocks DealtDimension::part(std::int64_t coordinate) const {
   return IndexBlocks::periodic(first_index, block_, block_ * processes_, extent_);
 }
 
-std::int64_t DealtDimension::owner(std::int64_t index) const {
+std::int64_t DistributedDimension::owner(std::int64_t index) const {
   return (index / block_ % processes_ + source_) % processes_;
 }
 
-DealtDimension::Holders DealtDimension::holders(const Interval& interval) const {
+DistributedDimension::Holders DistributedDimension::holders(const Interval& interval) const {
   const std::int64_t lower = std::max<std::int64_t>(0, interval.lower);
   const std::int64_t upper = std::min(extent_, interval.upper);
   if (lower >= upper) return {};
@@ -147,7 +148,7 @@ DealtDimension::Holders DealtDimension::holders(const Interval& interval) const 
   return {owner(lower), std::min(blocks, processes_)};
 }
 
-std::vector<std::int64_t> DealtDimension::holders(const IndexBlocks& indices) const {
+std::vector<std::int64_t> DistributedDimension::holders(const IndexBlocks& indices) const {
   std::vector<std::int64_t> found;
   const auto append = [&](const Holders& some) {
     for (std::int64_t k = 0; k < some.count; ++k) found.push_back((some.first + k) % processes_);

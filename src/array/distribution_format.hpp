@@ -1,4 +1,4 @@
-// How the indices of one dimension are dealt to the processes along it.
+// How the indices of one dimension are distributed to the processes along it.
 //
 // Sources: HPF 2.0 (High Performance Fortran Forum, 1997), section 3.3, for BLOCK and CYCLIC; the
 // ScaLAPACK Users' Guide, section 4.3 and its tool NUMROC, for the process that holds the first
@@ -20,7 +20,7 @@ namespace weir::array {
 //   BLOCK      [c·b, (c+1)·b) with b = ⌈n/p⌉: the last processes may hold less, or nothing
 //   BLOCK(b)   the same with the given b, where b·p >= n
 //   CYCLIC     c, c + p, c + 2p, …: CYCLIC(1)
-//   CYCLIC(k)  blocks of k indices dealt in turn, the first to process `source`
+//   CYCLIC(k)  blocks of k indices distributed round-robin, the first to process `source`
 struct DistributionFormat {
   enum class Kind : std::uint8_t { whole, block, cyclic };
 
@@ -43,14 +43,14 @@ struct DistributionFormat {
 };
 
 // A format with its block size settled, for one dimension of known extent and processes.
-class DealtDimension {
+class DistributedDimension {
  public:
-  DealtDimension() = default;
+  DistributedDimension() = default;
   // Fails on a negative block size, fewer than one process, `*` over more than one, BLOCK(b) that
   // does not hold all indices, and a source that is no process or not CYCLIC's.
   // 0 <= extent <= 2^62.
-  static Result<DealtDimension> create(const DistributionFormat& format, std::int64_t extent,
-                                       std::int64_t processes);
+  static Result<DistributedDimension> create(const DistributionFormat& format, std::int64_t extent,
+                                             std::int64_t processes);
 
   // The indices of process `coordinate`.
   [[nodiscard]] IndexBlocks part(std::int64_t coordinate) const;
@@ -73,7 +73,7 @@ class DealtDimension {
   // `indices` or to the processes, whichever are fewer.
   [[nodiscard]] std::vector<std::int64_t> holders(const IndexBlocks& indices) const;
 
-  friend bool operator==(const DealtDimension&, const DealtDimension&) = default;
+  friend bool operator==(const DistributedDimension&, const DistributedDimension&) = default;
 
  private:
   std::int64_t extent_ = 0;

@@ -24,7 +24,7 @@ std::vector<std::int64_t> indices_at_positions(const IndexBlocks& blocks) {
 std::vector<std::int64_t> part(const Format& format, std::int64_t extent, std::int64_t processes,
                                std::int64_t coordinate) {
   return indices_at_positions(
-      DealtDimension::create(format, extent, processes).value().part(coordinate));
+      DistributedDimension::create(format, extent, processes).value().part(coordinate));
 }
 
 using Numbers = std::vector<std::int64_t>;
@@ -76,10 +76,10 @@ TEST(DistributionFormat, SizesAreThoseOfNumroc) {
     for (const std::int64_t nb : {1, 3, 32}) {
       for (const std::int64_t processes : {1, 2, 3, 4}) {
         for (std::int64_t source = 0; source < processes; ++source) {
-          const auto dealt =
-              DealtDimension::create(Format::cyclic_of(nb, source), n, processes).value();
+          const auto distributed =
+              DistributedDimension::create(Format::cyclic_of(nb, source), n, processes).value();
           for (std::int64_t process = 0; process < processes; ++process) {
-            EXPECT_EQ(dealt.size(process), numroc(n, nb, process, source, processes))
+            EXPECT_EQ(distributed.size(process), numroc(n, nb, process, source, processes))
                 << n << " in " << nb << "s to " << process << " of " << processes << " from "
                 << source;
           }
@@ -94,10 +94,11 @@ TEST(DistributionFormat, EveryIndexHasOneOwner) {
                                Format::cyclic_of(3), Format::cyclic_of(4, 1)}) {
     for (const std::int64_t extent : {1, 2, 7, 16, 30}) {
       for (const std::int64_t processes : {2, 3, 5}) {
-        const auto dealt = DealtDimension::create(format, extent, processes).value();
+        const auto distributed = DistributedDimension::create(format, extent, processes).value();
         for (std::int64_t index = 0; index < extent; ++index) {
           for (std::int64_t process = 0; process < processes; ++process) {
-            EXPECT_EQ(dealt.part(process).contains(index), dealt.owner(index) == process)
+            EXPECT_EQ(distributed.part(process).contains(index),
+                      distributed.owner(index) == process)
                 << format.text() << " of " << extent << " over " << processes;
           }
         }
@@ -114,31 +115,31 @@ TEST(DistributionFormat, HoldersAreTheOwnersOfTheIndices) {
     const Format format = random.chance(30) ? Format::block_of()
                                             : Format::cyclic_of(random.between(1, 9),
                                                                 random.between(0, processes - 1));
-    const auto dealt = DealtDimension::create(format, extent, processes).value();
+    const auto distributed = DistributedDimension::create(format, extent, processes).value();
     const IndexBlocks indices = random.blocks(extent).clipped(0, extent);
     Numbers expected;
     for (const std::int64_t index : indices_at_positions(indices))
-      expected.push_back(dealt.owner(index));
+      expected.push_back(distributed.owner(index));
     std::sort(expected.begin(), expected.end());
     expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
-    Numbers found = dealt.holders(indices);
+    Numbers found = distributed.holders(indices);
     std::sort(found.begin(), found.end());
     ASSERT_EQ(found, expected) << "round " << round;
   }
 }
 
-TEST(DistributionFormat, RefusesWhatCannotBeDealt) {
-  const auto dealt = [](const Format& format, std::int64_t extent, std::int64_t processes) {
-    return DealtDimension::create(format, extent, processes).ok();
+TEST(DistributionFormat, RefusesWhatCannotBeDistributed) {
+  const auto distributed = [](const Format& format, std::int64_t extent, std::int64_t processes) {
+    return DistributedDimension::create(format, extent, processes).ok();
   };
-  EXPECT_TRUE(dealt(Format::block_of(4), 16, 4));
-  EXPECT_FALSE(dealt(Format::block_of(3), 16, 4));
-  EXPECT_FALSE(dealt(Format::block_of(-1), 16, 4));
-  EXPECT_FALSE(dealt(Format::whole_dimension(), 16, 4));
-  EXPECT_FALSE(dealt(Format::block_of(), 16, 0));
-  EXPECT_FALSE(dealt(Format::cyclic_of(2, 4), 16, 4));
-  EXPECT_FALSE(dealt(Format::cyclic_of(2, -1), 16, 4));
-  EXPECT_FALSE(dealt({Format::Kind::block, 4, 1}, 16, 4));
+  EXPECT_TRUE(distributed(Format::block_of(4), 16, 4));
+  EXPECT_FALSE(distributed(Format::block_of(3), 16, 4));
+  EXPECT_FALSE(distributed(Format::block_of(-1), 16, 4));
+  EXPECT_FALSE(distributed(Format::whole_dimension(), 16, 4));
+  EXPECT_FALSE(distributed(Format::block_of(), 16, 0));
+  EXPECT_FALSE(distributed(Format::cyclic_of(2, 4), 16, 4));
+  EXPECT_FALSE(distributed(Format::cyclic_of(2, -1), 16, 4));
+  EXPECT_FALSE(distributed({Format::Kind::block, 4, 1}, 16, 4));
 }
 
 TEST(DistributionFormat, TextIsReadBack) {

@@ -134,7 +134,7 @@ TEST(RegularDistribution, RefusalsNameTheDimension) {
       RegularDistribution::create(shape, cyclic, {{max_elements, 4}, Order::row_major}).ok());
 }
 
-// Boxes that tile the array, dealt to ranks at random, some left out.
+// Boxes that tile the array, distributed to ranks at random, some left out.
 Distribution random_boxes(Random& random, const Shape& shape) {
   const RegularDistribution tiles = random.regular(shape);
   std::vector<std::vector<Box>> of_rank(static_cast<std::size_t>(random.between(1, 9)));

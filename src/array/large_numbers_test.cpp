@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t million_ranks = 1048576;
 
 // 2^40 x 2^14 x 2^8 elements over 2^20 ranks: 64 x 128 x 128.
-RegularDistribution deal(const DistributionFormat& first, const DistributionFormat& others) {
+RegularDistribution distribute(const DistributionFormat& first, const DistributionFormat& others) {
   const std::vector<DistributionFormat> formats = {first, others, others};
   return RegularDistribution::create(Shape::create({tebi, 16384, 256}).value(), formats,
                                      {{64, 128, 128}, Order::row_major})
@@ -49,7 +49,8 @@ Work meet_file_domain(const Region& part, const Shape& shape, std::int64_t first
 }
 
 TEST(LargeNumbers, OneRankOfAMillionKnowsItsPartOfABlockDistribution) {
-  const auto distribution = deal(DistributionFormat::block_of(), DistributionFormat::block_of());
+  const auto distribution =
+      distribute(DistributionFormat::block_of(), DistributionFormat::block_of());
   ASSERT_EQ(distribution.ranks(), million_ranks);
   const std::int64_t rank = 777777;
   const Region part = distribution.part(rank);
@@ -66,7 +67,7 @@ TEST(LargeNumbers, OneRankOfAMillionKnowsItsPartOfABlockDistribution) {
 
 TEST(LargeNumbers, FileDomainMeetsACyclicPartInAFewRegionsNotInItsBlocks) {
   const auto distribution =
-      deal(DistributionFormat::cyclic_of(1000), DistributionFormat::cyclic_of(3));
+      distribute(DistributionFormat::cyclic_of(1000), DistributionFormat::cyclic_of(3));
   const Shape& shape = distribution.shape();
   const Region part = distribution.part(777777);
   EXPECT_GT(part.boxes(), std::int64_t{1} << 24);
@@ -86,7 +87,8 @@ TEST(LargeNumbers, FileDomainMeetsACyclicPartInAFewRegionsNotInItsBlocks) {
 }
 
 TEST(LargeNumbers, FileDomainMeetsOnlyTheRanksThatHoldIt) {
-  const auto distribution = deal(DistributionFormat::block_of(), DistributionFormat::block_of());
+  const auto distribution =
+      distribute(DistributionFormat::block_of(), DistributionFormat::block_of());
   // 1000 rows in the last two dimensions' first blocks: one rank.
   const RanksMeeting few(distribution, Region(Box{{5, 0, 0}, {1000, 128, 2}}));
   EXPECT_EQ(few.count(), 1);

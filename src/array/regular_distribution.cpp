@@ -23,9 +23,9 @@ Result<RegularDistribution> RegularDistribution::create(const Shape& shape,
   std::int64_t ranks = 1;
   for (int d = 0; d < dimensions; ++d) {
     const DistributionFormat& format = formats[static_cast<std::size_t>(d)];
-    auto dealt = DealtDimension::create(format, shape.extent(d), grid.extents[d]);
-    if (!dealt) {
-      Error error = dealt.error();
+    auto distributed = DistributedDimension::create(format, shape.extent(d), grid.extents[d]);
+    if (!distributed) {
+      Error error = distributed.error();
       error.message = fmt::format("dimension {}: {}", d, error.message);
       return error;
     }
@@ -36,7 +36,7 @@ Result<RegularDistribution> RegularDistribution::create(const Shape& shape,
     }
     ranks = *product;
     distribution.formats_.push_back(format);
-    distribution.along_.push_back(dealt.value());
+    distribution.along_.push_back(distributed.value());
   }
   return distribution;
 }

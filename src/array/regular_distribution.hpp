@@ -1,5 +1,5 @@
-// An array dealt to a grid of ranks, each dimension by its own format: HPF's DISTRIBUTE, MPI's
-// darray and ScaLAPACK's block-cyclic matrices. Every answer is in closed form per dimension.
+// An array distributed to a grid of ranks, each dimension by its own format: HPF's DISTRIBUTE,
+// MPI's darray and ScaLAPACK's block-cyclic matrices. Every answer is in closed form per dimension.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace weir::array {
 class RegularDistribution {
  public:
   // One format and one grid extent per dimension of `shape`. Fails on other numbers of them, on
-  // more than 2^31 − 1 ranks, and where DealtDimension::create fails; the error names the
+  // more than 2^31 − 1 ranks, and where DistributedDimension::create fails; the error names the
   // dimension.
   static Result<RegularDistribution> create(const Shape& shape,
                                             std::span<const DistributionFormat> formats,
@@ -29,7 +29,7 @@ class RegularDistribution {
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] const ProcessGrid& grid() const { return grid_; }
   [[nodiscard]] std::int64_t ranks() const { return grid_.ranks(); }
-  [[nodiscard]] const DealtDimension& along(int dimension) const { return along_[dimension]; }
+  [[nodiscard]] const DistributedDimension& along(int dimension) const { return along_[dimension]; }
 
   // What `rank` holds; nothing for ranks beyond the grid.
   [[nodiscard]] Region part(std::int64_t rank) const;
@@ -50,7 +50,7 @@ class RegularDistribution {
   Shape shape_;
   ProcessGrid grid_;
   PerDimension<DistributionFormat> formats_;
-  PerDimension<DealtDimension> along_;
+  PerDimension<DistributedDimension> along_;
 };
 
 // The ranks that hold an element of a region, each once, in no particular order.

@@ -36,17 +36,17 @@ std::vector<std::string> words_of(std::string_view formats) {
   return words;
 }
 
-// Divides the ranks over the dimensions that are dealt.
+// Divides the ranks over the dimensions that are distributed.
 array::Indices chosen_grid(const std::vector<DistributionFormat>& formats, int ranks) {
   std::vector<int> extents;
   extents.reserve(formats.size());
   for (const DistributionFormat& format : formats) {
     extents.push_back(format.kind == DistributionFormat::Kind::whole ? 1 : 0);
   }
-  bool dealt = false;
-  for (const int extent : extents) dealt = dealt || extent == 0;
+  bool distributed = false;
+  for (const int extent : extents) distributed = distributed || extent == 0;
   // With nothing to divide, one rank holds everything.
-  if (dealt) MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data());
+  if (distributed) MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data());
   array::Indices grid;
   for (const int extent : extents) grid.push_back(extent);
   return grid;

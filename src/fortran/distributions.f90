@@ -49,7 +49,7 @@ module weir_distributions
 
   ! weir_distribution_create(session, shape, formats, distribution [, options] [, status])
   !
-  ! Deals an array of this shape (elements) to the session's ranks. `formats` has one word per
+  ! Distributes an array of this shape (elements) to the session's ranks. `formats` has one word per
   ! dimension, separated by commas: '*' (not distributed), 'BLOCK', 'BLOCK(100)', 'CYCLIC',
   ! 'CYCLIC(32)', 'CYCLIC(32,from=1)', with HPF's meaning; `from` is counted from 0. All arguments
   ! alike. `shape` is of integers of 4 or 8 bytes. Collective.
@@ -163,7 +163,7 @@ contains
     call settle(elements, status)
   end function
 
-  ! 1 when dealt by formats, the number of this rank's boxes otherwise. Local.
+  ! 1 when distributed by formats, the number of this rank's boxes otherwise. Local.
   function weir_distribution_pieces(distribution, status) result(pieces)
     class(weir_distribution), intent(in) :: distribution
     integer, intent(out), optional :: status

@@ -29,7 +29,7 @@ Request columns_of(std::int64_t rows, std::int64_t columns, std::int64_t ranks) 
 TEST(Audit, CountsASmallPlanAsByHand) {
   const auto topology = topology::Topology::filled(8, 2).value();
   const topology::FileTargets targets{2, 512, 0};
-  const Parameters parameters{Strategy::two_phase, 4, 512, 512, DomainDealing::striped};
+  const Parameters parameters{Strategy::two_phase, 4, 512, 512, DomainAssignment::striped};
   const auto found = audit(columns_of(8, 64, 8), topology, targets, parameters).value();
   EXPECT_EQ(found.nodes, 4);
   EXPECT_EQ(found.targets, 2);
@@ -93,13 +93,14 @@ struct Machine {
 };
 
 std::vector<Machine> machines() {
-  return {{"128 nodes", topology::Topology::filled(128 * 128, 128).value()},
-          {"64 nodes", topology::Topology::filled(64 * 128, 128).value()},
-          {"100 nodes", topology::Topology::filled(100 * 128, 128).value()},
-          {"200 nodes", topology::Topology::filled(200 * 32, 32).value()},
-          {"300 nodes", topology::Topology::filled(300 * 16, 16).value()},
-          {"ranks dealt in turn", topology::Topology::dealt(128 * 128, 128).value()},
-          {"one rank on the last node", topology::Topology::filled(127 * 128 + 1, 128).value()}};
+  return {
+      {"128 nodes", topology::Topology::filled(128 * 128, 128).value()},
+      {"64 nodes", topology::Topology::filled(64 * 128, 128).value()},
+      {"100 nodes", topology::Topology::filled(100 * 128, 128).value()},
+      {"200 nodes", topology::Topology::filled(200 * 32, 32).value()},
+      {"300 nodes", topology::Topology::filled(300 * 16, 16).value()},
+      {"ranks distributed round-robin", topology::Topology::round_robin(128 * 128, 128).value()},
+      {"one rank on the last node", topology::Topology::filled(127 * 128 + 1, 128).value()}};
 }
 
 Request blocks_of_cubes() {

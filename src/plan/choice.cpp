@@ -36,8 +36,8 @@ std::int64_t most_aggregators(const topology::Topology& topology, Strategy strat
   return all ? all.value().aggregators_in(0) : most;
 }
 
-// Targets that units dealt in turn are on in turn, if these are of `alignment`: neighbouring
-// stripes in one unit make one of several targets.
+// Targets that units distributed round-robin are on in turn, if these are of `alignment`:
+// neighbouring stripes in one unit make one of several targets.
 std::int64_t targets_in_turn(const topology::FileTargets& targets, std::int64_t alignment) {
   if (targets.count <= 1 || targets.stripe_bytes <= 0) return 1;
   if (alignment % targets.stripe_bytes != 0) return 1;
@@ -87,7 +87,7 @@ Price with_shorter_pieces(const Pricing& pricing, Price best, Engines engines,
   }
 }
 
-// Files that chunks are dealt to: aggregators of as many share none.
+// Files that chunks are distributed to: aggregators of as many share none.
 std::int64_t files_of_chunks(const Request& request) {
   std::int64_t files = 1;
   for (const ArrayRequest& one : request.arrays) {
@@ -96,10 +96,10 @@ std::int64_t files_of_chunks(const Request& request) {
   return files;
 }
 
-DomainDealing dealing_for(const topology::FileTargets& targets, std::int64_t aggregators) {
+DomainAssignment assignment_for(const topology::FileTargets& targets, std::int64_t aggregators) {
   const bool own_targets = targets.count > 1 && targets.stripe_bytes > 0 &&
                            (aggregators % targets.count == 0 || targets.count % aggregators == 0);
-  return own_targets ? DomainDealing::striped : DomainDealing::contiguous;
+  return own_targets ? DomainAssignment::striped : DomainAssignment::contiguous;
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -201,8 +201,8 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
       parameters.holders = overrides.holders;
       parameters.alignment = alignment;
       parameters.buffer_bytes = overrides.buffer_bytes.value_or(usual_buffer_bytes(targets));
-      parameters.dealing = overrides.dealing.value_or(dealing_for(targets, aggregators));
-      if (parameters.dealing == DomainDealing::striped) parameters.targets = in_turn;
+      parameters.assignment = overrides.assignment.value_or(assignment_for(targets, aggregators));
+      if (parameters.assignment == DomainAssignment::striped) parameters.targets = in_turn;
       const auto price = pricing.value().price(parameters, overrides.engines);
       if (!price) {
         if (!refused) refused = price.error();
@@ -229,10 +229,11 @@ std::string Choice::explain() const {
   const Parameters& taken = chosen.parameters;
   std::string text = fmt::format("{} ", name_of(taken.strategy));
   if (taken.strategy != Strategy::direct) {
-    text += fmt::format(
-        "with {} aggregator{}, buffers of {}, domains {} at multiples of {} ", chosen.aggregators,
-        chosen.aggregators == 1 ? "" : "s", bytes_text(taken.buffer_bytes),
-        taken.dealing == DomainDealing::striped ? "in turn" : "cut", bytes_text(taken.alignment));
+    text += fmt::format("with {} aggregator{}, buffers of {}, domains {} at multiples of {} ",
+                        chosen.aggregators, chosen.aggregators == 1 ? "" : "s",
+                        bytes_text(taken.buffer_bytes),
+                        taken.assignment == DomainAssignment::striped ? "in turn" : "cut",
+                        bytes_text(taken.alignment));
   }
   const Price* direct = nullptr;
   for (const Price& price : prices) {

@@ -23,7 +23,7 @@ struct Overrides {
   // they may where none are given.
   bool shorter_pieces = false;
   std::optional<std::int64_t> alignment;
-  std::optional<DomainDealing> dealing;
+  std::optional<DomainAssignment> assignment;
   // How the request's files lie, where that is known better than for all of a job's.
   std::optional<topology::FileTargets> targets;
 

@@ -113,7 +113,7 @@ TEST(Choice, BetweenNodesLocksDecide) {
   EXPECT_EQ(choice.parameters().alignment % (1 << 20), 0);
   // Each of the four targets is served by as many.
   EXPECT_EQ(choice.parameters().aggregators % 4, 0);
-  EXPECT_EQ(choice.parameters().dealing, DomainDealing::striped);
+  EXPECT_EQ(choice.parameters().assignment, DomainAssignment::striped);
 }
 
 // While an aggregator's first piece comes and its last one goes, links are idle. Where nodes
@@ -225,7 +225,7 @@ TEST(Choice, NodesWithSmallPartsOfLongRowsAreNotFree) {
   const PlatformRates rates;
   const auto pricing = Pricing::create(request, nodes, targets, rates).value();
   const Parameters parameters{Strategy::node_aggregation, 128, 2 << 20, 1 << 20,
-                              DomainDealing::striped};
+                              DomainAssignment::striped};
   EXPECT_GT(pricing.price(parameters).value().seconds, 1);
 }
 

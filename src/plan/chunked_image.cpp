@@ -39,12 +39,12 @@ Result<ChunkedImage> ChunkedImage::create(const array::ChunkGrid& grid,
   const auto all = slot ? checked_multiply(*slot, most) : slot;
   const auto end = all ? checked_add(*all, placement.offset) : all;
   if (!end) return does_not_fit(grid);
-  const auto dealing =
+  const auto declustering =
       placement.turn_per_group
-          ? array::SpreadDealing::turning(placement.files, *placement.turn_per_group)
-          : array::SpreadDealing::for_grid(grid, 1, placement.files);
+          ? array::Declustering::turning(placement.files, *placement.turn_per_group)
+          : array::Declustering::for_grid(grid, 1, placement.files);
   image.places_ = std::make_shared<const array::ChunkPlaces>(
-      array::SlotsInTurn{placement.files, placement.offset, *slot, dealing.turn_per_group()});
+      array::SlotsInTurn{placement.files, placement.offset, *slot, declustering.turn_per_group()});
   return image;
 }
 

@@ -21,7 +21,7 @@ struct ChunkPlacement {
   std::int64_t offset = 0;          // of the first slot in each file, bytes
   std::int64_t slot_alignment = 1;  // slots are a multiple of so many bytes: stripes, blocks
   std::int64_t files = 1;           // 1: shared; more: subfiles
-  // As spread_dealing.hpp has it: of files that are there; nothing: the best for the grid.
+  // As declustering.hpp has it: of files that are there; nothing: the best for the grid.
   std::optional<std::uint64_t> turn_per_group = std::nullopt;
 };
 

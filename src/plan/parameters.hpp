@@ -31,7 +31,7 @@ Result<Strategy> parse_strategy(std::string_view name);
 }
 
 // How units of a dense image (parts of the file of the alignment's multiple) go to aggregators.
-enum class DomainDealing : std::uint8_t {
+enum class DomainAssignment : std::uint8_t {
   contiguous,  // one contiguous file domain each
   striped,     // stripe after stripe in turn, so that each aggregator has targets of its own
 };
@@ -41,11 +41,11 @@ struct Parameters {
   std::int64_t aggregators = 1;         // in each group (node or I/O group); without use for direct
   std::int64_t buffer_bytes = 4 << 20;  // of one piece; an aggregator has two or more of these
   std::int64_t alignment = 4096;        // of file domains, bytes: pages, stripes, lock blocks
-  DomainDealing dealing = DomainDealing::contiguous;
+  DomainAssignment assignment = DomainAssignment::contiguous;
   // Ranks of a node that can be aggregators, since they have buffers; 0: all.
   std::int64_t holders = 0;
-  // Where stripes are dealt in turn: targets that they are on, in turn too. Aggregators of one
-  // target are then on few nodes.
+  // Where stripes are distributed round-robin: targets that they are on, in turn too. Aggregators
+  // of one target are then on few nodes.
   std::int64_t targets = 1;
 
   friend bool operator==(const Parameters&, const Parameters&) = default;

@@ -101,7 +101,7 @@ void Plan::make_schedules() {
   if (direct) {
     // One unit of everything, or one per chunk: nothing is buffered, nothing shared out.
     used.buffer_bytes = unlimited;
-    used.dealing = DomainDealing::contiguous;
+    used.assignment = DomainAssignment::contiguous;
   }
   const std::int64_t holders = std::max<std::int64_t>(1, aggregators_);
   std::vector<array::Section> asked;
@@ -120,8 +120,8 @@ void Plan::make_schedules() {
   }
   std::int64_t steps = 0;
   std::int64_t small = 0;
-  std::int64_t dealt = 0;  // bundles
-  bool goes_on = false;    // the array before was a bundle, too
+  std::int64_t distributed = 0;  // bundles
+  bool goes_on = false;          // the array before was a bundle, too
   schedules_.reserve(arrays);
   for (std::size_t number = 0; number < arrays; ++number) {
     const ArrayRequest& one = request_.arrays[number];
@@ -144,11 +144,11 @@ void Plan::make_schedules() {
     schedules_.push_back({Units(one.image, nothing, holders, used), steps, 0});
     if (!first) continue;
     // Each aggregator one, before the next step.
-    if (!goes_on || dealt % holders == 0) ++steps;
+    if (!goes_on || distributed % holders == 0) ++steps;
     goes_on = true;
     PieceId& id = bundles_[static_cast<std::size_t>(inside[number])].piece.id;
     id.step = steps - 1;
-    id.aggregator = dealt++ % holders;
+    id.aggregator = distributed++ % holders;
     schedules_.back().bundle = inside[number];
     scheduled_.push_back(static_cast<int>(number));
   }
@@ -158,7 +158,7 @@ void Plan::make_schedules() {
 void Plan::make_bundles(const std::vector<array::Section>& asked, std::int64_t holders) {
   Parameters whole = parameters_;
   whole.buffer_bytes = unlimited;
-  whole.dealing = DomainDealing::contiguous;
+  whole.assignment = DomainAssignment::contiguous;
   for (Bundle& arrays : bundles_of(request_, asked, holders, parameters_)) {
     PlannedBundle bundle;
     bundle.held = true;

@@ -324,12 +324,13 @@ TEST(Plan, ReadsEveryElementAskedForAndNoOther) {
 
 TEST(Plan, RefusesWhatCannotBe) {
   const auto shape = array::Shape::create({10}).value();
-  const auto dealt = array::RegularDistribution::create(
-                         shape, std::vector{array::DistributionFormat::block_of()}, {{4}})
-                         .value();
+  const auto distributed = array::RegularDistribution::create(
+                               shape, std::vector{array::DistributionFormat::block_of()}, {{4}})
+                               .value();
   const auto image =
       FileImage::create(shape, array::ElementKind::int64, array::Order::row_major, 0).value();
-  const Request good{Direction::write, {{image, {dealt}, array::Section::of(shape.box()), 0}}};
+  const Request good{Direction::write,
+                     {{image, {distributed}, array::Section::of(shape.box()), 0}}};
   const auto four = topology::Topology::single_node(4).value();
   EXPECT_TRUE(Plan::create(good, four, {}).ok());
   EXPECT_FALSE(Plan::create(good, topology::Topology::single_node(3).value(), {}).ok());
@@ -347,15 +348,15 @@ TEST(Plan, RefusesWhatCannotBe) {
 
 TEST(Plan, SmallArraysShareBuffersAndCalls) {
   const auto shape = array::Shape::create({512}).value();
-  const auto dealt = array::RegularDistribution::create(
-                         shape, std::vector{array::DistributionFormat::block_of()}, {{4}})
-                         .value();
+  const auto distributed = array::RegularDistribution::create(
+                               shape, std::vector{array::DistributionFormat::block_of()}, {{4}})
+                               .value();
   Request request{Direction::write, {}};
   for (std::int64_t number = 0; number < 1000; ++number) {
     const auto image = FileImage::create(shape, array::ElementKind::int64, array::Order::row_major,
                                          100 + number * 4096)
                            .value();
-    request.arrays.push_back({image, {dealt}, array::Section::of(shape.box()), 0});
+    request.arrays.push_back({image, {distributed}, array::Section::of(shape.box()), 0});
   }
   const auto plan = Plan::create(request, topology::Topology::single_node(4).value(),
                                  {Strategy::two_phase, 2, 1 << 20, 4096})
@@ -382,7 +383,7 @@ TEST(Plan, SmallArraysShareBuffersAndCalls) {
 
 TEST(Plan, DomainsAreAlignedAndBalanced) {
   const auto shape = array::Shape::create({64, 1 << 17}).value();  // 64 MiB
-  const auto dealt =
+  const auto distributed =
       array::RegularDistribution::create(
           shape,
           std::vector{array::DistributionFormat::block_of(), array::DistributionFormat::block_of()},
@@ -390,7 +391,8 @@ TEST(Plan, DomainsAreAlignedAndBalanced) {
           .value();
   const auto image =
       FileImage::create(shape, array::ElementKind::int64, array::Order::row_major, 100).value();
-  const Request request{Direction::write, {{image, {dealt}, array::Section::of(shape.box()), 0}}};
+  const Request request{Direction::write,
+                        {{image, {distributed}, array::Section::of(shape.box()), 0}}};
   const auto plan = Plan::create(request, topology::Topology::filled(8, 2).value(),
                                  {Strategy::two_phase, 4, 4 << 20, 1 << 16})
                         .value();

@@ -58,7 +58,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   add(fingerprint, overrides.buffer_bytes);
   fingerprint.add(std::int64_t{overrides.shorter_pieces});
   add(fingerprint, overrides.alignment);
-  add(fingerprint, overrides.dealing);
+  add(fingerprint, overrides.assignment);
   if (overrides.targets) {
     fingerprint.add(overrides.targets->count);
     fingerprint.add(overrides.targets->stripe_bytes);

@@ -19,7 +19,8 @@ class RandomRequests : public array::Random {
  public:
   using Random::Random;
 
-  // Boxes of any size that do not overlap: cells of a coarse grid, some left out, dealt at random.
+  // Boxes of any size that do not overlap: cells of a coarse grid, some left out, distributed at
+  // random.
   array::ExplicitDistribution boxes(const array::Shape& shape) {
     array::Indices cell;
     for (const std::int64_t extent : shape.extents()) cell.push_back(between(1, extent + 1));
@@ -83,8 +84,9 @@ class RandomRequests : public array::Random {
   }
   topology::Topology topology(std::int64_t at_least) {
     const std::int64_t ranks = at_least + between(0, 3);
-    const auto nodes = chance(50) ? topology::Topology::filled(ranks, between(1, ranks)).value()
-                                  : topology::Topology::dealt(ranks, between(1, ranks)).value();
+    const auto nodes = chance(50)
+                           ? topology::Topology::filled(ranks, between(1, ranks)).value()
+                           : topology::Topology::round_robin(ranks, between(1, ranks)).value();
     return nodes.with_io_groups(between(1, nodes.nodes())).value();
   }
   Parameters parameters(std::int64_t element_bytes) {
@@ -92,7 +94,7 @@ class RandomRequests : public array::Random {
             between(1, 5),
             chance(80) ? between(element_bytes, 400) : 1 << 20,
             between(1, 100),
-            chance(50) ? DomainDealing::contiguous : DomainDealing::striped,
+            chance(50) ? DomainAssignment::contiguous : DomainAssignment::striped,
             between(0, 3),
             between(1, 4)};
   }

@@ -46,7 +46,7 @@ Units::Units(const Image& image, const array::Section& asked, std::int64_t aggre
       aggregators_(aggregators),
       elements_per_part_(
           std::max<std::int64_t>(1, parameters.buffer_bytes / image.element_bytes())),
-      dealing_(parameters.dealing) {
+      assignment_(parameters.assignment) {
   if (asked.empty()) return;
   if (image.dense() != nullptr) {
     cut_file(*image.dense(), parameters);
@@ -105,7 +105,7 @@ void Units::cut_file(const FileImage& dense, const Parameters& parameters) {
   base_ = start - start % alignment;
   const std::int64_t span = dense.byte_of(end_covered_) - base_;
   unit_bytes_ = alignment;
-  if (dealing_ == DomainDealing::contiguous) {
+  if (assignment_ == DomainAssignment::contiguous) {
     unit_bytes_ = aligned_unit(span, parameters);
     cut_at_rows(dense, span, parameters);
   } else {
@@ -131,23 +131,24 @@ void Units::group_chunks(const ChunkedImage& chunked, const Parameters& paramete
   most_parts_ = array::divide_up(
       array::divide_up(chunks_per_unit_ * chunked.chunk_bytes(), chunked.element_bytes()),
       elements_per_part_);
-  spread_ = array::SpreadDealing::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
+  spread_ = array::Declustering::for_grid(chunked.grid(), chunks_per_unit_, aggregators_);
 }
 
 std::int64_t Units::steps() const {
   if (count_ == 0) return 0;
-  if (image_.dense() != nullptr && dealing_ == DomainDealing::contiguous) return per_aggregator_;
+  if (image_.dense() != nullptr && assignment_ == DomainAssignment::contiguous)
+    return per_aggregator_;
   return array::divide_up(count_, aggregators_);
 }
 
 std::int64_t Units::aggregator_of(std::int64_t unit) const {
   if (image_.dense() == nullptr) return spread_.holder(unit);
-  return dealing_ == DomainDealing::contiguous ? unit / per_aggregator_
-                                               : (unit + phase_) % aggregators_;
+  return assignment_ == DomainAssignment::contiguous ? unit / per_aggregator_
+                                                     : (unit + phase_) % aggregators_;
 }
 
 std::int64_t Units::step_of(std::int64_t unit) const {
-  if (image_.dense() != nullptr && dealing_ == DomainDealing::contiguous) {
+  if (image_.dense() != nullptr && assignment_ == DomainAssignment::contiguous) {
     return unit % per_aggregator_;
   }
   return unit / aggregators_;
@@ -158,7 +159,7 @@ std::optional<std::int64_t> Units::unit_at(std::int64_t aggregator, std::int64_t
   std::int64_t unit = 0;
   if (image_.dense() == nullptr) {
     unit = spread_.number(aggregator, step);
-  } else if (dealing_ == DomainDealing::contiguous) {
+  } else if (assignment_ == DomainAssignment::contiguous) {
     unit = aggregator * per_aggregator_ + step;
   } else {
     unit = step * aggregators_ + (aggregator - phase_ + aggregators_) % aggregators_;
@@ -167,7 +168,7 @@ std::optional<std::int64_t> Units::unit_at(std::int64_t aggregator, std::int64_t
 }
 
 std::int64_t Units::last_in_order(std::int64_t unit) const {
-  if (image_.dense() == nullptr || dealing_ == DomainDealing::striped) return count_ - 1;
+  if (image_.dense() == nullptr || assignment_ == DomainAssignment::striped) return count_ - 1;
   return std::min(count_, (unit / per_aggregator_ + 1) * per_aggregator_) - 1;
 }
 

@@ -8,8 +8,8 @@
 //             all aggregators have equally many.
 //   chunked   A unit is chunks of consecutive numbers, one or as many as fit into a buffer.
 //
-// Units are dealt to aggregators: contiguous (unit u to ⌊u / units per aggregator⌋), striped (in
-// turn, by the stripe's number in the file), or, for chunks, by SpreadDealing. In each case
+// Units are distributed to aggregators: contiguous (unit u to ⌊u / units per aggregator⌋), striped
+// (in turn, by the stripe's number in the file), or, for chunks, by Declustering. In each case
 // aggregator and step of a unit, and the unit of an aggregator and step, are in closed form.
 #pragma once
 
@@ -17,9 +17,9 @@
 #include <optional>
 #include <vector>
 
+#include "array/declustering.hpp"
 #include "array/region.hpp"
 #include "array/section.hpp"
-#include "array/spread_dealing.hpp"
 #include "plan/image.hpp"
 #include "plan/parameters.hpp"
 #include "plan/slab.hpp"
@@ -81,7 +81,7 @@ class Units {
   std::int64_t count_ = 0;
   std::int64_t most_parts_ = 1;
   // Dense.
-  DomainDealing dealing_;
+  DomainAssignment assignment_;
   std::int64_t base_ = 0;
   std::int64_t unit_bytes_ = 1;
   std::int64_t per_aggregator_ = 1;
@@ -90,7 +90,7 @@ class Units {
   std::int64_t end_covered_ = 0;
   // Chunked.
   std::int64_t chunks_per_unit_ = 1;
-  array::SpreadDealing spread_{1};
+  array::Declustering spread_{1};
 };
 
 // The first chunk >= `from` that holds an element of `region`; nothing when there is none. In

@@ -61,7 +61,7 @@ TEST(AggregatorPlacement, IsWithinGroupsAndWithoutDoubles) {
   const std::vector<std::int64_t> mixed = {0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 0, 4, 4};
   std::vector<Topology> topologies = {
       Topology::single_node(8).value(), Topology::filled(24, 4).value(),
-      Topology::dealt(25, 6).value(), Topology::of_nodes(mixed).value()};
+      Topology::round_robin(25, 6).value(), Topology::of_nodes(mixed).value()};
   topologies.push_back(topologies[1].with_io_groups(2).value());
   topologies.push_back(
       topologies[3].with_io_groups(std::vector<std::int64_t>{0, 1, 0, 1, 2}).value());

@@ -45,7 +45,7 @@ Result<Topology> Topology::filled(std::int64_t ranks, std::int64_t ranks_per_nod
   return of_stretches({&all, 1});
 }
 
-Result<Topology> Topology::dealt(std::int64_t ranks, std::int64_t nodes) {
+Result<Topology> Topology::round_robin(std::int64_t ranks, std::int64_t nodes) {
   const Stretch all{ranks, 0, nodes, 1};
   return of_stretches({&all, 1});
 }

@@ -4,8 +4,8 @@
 //
 //     a stretch   ranks first_rank + i, 0 <= i < ranks, on node first_node + (i / block) mod nodes
 //
-// With block = ranks per node, that is filling node after node; with block = 1, dealing ranks to
-// nodes in turn. What is in no such order is one stretch per run of ranks on one node.
+// With block = ranks per node, that is filling node after node; with block = 1, placing
+// ranks on nodes round-robin. What is in no such order is one stretch per run of ranks on one node.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class Topology {
   static Result<Topology> single_node(std::int64_t ranks);
   // Node after node filled with `ranks_per_node` ranks (the last one perhaps with fewer).
   static Result<Topology> filled(std::int64_t ranks, std::int64_t ranks_per_node);
-  // Ranks dealt to nodes in turn. Fails on more nodes than ranks.
-  static Result<Topology> dealt(std::int64_t ranks, std::int64_t nodes);
+  // Ranks distributed to nodes round-robin. Fails on more nodes than ranks.
+  static Result<Topology> round_robin(std::int64_t ranks, std::int64_t nodes);
   // Stretches for consecutive ranks, from 0 on. Fails when a node has no rank or a number is out of
   // range.
   static Result<Topology> of_stretches(std::span<const Stretch> stretches);

@@ -30,13 +30,13 @@ void check_against(const Topology& topology, const std::vector<std::int64_t>& no
   }
 }
 
-TEST(Topology, FilledAndDealtNodesAreOneStretch) {
+TEST(Topology, FilledAndDistributedNodesAreOneStretch) {
   const auto filled = Topology::filled(10, 4).value();
   EXPECT_EQ(filled.stretches().size(), 1U);
   check_against(filled, {0, 0, 0, 0, 1, 1, 1, 1, 2, 2});
-  const auto dealt = Topology::dealt(7, 3).value();
-  EXPECT_EQ(dealt.stretches().size(), 1U);
-  check_against(dealt, {0, 1, 2, 0, 1, 2, 0});
+  const auto distributed = Topology::round_robin(7, 3).value();
+  EXPECT_EQ(distributed.stretches().size(), 1U);
+  check_against(distributed, {0, 1, 2, 0, 1, 2, 0});
   EXPECT_EQ(Topology::single_node(5).value().nodes(), 1);
 }
 
@@ -44,7 +44,7 @@ TEST(Topology, OfNodesFindsTheRegularDescription) {
   EXPECT_EQ(Topology::of_nodes(std::vector<std::int64_t>{7, 7, 3, 3, 9}).value(),
             Topology::filled(5, 2).value());
   EXPECT_EQ(Topology::of_nodes(std::vector<std::int64_t>{4, 2, 4, 2, 4}).value(),
-            Topology::dealt(5, 2).value());
+            Topology::round_robin(5, 2).value());
 }
 
 TEST(Topology, OfAnyNodesAnswersAsTheListDoes) {
@@ -90,7 +90,7 @@ TEST(Topology, GroupsNodes) {
 TEST(Topology, RefusesWhatIsNoTopology) {
   EXPECT_FALSE(Topology::filled(0, 4).ok());
   EXPECT_FALSE(Topology::filled(4, 0).ok());
-  EXPECT_FALSE(Topology::dealt(2, 3).ok());
+  EXPECT_FALSE(Topology::round_robin(2, 3).ok());
   EXPECT_FALSE(Topology::of_nodes({}).ok());
   EXPECT_FALSE(Topology::of_stretches(std::vector<Stretch>{{2, 1, 1, 1}}).ok());  // no rank on 0
   const auto some = Topology::filled(4, 1).value();
@@ -121,17 +121,17 @@ TEST(Topology, HasAtMostTheRanksThatMpiCanNumber) {
   EXPECT_EQ(filled.value().ranks(), most);
   EXPECT_EQ(filled.value().node_of(most - 1), (most - 1) / 128);
   EXPECT_EQ(filled.value().rank_on((most - 1) / 128, (most - 1) % 128), most - 1);
-  const auto dealt = Topology::dealt(most, most);
-  ASSERT_TRUE(dealt.ok()) << dealt.error().text();
-  EXPECT_EQ(dealt.value().nodes(), most);
+  const auto distributed = Topology::round_robin(most, most);
+  ASSERT_TRUE(distributed.ok()) << distributed.error().text();
+  EXPECT_EQ(distributed.value().nodes(), most);
   EXPECT_EQ(Topology::single_node(most).value().ranks_on(0), most);
   const std::vector<Stretch> together = {{most - 5, 0, 1, most - 5}, {5, 1, 1, 5}};
   EXPECT_EQ(Topology::of_stretches(together).value().ranks(), most);
 
   const std::vector<Stretch> beyond = {{most - 5, 0, 1, most - 5}, {6, 1, 1, 6}};
-  for (const auto& refused : {Topology::filled(most + 1, 128), Topology::dealt(most + 1, 4),
-                              Topology::dealt(most + 1, most + 1), Topology::single_node(most + 1),
-                              Topology::of_stretches(beyond)}) {
+  for (const auto& refused : {Topology::filled(most + 1, 128), Topology::round_robin(most + 1, 4),
+                              Topology::round_robin(most + 1, most + 1),
+                              Topology::single_node(most + 1), Topology::of_stretches(beyond)}) {
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(refused.error().text().find("at most 2147483647 ranks"), std::string::npos)
         << refused.error().text();

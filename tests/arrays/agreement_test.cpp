@@ -103,8 +103,8 @@ TEST_F(Agreement, SectionsAndDistributionsAreAlike) {
   const auto columns = session.distribution(shape_, "*, BLOCK");
   auto array = session.create<double>(path("a"), shape_);
   std::vector<double> part(24, 1);
-  const auto& dealt = odd_ ? columns : rows;
-  expect_alike(weir_write(array.get(), dealt.get(), part.data()), WEIR_E_MISMATCH);
+  const auto& distributed = odd_ ? columns : rows;
+  expect_alike(weir_write(array.get(), distributed.get(), part.data()), WEIR_E_MISMATCH);
   expect_text("distribution 2");
   const Extents start = {odd_ ? 1 : 0, 0};
   const Extents count = {3, 2};

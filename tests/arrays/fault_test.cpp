@@ -433,8 +433,8 @@ class LockFaults : public OnRanks {
     return "";
   }
   const Extents shape = {12};
-  [[nodiscard]] static std::vector<double> all(const Distribution& dealt, double value) {
-    return std::vector<double>(dealt.elements(), value);
+  [[nodiscard]] static std::vector<double> all(const Distribution& distributed, double value) {
+    return std::vector<double>(distributed.elements(), value);
   }
   static weir_define_options with_steps() {
     weir_define_options options{};
@@ -582,9 +582,9 @@ class BrokenSteps : public OnRanks {
     options.buffer_bytes = 256 << 10;
     return options;
   }
-  static std::vector<double> content_of_step(const Distribution& dealt, const Extents& shape,
+  static std::vector<double> content_of_step(const Distribution& distributed, const Extents& shape,
                                              int step) {
-    auto part = numbered_part<double>(dealt, shape);
+    auto part = numbered_part<double>(distributed, shape);
     for (double& one : part) one += 0.25 * step;
     return part;
   }

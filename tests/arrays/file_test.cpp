@@ -41,7 +41,7 @@ TEST_F(Files, EncodedChunksHoldWhatAnyDistributionWrote) {
           // Twice: then a part of each chunk again, which has to keep the others.
           std::vector<std::int32_t> wrong(rows.elements(), -1);
           grid.write(rows, wrong);
-          // Shards are dealt to all of them.
+          // Shards are distributed to all of them.
           if (size_of_world() > 2) {
             EXPECT_GT(session.figures().aggregators, 1);
           }

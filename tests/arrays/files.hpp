@@ -12,9 +12,9 @@ namespace weir::test {
 
 // By what each element is known again: array, step and number.
 template <typename Element>
-std::vector<Element> part_of_step(const Distribution& dealt, const Extents& shape, int array,
+std::vector<Element> part_of_step(const Distribution& distributed, const Extents& shape, int array,
                                   int step) {
-  auto part = numbered_part<Element>(dealt, shape);
+  auto part = numbered_part<Element>(distributed, shape);
   for (Element& one : part) one = static_cast<Element>(one + 1000 * step + 10000 * array);
   return part;
 }

@@ -71,9 +71,9 @@ TEST_F(Hosts, WhatOthersWroteIsReadByEveryStrategy) {
     int sent = 0;
     if (MPI_Comm writers = all_write ? all_ : few_; writers != MPI_COMM_NULL) {
       Session session(writers, by(strategies[number]));
-      const auto dealt = session.distribution(shape_, "*, BLOCK, CYCLIC(3)");
+      const auto distributed = session.distribution(shape_, "*, BLOCK, CYCLIC(3)");
       auto array = session.create<double>(name, shape_);
-      array.write(dealt, numbered_part<double>(dealt, shape_));
+      array.write(distributed, numbered_part<double>(distributed, shape_));
       const std::int64_t apart = all_write ? hosts : hosts - 1;
       EXPECT_EQ(session.figures().aggregators, number == 0 ? size_of(writers) : apart);
       sent = session.figures().bytes_sent > 0 ? 1 : 0;
@@ -82,11 +82,11 @@ TEST_F(Hosts, WhatOthersWroteIsReadByEveryStrategy) {
     EXPECT_EQ(sum(sent) > 0, number >= 2) << strategies[number];
     if (MPI_Comm readers = all_write ? few_ : all_; readers != MPI_COMM_NULL) {
       Session session(readers, by(other));
-      const auto dealt = session.distribution(shape_, "BLOCK, *, *");
+      const auto distributed = session.distribution(shape_, "BLOCK, *, *");
       auto array = session.open(name);
-      std::vector<double> part(dealt.elements());
-      array.read(dealt, part);
-      EXPECT_EQ(part, numbered_part<double>(dealt, shape_)) << strategies[number];
+      std::vector<double> part(distributed.elements());
+      array.read(distributed, part);
+      EXPECT_EQ(part, numbered_part<double>(distributed, shape_)) << strategies[number];
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }

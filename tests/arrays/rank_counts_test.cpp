@@ -53,15 +53,15 @@ TEST_F(RankCounts, EachReadsWhatEveryOtherWrote) {
     if (members == MPI_COMM_NULL || team.ranks > size_of_world()) continue;
     {
       Session session(members, team.options);
-      const auto dealt = session.distribution(shape, team.formats);
-      const auto part = numbered_part<double>(dealt, shape);
+      const auto distributed = session.distribution(shape, team.formats);
+      const auto part = numbered_part<double>(distributed, shape);
       auto whole = session.create<double>(file_of(team, "whole"), shape);
       const std::array<std::int64_t, 3> extents = {3, 4, 5};
       weir_array_options chunked{};
       chunked.chunks = extents.data();
       chunked.files = WEIR_FILE_PER_AGGREGATOR;
       auto chunks = session.create<double>(file_of(team, "chunks"), shape, chunked);
-      session.write_many({Outgoing(whole, dealt, part), Outgoing(chunks, dealt, part)});
+      session.write_many({Outgoing(whole, distributed, part), Outgoing(chunks, distributed, part)});
     }
     MPI_Comm_free(&members);
   }
@@ -71,14 +71,14 @@ TEST_F(RankCounts, EachReadsWhatEveryOtherWrote) {
     if (members == MPI_COMM_NULL || team.ranks > size_of_world()) continue;
     {
       Session session(members, team.options);
-      const auto dealt = session.distribution(shape, team.formats);
-      const auto expected = numbered_part<double>(dealt, shape);
+      const auto distributed = session.distribution(shape, team.formats);
+      const auto expected = numbered_part<double>(distributed, shape);
       for (const Team& writers : teams()) {
         if (writers.ranks > size_of_world()) continue;
         for (const char* kind : {"whole", "chunks"}) {
           auto array = session.open(file_of(writers, kind));
-          std::vector<double> part(dealt.elements());
-          array.read(dealt, part);
+          std::vector<double> part(distributed.elements());
+          array.read(distributed, part);
           EXPECT_EQ(part, expected)
               << team.ranks << " ranks read the " << kind << " of " << writers.ranks;
           array.close();

@@ -44,12 +44,12 @@ TEST_F(Requests, WriteAndReadByHandles) {
 TEST_F(Requests, ABlockingCallComesAfterThoseBegun) {
   const Extents shape = {40};
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "CYCLIC");
+  const auto distributed = session.distribution(shape, "CYCLIC");
   auto array = session.create<std::int32_t>(path("a"), shape);
-  const auto numbers = numbered_part<std::int32_t>(dealt, shape);
-  auto writing = session.write_begin({Outgoing(array, dealt, numbers)});
-  std::vector<std::int32_t> part(dealt.elements());
-  array.read(dealt, part);
+  const auto numbers = numbered_part<std::int32_t>(distributed, shape);
+  auto writing = session.write_begin({Outgoing(array, distributed, numbers)});
+  std::vector<std::int32_t> part(distributed.elements());
+  array.read(distributed, part);
   EXPECT_EQ(part, numbers);
   array.sync();
   array.close();
@@ -105,14 +105,14 @@ TEST_F(Requests, AreExplainedByEachRankAlone) {
 
 TEST_F(Requests, ExplainingRefusesWhatARequestWould) {
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution({8}, "BLOCK");
+  const auto distributed = session.distribution({8}, "BLOCK");
   auto array = session.create<double>(path("refused"), {8});
   weir_transfer transfer = {};
   const char* text = nullptr;
   EXPECT_EQ(weir_session_explain(session.get(), WEIR_WRITE, 1, &transfer, &text), WEIR_E_ARGUMENT);
   EXPECT_EQ(text, nullptr);
   transfer.array = array.get();
-  transfer.distribution = dealt.get();
+  transfer.distribution = distributed.get();
   EXPECT_EQ(weir_session_explain(session.get(), 2, 1, &transfer, &text), WEIR_E_ARGUMENT);
   EXPECT_EQ(weir_session_explain(session.get(), WEIR_READ, 1, &transfer, nullptr), WEIR_E_ARGUMENT);
   EXPECT_EQ(weir_session_explain(nullptr, WEIR_READ, 1, &transfer, &text), WEIR_E_ARGUMENT);
@@ -123,7 +123,7 @@ TEST_F(Requests, ExplainingRefusesWhatARequestWould) {
 TEST_F(Requests, FailuresAreToldWhenTheyEnd) {
   const Extents shape = {4, 4};
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "BLOCK, *");
+  const auto distributed = session.distribution(shape, "BLOCK, *");
   auto array = session.create<double>(path("a"), shape);
   const std::vector<double> part(16, 1);
   const bool last = rank_of_world() == size_of_world() - 1;
@@ -131,10 +131,10 @@ TEST_F(Requests, FailuresAreToldWhenTheyEnd) {
   // Bad on the last rank; different on it; and a good one in between.
   const Section bad{.start = {last ? 9 : 0, 0}, .count = {1, 1}};
   const Section different{.start = {last ? 1 : 0, 0}, .count = {1, 1}};
-  const std::span own(part.data(), dealt.elements());
-  auto refused = session.write_begin({Outgoing(array, dealt, own, {}, bad)});
-  auto good = session.write_begin({Outgoing(array, dealt, own)});
-  auto unlike = session.write_begin({Outgoing(array, dealt, own, {}, different)});
+  const std::span own(part.data(), distributed.elements());
+  auto refused = session.write_begin({Outgoing(array, distributed, own, {}, bad)});
+  auto good = session.write_begin({Outgoing(array, distributed, own)});
+  auto unlike = session.write_begin({Outgoing(array, distributed, own, {}, different)});
   const auto code_of = [](Request& request) {
     try {
       request.wait();
@@ -152,12 +152,12 @@ TEST_F(Requests, ClosingASessionEndsThem) {
   const Extents shape = {30};
   const auto write = [&] {
     Session session(MPI_COMM_WORLD);
-    const auto dealt = session.distribution(shape, "BLOCK");
+    const auto distributed = session.distribution(shape, "BLOCK");
     auto array = session.create<std::int64_t>(path("a"), shape);
-    auto numbers = numbered_part<std::int64_t>(dealt, shape);
+    auto numbers = numbered_part<std::int64_t>(distributed, shape);
     weir_transfer transfer = {};
     transfer.array = array.get();
-    transfer.distribution = dealt.get();
+    transfer.distribution = distributed.get();
     transfer.data = numbers.data();
     weir_request* request = nullptr;
     ASSERT_EQ(weir_write_begin(session.get(), 1, &transfer, &request), 0) << weir_last_error();
@@ -265,10 +265,10 @@ struct WritesWhenDestroyed {
   WritesWhenDestroyed& operator=(const WritesWhenDestroyed&) = delete;
   ~WritesWhenDestroyed() {
     Session session(MPI_COMM_WORLD);
-    const auto dealt = session.distribution({40}, "BLOCK");
+    const auto distributed = session.distribution({40}, "BLOCK");
     auto array = session.create<double>(path, {40});
-    const auto numbers = numbered_part<double>(dealt, {40});
-    auto writing = session.write_begin({Outgoing(array, dealt, numbers)});
+    const auto numbers = numbered_part<double>(distributed, {40});
+    auto writing = session.write_begin({Outgoing(array, distributed, numbers)});
   }
 };
 

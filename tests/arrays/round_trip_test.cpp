@@ -51,12 +51,12 @@ TEST_F(RoundTrip, OneAndSixteenDimensions) {
   for (std::size_t d = 1; d < 16; ++d) formats += d == 9 || d == 15 ? ", BLOCK" : ", *";
   for (const auto& [shape, words] :
        {std::pair{Extents{29}, std::string("CYCLIC(3)")}, std::pair{sixteen, formats}}) {
-    const auto dealt = session.distribution(shape, words);
+    const auto distributed = session.distribution(shape, words);
     auto array = session.create<float>(path("a"), shape);
-    array.write(dealt, numbered_part<float>(dealt, shape));
-    std::vector<float> part(dealt.elements());
-    array.read(dealt, part);
-    EXPECT_EQ(part, numbered_part<float>(dealt, shape));
+    array.write(distributed, numbered_part<float>(distributed, shape));
+    std::vector<float> part(distributed.elements());
+    array.read(distributed, part);
+    EXPECT_EQ(part, numbered_part<float>(distributed, shape));
     array.close();
     EXPECT_EQ(content_of<float>(path("a")), all_numbers<float>(shape));
   }
@@ -72,8 +72,8 @@ struct Particle {
 TEST_F(RoundTrip, BoolComplexAndRecords) {
   const Extents shape = {7, 5};
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "*, BLOCK");
-  const auto numbers = numbered_part<std::int64_t>(dealt, shape);
+  const auto distributed = session.distribution(shape, "*, BLOCK");
+  const auto numbers = numbered_part<std::int64_t>(distributed, shape);
 
   const auto flags = std::make_unique<bool[]>(numbers.size());
   std::vector<std::complex<double>> waves;
@@ -88,15 +88,17 @@ TEST_F(RoundTrip, BoolComplexAndRecords) {
   auto complexes = session.create<std::complex<double>>(path("complex"), shape);
   auto records = session.create<Particle>(path("record"), shape);
   EXPECT_EQ(records.element_type(), "record[16]");
-  session.write_many({Outgoing(booleans, dealt, given), Outgoing(complexes, dealt, waves),
-                      Outgoing(records, dealt, particles)});
+  session.write_many({Outgoing(booleans, distributed, given),
+                      Outgoing(complexes, distributed, waves),
+                      Outgoing(records, distributed, particles)});
 
   const auto read_flags = std::make_unique<bool[]>(numbers.size());
   const std::span taken(read_flags.get(), numbers.size());
   std::vector<std::complex<double>> read_waves(numbers.size());
   std::vector<Particle> read_particles(numbers.size());
-  session.read_many({Incoming(booleans, dealt, taken), Incoming(complexes, dealt, read_waves),
-                     Incoming(records, dealt, read_particles)});
+  session.read_many({Incoming(booleans, distributed, taken),
+                     Incoming(complexes, distributed, read_waves),
+                     Incoming(records, distributed, read_particles)});
   EXPECT_TRUE(std::equal(given.begin(), given.end(), taken.begin()));
   EXPECT_EQ(read_waves, waves);
   EXPECT_EQ(read_particles, particles);
@@ -105,25 +107,25 @@ TEST_F(RoundTrip, BoolComplexAndRecords) {
 TEST_F(RoundTrip, GhostCellsAreNeitherWrittenNorChanged) {
   const Extents shape = {9, 8};
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "BLOCK, BLOCK");
-  const Extents own = dealt.shape();
+  const auto distributed = session.distribution(shape, "BLOCK, BLOCK");
+  const Extents own = distributed.shape();
   const Extents padded = {own[0] + 3, own[1] + 1};
   const Memory memory{.ghost_lower = {1, 1}, .ghost_upper = {2, 0}};
-  const bool holds = dealt.elements() > 0;
+  const bool holds = distributed.elements() > 0;
   std::vector<double> part(static_cast<std::size_t>(elements_of(padded)), -1);
   const auto at = [&](std::int64_t i, std::int64_t j) -> double& {
     return part[static_cast<std::size_t>((i + 1) * padded[1] + j + 1)];
   };
   for (std::int64_t i = 0; i < own[0]; ++i) {
     for (std::int64_t j = 0; j < own[1]; ++j) {
-      at(i, j) = static_cast<double>(number_of(dealt.global_index({i, j}), shape) + 1);
+      at(i, j) = static_cast<double>(number_of(distributed.global_index({i, j}), shape) + 1);
     }
   }
   auto array = session.create<double>(path("a"), shape);
-  array.write(dealt, part, memory);
+  array.write(distributed, part, memory);
   const std::vector<double> before = part;
   for (double& value : part) value = value > 0 ? 0 : value;
-  array.read(dealt, part, memory);
+  array.read(distributed, part, memory);
   EXPECT_EQ(part, before);
   EXPECT_TRUE(!holds || part.front() == -1);
   array.close();
@@ -133,22 +135,22 @@ TEST_F(RoundTrip, GhostCellsAreNeitherWrittenNorChanged) {
 TEST_F(RoundTrip, ColumnMajorMemoryAndFile) {
   const Extents shape = {6, 7};
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "*, CYCLIC(2)");
-  const Extents own = dealt.shape();
-  std::vector<std::int32_t> part(dealt.elements());
+  const auto distributed = session.distribution(shape, "*, CYCLIC(2)");
+  const Extents own = distributed.shape();
+  std::vector<std::int32_t> part(distributed.elements());
   for (std::int64_t i = 0; i < own[0]; ++i) {
     for (std::int64_t j = 0; j < own[1]; ++j) {
       part[static_cast<std::size_t>(j * own[0] + i)] =
-          static_cast<std::int32_t>(number_of(dealt.global_index({i, j}), shape) + 1);
+          static_cast<std::int32_t>(number_of(distributed.global_index({i, j}), shape) + 1);
     }
   }
   weir_array_options options = {};
   options.order = WEIR_COLUMN_MAJOR;
   auto array = session.create<std::int32_t>(path("a"), shape, options);
-  array.write(dealt, part, {.order = WEIR_COLUMN_MAJOR});
-  std::vector<std::int32_t> rows(dealt.elements());
-  array.read(dealt, rows);
-  EXPECT_EQ(rows, numbered_part<std::int32_t>(dealt, shape));
+  array.write(distributed, part, {.order = WEIR_COLUMN_MAJOR});
+  std::vector<std::int32_t> rows(distributed.elements());
+  array.read(distributed, rows);
+  EXPECT_EQ(rows, numbered_part<std::int32_t>(distributed, shape));
   array.close();
   const auto file = content_of<std::int32_t>(path("a"));
   ASSERT_EQ(file.size(), 42U);
@@ -161,11 +163,11 @@ TEST_F(RoundTrip, ColumnMajorMemoryAndFile) {
 TEST_F(RoundTrip, StridedMemoryBackwards) {
   const Extents shape = {12};
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "BLOCK");
-  const std::size_t own = dealt.elements();
+  const auto distributed = session.distribution(shape, "BLOCK");
+  const std::size_t own = distributed.elements();
   // Every third element, from the last to the first.
   std::vector<std::int16_t> room(3 * own + 1, -5);
-  const auto numbers = numbered_part<std::int16_t>(dealt, shape);
+  const auto numbers = numbered_part<std::int16_t>(distributed, shape);
   for (std::size_t k = 0; k < own; ++k) room[3 * (own - 1 - k)] = numbers[k];
   const std::int64_t stride = -6;
   weir_memory memory = {};
@@ -173,7 +175,7 @@ TEST_F(RoundTrip, StridedMemoryBackwards) {
   auto array = session.create<std::int16_t>(path("a"), shape);
   weir_transfer transfer = {};
   transfer.array = array.get();
-  transfer.distribution = dealt.get();
+  transfer.distribution = distributed.get();
   transfer.memory = &memory;
   transfer.data = own > 0 ? &room[3 * (own - 1)] : nullptr;
   ASSERT_EQ(weir_write_many(session.get(), 1, &transfer), 0) << weir_last_error();
@@ -192,16 +194,16 @@ TEST_F(RoundTrip, SectionsWithStrides) {
     return at[0] % 2 == 1 && at[0] <= 7 && at[1] >= 2 && at[1] % 3 == 2;
   };
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution(shape, "CYCLIC, BLOCK");
+  const auto distributed = session.distribution(shape, "CYCLIC, BLOCK");
   auto array = session.create<double>(path("a"), shape);
-  array.write(dealt, std::vector<double>(dealt.elements(), -1));
-  array.write(dealt, numbered_part<double>(dealt, shape), {}, section);
-  std::vector<double> part(dealt.elements(), 7);
-  array.read(dealt, part, {}, section);
-  const auto numbers = numbered_part<double>(dealt, shape);
-  const Extents own = dealt.shape();
+  array.write(distributed, std::vector<double>(distributed.elements(), -1));
+  array.write(distributed, numbered_part<double>(distributed, shape), {}, section);
+  std::vector<double> part(distributed.elements(), 7);
+  array.read(distributed, part, {}, section);
+  const auto numbers = numbered_part<double>(distributed, shape);
+  const Extents own = distributed.shape();
   for (std::size_t k = 0; k < part.size(); ++k) {
-    const Extents at = dealt.global_index(index_of(static_cast<std::int64_t>(k), own));
+    const Extents at = distributed.global_index(index_of(static_cast<std::int64_t>(k), own));
     EXPECT_EQ(part[k], is_in(at) ? numbers[k] : 7);
   }
   array.close();
@@ -298,13 +300,13 @@ TEST_F(RoundTrip, FilesInSeveralDirectories) {
 
 TEST_F(RoundTrip, ExtentZero) {
   Session session(MPI_COMM_WORLD);
-  const auto dealt = session.distribution({0, 4}, "BLOCK, *");
+  const auto distributed = session.distribution({0, 4}, "BLOCK, *");
   auto array = session.create<double>(path("a"), {0, 4});
   std::vector<double> none;
-  array.write(dealt, none);
-  array.read(dealt, none);
+  array.write(distributed, none);
+  array.read(distributed, none);
   array.sync();
-  EXPECT_EQ(dealt.elements(), 0U);
+  EXPECT_EQ(distributed.elements(), 0U);
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ class Sums : public OnRanks {
     options.ranks_per_node = 2;
     return options;
   }
-  [[nodiscard]] static std::vector<double> part_of_step(const Distribution& dealt,
+  [[nodiscard]] static std::vector<double> part_of_step(const Distribution& distributed,
                                                         const Extents& shape, int step) {
-    auto part = numbered_part<double>(dealt, shape);
+    auto part = numbered_part<double>(distributed, shape);
     for (double& one : part) one += 1000000.0 * step;
     return part;
   }
@@ -291,14 +291,14 @@ TEST_F(Sums, OfWhatIsWrittenSeveralTimesAreOfTheLast) {
     SCOPED_TRACE(strategy);
     Session session(MPI_COMM_WORLD, by(strategy));
     const auto rows = session.distribution(plane, "BLOCK, *");
-    const auto dealt = session.distribution(plane, "CYCLIC(3), BLOCK");
+    const auto distributed = session.distribution(plane, "CYCLIC(3), BLOCK");
     weir_file_options options{};
     options.checksum = "crc32c";
     File file = session.create_file(name, options);
     Array fixed = file.define<double>("fixed", plane);
     file.begin_step();
-    const auto wrong = part_of_step(dealt, plane, 1);
-    fixed.write(dealt, wrong);
+    const auto wrong = part_of_step(distributed, plane, 1);
+    fixed.write(distributed, wrong);
     const auto right = part_of_step(rows, plane, 7);
     for (const std::int64_t first : {0, 1}) {
       const Section lines{{0, first}, {300, 250}, {1, 2}};
@@ -326,7 +326,7 @@ TEST_F(Sums, OfAFileLeaveTheNextOneOfThatPathAlone) {
   const std::string name = path("file.h5");
   Session session(MPI_COMM_WORLD);
   const auto rows = session.distribution(plane, "BLOCK, *");
-  const auto dealt = session.distribution(plane, "CYCLIC(3), BLOCK");
+  const auto distributed = session.distribution(plane, "CYCLIC(3), BLOCK");
   const auto content = [&] {
     Session other(MPI_COMM_WORLD);  // has nothing open
     File file = other.open_file(name);
@@ -342,7 +342,7 @@ TEST_F(Sums, OfAFileLeaveTheNextOneOfThatPathAlone) {
     File file = session.create_file(name, options);
     Array fixed = file.define<double>("fixed", plane);
     file.begin_step();
-    fixed.write(dealt, part_of_step(dealt, plane, 9));
+    fixed.write(distributed, part_of_step(distributed, plane, 9));
     const auto right = part_of_step(rows, plane, value);
     for (const std::int64_t first : {0, 1}) {
       const Section lines{{0, first}, {300, 250}, {1, 2}};

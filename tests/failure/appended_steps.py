@@ -23,9 +23,9 @@ def append(session: weir.Session, path: str) -> int:
         step = file.steps
         with file.step():
             for name, shape in SHAPES.items():
-                dealt = session.distribution(shape, "BLOCK, *")
+                distributed = session.distribution(shape, "BLOCK, *")
                 numbers = np.arange(np.prod(shape)).reshape(shape) + 1 + 1000 * step
-                file[name].write(dealt, numbers.astype(file[name].dtype))
+                file[name].write(distributed, numbers.astype(file[name].dtype))
         return file.steps
 
 

@@ -45,9 +45,9 @@ def values_of(step: int) -> np.ndarray:
 
 
 def write(session: weir.Session, array: weir.FileArray, values: np.ndarray) -> None:
-    dealt = session.distribution(SHAPE, "BLOCK, *")
+    distributed = session.distribution(SHAPE, "BLOCK, *")
     each = -(-SHAPE[0] // WORLD.size)
-    array.write(dealt, values[WORLD.rank * each : (WORLD.rank + 1) * each].copy())
+    array.write(distributed, values[WORLD.rank * each : (WORLD.rank + 1) * each].copy())
 
 
 def make(path: Path, file_format: str, steps: int) -> None:

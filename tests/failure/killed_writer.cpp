@@ -26,11 +26,11 @@ constexpr std::int64_t endless = INT64_MAX;
 
 // Element after element its number in the array, from 1, and the step.
 template <typename Element>
-std::vector<Element> part_of(const weir::Distribution& dealt, const Extents& shape,
+std::vector<Element> part_of(const weir::Distribution& distributed, const Extents& shape,
                              std::int64_t step) {
   std::vector<Element> part;
-  for (std::int64_t piece = 0; piece < dealt.pieces(); ++piece) {
-    const Extents extents = dealt.shape(piece);
+  for (std::int64_t piece = 0; piece < distributed.pieces(); ++piece) {
+    const Extents extents = distributed.shape(piece);
     std::int64_t elements = 1;
     for (const std::int64_t extent : extents) elements *= extent;
     for (std::int64_t k = 0; k < elements; ++k) {
@@ -41,7 +41,7 @@ std::vector<Element> part_of(const weir::Distribution& dealt, const Extents& sha
         rest /= extents[d];
       }
       std::int64_t number = 0;
-      const Extents global = dealt.global_index(local, piece);
+      const Extents global = distributed.global_index(local, piece);
       for (std::size_t d = 0; d < shape.size(); ++d) number = number * shape[d] + global[d];
       part.push_back(static_cast<Element>(number + 1 + 1000 * step));
     }

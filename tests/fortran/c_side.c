@@ -8,7 +8,7 @@ int c_finds(weir_session* session, const char* path);
 
 enum { slowest = 3, middle = 4, each = 2 };
 
-static int deal(weir_session* session, int64_t shape[3], weir_distribution** mine) {
+static int distribute(weir_session* session, int64_t shape[3], weir_distribution** mine) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   shape[0] = slowest;
@@ -33,7 +33,7 @@ int c_writes(weir_session* session, const char* path) {
   weir_distribution* mine = NULL;
   weir_array* array = NULL;
   fill(part);
-  return deal(session, shape, &mine) ||
+  return distribute(session, shape, &mine) ||
          weir_array_create(session, path, 3, shape, "float64", NULL, &array) ||
          weir_write(array, mine, part) || weir_array_close(&array);
 }
@@ -53,7 +53,7 @@ int c_finds(weir_session* session, const char* path) {
   weir_distribution* mine = NULL;
   weir_array* array = NULL;
   fill(expected);
-  return deal(session, shape, &mine) || weir_array_open(session, path, NULL, &array) ||
+  return distribute(session, shape, &mine) || weir_array_open(session, path, NULL, &array) ||
          weir_array_dimensions(array) != 3 || weir_array_shape(array, found) ||
          memcmp(shape, found, sizeof shape) != 0 || weir_read(array, mine, part) ||
          differ(part, expected, slowest * middle * each) || weir_array_close(&array);

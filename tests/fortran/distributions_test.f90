@@ -18,7 +18,7 @@ contains
     integer(int64), allocatable :: extents(:)
     call weir_distribution_create(session, [5, 8 * ranks], '*, CYCLIC(4,from=0)', columns)
     extents = columns%shape()
-    call check(all(extents == [5, 8]), 'the second dimension is dealt')
+    call check(all(extents == [5, 8]), 'the second dimension is distributed')
     call check(columns%elements() == 40, 'the elements of a part')
     call check(columns%pieces() == 1, 'one piece by formats')
     extents = columns%global_index([3, 5])
@@ -64,18 +64,18 @@ contains
 
   ! Every element of the array is somebody's, once.
   subroutine test_indices_cover_the_array()
-    type(weir_distribution) :: dealt
+    type(weir_distribution) :: distributed
     integer(int64), allocatable :: extents(:), at(:)
     integer, allocatable :: owners(:, :, :), all_owners(:, :, :)
     integer(int64) :: i, j, k
     allocate (owners(7, 5, 6), all_owners(7, 5, 6))
     owners = 0
-    call dealt%create(session, [7, 5, 6], 'CYCLIC(2), *, BLOCK')
-    extents = dealt%shape()
+    call distributed%create(session, [7, 5, 6], 'CYCLIC(2), *, BLOCK')
+    extents = distributed%shape()
     do k = 1, extents(3)
       do j = 1, extents(2)
         do i = 1, extents(1)
-          at = dealt%global_index([i, j, k])
+          at = distributed%global_index([i, j, k])
           owners(at(1), at(2), at(3)) = owners(at(1), at(2), at(3)) + 1
         end do
       end do

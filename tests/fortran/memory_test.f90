@@ -114,7 +114,7 @@ contains
       call written(data, extents, data)
     end subroutine
 
-    ! The last dimension is dealt: each rank has `extents` of it.
+    ! The last dimension is distributed: each rank has `extents` of it.
     subroutine written(data, extents, back)
       type(*), dimension(..), intent(in), target :: data
       integer, intent(in) :: extents(:)

@@ -9,7 +9,7 @@ module with_c_test
 
   interface
     ! A 3 by 4 by (2 * ranks) array of float64, element (i, j, k) being 100 i + 10 j + k from 0,
-    ! dealt "*, *, BLOCK".
+    ! distributed "*, *, BLOCK".
     function c_writes(session, path) bind(C) result(code)
       import :: c_char, c_int, c_ptr
       type(c_ptr), value, intent(in) :: session

@@ -19,11 +19,11 @@ import weir
 
 
 def write(session: weir.Session, array: weir.FileArray, values: np.ndarray) -> None:
-    dealt = session.distribution(values.shape, "BLOCK, *"[: 5 + 3 * (values.ndim - 1)])
+    distributed = session.distribution(values.shape, "BLOCK, *"[: 5 + 3 * (values.ndim - 1)])
     rank, ranks = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
     each = -(-values.shape[0] // ranks)
     mine = values[rank * each : (rank + 1) * each]
-    array.write(dealt, np.ascontiguousarray(mine) if dealt.pieces else None)
+    array.write(distributed, np.ascontiguousarray(mine) if distributed.pieces else None)
 
 
 def add_to(session: weir.Session, path: Path, file_format: str) -> None:

@@ -26,7 +26,7 @@ from stored_cases import CLASSIC, FORMATS, SUFFIXES, TITLE, Case, cases_in
 import weir
 
 ALONG = ("BLOCK", "CYCLIC(2)", "*", "CYCLIC(3)", "CYCLIC")
-"""How dimensions are dealt, in turn."""
+"""How dimensions are distributed, in turn."""
 
 
 def formats(dimensions: int, turn: int) -> str:
@@ -44,18 +44,20 @@ def distribution(session: weir.Session, shape: tuple[int, ...], turn: int) -> we
     return session.distribution(shape, formats(len(shape), turn))
 
 
-def part_of(dealt: weir.Distribution, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+def part_of(
+    distributed: weir.Distribution, values: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any] | None:
     """What of `values` this rank holds; None when it has no piece."""
-    if dealt.pieces == 0:
+    if distributed.pieces == 0:
         return None
-    shape = dealt.shape
+    shape = distributed.shape
     if 0 in shape:
         return np.empty(shape, values.dtype)
     along = []
     for dimension, extent in enumerate(shape):
         places = np.zeros((extent, len(shape)), int)
         places[:, dimension] = range(extent)
-        along.append([dealt.global_index(place.tolist())[dimension] for place in places])
+        along.append([distributed.global_index(place.tolist())[dimension] for place in places])
     return values[np.ix_(*along)]
 
 
@@ -72,15 +74,15 @@ def write(session: weir.Session, path: Path, file_format: str) -> None:
                     if case.grows or step == 0:
                         # An array of one number per step has one element in memory.
                         values = np.atleast_1d(case.values[step]) if case.grows else case.values
-                        dealt = distribution(session, values.shape, turn)
-                        part = part_of(dealt, values)
-                        array.write(dealt, [] if part is None else part)
+                        distributed = distribution(session, values.shape, turn)
+                        part = part_of(distributed, values)
+                        array.write(distributed, [] if part is None else part)
 
 
-def slice_of(dealt: weir.Distribution) -> slice:
-    """What this rank holds of an array of one dimension that is dealt by BLOCK."""
-    first = dealt.global_index((0,))[0]
-    return slice(first, first + dealt.shape[0])
+def slice_of(distributed: weir.Distribution) -> slice:
+    """What this rank holds of an array of one dimension that is distributed by BLOCK."""
+    first = distributed.global_index((0,))[0]
+    return slice(first, first + distributed.shape[0])
 
 
 def write_many_chunks(session: weir.Session, folder: Path) -> None:
@@ -88,18 +90,18 @@ def write_many_chunks(session: weir.Session, folder: Path) -> None:
     for name, codec in (("plain", None), ("encoded", "fletcher32")):
         with session.create_file(str(folder / f"{name}.h5"), format="hdf5") as file:
             array = file.define("x", (8193,), "int32", steps=True, chunks=(1,), codec=codec)
-            dealt = session.distribution(array.shape, "BLOCK")
+            distributed = session.distribution(array.shape, "BLOCK")
             for step in range(3):
                 with file.step():
                     values = np.arange(8193, dtype="int32") + 10000 * (step + 1)
-                    array.write(dealt, values[slice_of(dealt)])
+                    array.write(distributed, values[slice_of(distributed)])
     with session.create_file(str(folder / "sparse.h5"), format="hdf5") as file:
         array = file.define("x", (1024,), "int32", steps=True, chunks=(1,), codec="fletcher32")
-        dealt = session.distribution(array.shape, "BLOCK")
+        distributed = session.distribution(array.shape, "BLOCK")
         for step in range(12):
             with file.step():
                 values = np.full(1024, step + 1, "int32")
-                array.write(dealt, values[slice_of(dealt)], [slice(step, step + 1)])
+                array.write(distributed, values[slice_of(distributed)], [slice(step, step + 1)])
 
 
 def define(file: Any, case: Case) -> Any:
@@ -123,8 +125,8 @@ def append(session: weir.Session, path: Path) -> None:
         with session.open_file(str(path)) as file:
             with file.step():
                 array = file["u"]
-                dealt = distribution(session, array.shape, 0)
-                array.write(dealt, part_of(dealt, np.full(array.shape, 7.0)))
+                distributed = distribution(session, array.shape, 0)
+                array.write(distributed, part_of(distributed, np.full(array.shape, 7.0)))
             said = f"{file.steps} steps"
     except weir.Error as error:
         said = str(error)
@@ -150,13 +152,13 @@ def read(session: weir.Session, path: Path) -> None:
 
 
 def check(session: weir.Session, array: Any, values: np.ndarray[Any, Any], turn: int) -> None:
-    dealt = distribution(session, array.shape, turn)
-    part = part_of(dealt, values)
+    distributed = distribution(session, array.shape, turn)
+    part = part_of(distributed, values)
     if part is None:
-        array.read(dealt, [])
+        array.read(distributed, [])
         return
     memory = np.empty(part.shape, array.dtype, order="F" if turn % 2 else "C")
-    array.read(dealt, memory)
+    array.read(distributed, memory)
     np.testing.assert_array_equal(memory, part, array.name)
 
 
@@ -164,11 +166,11 @@ def extend(session: weir.Session, path: Path) -> None:
     """Adds a step: the one that is there, and 100."""
     with session.open_file(path) as file:
         array = file["a"]
-        dealt = session.distribution(array.shape, "BLOCK, *")
-        values = np.empty(dealt.shape, array.dtype)
-        array.read(dealt, values)
+        distributed = session.distribution(array.shape, "BLOCK, *")
+        values = np.empty(distributed.shape, array.dtype)
+        array.read(distributed, values)
         with file.step():
-            array.write(dealt, values + 100)
+            array.write(distributed, values + 100)
 
 
 def main() -> None:

@@ -116,7 +116,8 @@ struct Memory {
 
 array::Distribution random_distribution(array::Random& random, const array::Shape& shape) {
   if (random.chance(25)) {
-    // Some of the array's slabs along dimension 0, dealt to any ranks: holes, several boxes, none.
+    // Some of the array's slabs along dimension 0, distributed to any ranks: holes, several boxes,
+    // none.
     array::BoxList boxes(shape.dimensions());
     std::vector<std::vector<array::Box>> held(static_cast<std::size_t>(ranks));
     for (std::int64_t at = 0; at < shape.extent(0);) {
@@ -159,7 +160,7 @@ RawArray random_array(array::Random& random, const array::Shape& shape) {
       array.files = random.between(1, 3);
       // As create_array() settles it.
       array.turn =
-          array::SpreadDealing::for_grid(array.grid().value(), 1, array.files).turn_per_group();
+          array::Declustering::for_grid(array.grid().value(), 1, array.files).turn_per_group();
     }
   }
   return array;
@@ -177,7 +178,8 @@ std::int64_t element_in_files(const RawArray& array, const std::vector<std::vect
   const auto extents = array::Shape::create(box.extent).value();
   const std::int64_t at = array.offset + chunk / array.files * slot +
                           element_bytes * array::linear_number(extents, array.order, inside);
-  const std::vector<char>& file = files[static_cast<std::size_t>(array.dealing().holder(chunk))];
+  const std::vector<char>& file =
+      files[static_cast<std::size_t>(array.declustering().holder(chunk))];
   std::int64_t value = -1;
   if (at + element_bytes <= static_cast<std::int64_t>(file.size())) {
     std::memcpy(&value, file.data() + at, element_bytes);
@@ -399,7 +401,7 @@ void windows(Collective& collective, const std::string& path) {
   expect(collective.close(*file.value()).ok(), "windows: close");
 }
 
-// The parts of a request for a two-dimensional array dealt by rows.
+// The parts of a request for a two-dimensional array distributed by rows.
 struct Rows {
   array::Shape shape;
   SharedDistribution held;

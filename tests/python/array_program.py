@@ -54,23 +54,23 @@ def element_types(folder: Path) -> None:
 def records(folder: Path) -> None:
     kind = np.dtype([("place", "<f4", 3), ("kind", "<i4")])
     with weir.Session(COMM) as session:
-        dealt = session.distribution((9,), "CYCLIC")
+        distributed = session.distribution((9,), "CYCLIC")
         whole = np.zeros(9, kind)
         whole["kind"] = np.arange(9)
         array = session.create(str(folder / "records"), (9,), kind)
         assert array.element_type == "record[16]"
-        array.write(dealt, part_of(whole, dealt))
-        read = array.read(dealt).view(kind)
-        np.testing.assert_array_equal(read, part_of(whole, dealt))
+        array.write(distributed, part_of(whole, distributed))
+        read = array.read(distributed).view(kind)
+        np.testing.assert_array_equal(read, part_of(whole, distributed))
 
 
 def memory(folder: Path) -> None:
     """Transposed, reversed and ghosted memory is written and read where it is."""
     with weir.Session(COMM) as session:
         whole = numbered((8, 10), "float64")
-        dealt = session.distribution(whole.shape, "BLOCK, BLOCK")
+        distributed = session.distribution(whole.shape, "BLOCK, BLOCK")
         array = session.create(str(folder / "memory"), whole.shape, "float64", order="F")
-        part = part_of(whole, dealt)
+        part = part_of(whole, distributed)
         ghosted = np.full((part.shape[0] + 2, part.shape[1] + 3), -1.0)
         ghosted[1:-1, 1:-2] = part
         for view in (
@@ -79,11 +79,11 @@ def memory(folder: Path) -> None:
             np.ascontiguousarray(part[::-1, ::-1])[::-1, ::-1],
             ghosted[1:-1, 1:-2],
         ):
-            array.write(dealt, view)
-            np.testing.assert_array_equal(array.read(dealt), part)
+            array.write(distributed, view)
+            np.testing.assert_array_equal(array.read(distributed), part)
             kept = view.copy()
             view[...] = 0
-            assert array.read(dealt, view) is view
+            assert array.read(distributed, view) is view
             np.testing.assert_array_equal(view, kept)
         assert (ghosted[0] == -1).all()
         assert (ghosted[:, -2:] == -1).all()
@@ -95,23 +95,25 @@ def memory(folder: Path) -> None:
 def sections(folder: Path) -> None:
     with weir.Session(COMM) as session:
         whole = numbered((9, 12), "int32")
-        dealt = session.distribution(whole.shape, "CYCLIC, BLOCK")
+        distributed = session.distribution(whole.shape, "CYCLIC, BLOCK")
         array = session.create(str(folder / "a"), whole.shape, "int32", chunks=(4, 5))
-        part = part_of(whole, dealt)
+        part = part_of(whole, distributed)
         cut = (slice(1, None, 3), slice(2, -2, 2))
-        array.write(dealt, part, cut)
+        array.write(distributed, part, cut)
         expected = np.zeros_like(whole)
         expected[cut] = whole[cut]
-        np.testing.assert_array_equal(array.read(dealt), part_of(expected, dealt))
-        array.write(dealt, part)
-        np.testing.assert_array_equal(array.read(dealt, section=cut), part_of(expected, dealt))
+        np.testing.assert_array_equal(array.read(distributed), part_of(expected, distributed))
+        array.write(distributed, part)
+        np.testing.assert_array_equal(
+            array.read(distributed, section=cut), part_of(expected, distributed)
+        )
 
 
 def directories(folder: Path) -> None:
     """A file per rank, all of them in another folder than the description."""
     with weir.Session(COMM) as session:
         whole = numbered((9, 12), "int32")
-        dealt = session.distribution(whole.shape, "BLOCK, *")
+        distributed = session.distribution(whole.shape, "BLOCK, *")
         if COMM.rank == 0:
             (folder / "far").mkdir()
         array = session.create(
@@ -122,8 +124,8 @@ def directories(folder: Path) -> None:
             files="per rank",
             directories=[str(folder / "far")],
         )
-        array.write(dealt, part_of(whole, dealt))
-        np.testing.assert_array_equal(array.read(dealt), part_of(whole, dealt))
+        array.write(distributed, part_of(whole, distributed))
+        np.testing.assert_array_equal(array.read(distributed), part_of(whole, distributed))
         assert (folder / "far" / f"a.{COMM.rank}").exists()
 
 
@@ -146,58 +148,61 @@ def boxes(folder: Path) -> None:
 def requests(folder: Path) -> None:
     with weir.Session(COMM) as session:
         whole = numbered((6, 6), "float32")
-        dealt = session.distribution(whole.shape, "BLOCK, *")
+        distributed = session.distribution(whole.shape, "BLOCK, *")
         first = session.create(str(folder / "first"), whole.shape, "float32")
         second = session.create(str(folder / "second"), whole.shape, "float32")
-        part = part_of(whole, dealt)
-        writing = session.write_begin([(first, dealt, part), (second, dealt, 2 * part)])
+        part = part_of(whole, distributed)
+        writing = session.write_begin([(first, distributed, part), (second, distributed, 2 * part)])
         got = np.empty_like(part)
-        reading = session.read_begin([(second, dealt, got)])
+        reading = session.read_begin([(second, distributed, got)])
         while not reading.test():
             pass
         writing.wait()
         np.testing.assert_array_equal(got, 2 * part)
         assert session.figures()["bytes_asked"] == part.nbytes
-        explained = session.explain("write", [(first, dealt, part), (second, dealt, part)])
+        explained = session.explain(
+            "write", [(first, distributed, part), (second, distributed, part)]
+        )
         assert "\nserver-directed " in explained
-        assert session.explain("read", [(second, dealt, got)]) != explained
+        assert session.explain("read", [(second, distributed, got)]) != explained
 
 
 def dropped_requests(folder: Path) -> None:
     """The session holds the memory of requests that the program has let go of."""
     with weir.Session(COMM) as session:
         whole = numbered((8 * COMM.size, 4096), "float64")
-        dealt = session.distribution(whole.shape, "BLOCK, *")
+        distributed = session.distribution(whole.shape, "BLOCK, *")
         array = session.create(str(folder / "a"), whole.shape, "float64")
-        part = part_of(whole, dealt)
+        part = part_of(whole, distributed)
         for turn in range(5):
-            session.write_begin([(array, dealt, part + turn)])  # kept by nobody
+            session.write_begin([(array, distributed, part + turn)])  # kept by nobody
             gc.collect()
-            other = [np.full(dealt.shape, -7.0) for _ in range(4)]  # takes memory that is free
+            # Takes memory that is free.
+            other = [np.full(distributed.shape, -7.0) for _ in range(4)]
         array.sync()
-        np.testing.assert_array_equal(array.read(dealt), part + 4)
+        np.testing.assert_array_equal(array.read(distributed), part + 4)
         target = np.zeros_like(part)
-        session.read_begin([(array, dealt, target)])
+        session.read_begin([(array, distributed, target)])
         del target
-        other = [np.full(dealt.shape, -7.0) for _ in range(4)]
+        other = [np.full(distributed.shape, -7.0) for _ in range(4)]
         array.sync()
         assert all((one == -7).all() for one in other)
         # Ends what began before, then lets go of it.
         memory = weakref.ref(kept := part + 9)
-        session.write_begin([(array, dealt, kept)])
+        session.write_begin([(array, distributed, kept)])
         del kept
         assert memory() is not None
         array.sync()
-        session.write_begin([(array, dealt, part)]).wait()
+        session.write_begin([(array, distributed, part)]).wait()
         gc.collect()
         assert memory() is None
         array.close()
     found = np.fromfile(folder / "a").reshape(whole.shape)
     np.testing.assert_array_equal(found, whole)
     session = weir.Session(COMM)
-    dealt = session.distribution((6, 4), "BLOCK, *")
+    distributed = session.distribution((6, 4), "BLOCK, *")
     array = session.create(str(folder / "b"), (6, 4), "float64")
-    session.write_begin([(array, dealt, np.zeros(dealt.shape, "int8"))])
+    session.write_begin([(array, distributed, np.zeros(distributed.shape, "int8"))])
     refused(weir.ArgumentError, "int8", session.close)
     session.close()
 
@@ -242,9 +247,9 @@ def wrong_data(folder: Path) -> None:
     odd = COMM.rank == LAST
     with weir.Session(COMM, deadline_seconds=60) as session:
         shape = (2 * COMM.size, 4)
-        dealt = session.distribution(shape, "BLOCK, *")
+        distributed = session.distribution(shape, "BLOCK, *")
         array = session.create(str(folder / "a"), shape, "float64")
-        good = np.full(dealt.shape, 1.0 + COMM.rank)
+        good = np.full(distributed.shape, 1.0 + COMM.rank)
         masked = np.ma.masked_array(good, mask=True)
         wrong = [
             (None, "data is None"),
@@ -266,22 +271,27 @@ def wrong_data(folder: Path) -> None:
             if text.startswith(("a ", "On")):
                 kind = weir.ArgumentTypeError
                 assert issubclass(kind, TypeError)
-            refused(kind, text, array.write, dealt, data if odd else good)
+            refused(kind, text, array.write, distributed, data if odd else good)
             if data is not None:
-                refused(weir.ArgumentError, text, array.read, dealt, data if odd else good)
+                refused(weir.ArgumentError, text, array.read, distributed, data if odd else good)
         fixed = good.copy()
         fixed.flags.writeable = False
-        refused(weir.ArgumentError, "read-only", array.read, dealt, fixed if odd else good)
+        refused(weir.ArgumentError, "read-only", array.read, distributed, fixed if odd else good)
         for section in [(1, 2), [slice(None)], "ab", (slice("a"), slice(None)), 5]:
             whole = (slice(None), slice(None))
-            refused(weir.Error, "rank", array.write, dealt, good, section if odd else whole)
-        transfer = (array, dealt, good)
-        for transfers in [[(array, dealt)], [7], [(None, dealt, good)], [(array, None, good)]]:
+            refused(weir.Error, "rank", array.write, distributed, good, section if odd else whole)
+        transfer = (array, distributed, good)
+        for transfers in [
+            [(array, distributed)],
+            [7],
+            [(None, distributed, good)],
+            [(array, None, good)],
+        ]:
             given = transfers if odd else [transfer]
             refused(weir.ArgumentError, "None", session.write_many, given)
-        array.write(dealt, InHost(good))
-        target = np.zeros(dealt.shape)
-        array.read(dealt, InHost(target))
+        array.write(distributed, InHost(good))
+        target = np.zeros(distributed.shape)
+        array.read(distributed, InHost(target))
         np.testing.assert_array_equal(target, good)
 
         # Ranks without elements pass nothing at all.
@@ -289,7 +299,7 @@ def wrong_data(folder: Path) -> None:
         array.write(one, np.full(shape, 3.0) if COMM.rank == 0 else None)
         boxes = session.distribution_from_boxes(shape, [((0, 0), shape)] if COMM.rank == 0 else [])
         array.write(boxes, np.full(shape, 4.0) if COMM.rank == 0 else None)
-        assert (array.read(dealt) == 4).all()
+        assert (array.read(distributed) == 4).all()
 
 
 def regions(folder: Path) -> None:
@@ -407,27 +417,27 @@ def refusals(folder: Path) -> None:
     """What is wrong on the last rank only is refused by all."""
     odd = COMM.rank == LAST
     with weir.Session(COMM) as session:
-        dealt = session.distribution((6, 4), "BLOCK, *")
+        distributed = session.distribution((6, 4), "BLOCK, *")
         array = session.create(str(folder / "a"), (6, 4), "float64")
-        good = np.ones(dealt.shape)
+        good = np.ones(distributed.shape)
         fixed = good.copy()
         fixed.flags.writeable = False
         wrong = [
             (good.astype("int32"), "int32"),
-            (np.ones((dealt.shape[0], 7)), "data.shape[1] is 7"),
+            (np.ones((distributed.shape[0], 7)), "data.shape[1] is 7"),
             (np.ones(5), "dimensions is 1"),
             (good.astype(">f8"), "byte order"),
         ]
         for data, text in wrong:
-            refused(weir.ArgumentError, text, array.write, dealt, data if odd else good)
-        refused(weir.ArgumentError, "read-only", array.read, dealt, fixed if odd else good)
+            refused(weir.ArgumentError, text, array.write, distributed, data if odd else good)
+        refused(weir.ArgumentError, "read-only", array.read, distributed, fixed if odd else good)
         backwards = (slice(None, None, -1 if odd else 1), slice(None))
-        refused(weir.ArgumentError, "stride -1", array.write, dealt, good, backwards)
+        refused(weir.ArgumentError, "stride -1", array.write, distributed, good, backwards)
         cut = (slice(1 if odd else 0, 2), slice(None))
-        refused(weir.MismatchError, "section", array.write, dealt, good, cut)
+        refused(weir.MismatchError, "section", array.write, distributed, good, cut)
         refused(weir.MissingFileError, "nowhere", session.open, str(folder / "nowhere"))
         assert issubclass(weir.MissingFileError, FileNotFoundError)
-        array.write(dealt, good)
+        array.write(distributed, good)
     refused(weir.ArgumentError, "sync: the array is None, or was closed", array.sync)
 
 

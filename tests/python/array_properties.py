@@ -36,8 +36,8 @@ class Held:
     pieces: list[tuple[np.ndarray, ...]]
 
 
-def indices_of(dealt: weir.Distribution, piece: int) -> tuple[np.ndarray, ...]:
-    extents = dealt.piece_shape(piece)
+def indices_of(distributed: weir.Distribution, piece: int) -> tuple[np.ndarray, ...]:
+    extents = distributed.piece_shape(piece)
     if min(extents) == 0:  # no element has an index; the extents remain
         return tuple(np.zeros(extent, dtype=int) for extent in extents)
     along = []
@@ -46,7 +46,7 @@ def indices_of(dealt: weir.Distribution, piece: int) -> tuple[np.ndarray, ...]:
         found = []
         for i in range(extent):
             local[d] = i
-            found.append(dealt.global_index(local, piece)[d])
+            found.append(distributed.global_index(local, piece)[d])
         along.append(np.array(found, dtype=int))
     return tuple(along)
 
@@ -57,8 +57,8 @@ def by_formats(draw: random.Random, session: weir.Session, shape: tuple[int, ...
         size = draw.randint(1, 4)
         words.append(draw.choice(["*", "BLOCK", "CYCLIC", f"CYCLIC({size})"]))
     order: Literal["C", "F"] = "C" if draw.random() < 0.5 else "F"
-    dealt = session.distribution(shape, ", ".join(words), grid_order=order)
-    return Held(dealt, [indices_of(dealt, 0)])
+    distributed = session.distribution(shape, ", ".join(words), grid_order=order)
+    return Held(distributed, [indices_of(distributed, 0)])
 
 
 def by_boxes(
@@ -67,7 +67,7 @@ def by_boxes(
     shape: tuple[int, ...],
     communicator: MPI.Comm = COMM,
 ) -> Held:
-    """Boxes between random cuts along every dimension, dealt at random; some are nobody's."""
+    """Boxes between random cuts along every dimension, distributed at random; some are nobody's."""
     cuts = [sorted({0, extent, *draw.sample(range(extent), min(2, extent))}) for extent in shape]
     boxes: list[tuple[list[int], list[int]]] = [([], [])]
     for ends in cuts:
@@ -80,8 +80,10 @@ def by_boxes(
     mine = [box for box in boxes if draw.randrange(owners) == communicator.rank]
     if draw.random() < 0.3:
         mine.append(([0] * len(shape), [0] * len(shape)))  # empty
-    dealt = session.distribution_from_boxes(shape, mine)
-    return Held(dealt, [indices_of(dealt, piece) for piece in range(dealt.pieces)])
+    distributed = session.distribution_from_boxes(shape, mine)
+    return Held(
+        distributed, [indices_of(distributed, piece) for piece in range(distributed.pieces)]
+    )
 
 
 def drawn_distribution(

@@ -82,10 +82,10 @@ def drawn_section_or_all(draw: random.Random, shape: tuple[int, ...]) -> tuple[s
 
 
 def write_whole(case: Case, session: weir.Session, file: weir.File, one: Variable) -> None:
-    dealt = session.distribution(one.shape, ", ".join(["BLOCK"] * len(one.shape)))
+    distributed = session.distribution(one.shape, ", ".join(["BLOCK"] * len(one.shape)))
     one.expected.append(drawn_values(case.values, one.shape, one.kind))
-    mine = parts(one.expected[-1], Held(dealt, [indices_of(dealt, 0)]))
-    file[one.name].write(dealt, np.ascontiguousarray(mine[0]))
+    mine = parts(one.expected[-1], Held(distributed, [indices_of(distributed, 0)]))
+    file[one.name].write(distributed, np.ascontiguousarray(mine[0]))
 
 
 def drawn_request(case: Case, session: weir.Session, some: list[Variable]) -> list[Asked]:

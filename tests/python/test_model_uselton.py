@@ -134,7 +134,7 @@ def test_equation_4_jumps_at_its_corner_by_one_percent_before_and_not_after() ->
 
 
 def on_servers(tasks: int, rate_of_server: float) -> float:
-    """Files of 1024 MB dealt in turn to 20 servers; one task alone draws 128 MB/s."""
+    """Files of 1024 MB distributed round-robin to 20 servers; one task alone draws 128 MB/s."""
     stage = uselton.stage("OSS", rate_of_server, kind="server", units=20).model_copy(
         update={"one_user_bytes_per_second": uselton.exactly(128)}
     )

@@ -38,7 +38,7 @@ def file_sizes(brick: str, pattern: str) -> list[int]:
 
 
 @pytest.mark.usefixtures("_can_run")
-def test_files_are_dealt_to_bricks_whole() -> None:
+def test_files_are_distributed_to_bricks_whole() -> None:
     if not Path("/var/lib/glusterd/geo-replication").exists():
         # The first start on a machine makes templates there, which stay.
         gluster_up("--bricks", "2")

@@ -110,7 +110,7 @@ def test_weir_bench_tells_the_hosts_apart(
     }
 
 
-def test_ranks_are_dealt_in_equal_blocks(hosts: MakeHosts) -> None:
+def test_ranks_are_distributed_in_equal_blocks(hosts: MakeHosts) -> None:
     made = hosts(4)
     words = ["--tag-output", "hostname"]
     done = subprocess.run(

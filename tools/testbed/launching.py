@@ -77,7 +77,7 @@ def write_launcher(journal: Journal, part: str, hosts: list[str]) -> None:
 
 
 def launcher(hosts: int, ranks: int) -> list[str]:
-    """The words that start `ranks` ranks, dealt to the hosts in equal blocks."""
+    """The words that start `ranks` ranks, distributed to the hosts in equal blocks."""
     per_host = -(-ranks // hosts)
     return [str(MPIRUN), "-n", str(ranks), "--map-by", f"ppr:{per_host}:node"]
 

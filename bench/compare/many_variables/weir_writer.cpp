@@ -18,7 +18,7 @@ class WeirWriter final : public Writer {
     options.durability = "none";
     file_.emplace(session_.create_file(path, options));
     const Extents shape = {ranks_ * variables.elements_per_rank};
-    dealt_.emplace(session_.distribution(shape, "BLOCK"));
+    distributed_.emplace(session_.distribution(shape, "BLOCK"));
     arrays_.reserve(static_cast<std::size_t>(variables.count));
     for (int number = 0; number < variables.count; ++number) {
       arrays_.push_back(file_->define<double>(name_of_variable(number), shape));
@@ -27,11 +27,11 @@ class WeirWriter final : public Writer {
   }
 
   void write(const std::vector<double>& values) override {
-    const std::size_t part = dealt_->elements();
+    const std::size_t part = distributed_->elements();
     std::vector<Outgoing> transfers;
     transfers.reserve(arrays_.size());
     for (std::size_t number = 0; number < arrays_.size(); ++number) {
-      transfers.emplace_back(arrays_[number], *dealt_,
+      transfers.emplace_back(arrays_[number], *distributed_,
                              std::span(values).subspan(number * part, part));
     }
     session_.write_many(std::move(transfers));
@@ -42,13 +42,13 @@ class WeirWriter final : public Writer {
     arrays_.clear();
     file_->close();
     file_.reset();
-    dealt_.reset();
+    distributed_.reset();
   }
 
   std::vector<double> read(const std::string& path, const Variables& variables) override {
     File file = session_.open_file(path);
-    const auto dealt = session_.distribution({ranks_ * variables.elements_per_rank}, "BLOCK");
-    std::vector<double> values(static_cast<std::size_t>(variables.count) * dealt.elements());
+    const auto distributed = session_.distribution({ranks_ * variables.elements_per_rank}, "BLOCK");
+    std::vector<double> values(static_cast<std::size_t>(variables.count) * distributed.elements());
     std::vector<Array> arrays;
     std::vector<Incoming> transfers;
     arrays.reserve(static_cast<std::size_t>(variables.count));
@@ -58,8 +58,8 @@ class WeirWriter final : public Writer {
     }
     for (std::size_t number = 0; number < arrays.size(); ++number) {
       transfers.emplace_back(
-          arrays[number], dealt,
-          std::span(values).subspan(number * dealt.elements(), dealt.elements()));
+          arrays[number], distributed,
+          std::span(values).subspan(number * distributed.elements(), distributed.elements()));
     }
     session_.read_many(std::move(transfers));
     arrays.clear();
@@ -72,7 +72,7 @@ class WeirWriter final : public Writer {
   std::string format_;
   int ranks_ = 1;
   std::optional<File> file_;
-  std::optional<Distribution> dealt_;
+  std::optional<Distribution> distributed_;
   std::vector<Array> arrays_;
 };
 

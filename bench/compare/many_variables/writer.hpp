@@ -1,4 +1,4 @@
-// One way to put several 1-D variables of equal size into a file, each dealt in blocks to the
+// One way to put several 1-D variables of equal size into a file, each distributed in blocks to the
 // ranks: what many_variables compares.
 #pragma once
 

@@ -156,7 +156,8 @@ std::vector<Setting> declarations() {
     } else if (setting.name == "directory") {
       setting.metavar = "DIR[,DIR...]";
       setting.help =
-          "where the test files go; several: a weir array's files are dealt to them in turn "
+          "where the test files go; several: a weir array's files are distributed to them "
+          "round-robin "
           "[files/ "
           "when the current directory has it, otherwise .]";
     } else if (takes_no_part(setting)) {

@@ -106,7 +106,7 @@ class Executor {
   const CoreSettings& core_;
   const Geometry& geometry_;
   const Options& options_;
-  std::vector<std::string> test_directories_;  // several: files are dealt to them
+  std::vector<std::string> test_directories_;  // several: files are distributed to them
   std::unique_ptr<Ring> memory_;  // one buffer: the rank's part, whichever phase needs it
   std::map<Api, std::unique_ptr<Kept>> kept_;  // of each interface
   int failed_rank_ = none_failed;

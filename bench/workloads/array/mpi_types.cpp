@@ -105,14 +105,14 @@ int region_type(const Part& part, const array::Indices& extents, const array::Un
              : strided(extents, region, part.type(), element, type);
 }
 
-// The whole part of a rank as MPI deals it: what HPF's formats are in MPI's words.
-int dealt_array(const Part& part, MPI_Datatype element, MPI_Datatype* type) {
+// The whole part of a rank as MPI distributes it: what HPF's formats are in MPI's words.
+int distributed_array(const Part& part, MPI_Datatype element, MPI_Datatype* type) {
   const array::RegularDistribution& distribution = part.distribution();
   const int dimensions = part.shape().dimensions();
   std::vector<int> kinds;
   std::vector<int> blocks;
   for (int d = 0; d < dimensions; ++d) {
-    const array::DealtDimension& along = distribution.along(d);
+    const array::DistributedDimension& along = distribution.along(d);
     const bool whole = along.processes() == 1;
     kinds.push_back(whole ? MPI_DISTRIBUTE_NONE : MPI_DISTRIBUTE_CYCLIC);
     blocks.push_back(whole ? MPI_DISTRIBUTE_DFLT_DARG : static_cast<int>(along.block()));
@@ -136,7 +136,7 @@ Result<TransferTypes> TransferTypes::create(const Part& part) {
   } else if (code == MPI_SUCCESS) {
     code = part.held().is_box() ? region_type(part, part.shape().extents(), part.asked().front(),
                                               types.element_, &types.file_)
-                                : dealt_array(part, types.element_, &types.file_);
+                                : distributed_array(part, types.element_, &types.file_);
     if (code == MPI_SUCCESS) {
       // Contiguous memory as such: some implementations take a slower way for any other type.
       code = part.is_all_asked()

@@ -83,7 +83,7 @@ Result<std::vector<std::string>> directories_of(const Settings& settings) {
 // Whether a rank may hold more than one box. Rank 0 holds as many blocks as any.
 bool is_cyclic(const array::RegularDistribution& distribution) {
   for (int d = 0; d < distribution.shape().dimensions(); ++d) {
-    const array::DealtDimension& along = distribution.along(d);
+    const array::DistributedDimension& along = distribution.along(d);
     const std::int64_t blocks = (along.extent() + along.block() - 1) / along.block();
     if (blocks > along.processes()) return true;
   }
@@ -113,9 +113,9 @@ Status check_api(const Geometry& geometry, const Options& options, Api api) {
         name));
   }
   if (api == Api::weir && options.layout != "shared" && !options.chunk) {
-    return refuse(
-        fmt::format("--layout {}: chunks are dealt to the files; give --chunk or --chunk-counts",
-                    options.layout));
+    return refuse(fmt::format(
+        "--layout {}: chunks are distributed to the files; give --chunk or --chunk-counts",
+        options.layout));
   }
   const bool has_chunks =
       api == Api::weir || api == Api::weir_hdf5 || api == Api::weir_zarr || api == Api::hdf5;

@@ -93,7 +93,7 @@ TEST(ArrayParameters, WhatCannotBeIsRefusedByName) {
       {{"--strategy", "direct", "--api", "posix"}, "--strategy is for weir"},
       {{"--explain"}, "--explain is for weir"},
       {{"--layout", "per-rank"}, "--layout is for weir"},
-      {{"--layout", "per-rank", "--api", "weir"}, "--layout per-rank: chunks are dealt"},
+      {{"--layout", "per-rank", "--api", "weir"}, "--layout per-rank: chunks are distributed"},
       {{"--directory", "a,b", "--api", "weir,mpiio"}, "--directory: weir writes one file"},
       {{"--directory", "a,b", "--api", "posix"}, "--directory: posix writes one file"},
       {{"--directory", "a,,b"}, "an empty name"},

@@ -70,7 +70,7 @@ ordered_json plan_json(const Geometry& geometry, const Options& options, const V
         phase_json("read", geometry, operations_of(geometry, geometry.reading, api), ranks));
   }
   plan["targets"] = ordered_json::array();
-  // Files are dealt to the directories, and so are the ranks whose bytes go to them.
+  // Files are distributed to the directories, and so are the ranks whose bytes go to them.
   const auto directories = static_cast<std::int64_t>(options.directories.size());
   for (std::int64_t i = 0; i < directories; ++i) {
     std::vector<std::int64_t> mine;

@@ -121,10 +121,10 @@ class WeirChannel final : public Channel {
 
  private:
   Status make_distribution(const ChannelRequest& request, const std::string& formats,
-                           const array::RegularDistribution& dealt) {
+                           const array::RegularDistribution& distributed) {
     const array::Indices& shape = request.geometry.shape.extents();
     weir_distribution_options options = {};
-    options.grid = dealt.grid().extents.begin();
+    options.grid = distributed.grid().extents.begin();
     const int code = weir_distribution_create(session_, shape.size(), shape.begin(),
                                               formats.c_str(), &options, &distribution_);
     return weir_outcome("weir_distribution_create", path_, code);

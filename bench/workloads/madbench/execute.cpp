@@ -388,8 +388,8 @@ void Executor::record_transfer(FunctionRun& run, Operation operation, const Step
     return;
   }
   // A durable write is two events: moving the bytes, and making them durable. What the rank was
-  // blocked for is dealt to them as their times overlap with the end of the foreground time; in
-  // SYNC mode that is each event's own duration.
+  // blocked for is distributed to them as their times overlap with the end of the foreground time;
+  // in SYNC mode that is each event's own duration.
   Event sync = event;
   event.end_ns = sync.start_ns = timing.moved_ns;
   event.barrier_wait_ns = 0;

@@ -54,8 +54,8 @@ class Layout {
 
 inline constexpr std::int64_t matrices_in_memory = 5;
 
-// ScaLAPACK's NUMROC with source 0: the rows of `total`, dealt in blocks of `block` to `processes`
-// in turn, that fall to `process`.
+// ScaLAPACK's NUMROC with source 0: the rows of `total`, distributed in blocks of `block` to
+// `processes` in turn, that fall to `process`.
 [[nodiscard]] std::int64_t block_cyclic_count(std::int64_t total, std::int64_t block,
                                               std::int64_t process, std::int64_t processes);
 

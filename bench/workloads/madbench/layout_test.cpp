@@ -18,9 +18,9 @@ Size size_for(std::int64_t ranks, std::int64_t pixels, std::int64_t bins, std::i
           .wmod = 1};
 }
 
-// Deals the rows one by one, as the definition of the distribution says.
-std::int64_t dealt_by_hand(std::int64_t total, std::int64_t block, std::int64_t process,
-                           std::int64_t processes) {
+// Distributes the rows one by one, as the definition of the distribution says.
+std::int64_t distributed_by_hand(std::int64_t total, std::int64_t block, std::int64_t process,
+                                 std::int64_t processes) {
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < total; ++row) {
     if (row / block % processes == process) ++count;
@@ -28,13 +28,13 @@ std::int64_t dealt_by_hand(std::int64_t total, std::int64_t block, std::int64_t 
   return count;
 }
 
-TEST(BlockCyclic, CountsWhatDealingByHandGives) {
+TEST(BlockCyclic, CountsWhatAssigningByHandGives) {
   for (const std::int64_t total : {1, 5, 31, 32, 33, 64, 100, 257}) {
     for (const std::int64_t block : {1, 3, 32}) {
       for (const std::int64_t processes : {1, 2, 3, 4}) {
         for (std::int64_t process = 0; process < processes; ++process) {
           EXPECT_EQ(block_cyclic_count(total, block, process, processes),
-                    dealt_by_hand(total, block, process, processes))
+                    distributed_by_hand(total, block, process, processes))
               << total << " rows, block " << block << ", process " << process << " of "
               << processes;
         }

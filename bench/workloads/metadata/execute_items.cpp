@@ -264,8 +264,8 @@ Status Executor::in_batches(Phase& phase, const Open& open_one, const Close& clo
   return failure_of(Action::close, path_->text(), error);
 }
 
-// Directories are dealt to the ranks in turn. An operation is an entry that was found; a latency is
-// that of a whole directory.
+// Directories are distributed to the ranks round-robin. An operation is an entry that was found; a
+// latency is that of a whole directory.
 Status Executor::on_listings(Phase& phase) {
   const TreeShape& shape = variant_->shape;
   const std::int64_t each = shape.directories();

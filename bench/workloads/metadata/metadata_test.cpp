@@ -32,7 +32,7 @@ TEST(Tree, DirectoriesAreCountedByLevels) {
   EXPECT_EQ(leaves.parent(12), 3);
 }
 
-TEST(Tree, TotalIsDealtEvenlyAndPerRankItemsAreMultiplied) {
+TEST(Tree, TotalIsDistributedEvenlyAndPerRankItemsAreMultiplied) {
   const TreeShape strong = shape({.ranks = 4, .total = 10});
   std::vector<std::int64_t> each;
   each.reserve(4);

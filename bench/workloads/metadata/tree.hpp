@@ -24,7 +24,7 @@ struct TreeShape {
   bool leaf_only = false;
   Sharing sharing = Sharing::shared;
   std::int64_t ranks = 1;
-  // Weak scaling: so many items of every rank. Strong: `total` of all ranks together, dealt
+  // Weak scaling: so many items of every rank. Strong: `total` of all ranks together, distributed
   // evenly, the first ranks having one more.
   std::int64_t items_per_rank = 0;
   std::int64_t total = 0;                // 0: weak

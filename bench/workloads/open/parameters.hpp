@@ -48,7 +48,7 @@ struct Options {
 [[nodiscard]] Status check_core(const CoreSettings& core);
 
 // How many ranks share a file; the last file may have fewer. Of the library's own subfiles, which
-// it deals to its aggregators itself, all.
+// it distributes to its aggregators itself, all.
 [[nodiscard]] std::int64_t sharers_of(const Variant& variant, const Options& options,
                                       std::int64_t ranks);
 

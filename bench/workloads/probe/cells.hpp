@@ -77,8 +77,8 @@ struct Shape {
 // geometric mean), all.
 [[nodiscard]] std::vector<int> rank_counts(const std::vector<int>& host_ranks);
 
-// A rank's place in the order in which ranks take part: dealt over the hosts, so that the first
-// ones are one on each. 0 ≤ position < ranks.
+// A rank's place in the order in which ranks take part: distributed over the hosts, so that the
+// first ones are one on each. 0 ≤ position < ranks.
 [[nodiscard]] int position_of(const std::vector<int>& host_ranks, int host, int rank_on_host);
 
 // The bytes of the test file of the rank at `position`: with fewer ranks at work each moves more,

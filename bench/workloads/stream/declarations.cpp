@@ -153,7 +153,8 @@ std::vector<Setting> files() {
   return {
       {.name = "test-file",
        .metavar = "PATH[@PATH...]",
-       .help = "the file, or a directory for it; several: dealt to the ranks in turn (with -F)",
+       .help = "the file, or a directory for it; several: distributed to the ranks round-robin "
+               "(with -F)",
        .letter = "o",
        .foreign = {"testFile"}},
       {.name = "existing",

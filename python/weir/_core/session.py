@@ -249,7 +249,7 @@ class Session:
         grid: Sequence[int] | None = None,
         grid_order: Order = "C",
     ) -> Distribution:
-        """Deals an array by formats: ``"BLOCK, *"``, or one text for each dimension."""
+        """Distributes an array by formats: ``"BLOCK, *"``, or one text for each dimension."""
         shape = extents("shape", shape)
         formats = formats if isinstance(formats, str) else texts("formats", formats)
         options = c.DistributionOptions(
@@ -273,7 +273,7 @@ class Session:
     def distribution_from_boxes(
         self, shape: Sequence[int], boxes: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> Distribution:
-        """Deals an array by boxes; `boxes` are this rank's, each its lower corner and extents."""
+        """Distributes an array by boxes; `boxes` are this rank's lower corners and extents."""
         fits = all(len(lower) == len(extent) == len(shape) for lower, extent in boxes)
         handle = c_void_p()
         checked(

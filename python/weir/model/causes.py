@@ -150,8 +150,8 @@ def _far_above_the_others(
 ) -> tuple[str, float] | None:
     """Who took longest for its bytes, if that is ``STRAGGLER_FACTOR`` times the others' mean.
 
-    Seconds of the slowest rank over the bytes of all: with files dealt unevenly, more bytes are no
-    sign of a slow unit.
+    Seconds of the slowest rank over the bytes of all: with files distributed unevenly, more bytes
+    are no sign of a slow unit.
     """
     per_byte: dict[str, float] = {}
     for name, phases in shares.items():

@@ -21,9 +21,10 @@ class Flow:
     the latter is empty where nothing is known. ``durable_operations`` is how many times a rank
     makes its bytes durable, none: after every operation. ``footprint_bytes`` is what all ranks
     together touch, which a cache would have to hold; none: all that moves. ``whole_files``: a
-    rank's bytes stay on one unit instead of being dealt evenly to all. ``in_flight`` operations of
-    a rank are under way at a time and pay their fixed costs together. ``network_fraction`` is the
-    share of the bytes that changes hosts before it reaches a file (collective I/O).
+    rank's bytes stay on one unit instead of being distributed evenly to all. ``in_flight``
+    operations of a rank are under way at a time and pay their fixed costs together.
+    ``network_fraction`` is the share of the bytes that changes hosts before it reaches a file
+    (collective I/O).
     """
 
     direction: Direction

@@ -75,7 +75,7 @@ class MetadataJob:
         return ranks
 
     def directories_of_busiest(self, action: str) -> int | None:
-        """Where ranks list directories of one tree, which are dealt in turn: if unevenly."""
+        """Where ranks list directories of one tree, which they take round-robin: if unevenly."""
         if action not in LISTINGS or self.sharing == "per-rank":
             return None
         each, left = divmod(self.holders, self.plan.ranks)

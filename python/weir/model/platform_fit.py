@@ -268,7 +268,7 @@ def _fitted(samples: Sequence[Sample], hosts: int, *, one_of_several: bool) -> F
 
 
 def _users(sample: Sample, hosts: int) -> float:
-    """Ranks on the unit that has most: a sample's ranks are dealt over the hosts."""
+    """Ranks on the unit that has most: a sample's ranks are distributed over the hosts."""
     return float(math.ceil(sample.ranks / hosts))
 
 

@@ -3,11 +3,11 @@
     rank                    one unit per rank
     node, node link         one unit per host, used by the host's ranks
     target                  by name, where the stage names its units and the flow its directories
-    everything else         ``units`` units: dealt evenly, or whole files in turn
+    everything else         ``units`` units: distributed evenly, or whole files in turn
 
-Even dealing is that of striped files: each of the min(ranks, units) units in use gets the same
-bytes. Whole files are dealt in turn, so one unit can have a file more than the others, and that
-unit ends last: with 21 files on 20 servers one server has two.
+Bytes of striped files are distributed evenly: each of the min(ranks, units) units in use gets the
+same. Whole files are distributed round-robin, so one unit can have a file more than the others, and
+that unit ends last: with 21 files on 20 servers one server has two.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def loads_of(stage: PlatformStage, flow: Flow) -> list[Load]:
         return _loads_of_hosts(stage, flow)
     if stage.kind == "target" and stage.different_units and flow.ranks_by_target:
         return _loads_of_targets(stage, flow)
-    return _loads_dealt(stage, flow)
+    return _loads_distributed(stage, flow)
 
 
 def _loads_of_hosts(stage: PlatformStage, flow: Flow) -> list[Load]:
@@ -90,7 +90,7 @@ def unit_of_directory(stage: PlatformStage, directory: str) -> Unit | None:
     return max(above, key=lambda unit: len(unit.name), default=None)
 
 
-def _loads_dealt(stage: PlatformStage, flow: Flow) -> list[Load]:
+def _loads_distributed(stage: PlatformStage, flow: Flow) -> list[Load]:
     different = stage.different_units
     count = len(different) or stage.units
     used = min(count, flow.ranks)

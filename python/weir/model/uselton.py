@@ -118,7 +118,7 @@ def transfers_of(total: float, transfer: float) -> Flow:
 
 
 def tasks_of(count: int, bytes_of_each: float, transfer: float) -> Flow:
-    """A file per task, dealt evenly to the targets (section 3.5)."""
+    """A file per task, distributed evenly to the targets (section 3.5)."""
     return flow_on_one_host("write", "direct", count, bytes_of_each / transfer, transfer)
 
 

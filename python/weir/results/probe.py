@@ -52,7 +52,7 @@ multiply-adds, as MADbench2's. Those on names: ``weir.results.metadata_rates``.
 class Sample(Record):
     """Trials of one operation at one size on one number of ranks, in the order they were made.
 
-    Fewer than all ranks are dealt over the hosts: as many as there are hosts are one on each.
+    Fewer than all ranks are distributed over the hosts: as many as there are hosts are one on each.
     """
 
     operation: Operation

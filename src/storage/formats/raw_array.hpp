@@ -3,7 +3,7 @@
 // The data are elements in native (little-endian) form and nothing else. Contiguous: the whole
 // array in one file, from `offset` on. Chunked: chunk c of the grid (numbered in row-major order)
 // is in the slot c div `files` of one of the files: one of each `files` consecutive chunks is in
-// each, in an order that turns from group to group by `turn` (array/spread_dealing.hpp), so that
+// each, in an order that turns from group to group by `turn` (array/declustering.hpp), so that
 // sections spread over the files. Every slot has room for a whole chunk, and a chunk at the array's
 // upper edge fills the beginning of its slot, packed in its own extents. Elements inside a chunk
 // are in `order`.
@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "array/chunk_grid.hpp"
+#include "array/declustering.hpp"
 #include "array/element_type.hpp"
 #include "array/per_dimension.hpp"
 #include "array/shape.hpp"
-#include "array/spread_dealing.hpp"
 #include "common/status.hpp"
 #include "storage/formats/extent_map.hpp"
 #include "storage/striping.hpp"
@@ -49,7 +49,8 @@ struct RawArray {
   std::string chunk_reason = {};  // NOLINT(readability-redundant-member-init)
   FileLayout layout = FileLayout::shared;
   std::int64_t files = 1;  // 1 when shared
-  // The turn by which dealing() finds the file of a chunk; 0: chunk c is in file c mod `files`.
+  // The turn by which declustering() finds the file of a chunk; 0: chunk c is in file c mod
+  // `files`.
   std::uint64_t turn = 0;
   // Where the files lie in turn; none: beside the document.
   std::vector<std::string> directories = {};  // NOLINT(readability-redundant-member-init)
@@ -58,10 +59,10 @@ struct RawArray {
 
   // The grid of chunks; of one chunk, the whole array, when contiguous.
   [[nodiscard]] Result<array::ChunkGrid> grid() const;
-  // The dealing of chunks to files; chunk c is in slot c div `files` of its file, whatever the
+  // The declustering of chunks to files; chunk c is in slot c div `files` of its file, whatever the
   // turn.
-  [[nodiscard]] array::SpreadDealing dealing() const {
-    return array::SpreadDealing::turning(files, turn);
+  [[nodiscard]] array::Declustering declustering() const {
+    return array::Declustering::turning(files, turn);
   }
   // Fails on what cannot be: a negative offset, chunks of another number of dimensions or below 1,
   // several files without chunks, no file, more than 2^20, files that end beyond 2^63 - 1 bytes,

@@ -33,7 +33,8 @@ std::int64_t bytes_of_file(const RawArray& array, std::int64_t number) {
   if (!array.chunk_extents) return array.offset + bytes_per_slot(array);
   const std::int64_t chunks = array.grid().value().chunks();
   const std::int64_t whole = chunks / array.files;
-  const bool has_more = chunks % array.files > 0 && array.dealing().number(number, whole) < chunks;
+  const bool has_more =
+      chunks % array.files > 0 && array.declustering().number(number, whole) < chunks;
   const std::int64_t slots = has_more ? whole + 1 : whole;
   return array.offset + slots * bytes_per_slot(array);
 }

@@ -79,7 +79,7 @@ TEST(RawFiles, ChunksLieByTurnsInTheFiles) {
   for (const std::int64_t count : {1, 2, 4, 5, 9, 12}) {
     RawArray array = chunks_in(count);
     array.layout = FileLayout::per_rank;
-    array.turn = array::SpreadDealing::for_grid(array.grid().value(), 1, count).turn_per_group();
+    array.turn = array::Declustering::for_grid(array.grid().value(), 1, count).turn_per_group();
     const std::string path = folder.path("a");
     ASSERT_TRUE(create_raw_files(array, path).ok());
     std::set<std::pair<std::int64_t, std::int64_t>> places;

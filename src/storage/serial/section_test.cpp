@@ -464,13 +464,13 @@ TEST(OpenAny, ReadsRawArraysInSeveralFiles) {
                      .turn = 0x9e3779b97f4a7c15};
   ASSERT_TRUE(create_raw_files(raw, path).ok());
   const auto grid = raw.grid().value();
-  const array::SpreadDealing dealing = raw.dealing();
+  const array::Declustering declustering = raw.declustering();
   // The number of each chunk in all of its elements.
   for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
     const std::vector<std::int32_t> elements(static_cast<std::size_t>(grid.box(chunk).elements()),
                                              static_cast<std::int32_t>(chunk));
     const std::int64_t slot_bytes = 2 * 3 * 4;
-    std::fstream file(data_path(raw, path, dealing.holder(chunk)),
+    std::fstream file(data_path(raw, path, declustering.holder(chunk)),
                       std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(chunk / raw.files * slot_bytes);
     file.write(reinterpret_cast<const char*>(elements.data()),

@@ -1,4 +1,4 @@
-#include "array/spread_dealing.hpp"
+#include "array/declustering.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,8 @@ constexpr std::uint64_t a_little = golden >> 10U;
 // Chunks of one line, square or half that are looked at.
 constexpr std::int64_t looked_at = 256;
 
-// How evenly a dealing spreads boxes of chunks: the most that a holder has, against an even share.
+// How evenly a declustering spreads boxes of chunks: the most that a holder has, against an even
+// share.
 class Evenness {
  public:
   Evenness(const ChunkGrid& grid, std::int64_t together) : grid_(grid), together_(together) {}
@@ -27,29 +28,29 @@ class Evenness {
   // Finds the evenness of lines along each dimension and squares in each pair of dimensions, at
   // three places, and of the middle half along each dimension: the worst first, then the sum of
   // all.
-  std::pair<double, double> of(const SpreadDealing& dealing) {
+  std::pair<double, double> of(const Declustering& declustering) {
     worst_ = 1;
     sum_ = 0;
     const Indices& counts = grid_.counts();
     std::int64_t side = 1;
-    while (side * side < std::min(dealing.holders(), looked_at)) ++side;
-    const std::int64_t line = std::min(2 * dealing.holders(), looked_at);
+    while (side * side < std::min(declustering.holders(), looked_at)) ++side;
+    const std::int64_t line = std::min(2 * declustering.holders(), looked_at);
     for (const std::int64_t third : {0, 1, 2}) {
       Indices place;
       for (const std::int64_t count : counts) place.push_back(count * third / 3);
       for (int d = 0; d < counts.size(); ++d) {
         Box box{place, Indices(counts.size(), 1)};
         box.extent[d] = line;
-        add(dealing, box);
+        add(declustering, box);
         for (int other = d + 1; other < counts.size(); ++other) {
           box.extent[d] = side;
           box.extent[other] = side;
-          add(dealing, box);
+          add(declustering, box);
           box.extent[other] = 1;
         }
       }
     }
-    for (int d = 0; d < counts.size(); ++d) add(dealing, middle_half(d));
+    for (int d = 0; d < counts.size(); ++d) add(declustering, middle_half(d));
     return {worst_, sum_};
   }
 
@@ -69,15 +70,15 @@ class Evenness {
     return half;
   }
 
-  void add(const SpreadDealing& dealing, const Box& box) {
-    const double one = share(dealing, box);
+  void add(const Declustering& declustering, const Box& box) {
+    const double one = share(declustering, box);
     worst_ = std::max(worst_, one);
     sum_ += one;
   }
 
-  double share(const SpreadDealing& dealing, Box box) {
+  double share(const Declustering& declustering, Box box) {
     box = intersect(box, {Indices(box.dimensions()), grid_.counts()});
-    has_.assign(static_cast<std::size_t>(dealing.holders()), 0);
+    has_.assign(static_cast<std::size_t>(declustering.holders()), 0);
     std::int64_t units = 0;
     std::int64_t last = -1;
     std::int64_t most = 1;
@@ -88,9 +89,9 @@ class Evenness {
       if (unit == last) continue;
       last = unit;
       ++units;
-      most = std::max(most, ++has_[static_cast<std::size_t>(dealing.holder(unit))]);
+      most = std::max(most, ++has_[static_cast<std::size_t>(declustering.holder(unit))]);
     }
-    const std::int64_t even = std::max<std::int64_t>(1, divide_up(units, dealing.holders()));
+    const std::int64_t even = std::max<std::int64_t>(1, divide_up(units, declustering.holders()));
     return static_cast<double>(most) / static_cast<double>(even);
   }
 
@@ -103,17 +104,17 @@ class Evenness {
 
 }  // namespace
 
-SpreadDealing::SpreadDealing(std::int64_t holders) : SpreadDealing(holders, golden) {}
+Declustering::Declustering(std::int64_t holders) : Declustering(holders, golden) {}
 
-SpreadDealing SpreadDealing::for_grid(const ChunkGrid& grid, std::int64_t together,
-                                      std::int64_t holders) {
-  SpreadDealing best(holders);
+Declustering Declustering::for_grid(const ChunkGrid& grid, std::int64_t together,
+                                    std::int64_t holders) {
+  Declustering best(holders);
   if (holders == 1 || grid.chunks() == 0) return best;
   Evenness evenness(grid, together);
   auto least = evenness.of(best);
   const auto look_at = [&](std::uint64_t turn) {
     if (least.first <= 1) return;
-    const SpreadDealing other(holders, turn);
+    const Declustering other(holders, turn);
     const auto found = evenness.of(other);
     if (found < least) {
       least = found;
@@ -125,7 +126,7 @@ SpreadDealing SpreadDealing::for_grid(const ChunkGrid& grid, std::int64_t togeth
   return best;
 }
 
-std::int64_t SpreadDealing::turn(std::int64_t group) const {
+std::int64_t Declustering::turn(std::int64_t group) const {
   const std::uint64_t fraction = turn_per_group_ * static_cast<std::uint64_t>(group);
   // ⌊holders × fraction / 2^64⌋, by the upper 32 bits of the fraction where holders are few.
   if (holders_ <= (std::int64_t{1} << 31)) {
@@ -135,11 +136,11 @@ std::int64_t SpreadDealing::turn(std::int64_t group) const {
   return static_cast<std::int64_t>(fraction % static_cast<std::uint64_t>(holders_));
 }
 
-std::int64_t SpreadDealing::holder(std::int64_t number) const {
+std::int64_t Declustering::holder(std::int64_t number) const {
   return (number % holders_ + turn(number / holders_)) % holders_;
 }
 
-std::int64_t SpreadDealing::number(std::int64_t holder, std::int64_t group) const {
+std::int64_t Declustering::number(std::int64_t holder, std::int64_t group) const {
   return group * holders_ + positive_modulo(holder - turn(group), holders_);
 }
 

@@ -1,4 +1,4 @@
-#include "ranks/bell.hpp"
+#include "ranks/wake_up.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,28 +15,29 @@ namespace {
 constexpr long moment_ns = 1'000'000;
 constexpr long long_ns = 900'000'000;
 
-TEST(Bell, SleepsNoLongerThanAsked) {
-  Bell bell;
-  bell.sleep(bell.count(), moment_ns);
-  EXPECT_EQ(bell.count(), 0U);
+TEST(WakeUp, SleepsNoLongerThanAsked) {
+  WakeUp wake_up;
+  wake_up.sleep(wake_up.count(), moment_ns);
+  EXPECT_EQ(wake_up.count(), 0U);
 }
 
 // Only what is between counting and sleeping keeps it awake: otherwise this would take minutes.
-TEST(Bell, DoesNotMissWhatRangBeforeItSlept) {
-  Bell bell;
+TEST(WakeUp, MissesNoNotificationBeforeItSleeps) {
+  WakeUp wake_up;
   for (int i = 0; i < 300; ++i) {
-    const std::uint32_t heard = bell.count();
-    bell.ring();
-    bell.sleep(heard, long_ns);
-    EXPECT_EQ(bell.count(), heard + 1);
+    const std::uint32_t seen = wake_up.count();
+    wake_up.notify();
+    wake_up.sleep(seen, long_ns);
+    EXPECT_EQ(wake_up.count(), seen + 1);
   }
 }
 
-// Two processes wake each other in turn; a ring that is missed would cost either a long sleep.
-TEST(Bell, WakesAnotherProcess) {
+// Two processes wake each other in turn; a notification that is missed would cost either a long
+// sleep.
+TEST(WakeUp, WakesAnotherProcess) {
   struct Pair {
-    Bell ours;
-    Bell theirs;
+    WakeUp ours;
+    WakeUp theirs;
   };
   void* const memory =
       mmap(nullptr, sizeof(Pair), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -48,13 +49,13 @@ TEST(Bell, WakesAnotherProcess) {
   if (child == 0) {
     for (std::uint32_t turn = 0; turn < turns; ++turn) {
       while (pair->theirs.count() == turn) pair->theirs.sleep(turn, long_ns);
-      pair->ours.ring();
+      pair->ours.notify();
     }
     _exit(0);
   }
   const std::int64_t began = monotonic_ns();
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    pair->theirs.ring();
+    pair->theirs.notify();
     while (pair->ours.count() == turn) pair->ours.sleep(turn, long_ns);
     ASSERT_LT(seconds_of(monotonic_ns() - began), 60) << turn;
   }
