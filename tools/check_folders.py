@@ -79,7 +79,12 @@ MAY_MAKE_FILES_DURABLE = ("src/storage/engines/file.cpp", "src/storage/engines/u
 """Below ``src/``: others lengthen files and make them durable by ``storage::File``, which makes
 calls again that a signal interrupted."""
 
-MAY_SLEEP = ("src/ranks/waiting.cpp", "src/ranks/futex", "src/ranks/wake_up", "src/ranks/channel.cpp")
+MAY_SLEEP = (
+    "src/ranks/waiting.cpp",
+    "src/ranks/futex",
+    "src/ranks/wake_up",
+    "src/ranks/channel.cpp",
+)
 """Beginnings of file names below ``MAY_CALL_MPI`` in ``src/``: others wait by
 ``src/ranks/progress.hpp`` and ``src/ranks/waiting.hpp``, which keep MPI and other sessions moving
 and have deadlines."""

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "aggregation/array_file.hpp"
+#include "aggregation/layout_broadcast.hpp"
 #include "aggregation/own_region.hpp"
 #include "aggregation/region_request.hpp"
 #include "aggregation/request.hpp"
 #include "aggregation/shared_boxes.hpp"
 #include "aggregation/step_file.hpp"
-#include "aggregation/told_layout.hpp"
 #include "plan/choice.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
@@ -117,7 +117,7 @@ storage::FileMap map_of(const storage::RawArray& array, const std::string& path)
 }
 
 // By rank 0, of an array that it made or opened.
-ToldLayout told_of(const storage::RawArray& array, const std::string& path) {
+LayoutBroadcast told_of(const storage::RawArray& array, const std::string& path) {
   storage::FileMap map = map_of(array, path);
   const topology::FileTargets targets = targets_of(map, path);
   const auto known = storage::known_file_of(map, path);
@@ -253,7 +253,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
   }
   // Held by rank 0 until the array is closed. An array that is only opened takes no lock.
   storage::WriterLock lock;
-  const auto create = [&]() -> Result<ToldLayout> {
+  const auto create = [&]() -> Result<LayoutBroadcast> {
     auto taken = storage::WriterLock::take(path);
     if (!taken) return taken.error();
     lock = std::move(taken).value();
@@ -275,7 +275,7 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
   std::function<Status()> sync_names;  // an earlier program may not have
-  const auto open = [&]() -> Result<ToldLayout> {
+  const auto open = [&]() -> Result<LayoutBroadcast> {
     const auto array = storage::open_raw_files(path);
     if (!array) return array.error();
     sync_names = [found = array.value(), path] { return storage::sync_raw_names(found, path); };

@@ -11,7 +11,7 @@
 #include "aggregation/requested_part.hpp"
 #include "aggregation/store_choice.hpp"
 #include "common/status.hpp"
-#include "plan/kept_bundles.hpp"
+#include "plan/cached_bundles.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -24,10 +24,10 @@ inline constexpr std::int64_t widest_cold_hole = 128 << 10;
 struct MoveContext {
   MPI_Comm communicator = MPI_COMM_NULL;
   const NodeGroup& group;
-  std::shared_ptr<const plan::Plan> plan;      // of this rank's group
-  std::shared_ptr<plan::KeptBundles> bundles;  // this rank's
-  std::vector<RequestedPart> parts;            // the plan's arrays
-  bool watched = false;                        // one of them is
+  std::shared_ptr<const plan::Plan> plan;        // of this rank's group
+  std::shared_ptr<plan::CachedBundles> bundles;  // this rank's
+  std::vector<RequestedPart> parts;              // the plan's arrays
+  bool watched = false;                          // one of them is
   std::int64_t rank = 0;
   std::int64_t request = 0;  // its number, from 1 on
   std::int64_t buffers = 2;  // of each aggregator

@@ -82,7 +82,7 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direc
 
 // Whether a request that is known already is for these, all of them small and dense in one file:
 // then settles their bases without that images and a request have to be made.
-bool is_for(const plan::KnownRequest& known, std::vector<RequestedPart>& parts,
+bool is_for(const plan::CachedRequest& known, std::vector<RequestedPart>& parts,
             plan::Direction direction, std::int64_t buffer_bytes) {
   const plan::Request& request = known.request();
   if (request.direction != direction || request.arrays.size() != parts.size() || parts.size() < 2) {
@@ -209,7 +209,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
       overrides.alignment.value_or(plan::alignment_for(*overrides.targets));
   // Whole turns of the stripes, so that each aggregator keeps its targets from step to step.
   const auto turn = checked_multiply(alignment, overrides.targets->count);
-  const auto is_asked_for = [&](const plan::KnownRequest& request) {
+  const auto is_asked_for = [&](const plan::CachedRequest& request) {
     return is_for(request, parts, direction, settings.buffer_bytes);
   };
   if (auto known = planner.known(overrides, is_asked_for)) return known;

@@ -16,7 +16,7 @@
 
 #include "aggregation/requested_part.hpp"
 #include "array/copy.hpp"
-#include "plan/kept_bundles.hpp"
+#include "plan/cached_bundles.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -31,7 +31,7 @@ std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& p
                                     std::int64_t rank, std::span<const RequestedPart> parts,
                                     std::byte* buffer, array::StridedCopy::Target target);
 // Copies between memory and the buffer of a bundle's piece.
-std::int64_t copy_bundle(const plan::KeptBundles::Copies& copies, bool to_buffer,
+std::int64_t copy_bundle(const plan::CachedBundles::Copies& copies, bool to_buffer,
                          std::span<const RequestedPart> parts, std::byte* buffer);
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::span<const RequestedPart> parts,

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "aggregation/told_layout.hpp"
+#include "aggregation/layout_broadcast.hpp"
 #include "aggregation/unwritten_arrays.hpp"
 #include "storage/formats/drop_steps.hpp"
 #include "storage/formats/incomplete.hpp"
@@ -74,13 +74,13 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   if (asked == nullptr) call.add(description);
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
   file->published_ = false;
-  const auto lay_out = [&]() -> Result<ToldLayout> {
+  const auto lay_out = [&]() -> Result<LayoutBroadcast> {
     if (Status alone = file->begin_writing(state); !alone.ok()) return alone.error();
     auto room = format.value()->lay_out(description, path);
     if (!room) return room.error();
     file->room_ = std::move(room).value();
     file->note_version();
-    return ToldLayout{
+    return LayoutBroadcast{
         .map = file->room_.map,
         .targets = targets_of(file->room_.map, path),
         .known = storage::known_file_of(file->room_.map, storage::incomplete_path(path))};
@@ -106,7 +106,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   add_settings(call, settings);
   storage::WriterLock lock;
   storage::FileVersion version;
-  const auto open = [&]() -> Result<ToldLayout> {
+  const auto open = [&]() -> Result<LayoutBroadcast> {
     if (writable && settings.rewrite) {
       auto taken = storage::WriterLock::take(path);
       if (!taken) return taken.error();
@@ -121,12 +121,12 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
     const topology::FileTargets targets = targets_of(one.map, one.path);
     // What cannot be read is not known: the file itself may be all right. weir check names it.
     auto sums = storage::read_sums(storage::sums_path(one.path));
-    return ToldLayout{std::move(one.map),
-                      std::string(one.format),
-                      std::move(one.path),
-                      targets,
-                      sums ? std::move(sums).value() : std::string(),
-                      known};
+    return LayoutBroadcast{std::move(one.map),
+                           std::string(one.format),
+                           std::move(one.path),
+                           targets,
+                           sums ? std::move(sums).value() : std::string(),
+                           known};
   };
   auto told = ask_for_layout(state, asked, {}, call, open, path);
   if (!told) return told.error();

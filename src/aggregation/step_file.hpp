@@ -24,7 +24,7 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
-#include "aggregation/told_layout.hpp"
+#include "aggregation/layout_broadcast.hpp"
 #include "storage/formats/file_version.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/writer_lock.hpp"
@@ -88,8 +88,8 @@ class StepFile final : public File {
   // The array of map_ that has none open yet.
   void open_array(CollectiveState& state, const topology::FileTargets& targets);
   [[nodiscard]] Status may_be_extended() const;
-  Result<ToldLayout> added_layout(CollectiveState& state, const storage::Additions& added);
-  Status take_added(CollectiveState& state, const storage::Additions& added, ToldLayout told);
+  Result<LayoutBroadcast> added_layout(CollectiveState& state, const storage::Additions& added);
+  Status take_added(CollectiveState& state, const storage::Additions& added, LayoutBroadcast told);
   // Whether a step that begins may write the array.
   [[nodiscard]] bool is_of_step(const OpenArray& array) const {
     return array.origin().grows || !published_ || added_.contains(array.number());

@@ -22,7 +22,8 @@ Status StepFile::may_be_extended() const {
 }
 
 // By rank 0.
-Result<ToldLayout> StepFile::added_layout(CollectiveState& state, const storage::Additions& added) {
+Result<LayoutBroadcast> StepFile::added_layout(CollectiveState& state,
+                                               const storage::Additions& added) {
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   const storage::StepDurability durability = settings_.durability;
@@ -32,13 +33,13 @@ Result<ToldLayout> StepFile::added_layout(CollectiveState& state, const storage:
   if (!done.ok()) return done.error();
   auto opened = storage::find_format(format_).value()->open(path_);
   if (!opened) return opened.error();
-  return ToldLayout{.map = std::move(opened).value(),
-                    .targets = targets_of(map_, path_),
-                    .known = storage::known_file_of(map_, path_)};
+  return LayoutBroadcast{.map = std::move(opened).value(),
+                         .targets = targets_of(map_, path_),
+                         .known = storage::known_file_of(map_, path_)};
 }
 
 Status StepFile::take_added(CollectiveState& state, const storage::Additions& added,
-                            ToldLayout told) {
+                            LayoutBroadcast told) {
   // In the order and the words of their descriptions: one that was laid out in column-major order
   // is that.
   std::unordered_map<std::string, storage::StoredArray*> by_name;

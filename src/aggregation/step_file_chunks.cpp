@@ -1,7 +1,7 @@
 // Encoded chunks that a table says where they are, in a file with steps. Aggregators write them
-// behind the file's end, each into regions of its own (place_leases.hpp). At the end of a step rank
-// 0 is told where, the commit makes readers find them, and all ranks learn the new tables, which
-// lie once on each node when they are large.
+// behind the file's end, each into regions of its own (file_space_allocator.hpp). At the end of a
+// step rank 0 is told where, the commit makes readers find them, and all ranks learn the new
+// tables, which lie once on each node when they are large.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "aggregation/place_leases.hpp"
+#include "aggregation/file_space_allocator.hpp"
 #include "aggregation/step_file.hpp"
 #include "common/checked.hpp"
 #include "common/page.hpp"
@@ -107,11 +107,11 @@ Status StepFile::give_places(CollectiveState& state) {
   const std::int64_t holders = state.group->holders_per_node();
   const std::int64_t own = state.group->own_holder();
   const std::int64_t node = state.group->topology().node_of(state.rank);
-  const auto leases = std::make_shared<PlaceLeases>(*begin, *region, state.group->nodes() * holders,
-                                                    own < 0 ? own : node * holders + own);
+  const auto space = std::make_shared<FileSpaceAllocator>(
+      *begin, *region, state.group->nodes() * holders, own < 0 ? own : node * holders + own);
   for (const auto& one : arrays_) {
     if (!one->has_chunk_table()) continue;
-    one->give_places([leases](std::int64_t bytes) { return leases->take(bytes); });
+    one->give_places([space](std::int64_t bytes) { return space->take(bytes); });
   }
   return {};
 }

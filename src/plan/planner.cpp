@@ -97,7 +97,7 @@ std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Ove
 }
 
 std::shared_ptr<const Planned> PlanCache::find_latest(
-    const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for) {
+    const Overrides& overrides, const std::function<bool(const CachedRequest&)>& is_asked_for) {
   int looked_at = 0;
   for (auto entry = entries_.begin(); entry != entries_.end() && looked_at < latest;
        ++entry, ++looked_at) {
@@ -118,7 +118,7 @@ void PlanCache::insert(const Request& request, const Overrides& overrides,
     entries_.erase(same->second);
     by_fingerprint_.erase(same);
   }
-  entries_.push_front({fingerprint, overrides, KnownRequest(request), std::move(planned)});
+  entries_.push_front({fingerprint, overrides, CachedRequest(request), std::move(planned)});
   by_fingerprint_[fingerprint] = entries_.begin();
   arrays_ += request.arrays.size();
   while (entries_.size() > capacity_ || (entries_.size() > 1 && arrays_ > most_arrays)) {
@@ -165,7 +165,7 @@ Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
   auto plan = Plan::create(request, topology_, parameters,
                            Plan::group_of(topology_, parameters.strategy, rank_));
   if (!plan) return plan.error();
-  auto bundles = std::make_shared<KeptBundles>(plan.value(), rank_);
+  auto bundles = std::make_shared<CachedBundles>(plan.value(), rank_);
   const std::int64_t bytes = bytes_of(*plan.value(), rank_);
   const auto planned = std::make_shared<const Planned>(
       Planned{std::move(choice).value(), std::move(plan).value(), std::move(bundles), bytes});

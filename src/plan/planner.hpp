@@ -10,18 +10,18 @@
 #include <unordered_map>
 
 #include "common/status.hpp"
+#include "plan/cached_bundles.hpp"
+#include "plan/cached_request.hpp"
 #include "plan/choice.hpp"
-#include "plan/kept_bundles.hpp"
-#include "plan/known_request.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::plan {
 
 struct Planned {
   Choice choice;
-  std::shared_ptr<const Plan> plan;      // of the rank's group
-  std::shared_ptr<KeptBundles> bundles;  // the rank's
-  std::int64_t bytes = 0;                // of the rank's memory, that are asked for
+  std::shared_ptr<const Plan> plan;        // of the rank's group
+  std::shared_ptr<CachedBundles> bundles;  // the rank's
+  std::int64_t bytes = 0;                  // of the rank's memory, that are asked for
 };
 
 // Plans by what they were made for: looked up by fingerprint, compared in full. Keeps at most
@@ -37,7 +37,7 @@ class PlanCache {
                                                     const Overrides& overrides);
   // Finds one of the latest plans by a question to their requests; null when there is none.
   [[nodiscard]] std::shared_ptr<const Planned> find_latest(
-      const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for);
+      const Overrides& overrides, const std::function<bool(const CachedRequest&)>& is_asked_for);
   void insert(const Request& request, const Overrides& overrides,
               std::shared_ptr<const Planned> planned);
 
@@ -52,7 +52,7 @@ class PlanCache {
   struct Entry {
     std::uint64_t fingerprint = 0;
     Overrides overrides;
-    KnownRequest known;
+    CachedRequest known;
     std::shared_ptr<const Planned> planned;
   };
 
@@ -79,7 +79,7 @@ class Planner {
   // A plan that was made lately for a request that is_asked_for() knows again, without that it has
   // to be put together. Null when there is none.
   [[nodiscard]] std::shared_ptr<const Planned> known(
-      const Overrides& overrides, const std::function<bool(const KnownRequest&)>& is_asked_for) {
+      const Overrides& overrides, const std::function<bool(const CachedRequest&)>& is_asked_for) {
     return cache_.find_latest(overrides, is_asked_for);
   }
   void forget(const SharedDistribution& memory) { cache_.forget(memory); }

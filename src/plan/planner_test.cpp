@@ -87,7 +87,7 @@ TEST(Planner, TellsHowArraysOfTheLatestRequestsDiffer) {
   request.arrays.back().in_bundles = false;
   const auto planned = planning.plan(request, {}).value();
   int asked = 0;
-  const auto found = planning.known({}, [&](const KnownRequest& known) {
+  const auto found = planning.known({}, [&](const CachedRequest& known) {
     ++asked;
     EXPECT_EQ(known.request(), request);
     EXPECT_EQ(known.dense_offset(2), 16000);
@@ -99,7 +99,7 @@ TEST(Planner, TellsHowArraysOfTheLatestRequestsDiffer) {
   });
   EXPECT_EQ(found, planned);
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(planning.known({}, [](const KnownRequest&) { return false; }), nullptr);
+  EXPECT_EQ(planning.known({}, [](const CachedRequest&) { return false; }), nullptr);
 }
 
 TEST(Planner, KeepsThoseUsedLast) {

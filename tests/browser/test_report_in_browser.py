@@ -45,7 +45,7 @@ CONTRAST = """selectors => {
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, Run]:
-    return {label: make_run(label=label, sealed=True) for label in LABELS}
+    return {label: make_run(label=label, finalized=True) for label in LABELS}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def reports(runs: dict[str, Run], tmp_path_factory: pytest.TempPathFactory) -> d
     """One report per label, and ``all`` over them."""
     root = tmp_path_factory.mktemp("runs")
     for label, run in runs.items():
-        write_run_folder(root / label.lower(), run, make_events(label=label), sealed=True)
+        write_run_folder(root / label.lower(), run, make_events(label=label), finalized=True)
     written = {label: write_report(root / label.lower()) for label in LABELS}
     return {**written, "all": write_report(root)}
 
@@ -253,7 +253,7 @@ def test_a_hostile_result_runs_nothing(open_report: Open, tmp_path: Path) -> Non
     for node in record["nodes"]:
         node["host"] += HOSTILE
     run = Run.model_validate(record)
-    write_run_folder(tmp_path, run, make_events(failed=True), sealed=True)
+    write_run_folder(tmp_path, run, make_events(failed=True), finalized=True)
     opened = open_report(write_report(tmp_path))
     assert opened.page.evaluate("() => window.harmed") is None
     assert opened.complaints == []
@@ -265,7 +265,7 @@ def test_a_hostile_result_runs_nothing(open_report: Open, tmp_path: Path) -> Non
 def test_many_ranks_stay_legible(open_report: Open, tmp_path: Path, ranks: int) -> None:
     fields: dict[str, Any] = {"ranks": ranks, "straggler_rank": 37, "repetitions": 3,
                               "ranks_per_host": 128, "label": "MPI SHARED SYNC"}  # fmt: skip
-    write_run_folder(tmp_path, make_run(**fields), make_events(**fields), sealed=True)
+    write_run_folder(tmp_path, make_run(**fields), make_events(**fields), finalized=True)
     report = write_report(tmp_path)
     assert report.stat().st_size < 1_000_000
     page = open_report(report).page

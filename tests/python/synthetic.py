@@ -7,7 +7,7 @@
 
 Every keyword is a field of ``Configuration``. The figures in the run are computed from its
 events, so sums over the events and the figures in ``run.json`` agree. ``verdict`` is null, as
-``weir-bench`` leaves it, unless ``sealed=True``.
+``weir-bench`` leaves it, unless ``finalized=True``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import synthetic_events
 from synthetic_events import READ, SYNC, WRITE, Configuration, Events
 from synthetic_record import environment, expectation, parameters, plan, verdict_of
-from weir.results.events import seal_events, write_event_columns
+from weir.results.events import finalize_events, write_event_columns
 from weir.results.schema import Run
 
 PHASES = (("S", "write"), ("W", "read"), ("W", "write"), ("C", "read"))
@@ -32,7 +32,7 @@ def make_events(**fields: Any) -> Events:
     return synthetic_events.make_events(Configuration(**fields))
 
 
-def make_run(*, sealed: bool = False, **fields: Any) -> Run:
+def make_run(*, finalized: bool = False, **fields: Any) -> Run:
     c = Configuration(**fields)
     events = synthetic_events.make_events(c)
     last_repetition = int(events["repetition"].max())
@@ -78,18 +78,18 @@ def make_run(*, sealed: bool = False, **fields: Any) -> Run:
         "environment": environment(c),
         "warnings": [],
     }
-    if sealed:
+    if finalized:
         record["verdict"] = verdict_of(record)
     return Run.model_validate(json.loads(json.dumps(record)))
 
 
-def write_run_folder(path: Path, run: Run, events: Events, *, sealed: bool = False) -> Path:
-    """Write ``path`` as ``weir-bench`` does; sealed, with ``events.parquet``."""
+def write_run_folder(path: Path, run: Run, events: Events, *, finalized: bool = False) -> Path:
+    """Write ``path`` as ``weir-bench`` does; finalized, with ``events.parquet``."""
     path.mkdir(parents=True, exist_ok=True)
     (path / "run.json").write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_event_columns(path, events)
-    if sealed:
-        seal_events(path)
+    if finalized:
+        finalize_events(path)
     return path
 
 

@@ -111,7 +111,7 @@ def expectation(c: Configuration) -> dict[str, Any]:
 
 
 def verdict_of(record: dict[str, Any]) -> dict[str, Any]:
-    """A verdict by the rule of the schema alone, for tests that need a sealed run."""
+    """A verdict by the rule of the schema alone, for tests that need a finalized run."""
     judged = []
     for expected in record["expectation"]["rates"]:
         measured = next(

@@ -62,7 +62,7 @@ class Campaign(Cli):
         return [run for event, run in self.journal() if event == "done"]
 
     def assert_whole(self) -> None:
-        """Every run of the design is there once, complete, sealed and reported."""
+        """Every run of the design is there once, complete, finalized and reported."""
         assert sorted(set(self.done())) == RUNS
         folders = sorted(entry.name for entry in (self.output / "runs").iterdir())
         assert folders == [f"{run:04d}" for run in RUNS]

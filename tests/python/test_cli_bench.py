@@ -38,7 +38,7 @@ def test_a_run_says_what_it_expects_then_runs_then_judges(cli: Cli) -> None:
     assert out.count("as expected: within") == 4
 
 
-def test_a_finished_run_is_sealed_and_complete(cli: Cli) -> None:
+def test_a_finished_run_is_finalized_and_complete(cli: Cli) -> None:
     cli.run("bench", *WORDS, "--output", "results")
     output = cli.folder / "results"
     for name in ("posix-unique-sync", "mpi-shared-sync"):
@@ -259,7 +259,7 @@ def test_an_unknown_platform_is_named_with_those_that_there_are(cli: Cli) -> Non
     assert "--platform there: platforms/there.toml does not exist, there is here" in err
 
 
-def test_folders_of_another_launcher_are_sealed_by_report(cli: Cli) -> None:
+def test_folders_of_another_launcher_are_finalized_by_report(cli: Cli) -> None:
     cli.run("bench", *WORDS, "--output", "results", "--no-report")
     status, out, _ = cli.run("report", "results")
     assert (status, out) == (0, "Report: results/report.html\n")

@@ -136,7 +136,7 @@ def test_sql_finds_the_runs(finished: Path) -> None:
     assert [row["label"] for row in json.loads(out)] == labels
 
 
-def test_folders_made_with_another_launcher_are_sealed_and_reported(tmp_path: Path) -> None:
+def test_folders_made_with_another_launcher_are_finalized_and_reported(tmp_path: Path) -> None:
     launcher = found_launcher(1, os.environ)
     program = str(find_program(os.environ))
     words = [*launcher.command, program, *SIZE, *SHORT, "--output", "results"]

@@ -23,7 +23,7 @@ def spread(mean: float) -> dict[str, Any]:
 
 def array_run(**changes: Any) -> Run:
     """A run whose phases cost what ``changes`` say, in each repetition a little more."""
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     record["workload"] = "array"
     record["peaks"] = [
         {"direction": "write", "peak_bytes_per_second": 2.0e9, "fraction": 0.93},
@@ -49,7 +49,7 @@ def array_run(**changes: Any) -> Run:
 
 
 def page_of(folder: Path, run: Run) -> Element:
-    write_run_folder(folder, run, make_events(), sealed=True)
+    write_run_folder(folder, run, make_events(), finalized=True)
     return read_report(write_report(folder))
 
 
@@ -107,6 +107,6 @@ def element_of(run: Run) -> Any:
 
 
 def test_other_workloads_have_no_such_part(tmp_path: Path) -> None:
-    write_run_folder(tmp_path, make_run(sealed=True), make_events(), sealed=True)
+    write_run_folder(tmp_path, make_run(finalized=True), make_events(), finalized=True)
     (source,) = read_sources(tmp_path)
     assert arrays.render(source) is None

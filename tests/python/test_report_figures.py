@@ -27,13 +27,13 @@ def figure(page: Element, name: str) -> Element:
 
 
 def report_of(folder: Path, run: Run, **fields: Any) -> Element:
-    write_run_folder(folder, run, make_events(**fields), sealed=True)
+    write_run_folder(folder, run, make_events(**fields), finalized=True)
     return read_report(write_report(folder))
 
 
 @pytest.mark.parametrize("label", ["POSIX UNIQUE SYNC", ASYNC])
 def test_every_repetition_is_a_point(tmp_path: Path, label: str) -> None:
-    run = make_run(label=label, sealed=True)
+    run = make_run(label=label, finalized=True)
     page = report_of(tmp_path, run, label=label)
     for direction in ("write", "read"):
         rate = next(r for r in run.rates if r.direction == direction and r.headline)
@@ -59,7 +59,7 @@ def test_every_repetition_is_a_point(tmp_path: Path, label: str) -> None:
 
 
 def test_outliers_are_kept_and_marked(tmp_path: Path) -> None:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     record["repetitions"][3]["outlier"] = True
     page = report_of(tmp_path, Run.model_validate(record))
     marked = figure(page, "rates-write").find(class_="point outlier")
@@ -69,7 +69,7 @@ def test_outliers_are_kept_and_marked(tmp_path: Path) -> None:
 
 
 def test_latency_bars_hold_every_operation(tmp_path: Path) -> None:
-    run = make_run(sealed=True)
+    run = make_run(finalized=True)
     page = report_of(tmp_path, run)
     for histogram in run.histograms:
         shown = figure(page, f"latency-{histogram.function}-{histogram.direction}")
@@ -106,7 +106,7 @@ def test_percentiles_that_read_alike_share_a_label() -> None:
 @pytest.mark.parametrize("ranks", [4, 16, 64])
 def test_bars_by_rank_name_the_slowest(tmp_path: Path, ranks: int) -> None:
     fields: dict[str, Any] = {"ranks": ranks, "straggler_rank": ranks - 2, "repetitions": 3}
-    run = make_run(**fields, sealed=True)
+    run = make_run(**fields, finalized=True)
     shown = figure(report_of(tmp_path, run, **fields), "ranks")
     slowest = ranks - 2
     host = next(node.host for node in run.nodes if slowest in node.ranks)
@@ -153,10 +153,12 @@ def test_of_very_many_nodes_the_slowest_come_first() -> None:
 
 
 def test_hidden_time_and_the_bounds_of_eaar(tmp_path: Path) -> None:
-    runs = {mode: make_run(label=f"POSIX UNIQUE {mode}", sealed=True) for mode in ("SYNC", "ASYNC")}
+    runs = {
+        mode: make_run(label=f"POSIX UNIQUE {mode}", finalized=True) for mode in ("SYNC", "ASYNC")
+    }
     for mode, run in runs.items():
         events = make_events(label=f"POSIX UNIQUE {mode}")
-        write_run_folder(tmp_path / mode, run, events, sealed=True)
+        write_run_folder(tmp_path / mode, run, events, finalized=True)
     (source,) = read_sources(tmp_path / "ASYNC")
     assert source.synchronous_sibling == runs["SYNC"]
     median = {
@@ -183,7 +185,7 @@ def test_hidden_time_and_the_bounds_of_eaar(tmp_path: Path) -> None:
 
 
 def test_eaar_is_shown_as_the_run_states_it(tmp_path: Path) -> None:
-    record = json.loads(make_run(label=ASYNC, sealed=True).model_dump_json())
+    record = json.loads(make_run(label=ASYNC, finalized=True).model_dump_json())
     record["effective"] = [
         {
             "direction": direction,
@@ -218,7 +220,7 @@ def test_modes_are_told_apart_where_parameters_are_those_of_the_whole_job(tmp_pa
         record["parameters"]["iomode"]["value"] = "SYNC,ASYNC"
         runs[mode] = Run.model_validate(record)
         events = make_events(label=f"MPI SHARED {mode}")
-        write_run_folder(tmp_path / mode, runs[mode], events, sealed=True)
+        write_run_folder(tmp_path / mode, runs[mode], events, finalized=True)
     asynchronous, synchronous = read_sources(tmp_path)
     assert asynchronous.run == runs["ASYNC"]
     assert asynchronous.synchronous_sibling == runs["SYNC"]
@@ -226,12 +228,12 @@ def test_modes_are_told_apart_where_parameters_are_those_of_the_whole_job(tmp_pa
 
 
 def test_synchronous_runs_have_nothing_to_hide(tmp_path: Path) -> None:
-    page = report_of(tmp_path, make_run(sealed=True))
+    page = report_of(tmp_path, make_run(finalized=True))
     assert not page.find("figure", data_figure="overlap")
 
 
 def test_stages_of_the_expectation_are_drawn(tmp_path: Path) -> None:
-    run = make_run(sealed=True)
+    run = make_run(finalized=True)
     page = report_of(tmp_path, run)
     assert run.expectation is not None
     for expected in run.expectation.rates:
@@ -242,7 +244,7 @@ def test_stages_of_the_expectation_are_drawn(tmp_path: Path) -> None:
 
 
 def test_bullets_are_drawn_to_scale() -> None:
-    run = make_run(sealed=True)
+    run = make_run(finalized=True)
     assert run.expectation is not None
     end = bullet.scale_end([run], "read")
     drawn = parse(bullet.bullet(run, "read", end, 202.0))
@@ -262,7 +264,7 @@ def test_bullets_are_drawn_to_scale() -> None:
 
 
 def test_one_lucky_repetition_does_not_shrink_the_bars() -> None:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     for rate in record["rates"]:
         rate["high_bytes_per_second"] = 1000 * rate["median_bytes_per_second"]
     run = Run.model_validate(record)

@@ -46,13 +46,13 @@ def transcript(element: Element) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("name", "runs"),
     [
-        ("one-run", [{"sealed": True}]),
-        ("failed-run", [{"failed": True, "sealed": True}]),
+        ("one-run", [{"finalized": True}]),
+        ("failed-run", [{"failed": True, "finalized": True}]),
         (
             "two-modes",
             [
-                {"sealed": True, "label": "POSIX UNIQUE SYNC"},
-                {"sealed": True, "label": "POSIX UNIQUE ASYNC"},
+                {"finalized": True, "label": "POSIX UNIQUE SYNC"},
+                {"finalized": True, "label": "POSIX UNIQUE ASYNC"},
             ],
         ),
     ],
@@ -60,8 +60,8 @@ def transcript(element: Element) -> Iterator[str]:
 def test_reports_read_as_they_did(tmp_path: Path, name: str, runs: list[dict[str, Any]]) -> None:
     for number, fields in enumerate(runs):
         folder = tmp_path if len(runs) == 1 else tmp_path / str(number)
-        drawn = {key: value for key, value in fields.items() if key != "sealed"}
-        write_run_folder(folder, make_run(**fields), make_events(**drawn), sealed=True)
+        drawn = {key: value for key, value in fields.items() if key != "finalized"}
+        write_run_folder(folder, make_run(**fields), make_events(**drawn), finalized=True)
     page = read_report(write_report(tmp_path))
     told = "".join(f"{line}\n" for line in transcript(page)).replace(str(tmp_path), "FOLDER")
     golden = GOLDEN / f"{name}.txt"

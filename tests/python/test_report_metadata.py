@@ -20,7 +20,7 @@ def spread(mean: float, most: float) -> dict[str, Any]:
 
 
 def metadata_run(slowest_over_mean: float) -> Run:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     record["workload"] = "metadata"
     record["rates"], record["histograms"], record["verdict"] = [], [], None
     record["expectation"] = None
@@ -70,7 +70,7 @@ def metadata_run(slowest_over_mean: float) -> Run:
 
 
 def test_each_action_has_its_line(tmp_path: Path) -> None:
-    write_run_folder(tmp_path, metadata_run(1.5), make_events(), sealed=True)
+    write_run_folder(tmp_path, metadata_run(1.5), make_events(), finalized=True)
     page = read_report(write_report(tmp_path))
     part = page.one("div", aria_label="Rates and latencies of each action")
     shown = {float(cell.attributes["value"]) for cell in part.find("data")}
@@ -89,6 +89,6 @@ def test_even_ranks_are_no_stragglers() -> None:
 
 
 def test_other_workloads_have_no_such_part(tmp_path: Path) -> None:
-    write_run_folder(tmp_path, make_run(sealed=True), make_events(), sealed=True)
+    write_run_folder(tmp_path, make_run(finalized=True), make_events(), finalized=True)
     (source,) = read_sources(tmp_path)
     assert metadata.render(source) is None

@@ -22,7 +22,7 @@ HOSTILE = "\"'></td></script><script>window.harmed=1</script><img src=x onerror=
 
 
 def report_of(folder: Path, run: Run, **fields: Any) -> Element:
-    write_run_folder(folder, run, make_events(**fields), sealed=True)
+    write_run_folder(folder, run, make_events(**fields), finalized=True)
     return read_report(write_report(folder))
 
 
@@ -33,7 +33,7 @@ def section(page: Element, name: str) -> Element:
 
 
 def test_headline_gives_measured_expected_and_verdict(tmp_path: Path) -> None:
-    run = make_run(sealed=True)
+    run = make_run(finalized=True)
     page = report_of(tmp_path, run)
     for direction in ("write", "read"):
         rate = next(r for r in run.rates if r.direction == direction and r.headline)
@@ -49,7 +49,7 @@ def test_headline_gives_measured_expected_and_verdict(tmp_path: Path) -> None:
 
 
 def test_every_section_is_in_the_navigation(tmp_path: Path) -> None:
-    page = report_of(tmp_path, make_run(sealed=True))
+    page = report_of(tmp_path, make_run(finalized=True))
     ids = {element.attributes["id"] for element in page.walk() if "id" in element.attributes}
     links = [link.attributes["href"] for link in page.one("nav").find("a")]
     assert all(link.removeprefix("#") in ids for link in links)
@@ -61,7 +61,7 @@ def test_every_section_is_in_the_navigation(tmp_path: Path) -> None:
 
 def test_ids_are_unique_in_a_report_of_several_runs(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        write_run_folder(tmp_path / name, make_run(sealed=True), make_events(), sealed=True)
+        write_run_folder(tmp_path / name, make_run(finalized=True), make_events(), finalized=True)
     page = read_report(write_report(tmp_path))
     ids = [element.attributes["id"] for element in page.walk() if "id" in element.attributes]
     assert len(ids) == len(set(ids))
@@ -75,9 +75,9 @@ def test_several_runs_have_one_line_and_one_verdict_each(tmp_path: Path) -> None
     labels = [
         f"{method} UNIQUE {mode}" for method in ("MPI", "POSIX") for mode in ("SYNC", "ASYNC")
     ]
-    runs = {label: make_run(label=label, sealed=True) for label in labels}
+    runs = {label: make_run(label=label, finalized=True) for label in labels}
     for label, run in runs.items():
-        write_run_folder(tmp_path / label, run, make_events(label=label), sealed=True)
+        write_run_folder(tmp_path / label, run, make_events(label=label), finalized=True)
     page = read_report(write_report(tmp_path))
     for label, run in runs.items():
         anchor = label.lower().replace(" ", "-")
@@ -97,7 +97,7 @@ def test_several_runs_have_one_line_and_one_verdict_each(tmp_path: Path) -> None
 def test_a_cause_that_ended_all_runs_is_said_once(tmp_path: Path) -> None:
     for name in ("a", "b"):
         run = make_run(failed=True)
-        write_run_folder(tmp_path / name, run, make_events(failed=True), sealed=True)
+        write_run_folder(tmp_path / name, run, make_events(failed=True), finalized=True)
     page = read_report(write_report(tmp_path))
     lead = page.find("div", class_="lead")[0].text
     assert run.failure is not None
@@ -121,8 +121,8 @@ def test_the_fastest_is_named_with_whether_it_may_be_chance(
     tmp_path: Path, width: float, chance: bool
 ) -> None:
     for name, factor in (("a", 1.0), ("b", 1.2)):
-        run = changed_rates(make_run(sealed=True), factor, width, label=name)
-        write_run_folder(tmp_path / name, run, make_events(), sealed=True)
+        run = changed_rates(make_run(finalized=True), factor, width, label=name)
+        write_run_folder(tmp_path / name, run, make_events(), finalized=True)
     text = read_report(write_report(tmp_path)).one("section", id="comparison").text
     assert "Writing was fastest with b" in text
     assert ("their intervals overlap, so this may be chance" in text) == chance
@@ -131,7 +131,7 @@ def test_the_fastest_is_named_with_whether_it_may_be_chance(
 def test_several_runs_say_first_what_was_typed_and_that_the_machine_was_not_quiet(
     tmp_path: Path,
 ) -> None:
-    record = make_run(sealed=True).model_dump(mode="json")
+    record = make_run(finalized=True).model_dump(mode="json")
     busy = "not quiet: other processes used 77 % of the processor time"
     record["environment"]["quiet"].update(quiet=False, text=busy)
     record["environment"]["test_application"]["command"] = "weir-bench --expectation /gone"
@@ -146,7 +146,7 @@ def test_several_runs_say_first_what_was_typed_and_that_the_machine_was_not_quie
     }
     for name in ("a", "b"):
         run = Run.model_validate({**record, "label": name})
-        write_run_folder(tmp_path / name, run, make_events(), sealed=True)
+        write_run_folder(tmp_path / name, run, make_events(), finalized=True)
     page = read_report(write_report(tmp_path))
     assert f"All runs: {busy}." in page.find("div", class_="lead")[0].text
     machine = page.one("section", id="machine").text
@@ -206,7 +206,7 @@ def test_no_expectation_is_said_plainly(tmp_path: Path) -> None:
 def test_the_verdict_is_explained_where_the_median_is_outside(
     tmp_path: Path, outside: bool
 ) -> None:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     for judged in record["verdict"]["rates"]:
         judged["text"] = "as expected: its interval reaches into what was expected"
     for expected in record["expectation"]["rates"]:
@@ -222,7 +222,7 @@ def test_the_verdict_is_explained_where_the_median_is_outside(
 def test_a_good_verdict_by_a_calibration_says_what_it_cannot_tell(
     tmp_path: Path, calibrated: bool
 ) -> None:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     record["verdict"]["overall"] = "as expected"
     if not calibrated:
         record["expectation"]["calibration"] = {}
@@ -232,7 +232,7 @@ def test_a_good_verdict_by_a_calibration_says_what_it_cannot_tell(
     assert ("calibrated on the same storage just before" in lead) == calibrated
 
 
-def test_an_unsealed_run_is_not_judged(tmp_path: Path) -> None:
+def test_an_unfinalized_run_is_not_judged(tmp_path: Path) -> None:
     write_run_folder(tmp_path, make_run(), make_events())
     page = read_report(write_report(tmp_path))
     assert page.one("h1").find("span", data_verdict="not judged")
@@ -240,7 +240,7 @@ def test_an_unsealed_run_is_not_judged(tmp_path: Path) -> None:
 
 
 def test_without_events_the_spread_names_the_slowest_rank(tmp_path: Path) -> None:
-    run = make_run(sealed=True)
+    run = make_run(finalized=True)
     tmp_path.joinpath("run.json").write_text(run.model_dump_json(), encoding="utf-8")
     page = read_report(write_report(tmp_path))
     assert "No events are recorded" in section(page, "-trace").text
@@ -259,7 +259,7 @@ def test_without_events_the_spread_names_the_slowest_rank(tmp_path: Path) -> Non
 def test_a_rate_that_memory_served_is_not_left_unsaid(
     tmp_path: Path, verdict: str, words: str
 ) -> None:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     for repetition in record["repetitions"]:
         for phase in repetition["phases"]:
             if phase["direction"] == "read":
@@ -270,7 +270,7 @@ def test_a_rate_that_memory_served_is_not_left_unsaid(
 
 
 def test_wrong_payload_and_uncertain_clocks_are_marked_bad(tmp_path: Path) -> None:
-    record = json.loads(make_run(sealed=True).model_dump_json())
+    record = json.loads(make_run(finalized=True).model_dump_json())
     record["clocks"]["flagged"] = True
     record["verification"]["errors"] = [
         {"kind": "flipped_bit", "file": "/scratch/f", "offset_bytes": 4096, "rank": 3,
@@ -301,10 +301,10 @@ def poisoned(value: Any, key: str = "") -> Any:
 
 @pytest.mark.parametrize("failed", [False, True])
 def test_no_text_of_a_run_becomes_markup(tmp_path: Path, failed: bool) -> None:
-    clean = make_run(failed=failed, sealed=not failed)
+    clean = make_run(failed=failed, finalized=not failed)
     hostile = Run.model_validate(poisoned(json.loads(clean.model_dump_json())))
     one = report_of(tmp_path / "one", hostile, failed=failed)
-    write_run_folder(tmp_path / "two", hostile, make_events(failed=failed), sealed=True)
+    write_run_folder(tmp_path / "two", hostile, make_events(failed=failed), finalized=True)
     for page in (one, read_report(write_report(tmp_path))):
         assert len(page.find("script")) == 1
         assert not page.find("img")
@@ -315,7 +315,7 @@ def test_no_text_of_a_run_becomes_markup(tmp_path: Path, failed: bool) -> None:
 
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
-    page = report_of(tmp_path, make_run(sealed=True))
+    page = report_of(tmp_path, make_run(finalized=True))
     policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
     assert "default-src 'none'" in policy
     assert not [e for e in page.walk() if "src" in e.attributes or e.tag == "link"]
@@ -327,22 +327,26 @@ def test_nothing_is_fetched(tmp_path: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     first = tmp_path / "first"
-    write_run_folder(first / "a", make_run(sealed=True), make_events(), sealed=True)
-    write_run_folder(tmp_path / "second" / "a", make_run(sealed=True), make_events(), sealed=True)
+    write_run_folder(first / "a", make_run(finalized=True), make_events(), finalized=True)
+    write_run_folder(
+        tmp_path / "second" / "a", make_run(finalized=True), make_events(), finalized=True
+    )
     pages = [write_report(path).read_bytes() for path in (first, first, tmp_path / "second")]
     assert pages[0] == pages[1] == pages[2]
 
 
 def test_a_page_over_many_runs_leads_to_their_own_pages(tmp_path: Path) -> None:
     """At most so many runs are within the page; one more, and all have a line and a link."""
-    run, events = make_run(sealed=True), make_events()
+    run, events = make_run(finalized=True), make_events()
     for number in range(MOST_WITHIN_A_PAGE):
-        write_run_folder(tmp_path / f"job{number % 2}" / f"{number:02}", run, events, sealed=True)
+        write_run_folder(
+            tmp_path / f"job{number % 2}" / f"{number:02}", run, events, finalized=True
+        )
     page = read_report(write_reports(tmp_path))
     assert len(page.find("details", class_="run")) == MOST_WITHIN_A_PAGE
     own = tmp_path / "job0" / "00" / "report.html"
     own.write_text("as it is")
-    write_run_folder(tmp_path / "job 2" / "last", run, events, sealed=True)
+    write_run_folder(tmp_path / "job 2" / "last", run, events, finalized=True)
     page = read_report(write_reports(tmp_path))
     assert page.find("details", class_="run") == []
     assert (tmp_path / "report.html").stat().st_size < 30_000 * MOST_WITHIN_A_PAGE
@@ -357,9 +361,9 @@ def test_a_page_over_many_runs_leads_to_their_own_pages(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_page_of_its_own_has_no_link(tmp_path: Path) -> None:
-    run, events = make_run(sealed=True), make_events()
+    run, events = make_run(finalized=True), make_events()
     for number in range(MOST_WITHIN_A_PAGE + 1):
-        write_run_folder(tmp_path / f"{number:02}", run, events, sealed=True)
+        write_run_folder(tmp_path / f"{number:02}", run, events, finalized=True)
     page = read_report(write_report(tmp_path))
     assert not [row for row in page.find("tr") if row.find("a")]
     assert "weir report FOLDER" in page.text
@@ -375,7 +379,7 @@ def test_a_large_run_stays_light(tmp_path: Path) -> None:
     }
     events = make_events(**fields)
     assert len(events["rank"]) > 750_000
-    write_run_folder(tmp_path, make_run(**fields), events, sealed=True)
+    write_run_folder(tmp_path, make_run(**fields), events, finalized=True)
     report = write_report(tmp_path)
     assert report.stat().st_size < 1_500_000
     page = read_report(report)
@@ -403,7 +407,7 @@ def test_what_is_no_run_is_one_line(tmp_path: Path, content: str | None, words: 
 
 
 def test_broken_events_are_one_line(tmp_path: Path) -> None:
-    write_run_folder(tmp_path, make_run(), make_events(), sealed=True)
+    write_run_folder(tmp_path, make_run(), make_events(), finalized=True)
     tmp_path.joinpath("events.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(ResultError, match=r"events\.parquet") as raised:
         write_report(tmp_path)

@@ -50,10 +50,12 @@ def events_of(rows: list[dict[str, int]]) -> Events:
     )
 
 
-@pytest.mark.parametrize("sealed", [False, True])
-def test_a_repetition_is_read_alike_before_and_after_sealing(tmp_path: Path, sealed: bool) -> None:
+@pytest.mark.parametrize("finalized", [False, True])
+def test_a_repetition_is_read_alike_before_and_after_finalizing(
+    tmp_path: Path, finalized: bool
+) -> None:
     written = make_events()
-    folder = write_run_folder(tmp_path / "it's a run", make_run(), written, sealed=sealed)
+    folder = write_run_folder(tmp_path / "it's a run", make_run(), written, finalized=finalized)
     store = EventStore.open(folder)
     assert store is not None
     assert sum(store.repetitions().values()) == len(written["rank"])

@@ -16,9 +16,9 @@ from weir.cli import application
 from weir.commands import results as commands
 from weir.commands import terminal
 from weir.model.verdict import verdict
+from weir.results.finalize import finalize
 from weir.results.folder import load_run, write_run
 from weir.results.schema import Run
-from weir.results.seal import seal
 
 Said = Callable[..., tuple[str, str]]
 CLONE = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ CLONE = Path(__file__).resolve().parents[2]
 def root(tmp_path: Path) -> Path:
     for place, name in enumerate(("old/posix", "new/posix", "new/mpi")):
         write_run_folder(tmp_path / name, make_run(seed=place + 1), make_events(seed=place + 1))
-    seal(tmp_path, verdict)
+    finalize(tmp_path, verdict)
     for name, hour in (("old/posix", "03"), ("new/posix", "04"), ("new/mpi", "04")):
         run = load_run(tmp_path / name)
         later = {"started_utc": f"2026-11-22T{hour}:00:00Z", "id": f"id-{name}", "label": name}

@@ -15,7 +15,7 @@ from weir.results.events import (
     COLUMN_TYPES,
     FUNCTION_NAMES,
     OPERATION_NAMES,
-    seal_events,
+    finalize_events,
     write_event_columns,
 )
 
@@ -45,26 +45,26 @@ def test_every_value_arrives_in_order(
         )
         for row in zip(*(events[name].tolist() for name in COLUMN_TYPES), strict=True)
     ]
-    assert rows(seal_events(tmp_path)) == expected
+    assert rows(finalize_events(tmp_path)) == expected
     assert [entry.name for entry in tmp_path.iterdir()] == ["events.parquet"]
 
 
-def test_sealing_again_changes_nothing(tmp_path: Path) -> None:
+def test_finalizing_again_changes_nothing(tmp_path: Path) -> None:
     write_event_columns(tmp_path, make_events(repetitions=1))
-    first = seal_events(tmp_path).read_bytes()
-    assert seal_events(tmp_path).read_bytes() == first
+    first = finalize_events(tmp_path).read_bytes()
+    assert finalize_events(tmp_path).read_bytes() == first
 
 
 def test_columns_left_beside_an_older_parquet_file_replace_it(tmp_path: Path) -> None:
     """As after an interruption between the two last steps, or a second run into the folder."""
     write_event_columns(tmp_path, make_events(repetitions=1))
     (tmp_path / "events.parquet").write_bytes(b"old")
-    assert len(rows(seal_events(tmp_path))) == len(make_events(repetitions=1)["rank"])
+    assert len(rows(finalize_events(tmp_path))) == len(make_events(repetitions=1)["rank"])
 
 
 def test_no_events_at_all_are_valid(tmp_path: Path) -> None:
     write_event_columns(tmp_path, {name: np.array([]) for name in COLUMN_TYPES})
-    assert rows(seal_events(tmp_path)) == []
+    assert rows(finalize_events(tmp_path)) == []
 
 
 def damage_missing(folder: Path) -> None:
@@ -105,6 +105,6 @@ def test_damaged_columns_are_refused_and_kept(tmp_path: Path, damage: object, to
     assert callable(damage)
     damage(tmp_path / "events")
     with pytest.raises(ResultError, match=told):
-        seal_events(tmp_path)
+        finalize_events(tmp_path)
     assert (tmp_path / "events").is_dir()
     assert not (tmp_path / "events.parquet").exists()

@@ -1,4 +1,4 @@
-"""Reading, writing and sealing run folders."""
+"""Reading, writing and finalizing run folders."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from synthetic import make_events, make_run, write_run_folder
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
+from weir.results.finalize import finalize, mark_as_interrupted, mark_unfinished_as_failed
 from weir.results.folder import find_run_folders, load_run, write_atomically, write_run
 from weir.results.recomputed import contradictions
 from weir.results.schema import Run
-from weir.results.seal import mark_as_interrupted, mark_unfinished_as_failed, seal
 
 
 def written(folder: Path, **fields: Any) -> Path:
@@ -77,32 +77,32 @@ def test_run_folders_are_found_at_any_depth(tmp_path: Path) -> None:
     assert found == ["a/deep/er", "b", "c/run"]
 
 
-def test_sealing_adds_events_and_verdict_and_is_repeatable(tmp_path: Path) -> None:
+def test_finalizing_adds_events_and_verdict_and_is_repeatable(tmp_path: Path) -> None:
     written(tmp_path / "one")
     written(tmp_path / "two", label="POSIX SHARED SYNC", seed=5)
-    sealed = seal(tmp_path, verdict)
-    assert [one.folder.name for one in sealed] == ["one", "two"]
-    for one in sealed:
+    finalized = finalize(tmp_path, verdict)
+    assert [one.folder.name for one in finalized] == ["one", "two"]
+    for one in finalized:
         assert one.run.verdict is not None
         assert load_run(one.folder) == one.run
         names = sorted(file.name for file in one.folder.iterdir())
         assert names == ["events.parquet", "run.json"]
-    assert seal(tmp_path, verdict) == sealed
+    assert finalize(tmp_path, verdict) == finalized
 
 
 def test_a_rate_that_its_repetitions_do_not_come_to_is_told(tmp_path: Path) -> None:
     folder = written(tmp_path / "run")
-    (sealed,) = seal(folder, verdict)
-    assert sealed.run.warnings == []
+    (finalized,) = finalize(folder, verdict)
+    assert finalized.run.warnings == []
     record = json.loads((folder / "run.json").read_text())
     for rate in record["rates"]:
         if rate["headline"] and rate["direction"] == "write":
             rate["values_bytes_per_second"] = [3 * one for one in rate["values_bytes_per_second"]]
             rate["median_bytes_per_second"] *= 3
     rewrite(folder, rates=record["rates"])
-    for _ in range(2):  # It is told once, however often the folder is sealed.
-        (sealed,) = seal(folder, verdict)
-        (told,) = sealed.run.warnings
+    for _ in range(2):  # It is told once, however often the folder is finalized.
+        (finalized,) = finalize(folder, verdict)
+        (told,) = finalized.run.warnings
         assert told.startswith("run.json was changed: its write rate (")
         assert ", and its repetitions come to " in told
 
@@ -127,13 +127,13 @@ def test_siblings_of_the_same_job_are_handed_to_the_judge(tmp_path: Path) -> Non
         assert isinstance(siblings, list)
         seen.append(len(siblings))
 
-    seal(tmp_path, judge)
+    finalize(tmp_path, judge)
     assert seen == [1, 1, 0]
 
 
-def test_a_failed_run_is_sealed_without_a_verdict(tmp_path: Path) -> None:
+def test_a_failed_run_is_finalized_without_a_verdict(tmp_path: Path) -> None:
     written(tmp_path, failed=True)
-    (one,) = seal(tmp_path, verdict)
+    (one,) = finalize(tmp_path, verdict)
     assert one.run.status == "failed"
     assert one.run.verdict is None
     assert (tmp_path / "events.parquet").is_file()
@@ -147,16 +147,16 @@ def test_a_failed_run_may_have_lost_its_events(tmp_path: Path, damage: str) -> N
             file.unlink()
     if damage == "absent":
         (tmp_path / "events").rmdir()
-    (one,) = seal(tmp_path, verdict)
+    (one,) = finalize(tmp_path, verdict)
     assert len(one.run.warnings) == 1
-    assert seal(tmp_path, verdict)[0].run == one.run
+    assert finalize(tmp_path, verdict)[0].run == one.run
 
 
 def test_a_complete_run_may_not(tmp_path: Path) -> None:
     written(tmp_path)
     (tmp_path / "events/rank.npy").unlink()
     with pytest.raises(ResultError, match=r"rank\.npy is missing"):
-        seal(tmp_path, verdict)
+        finalize(tmp_path, verdict)
 
 
 def test_a_running_run_is_left_alone_until_its_job_is_known_to_be_over(tmp_path: Path) -> None:
@@ -164,10 +164,10 @@ def test_a_running_run_is_left_alone_until_its_job_is_known_to_be_over(tmp_path:
     rewrite(tmp_path, status="running", finished_utc=None)
     before = (tmp_path / "run.json").read_bytes()
     with pytest.raises(ResultError, match="still running"):
-        seal(tmp_path, verdict)
+        finalize(tmp_path, verdict)
     assert (tmp_path / "run.json").read_bytes() == before
     assert mark_unfinished_as_failed(tmp_path, "exit status 137") == [tmp_path]
-    (one,) = seal(tmp_path, verdict)
+    (one,) = finalize(tmp_path, verdict)
     assert one.run.failure is not None
     assert one.run.failure.cause == "exit status 137"
     assert mark_unfinished_as_failed(tmp_path, "again") == []

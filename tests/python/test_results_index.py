@@ -11,8 +11,8 @@ from synthetic import make_events, make_run, write_run_folder
 from weir.model.verdict import verdict
 from weir.results.compare import RateComparison, compare, pair_by_label
 from weir.results.errors import ResultError
+from weir.results.finalize import finalize
 from weir.results.index import query
-from weir.results.seal import seal
 from weir.results.tables import TABLES
 
 
@@ -30,7 +30,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, fields in cases.items():
         write_run_folder(root / name, make_run(**fields), make_events(**fields))
-    seal(root, verdict)
+    finalize(root, verdict)
     return root
 
 

@@ -18,8 +18,8 @@ CLONE = Path(__file__).parents[2]
 RUNS: list[dict[str, Any]] = [
     {"label": "POSIX UNIQUE SYNC"},
     {"label": "POSIX UNIQUE ASYNC", "ranks": 64, "has_sibling": True},
-    {"label": "MPI SHARED SYNC", "sealed": True},
-    {"label": "MPI SHARED ASYNC", "sealed": True, "ranks": 64},
+    {"label": "MPI SHARED SYNC", "finalized": True},
+    {"label": "MPI SHARED ASYNC", "finalized": True, "ranks": 64},
     {"label": "POSIX SHARED SYNC", "failed": True},
 ]
 

@@ -21,7 +21,7 @@ CASES = [
 @pytest.mark.parametrize("fields", CASES, ids=lambda f: "-".join(str(v) for v in f.values()))
 def test_bytes_in_events_equal_bytes_in_the_run(fields: dict[str, object], tmp_path: Path) -> None:
     run = make_run(**fields)
-    write_run_folder(tmp_path, run, make_events(**fields), sealed=True)
+    write_run_folder(tmp_path, run, make_events(**fields), finalized=True)
     whole = tuple(repetition.index for repetition in run.repetitions)
     with duckdb.connect() as connection:
         counted = connection.execute(

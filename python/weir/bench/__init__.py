@@ -1,1 +1,1 @@
-"""Runs weir-bench: plan, calibrate, expect, run under the MPI launcher, seal."""
+"""Runs weir-bench: plan, calibrate, expect, run under the MPI launcher, finalize."""

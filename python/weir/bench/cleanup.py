@@ -14,7 +14,7 @@ import stat
 from pathlib import Path
 
 from weir.bench.errors import BenchError
-from weir.results.seal import mark_as_interrupted, mark_unfinished_as_failed
+from weir.results.finalize import mark_as_interrupted, mark_unfinished_as_failed
 
 FILES_LIST = "files.json"
 OWN_PREFIX = "weir-"

@@ -5,7 +5,7 @@
                             left out where a platform description is given (``platforms.py``)
 3. ``expectations``            the path model's rates, before the run
 4. ``run_job``                 the MPI job; leaves a run folder per configuration
-5. ``seal`` (weir.results)     events to Parquet, verdicts; then the report
+5. ``finalize`` (weir.results)     events to Parquet, verdicts; then the report
 
 Files that steps 2 and 3 make lie in a folder beside the output folder, because compute nodes must
 see them and weir-bench makes the output folder itself. They move into it after step 4.

@@ -62,7 +62,7 @@ class StandardError:
             except ValidationError:
                 self._tell(text)
         elif text.startswith(f"{PROGRAM}: results in "):
-            return  # weir says so itself, when it has sealed them
+            return  # weir says so itself, when it has finalized them
         elif text.startswith(f"{PROGRAM}: "):
             self._tell(text.removeprefix(f"{PROGRAM}: "))
         elif text.startswith("-----"):

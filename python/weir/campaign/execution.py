@@ -6,7 +6,7 @@ For each run, in the design's order:
 2. a time limit that it is not expected to keep: the campaign ends, unfinished
 3. ``begin`` in the journal; what a broken earlier attempt left is cleared
 4. calibrate, unless a platform description serves, once per block, directory, striping, ranks and
-   transfer; expect; run; seal; report: the functions of ``weir.bench.job``
+   transfer; expect; run; finalize; report: the functions of ``weir.bench.job``
 5. all files of the run on disk, then ``done`` in the journal
 
 So a crash, a signal or a job's end between any two instructions loses at most one run.
@@ -40,7 +40,7 @@ from weir.campaign.setup import JobOf, Prepared, Setup
 from weir.model.verdict import verdict
 from weir.results.campaign import CampaignRun, run_output
 from weir.results.errors import ResultError
-from weir.results.seal import SealedRun, seal
+from weir.results.finalize import FinalizedRun, finalize
 
 MOST_FAILURES = 3
 """So many runs failing one after the other end a campaign: something is wrong with all of them."""
@@ -66,8 +66,8 @@ class Watch:
     """What is called while a campaign runs."""
 
     on_step: Callable[[Step], None]
-    on_finished: Callable[[Step, list[SealedRun]], None]
-    on_sealed: Callable[[Path], None]
+    on_finished: Callable[[Step, list[FinalizedRun]], None]
+    on_finalized: Callable[[Path], None]
     tell: Callable[[str], None]
 
 
@@ -167,7 +167,7 @@ class Execution:
         self.watch.on_step(self._step(run))
         self._append("begin", run, 0.0, estimated)
         try:
-            sealed = self._execute(run, self.setup.combinations[run.combination])
+            finalized = self._execute(run, self.setup.combinations[run.combination])
         except (BenchError, ResultError, OSError) as error:
             status = error.exit_status if isinstance(error, BenchError) else 1
             reason = str(error) or "weir-bench ended with an error"
@@ -178,7 +178,7 @@ class Execution:
         seconds = time.monotonic() - started
         self._append("done", run, seconds, estimated)
         self.estimator.learn(run.combination, seconds)
-        self.watch.on_finished(self._step(run), sealed)
+        self.watch.on_finished(self._step(run), finalized)
 
     def _append(
         self,
@@ -200,7 +200,7 @@ class Execution:
         if event == "done":
             self.done[run.number] = entry
 
-    def _execute(self, run: CampaignRun, prepared: Prepared) -> list[SealedRun]:
+    def _execute(self, run: CampaignRun, prepared: Prepared) -> list[FinalizedRun]:
         output = run_output(self.output, run.number)
         aside = clear_unfinished(output)
         if aside is not None:
@@ -235,14 +235,14 @@ class Execution:
                 # weir-bench's own lines were kept back here, so that they stand in the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
-        sealed = seal(output, verdict)
-        unfinished = [one.run for one in sealed if one.run.status != "complete"]
+        finalized = finalize(output, verdict)
+        unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:
             failure = unfinished[0].failure
             raise BenchError(failure.message if failure else "it did not complete")
-        self.watch.on_sealed(output)
+        self.watch.on_finalized(output)
         flush_tree(output)
-        return sealed
+        return finalized
 
     def _job(self, ranks: int) -> Job:
         return dataclasses.replace(self.job_of(ranks), inherited=self.inherited)

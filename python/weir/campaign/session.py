@@ -31,10 +31,10 @@ from weir.campaign.journal import JOURNAL_FILE, Journal, read_journals
 from weir.campaign.lock import machine_lock
 from weir.campaign.setup import JobOf, Setup
 from weir.results.campaign import RUNS_FOLDER
+from weir.results.finalize import FinalizedRun
 from weir.results.platform import Platform
 from weir.results.quantities import rate_text, seconds_text, significant
 from weir.results.schema import Run
-from weir.results.seal import SealedRun
 
 SHOWN_STEPS = ("create", "open")
 """Of the workload open, in the line about a run."""
@@ -57,7 +57,7 @@ class Session:
     console: Console
     messages: Console
     tell: Callable[[str], None]
-    on_sealed: Callable[[Path], None]
+    on_finalized: Callable[[Path], None]
 
 
 def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
@@ -155,7 +155,7 @@ def _journal_file(session: Session) -> Path:
 
 
 def _silent(session: Session) -> Watch:
-    return Watch(lambda _: None, lambda _step, _runs: None, session.on_sealed, session.tell)
+    return Watch(lambda _: None, lambda _step, _runs: None, session.on_finalized, session.tell)
 
 
 def _without_bytes(run: Run) -> list[str]:
@@ -175,18 +175,18 @@ def _without_bytes(run: Run) -> list[str]:
 
 
 def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
-    def on_finished(step: Step, sealed: list[SealedRun]) -> None:
+    def on_finished(step: Step, finalized: list[FinalizedRun]) -> None:
         on_step(step)
         rates = [
             f"{one.run.label} {rate.direction} {rate_text(rate.measured_bytes_per_second)} "
             f"{rate.verdict}"
-            for one in sealed
+            for one in finalized
             for rate in (one.run.verdict.rates if one.run.verdict else [])
         ]
-        rates += [text for one in sealed for text in _without_bytes(one.run)]
+        rates += [text for one in finalized for text in _without_bytes(one.run)]
         display.show_finished(session.messages, step, rates)
 
-    return Watch(on_step, on_finished, session.on_sealed, session.tell)
+    return Watch(on_step, on_finished, session.on_finalized, session.tell)
 
 
 @contextmanager

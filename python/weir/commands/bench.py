@@ -40,9 +40,9 @@ from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
+from weir.results.finalize import finalize
 from weir.results.folder import write_json
 from weir.results.schema import Expectation, Start
-from weir.results.seal import seal
 
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 """Everything that is not an option of weir goes to weir-bench as it stands."""
@@ -82,7 +82,7 @@ OUTPUT = {
 }
 MORE = {
     "bench": """\
-  --no-report          seal the results but write no report.html
+  --no-report          finalize the results but write no report.html
   --timeout SECONDS    end the job after that time [3600, or 4 times --time-limit if more]
   --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
                        alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
@@ -218,25 +218,25 @@ def _show_results(
     with_report: bool,
     failure: BenchError | None,
 ) -> None:
-    """Seal and show; after a failure only what there is, so that its own line comes last.
+    """Finalize and show; after a failure only what there is, so that its own line comes last.
 
     ``order`` is the order of the run folders' names in which the runs were planned.
     """
     try:
-        sealed = sorted(seal(target, verdict), key=lambda one: order.index(one.folder.name))
+        finalized = sorted(finalize(target, verdict), key=lambda one: order.index(one.folder.name))
     except ResultError as error:
         if failure is None:
             raise
         warn(f"no results: {error}")
         return
-    display.show_verdicts(console, [one.run for one in sealed])
+    display.show_verdicts(console, [one.run for one in finalized])
     console.print(f"\nResults: {target}", soft_wrap=True, highlight=False, markup=False)
     if with_report:
         report = write_reports(target)
         console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
-    unfinished = [one.run.label for one in sealed if one.run.status != "complete"]
+    unfinished = [one.run.label for one in finalized if one.run.status != "complete"]
     if unfinished and failure is None:
-        raise BenchError(f"{len(unfinished)} of {len(sealed)} runs did not complete", FAILED)
+        raise BenchError(f"{len(unfinished)} of {len(finalized)} runs did not complete", FAILED)
 
 
 def predict_command(

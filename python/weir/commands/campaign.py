@@ -175,7 +175,7 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
         console=console,
         messages=message_console(),
         tell=warn,
-        on_sealed=_report_of_run,
+        on_finalized=_report_of_run,
     )
     result = run_session(setup, session)
     again = shlex.join([*asked.command, "--resume"])

@@ -1,4 +1,4 @@
-"""``weir report``: seal run folders and write their reports, as ``weir bench`` does at its end."""
+"""``weir report``: finalize run folders and write their reports, as ``weir bench`` does itself."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 from weir.commands.terminal import output_console
 from weir.model.verdict import verdict
 from weir.results.campaign import campaign_of, finished_runs, run_output
+from weir.results.finalize import finalize, mark_unfinished_as_failed
 from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
-from weir.results.seal import mark_unfinished_as_failed, seal
 
 PAGES_OF_A_PROCESS = 12
 """Fewer are written before another process has loaded what it needs."""
@@ -31,25 +31,25 @@ def report_command(
         ),
     ] = False,
 ) -> None:
-    """Seal the runs of PATH (events, verdict, check) and write report.html.
+    """Finalize the runs of PATH (events, verdict, check) and write report.html.
 
-    Runs that weir bench made are sealed already. This is for folders of jobs that were started
+    Runs that weir bench made are finalized already. This is for folders of jobs that were started
     with another launcher: srun -n 4096 weir-bench madbench ... --output PATH.
     """
     if job_is_over:
         mark_unfinished_as_failed(path, "the job ended without finishing the run")
-    seal_all(path)
+    finalize_all(path)
     output_console().print(f"Report: {write_reports(path)}", soft_wrap=True, highlight=False)
 
 
-def seal_all(path: Path) -> None:
-    """Seal what is at ``path``; of a campaign's folder the runs that are finished."""
+def finalize_all(path: Path) -> None:
+    """Finalize what is at ``path``; of a campaign's folder the runs that are finished."""
     campaign = campaign_of(path)
     if campaign is None:
-        seal(path, verdict)
+        finalize(path, verdict)
         return
     for number in finished_runs(path, campaign):
-        seal(run_output(path, number), verdict)
+        finalize(run_output(path, number), verdict)
 
 
 def write_reports(path: Path) -> Path:

@@ -71,7 +71,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 class EventStore:
-    """``events.parquet``, or ``events/`` of a run that is not sealed, behind SQL."""
+    """``events.parquet``, or ``events/`` of a run that is not finalized, behind SQL."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, origin: Path) -> None:
         self._connection = connection

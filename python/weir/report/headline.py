@@ -120,7 +120,7 @@ def _tile(source: Source, direction: Direction) -> Markup:
 def _speaks_for_itself(judged: RateVerdict, expected: ExpectedRate) -> bool:
     """As expected, and the median within the expected interval, as the drawing shows.
 
-    Runs that were sealed before there was *not decided* may have their median outside.
+    Runs that were finalized before there was *not decided* may have their median outside.
     """
     low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
     return judged.verdict == "as expected" and low <= judged.measured_bytes_per_second <= high

@@ -1,6 +1,6 @@
 """The events of a run: every operation of every rank.
 
-``weir-bench`` leaves ``events/``, one NumPy file per column. Sealing turns them into one file
+``weir-bench`` leaves ``events/``, one NumPy file per column. Finalizing turns them into one file
 ``events.parquet``, which is what everything else reads. Row order is kept.
 
 ====================  ========  ==================================================================
@@ -100,11 +100,11 @@ def map_event_columns(folder: Path) -> dict[str, Column]:
     return columns
 
 
-def seal_events(folder: Path) -> Path:
+def finalize_events(folder: Path) -> Path:
     """Turn ``folder/events/`` into ``folder/events.parquet`` in bounded memory, then remove it.
 
     The Parquet file appears under its name only when whole, so an interruption leaves either the
-    columns or both, and sealing again completes it. A folder whose events are sealed already is
+    columns or both, and finalizing again completes it. A folder whose events are finalized is
     left as it is.
     """
     parquet = folder / PARQUET_FILE
@@ -115,8 +115,8 @@ def seal_events(folder: Path) -> Path:
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 
     columns = map_event_columns(folder)
-    scratch = folder / ".events-sealing.duckdb"
-    unfinished = folder / ".events-sealing.parquet"
+    scratch = folder / ".events-finalizing.duckdb"
+    unfinished = folder / ".events-finalizing.parquet"
     scratch.unlink(missing_ok=True)
     try:
         # What is one slice stays in memory: for it a file takes longer than all the rest.

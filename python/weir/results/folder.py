@@ -1,7 +1,7 @@
 """Reading and writing run folders.
 
 A run folder holds ``run.json``, the run's events (``events/`` as left by ``weir-bench``,
-``events.parquet`` once sealed) and ``report.html``. A job with several configurations leaves one
+``events.parquet`` once finalized) and ``report.html``. A job with several configurations leaves one
 folder with a run folder for each.
 """
 

@@ -1,7 +1,7 @@
 """What a run folder holds: the types of ``run.json``.
 
 ``weir-bench`` writes ``run.json``; ``weir`` checks it against these types whenever it reads or
-seals one, and ``docs/schema/run.schema.json`` is generated from them (``./dev docs``). Every
+finalizes one, and ``docs/schema/run.schema.json`` is generated from them (``./dev docs``). Every
 quantity carries its unit in its name. Rates are bytes per second; times are seconds unless the
 name ends in ``_ns``.
 """

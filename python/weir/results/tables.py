@@ -1,7 +1,7 @@
 """The tables in which SQL finds runs again: their columns, and a run as rows of them.
 
 ``folder`` names the run folder relative to the root that was asked for; ``run_id`` joins the
-tables; a parameter is ``parameters->>'no_pix'``. ``events`` is a view over the sealed
+tables; a parameter is ``parameters->>'no_pix'``. ``events`` is a view over the finalized
 ``events.parquet`` files (see ``weir.results.events``) with ``run_id`` in front.
 """
 

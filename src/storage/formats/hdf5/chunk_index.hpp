@@ -20,7 +20,7 @@ class Hdf5ChunkIndex {
  public:
   // Looking up a chunk by its place in the grid takes about a microsecond, whether it is in the
   // file or not. So many are looked up, in less than half of the time that reading a header may
-  // take (trial_process.hpp).
+  // take (sandbox_process.hpp).
   static constexpr std::int64_t most_looked_up = std::int64_t{1} << 24;
   // A larger grid is read by asking for the first of the chunks that are in the file, the second
   // and so on, when these are not more. HDF5 before 1.14 counts from the first one for each, so the

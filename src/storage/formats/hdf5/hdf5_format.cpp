@@ -23,7 +23,7 @@
 #include "storage/formats/hdf5/read_file.hpp"
 #include "storage/formats/hdf5/write_driver.hpp"
 #include "storage/formats/incomplete.hpp"
-#include "storage/formats/trial_program.hpp"
+#include "storage/formats/sandbox_program.hpp"
 
 namespace weir::storage {
 namespace {
@@ -149,7 +149,7 @@ class Hdf5Format final : public Format {
 
   Result<FileMap> open(const std::string& path) const override {
     // HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
-    const auto message = read_hdf5_elsewhere(find_trial_program("weir-hdf5-header"), path);
+    const auto message = read_hdf5_elsewhere(find_sandbox_program("weir-hdf5-header"), path);
     if (!message) return message.error();
     auto map = parse_file_map(message.value());
     if (map) return map;
@@ -198,8 +198,8 @@ class Hdf5Format final : public Format {
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
-    const auto answer =
-        read_hdf5_elsewhere(find_trial_program("weir-hdf5-header"), path, Hdf5Question::unfinished);
+    const auto answer = read_hdf5_elsewhere(find_sandbox_program("weir-hdf5-header"), path,
+                                            Hdf5Question::unfinished);
     if (!answer) return answer.error();
     std::vector<std::string> lines;
     std::istringstream all(answer.value());

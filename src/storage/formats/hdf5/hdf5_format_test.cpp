@@ -17,10 +17,10 @@
 
 #include "storage/formats/dimension_names.hpp"
 #include "storage/formats/hdf5/read_elsewhere.hpp"
+#include "storage/formats/sandbox_process.hpp"
+#include "storage/formats/sandbox_program.hpp"
 #include "storage/formats/test_description.hpp"
 #include "storage/formats/test_transfer.hpp"
-#include "storage/formats/trial_process.hpp"
-#include "storage/formats/trial_program.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -648,7 +648,7 @@ TEST(Hdf5Format, AProgramAndAForkReadTheSame) {
   GTEST_SKIP() << "there is no program in builds with the thread sanitizer";
 #endif
   TestFolder folder;
-  const auto program = find_trial_program("weir-hdf5-header");
+  const auto program = find_sandbox_program("weir-hdf5-header");
   ASSERT_TRUE(program.has_value());
   const std::string strange = folder.path("-v $HOME 'x'\n\xff.h5");
   write_foreign_file(strange);
@@ -730,7 +730,7 @@ TEST(Hdf5Format, WhatIsUnfinishedIsFoundInAProcessThatMayBeEnded) {
   sum = lookup3(start, until_sum);
   std::memcpy(start + until_sum, &sum, sizeof sum);
   write_bytes(path, bytes);
-  const auto program = find_trial_program("weir-hdf5-header");
+  const auto program = find_sandbox_program("weir-hdf5-header");
   ASSERT_TRUE(program.has_value());
   const auto left = read_hdf5_elsewhere(program, path, Hdf5Question::unfinished,
                                         {.time = std::chrono::milliseconds(500)});

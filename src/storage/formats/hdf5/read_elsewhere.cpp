@@ -29,7 +29,7 @@ Result<std::string> answer_about_hdf5_file(const std::string& path, const std::s
 
 Result<std::string> read_hdf5_elsewhere(const std::optional<std::string>& program,
                                         const std::string& path, Hdf5Question question,
-                                        const TrialLimits& limits) {
+                                        const SandboxLimits& limits) {
   const std::string word = word_of(question);
   if (program) {
     if (auto answer = read_by_program(*program, path, limits, word)) return std::move(*answer);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/status.hpp"
-#include "storage/formats/trial_process.hpp"
+#include "storage/formats/sandbox_process.hpp"
 
 namespace weir::storage {
 
@@ -16,12 +16,12 @@ enum class Hdf5Question : std::uint8_t {
   unfinished  // what Format::unfinished() tells, a line each
 };
 
-// The answer, by `program` (find_trial_program()); by a fork of this process where that is nothing
-// or cannot run.
+// The answer, by `program` (find_sandbox_program()); by a fork of this process where that is
+// nothing or cannot run.
 [[nodiscard]] Result<std::string> read_hdf5_elsewhere(const std::optional<std::string>& program,
                                                       const std::string& path,
                                                       Hdf5Question question = Hdf5Question::header,
-                                                      const TrialLimits& limits = {});
+                                                      const SandboxLimits& limits = {});
 
 // In that process: answers what read_hdf5_elsewhere() asks it by a word.
 [[nodiscard]] Result<std::string> answer_about_hdf5_file(const std::string& path,

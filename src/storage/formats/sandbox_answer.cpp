@@ -1,4 +1,4 @@
-#include "storage/formats/trial_answer.hpp"
+#include "storage/formats/sandbox_answer.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ void limit(int resource, std::size_t most) {
 }
 
 // The alarm ends a child that waits for storage when nobody is left to end it.
-void limit_all(const TrialLimits& limits) {
+void limit_all(const SandboxLimits& limits) {
   const auto seconds = static_cast<std::size_t>(limits.time.count() / 1000) + 1;
   ::prctl(PR_SET_DUMPABLE, 0);  // no core file
   limit(RLIMIT_CPU, seconds);
@@ -86,9 +86,9 @@ bool read_text(PipeReader& reader, std::string& text, std::size_t count) {
 
 }  // namespace
 
-std::string_view trial_greeting() { return greeting; }
+std::string_view sandbox_greeting() { return greeting; }
 
-void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answers) {
+void read_and_answer(const ReadHeader& read, const SandboxLimits& limits, int answers) {
   try {
     limit_all(limits);
     if (!say(answers, greeting.data(), greeting.size())) ::_exit(1);
@@ -104,7 +104,7 @@ void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answ
   }
 }
 
-HeardAnswer hear_answer(int answers, const TrialLimits& limits) {
+HeardAnswer hear_answer(int answers, const SandboxLimits& limits) {
   PipeReader reader(answers, limits.time);
   HeardAnswer answer;
   const auto ended = [&](Heard how) {

@@ -1,11 +1,11 @@
-"""Sealing: what is done once to every finished run folder, in this order.
+"""Finalizing: what is done once to every finished run folder, in this order.
 
 1. ``run.json`` is checked, and its rates against its repetitions. A run that is still running is
    not touched.
 2. ``events/`` becomes ``events.parquet``.
 3. The verdict is put into ``run.json``, which is checked again and replaced atomically.
 
-Each step leaves the folder valid and is skipped or repeated safely, so sealing again after an
+Each step leaves the folder valid and is skipped or repeated safely, so finalizing again after an
 interruption completes it. How runs are judged is given by the caller: this folder of the source
 knows no path model.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weir.results.errors import ResultError
-from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, seal_events
+from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.recomputed import contradictions
 from weir.results.schema import Failure, Run, Verdict
@@ -32,15 +32,15 @@ Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 
 
 @dataclass(frozen=True)
-class SealedRun:
-    """A sealed run folder and what its ``run.json`` now says."""
+class FinalizedRun:
+    """A finalized run folder and what its ``run.json`` now says."""
 
     folder: Path
     run: Run
 
 
-def seal(path: Path, judge: Judge) -> list[SealedRun]:
-    """Seal the run folder ``path``, or every run folder below it; siblings are judged together.
+def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
+    """Finalize the run folder ``path``, or every run folder below it; siblings are judged together.
 
     Raises ``ResultError`` when there is none, when one is invalid, or when one is still running.
     """
@@ -52,26 +52,26 @@ def seal(path: Path, judge: Judge) -> list[SealedRun]:
         if run.status == "running":
             raise ResultError(
                 f"{folder} says that it is still running; if its job is over, "
-                "seal it with: weir report --job-is-over " + str(path)
+                "finalize it with: weir report --job-is-over " + str(path)
             )
     jobs: dict[Path, list[Path]] = {}
     for folder in runs:
         jobs.setdefault(folder.parent, []).append(folder)
-    sealed = []
+    finalized = []
     for folder, run in runs.items():
         siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
-        sealed.append(SealedRun(folder, _seal_folder(folder, run, siblings, judge)))
-    return sealed
+        finalized.append(FinalizedRun(folder, _finalize_folder(folder, run, siblings, judge)))
+    return finalized
 
 
-def _seal_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
+def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
     before = run
     for text in contradictions(run):
         run = _with_warning(run, text)
     has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
     if run.status == "complete" or has_events:
         try:
-            seal_events(folder)
+            finalize_events(folder)
         except ResultError as error:
             if run.status == "complete":
                 raise
@@ -79,10 +79,10 @@ def _seal_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) 
     else:
         run = _with_warning(run, "the job ended before it wrote events")
     verdict = judge(run, siblings) if run.status == "complete" else None
-    sealed = run.model_copy(update={"verdict": verdict})
-    if sealed != before:
-        write_run(folder, sealed)
-    return sealed
+    finalized = run.model_copy(update={"verdict": verdict})
+    if finalized != before:
+        write_run(folder, finalized)
+    return finalized
 
 
 def _with_warning(run: Run, text: str) -> Run:

@@ -13,10 +13,10 @@ namespace weir::storage {
 // The path of the program. Nothing where there is none that, with both of its folders, belongs to
 // whom the code that runs belongs to, or to root, is no link, and cannot be written by everybody:
 // above the code may be folders in which strangers make what they like.
-[[nodiscard]] std::optional<std::string> find_trial_program(std::string_view name);
+[[nodiscard]] std::optional<std::string> find_sandbox_program(std::string_view name);
 
 // The path of the program for code that is in `file`, a path from the root on.
-[[nodiscard]] std::optional<std::string> find_trial_program_of(const std::string& file,
-                                                               std::string_view name);
+[[nodiscard]] std::optional<std::string> find_sandbox_program_of(const std::string& file,
+                                                                 std::string_view name);
 
 }  // namespace weir::storage

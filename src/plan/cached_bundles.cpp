@@ -1,4 +1,4 @@
-#include "plan/kept_bundles.hpp"
+#include "plan/cached_bundles.hpp"
 
 #include "plan/meeting_blocks.hpp"
 
@@ -11,7 +11,7 @@ constexpr std::size_t most_kept_extents = 4096;
 
 }  // namespace
 
-bool KeptBundles::is_as_before(const Kept& kept, const LayoutOf& layout_of) {
+bool CachedBundles::is_as_before(const Kept& kept, const LayoutOf& layout_of) {
   const array::Layout* equal = nullptr;  // to that of this number
   std::size_t number = 0;
   for (const Held& one : kept.memory) {
@@ -24,7 +24,7 @@ bool KeptBundles::is_as_before(const Kept& kept, const LayoutOf& layout_of) {
   return true;
 }
 
-const KeptBundles::Copies& KeptBundles::copies(const Piece& piece, const LayoutOf& layout_of) {
+const CachedBundles::Copies& CachedBundles::copies(const Piece& piece, const LayoutOf& layout_of) {
   Kept& kept = kept_[piece.id.array];
   if (kept.has_copies && is_as_before(kept, layout_of)) return kept.copies;
   kept.memory.clear();
@@ -52,13 +52,13 @@ const KeptBundles::Copies& KeptBundles::copies(const Piece& piece, const LayoutO
   return kept.copies;
 }
 
-const std::vector<Contributor>& KeptBundles::contributors(const Piece& piece) {
+const std::vector<Contributor>& CachedBundles::contributors(const Piece& piece) {
   Kept& kept = kept_[piece.id.array];
   if (!kept.contributors) kept.contributors = plan_->contributors(piece);
   return *kept.contributors;
 }
 
-std::vector<Contributor> KeptBundles::contributors_on_node(const Piece& piece) {
+std::vector<Contributor> CachedBundles::contributors_on_node(const Piece& piece) {
   const std::int64_t node = plan_->topology().node_of(rank_);
   if (plan_->bundle(piece.id.array) == nullptr) return plan_->contributors_on(node, piece);
   Kept& kept = kept_[piece.id.array];
@@ -66,7 +66,7 @@ std::vector<Contributor> KeptBundles::contributors_on_node(const Piece& piece) {
   return *kept.on_node;
 }
 
-PieceExtents KeptBundles::extents(const Piece& piece) {
+PieceExtents CachedBundles::extents(const Piece& piece) {
   Kept& kept = kept_[piece.id.array];
   const auto found = [&] {
     return plan_->holds_everything(piece.id) ? PieceExtents(piece)

@@ -12,9 +12,9 @@
 
 namespace weir::plan {
 
-class KnownRequest {
+class CachedRequest {
  public:
-  explicit KnownRequest(Request request);
+  explicit CachedRequest(Request request);
 
   [[nodiscard]] const Request& request() const { return request_; }
   // The offset of the first byte of an array's image; nothing: the image is not dense.

@@ -17,7 +17,7 @@
 
 namespace weir::plan {
 
-class KeptBundles {
+class CachedBundles {
  public:
   // A contiguous copy; offsets are bytes from the start of the memory of a part, and of the buffer.
   struct Run {
@@ -41,7 +41,7 @@ class KeptBundles {
   // The layout of the memory that the rank has for a part of an array.
   using LayoutOf = std::function<const array::Layout&(int array, std::int64_t part)>;
 
-  KeptBundles(std::shared_ptr<const Plan> plan, std::int64_t rank)
+  CachedBundles(std::shared_ptr<const Plan> plan, std::int64_t rank)
       : plan_(std::move(plan)), rank_(rank) {}
 
   // The copies of a bundle's piece; made anew when memory is laid out otherwise than the last time.

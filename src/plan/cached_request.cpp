@@ -1,4 +1,4 @@
-#include "plan/known_request.hpp"
+#include "plan/cached_request.hpp"
 
 namespace weir::plan {
 namespace {
@@ -14,7 +14,7 @@ bool is_alike(const ArrayRequest& one, const ArrayRequest& other) {
 
 }  // namespace
 
-KnownRequest::KnownRequest(Request request) : request_(std::move(request)) {
+CachedRequest::CachedRequest(Request request) : request_(std::move(request)) {
   arrays_.reserve(request_.arrays.size());
   for (std::size_t i = 0; i < request_.arrays.size(); ++i) {
     const ArrayRequest& one = request_.arrays[i];

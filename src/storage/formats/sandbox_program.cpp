@@ -1,4 +1,4 @@
-#include "storage/formats/trial_program.hpp"
+#include "storage/formats/sandbox_program.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ bool is_kept_by(uid_t owner, const std::string& path, mode_t type) {
 
 }  // namespace
 
-std::optional<std::string> find_trial_program_of(const std::string& file, std::string_view name) {
+std::optional<std::string> find_sandbox_program_of(const std::string& file, std::string_view name) {
   struct stat own {};
   if (::stat(file.c_str(), &own) != 0) return std::nullopt;
   std::string folder = file;
@@ -56,8 +56,8 @@ std::optional<std::string> find_trial_program_of(const std::string& file, std::s
   return std::nullopt;
 }
 
-std::optional<std::string> find_trial_program(std::string_view name) {
-  return find_trial_program_of(own_file(), name);
+std::optional<std::string> find_sandbox_program(std::string_view name) {
+  return find_sandbox_program_of(own_file(), name);
 }
 
 }  // namespace weir::storage

@@ -10,11 +10,11 @@
 
 namespace weir::aggregation {
 
-class PlaceLeases {
+class FileSpaceAllocator {
  public:
   // `own`: this rank's number among the aggregators; -1 when it is none, and gets no places.
-  PlaceLeases(std::int64_t free_from, std::int64_t region_bytes, std::int64_t aggregators,
-              std::int64_t own)
+  FileSpaceAllocator(std::int64_t free_from, std::int64_t region_bytes, std::int64_t aggregators,
+                     std::int64_t own)
       : free_from_(free_from),
         region_bytes_(region_bytes),
         aggregators_(aggregators),

@@ -1,4 +1,4 @@
-#include "storage/formats/trial_process.hpp"
+#include "storage/formats/sandbox_process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 #include <string>
 #include <thread>
 
-#include "storage/formats/trial_answer.hpp"
-#include "storage/formats/trial_program.hpp"
+#include "storage/formats/sandbox_answer.hpp"
+#include "storage/formats/sandbox_program.hpp"
 #include "storage/test_folder.hpp"
 
 namespace weir::storage {
@@ -96,7 +96,7 @@ class ReadByProgram : public ::testing::Test {
 
 // Words of a shell script.
 std::string greets() {
-  const std::string line(trial_greeting().substr(0, trial_greeting().size() - 1));
+  const std::string line(sandbox_greeting().substr(0, sandbox_greeting().size() - 1));
   return fmt::format("printf '{}\\n' >&3\n", line);
 }
 
@@ -179,26 +179,26 @@ TEST_F(ReadByProgram, IsFoundAboveTheCodeThatRuns) {
     std::filesystem::create_directories(folder_.path(one));
   }
   std::ofstream(library) << "";
-  EXPECT_FALSE(find_trial_program_of(library, "reader"));
+  EXPECT_FALSE(find_sandbox_program_of(library, "reader"));
   std::ofstream(there) << "";
-  EXPECT_FALSE(find_trial_program_of(library, "reader")) << "it cannot be run";
+  EXPECT_FALSE(find_sandbox_program_of(library, "reader")) << "it cannot be run";
   ::chmod(there.c_str(), 0755);
-  EXPECT_EQ(find_trial_program_of(library, "reader"), there);
-  EXPECT_FALSE(find_trial_program_of(library, "another"));
+  EXPECT_EQ(find_sandbox_program_of(library, "reader"), there);
+  EXPECT_FALSE(find_sandbox_program_of(library, "another"));
   ::chmod(there.c_str(), 0757);
-  EXPECT_FALSE(find_trial_program_of(library, "reader")) << "everybody may write it";
+  EXPECT_FALSE(find_sandbox_program_of(library, "reader")) << "everybody may write it";
   ::chmod(there.c_str(), 0755);
   const std::string folder = std::filesystem::path(there).parent_path();
   ::chmod(folder.c_str(), 0777);
-  EXPECT_FALSE(find_trial_program_of(library, "reader")) << "everybody may write its folder";
+  EXPECT_FALSE(find_sandbox_program_of(library, "reader")) << "everybody may write its folder";
   ::chmod(folder.c_str(), 0755);
   std::filesystem::rename(there, there + "-itself");
   std::filesystem::create_symlink(there + "-itself", there);
-  EXPECT_FALSE(find_trial_program_of(library, "reader")) << "a link may be anybody's";
+  EXPECT_FALSE(find_sandbox_program_of(library, "reader")) << "a link may be anybody's";
   std::filesystem::remove(there);
   std::filesystem::rename(there + "-itself", there);
-  EXPECT_EQ(find_trial_program_of(library, "reader"), there);
-  EXPECT_FALSE(find_trial_program_of("", "reader"));
+  EXPECT_EQ(find_sandbox_program_of(library, "reader"), there);
+  EXPECT_FALSE(find_sandbox_program_of("", "reader"));
 }
 
 }  // namespace

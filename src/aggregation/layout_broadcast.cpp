@@ -1,4 +1,4 @@
-#include "aggregation/told_layout.hpp"
+#include "aggregation/layout_broadcast.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ using Numbers = std::array<std::int64_t, numbers>;
 
 // Numbers, then the texts that the last of them give the lengths of, then the map. Between ranks of
 // one job, which lay numbers out alike.
-std::string text_of(const ToldLayout& told) {
+std::string text_of(const LayoutBroadcast& told) {
   // Without an identity the file's path is empty.
   const storage::KnownFile known = told.known.value_or(storage::KnownFile());
   const Numbers head = {told.targets.count,
@@ -39,7 +39,7 @@ std::string text_of(const ToldLayout& told) {
   return text + told.format + told.path + told.sums + known.path + storage::message_of(told.map);
 }
 
-Result<ToldLayout> layout_of(std::string_view text) {
+Result<LayoutBroadcast> layout_of(std::string_view text) {
   Numbers head{};
   std::memcpy(head.data(), text.data(), std::min(text.size(), sizeof head));
   text.remove_prefix(std::min(text.size(), sizeof head));
@@ -48,7 +48,7 @@ Result<ToldLayout> layout_of(std::string_view text) {
     text.remove_prefix(part.size());
     return part;
   };
-  ToldLayout told;
+  LayoutBroadcast told;
   told.targets = {.count = head[0],
                   .stripe_bytes = head[1],
                   .lock_bytes = head[2],
@@ -110,11 +110,11 @@ topology::FileTargets targets_of(const storage::FileMap& map, const std::string&
   return asked ? asked.value() : topology::FileTargets();
 }
 
-Result<ToldLayout> ask_for_layout(CollectiveState& state, const Asked* asked,
-                                  const Status& possible, const CallFingerprint& fingerprint,
-                                  const std::function<Result<ToldLayout>()>& find,
-                                  const std::string& path) {
-  auto told = ask_for<ToldLayout>(state, asked, possible, fingerprint, find, layout_of, path);
+Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Asked* asked,
+                                       const Status& possible, const CallFingerprint& fingerprint,
+                                       const std::function<Result<LayoutBroadcast>()>& find,
+                                       const std::string& path) {
+  auto told = ask_for<LayoutBroadcast>(state, asked, possible, fingerprint, find, layout_of, path);
   if (!told) return told;
   // A node's ranks share its cache.
   bool& coherent = told.value().targets.coherent_caches;

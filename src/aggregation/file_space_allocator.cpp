@@ -1,4 +1,4 @@
-#include "aggregation/place_leases.hpp"
+#include "aggregation/file_space_allocator.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace weir::aggregation {
 
-Result<std::int64_t> PlaceLeases::take(std::int64_t bytes) {
+Result<std::int64_t> FileSpaceAllocator::take(std::int64_t bytes) {
   if (own_ < 0 || bytes > region_bytes_) {
     return invalid_argument(
         fmt::format("an encoded chunk of {} bytes has no place: {}", bytes,

@@ -9,14 +9,14 @@
 #include <string_view>
 
 #include "common/status.hpp"
-#include "storage/formats/trial_process.hpp"
+#include "storage/formats/sandbox_process.hpp"
 
 namespace weir::storage {
 
 // The greeting of this version of Weir; it ends its line.
-[[nodiscard]] std::string_view trial_greeting();
+[[nodiscard]] std::string_view sandbox_greeting();
 // In the child: limits itself, reads, answers and ends.
-[[noreturn]] void read_and_answer(const ReadHeader& read, const TrialLimits& limits, int answers);
+[[noreturn]] void read_and_answer(const ReadHeader& read, const SandboxLimits& limits, int answers);
 
 enum class Heard {
   an_answer,
@@ -34,6 +34,6 @@ struct HeardAnswer {
 };
 
 // In the process that asked: waits until the child has answered or ended, or the time is over.
-[[nodiscard]] HeardAnswer hear_answer(int answers, const TrialLimits& limits);
+[[nodiscard]] HeardAnswer hear_answer(int answers, const SandboxLimits& limits);
 
 }  // namespace weir::storage

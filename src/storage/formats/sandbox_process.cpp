@@ -1,4 +1,4 @@
-#include "storage/formats/trial_process.hpp"
+#include "storage/formats/sandbox_process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "storage/child_process.hpp"
-#include "storage/formats/trial_answer.hpp"
+#include "storage/formats/sandbox_answer.hpp"
 
 namespace weir::storage {
 namespace {
@@ -23,7 +23,7 @@ bool is_interruption(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-HeardAnswer hear_and_end(pid_t child, Pipe& answers, const TrialLimits& limits) {
+HeardAnswer hear_and_end(pid_t child, Pipe& answers, const SandboxLimits& limits) {
   constexpr auto to_end_by_itself = std::chrono::milliseconds(200);
   answers.close_in();
   HeardAnswer answer = hear_answer(answers.out(), limits);
@@ -44,7 +44,7 @@ Error broken(const std::string& path, std::string what, ErrorCode code = ErrorCo
 }
 
 Result<std::string> outcome(HeardAnswer answer, const std::string& path,
-                            const TrialLimits& limits) {
+                            const SandboxLimits& limits) {
   if (answer.heard == Heard::an_answer) {
     if (answer.ok) return std::move(answer.bytes);
     return broken(path, std::move(answer.bytes), answer.code);
@@ -70,7 +70,7 @@ constexpr int answers_in_program = 3;
 // ---- A fork -----------------------------------------------------------------------------------
 
 // A launcher's handlers for crashes would print, or wait for the job.
-[[noreturn]] void be_the_child(const ReadHeader& read, const TrialLimits& limits, int answers) {
+[[noreturn]] void be_the_child(const ReadHeader& read, const SandboxLimits& limits, int answers) {
   for (const int signal :
        {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGTERM, SIGALRM, SIGPIPE}) {
     ::signal(signal, SIG_DFL);
@@ -90,7 +90,7 @@ constexpr int answers_in_program = 3;
 
 std::optional<Result<std::string>> read_by_program(const std::string& program,
                                                    const std::string& path,
-                                                   const TrialLimits& limits,
+                                                   const SandboxLimits& limits,
                                                    const std::string& question) {
   // Without a way to keep descriptors back from a program, a fork is used.
   if (!can_keep_descriptors_back()) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<Result<std::string>> read_by_program(const std::string& program,
 }
 
 Result<std::string> read_by_fork(const ReadHeader& read, const std::string& path,
-                                 const TrialLimits& limits) {
+                                 const SandboxLimits& limits) {
   Pipe answers(path);
   if (!answers.status().ok()) return answers.status().error();
   const pid_t child = ::fork();
@@ -124,7 +124,7 @@ Result<std::string> read_by_fork(const ReadHeader& read, const std::string& path
   return outcome(hear_and_end(child, answers, limits), path, limits);
 }
 
-int trial_main(int argument_count, char** arguments, const AnswerAbout& answer) {
+int sandbox_main(int argument_count, char** arguments, const AnswerAbout& answer) {
   const std::vector<std::string> words(arguments, arguments + argument_count);
   const auto number = [&](std::size_t at) {
     std::int64_t value = 0;
@@ -137,8 +137,8 @@ int trial_main(int argument_count, char** arguments, const AnswerAbout& answer) 
     constexpr std::string_view what = "part of Weir, which starts it to read a file's header\n";
     return ::write(2, what.data(), what.size()) < 0 ? 2 : 1;
   }
-  const TrialLimits limits{.time = std::chrono::milliseconds(number(1)),
-                           .more_memory = static_cast<std::size_t>(number(2))};
+  const SandboxLimits limits{.time = std::chrono::milliseconds(number(1)),
+                             .more_memory = static_cast<std::size_t>(number(2))};
   const std::string question = words.size() == 5 ? words[4] : "";
   read_and_answer([&] { return answer(words[3], question); }, limits, answers_in_program);
 }

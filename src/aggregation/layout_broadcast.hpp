@@ -17,7 +17,7 @@
 
 namespace weir::aggregation {
 
-struct ToldLayout {
+struct LayoutBroadcast {
   storage::FileMap map;
   std::string format = {};  // NOLINT(readability-redundant-member-init): may be left out
   std::string path = {};    // NOLINT(readability-redundant-member-init): the file's own
@@ -42,11 +42,10 @@ using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
 
 // Collective: ask_rank_0() for a layout. Its error, which names the path unless it names another,
 // is that of all ranks.
-[[nodiscard]] Result<ToldLayout> ask_for_layout(CollectiveState& state, const Asked* asked,
-                                                const Status& possible,
-                                                const CallFingerprint& fingerprint,
-                                                const std::function<Result<ToldLayout>()>& find,
-                                                const std::string& path);
+[[nodiscard]] Result<LayoutBroadcast> ask_for_layout(
+    CollectiveState& state, const Asked* asked, const Status& possible,
+    const CallFingerprint& fingerprint, const std::function<Result<LayoutBroadcast>()>& find,
+    const std::string& path);
 
 // Collective: ask_rank_0() for the places of a step that begins.
 [[nodiscard]] Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,
