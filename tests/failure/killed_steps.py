@@ -4,7 +4,8 @@ usage: killed_steps.py [--kills N] [--format NAME]... [--ranks N] [--seed N]
 
 Each run adds steps to the file that the one before left; one rank of it, or all, get SIGKILL at a
 random moment. Then the file is read back, by Weir and by the format's own library where it is
-there: every step that had ended for any rank is in it, and right. Counts are in docs/formats.md.
+there: every step that had ended for any rank is in it, and right. docs/measurements/formats.md has
+counts.
 """
 
 from __future__ import annotations
