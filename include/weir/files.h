@@ -42,7 +42,7 @@ typedef struct weir_files weir_files;
 
 enum {
   WEIR_FILES_OK = 0,
-  WEIR_FILES_E_ARGUMENT = -1,   /* an argument cannot be; nothing was started */
+  WEIR_FILES_E_ARGUMENT = -1,   /* invalid argument; nothing was started */
   WEIR_FILES_E_IO = -3,         /* the system refused to open, read or write */
   WEIR_FILES_E_CORRUPT = -4,    /* a file is not what it should be */
   WEIR_FILES_E_MEMORY = -5,     /* not enough memory or disk */

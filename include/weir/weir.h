@@ -14,7 +14,7 @@
  * matter on the rank that passes them.
  *
  *   Before anything is read or written the ranks compare, in one round of votes, which call each
- *   makes and with what. An argument that cannot be is refused with WEIR_E_ARGUMENT; different
+ *   makes and with which arguments. Invalid arguments are refused with WEIR_E_ARGUMENT; different
  *   calls, or different arguments where they must be alike, with WEIR_E_MISMATCH.
  *
  *   When a collective call fails on one rank, whatever the reason, it fails on all of them. Every
@@ -27,13 +27,13 @@
  *   A session carries out its calls in the order in which they were made: a call that waits first
  *   completes the requests that were begun before it (their handles still want weir_wait).
  *
- *   No call waits for ever. The session's deadline is for processes that are silent: a rank that
- *   computes, or whose storage is slow, is waited for up to 24 deadlines; one that has ended ends
- *   the waits of the others soon. The ranks that wait return WEIR_E_DEADLINE; messages may then
- *   still be under way, so the session is broken: its later calls return WEIR_E_BROKEN at once, and
- *   it can only be closed. When MPI fails on a rank, all ranks that wait return WEIR_E_BROKEN with
- *   the reason at once. A null handle is refused by the rank that passes it alone, as it names no
- *   communicator to tell others by.
+ *   No call waits for ever. The session's deadline is for processes that are silent. A rank that
+ *   computes, or whose storage is slow, still shows that it is alive: the others wait for it for up
+ *   to 24 deadlines. When a rank's process has ended, the waits of the others end soon. They return
+ *   WEIR_E_DEADLINE; messages may then still be under way, so the session is broken: its later
+ *   calls return WEIR_E_BROKEN at once, and it can only be closed. When MPI fails on a rank, all
+ *   ranks that wait return WEIR_E_BROKEN at once, with the reason. Only the rank that passes a null
+ *   handle refuses it: a null handle names no communicator through which the others could be told.
  *
  * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
  * below.
@@ -68,17 +68,17 @@ typedef struct weir_request weir_request;
 
 enum {
   WEIR_OK = 0,
-  WEIR_E_ARGUMENT = -1,    /* an argument cannot be; nothing was started */
-  WEIR_E_MISMATCH = -2,    /* ranks made different calls, or passed different things */
+  WEIR_E_ARGUMENT = -1,    /* invalid argument; nothing was started */
+  WEIR_E_MISMATCH = -2,    /* ranks made different calls, or passed different arguments */
   WEIR_E_IO = -3,          /* the system refused to open, read or write */
-  WEIR_E_CORRUPT = -4,     /* a file is not what it should be */
+  WEIR_E_CORRUPT = -4,     /* a file is damaged */
   WEIR_E_MEMORY = -5,      /* not enough memory or disk */
   WEIR_E_UNSUPPORTED = -6, /* this system, or this version of Weir, cannot do that */
-  WEIR_E_DEADLINE = -7,    /* a rank did not come; the session is broken */
+  WEIR_E_DEADLINE = -7,    /* a rank was silent for too long; the session is broken */
   WEIR_E_BROKEN = -8,      /* MPI failed, a rank gave the session up, or an earlier deadline was
                               missed: close the session */
-  WEIR_E_ABORTED = -9      /* a rank has given up the step that the call belongs to, and says why:
-                              call weir_file_step_abort on this rank too */
+  WEIR_E_ABORTED = -9 /* a rank has given up the step that the call belongs to, with its reason:
+                         call weir_file_step_abort on this rank too */
 };
 
 enum { WEIR_ROW_MAJOR = 0, WEIR_COLUMN_MAJOR = 1 };
@@ -88,16 +88,16 @@ enum { WEIR_MAX_DIMENSIONS = 16 };
 /* The version of the library, "0.1.0". Local. */
 const char* weir_version(void);
 
-/* The line for this thread's latest call that failed: what was wrong, where, what to do. Valid
- * until the next one that fails; "" before the first. Local. */
+/* The line of this thread's latest call that failed: what was wrong, where, what to do. Valid
+ * until the next call fails; "" before the first. Local. */
 const char* weir_last_error(void);
 
 /* ---- Sessions ---- */
 
-/* All fields alike. What is read and written never depends on them, only how. A field that is left
- * open (0, null) is what the variable of its name says in rank 0's environment: WEIR_STRATEGY,
- * WEIR_AGGREGATORS, WEIR_BUFFER_BYTES and so on, and WEIR_DEADLINE in seconds (docs/library.md has
- * the table); otherwise the default. */
+/* All fields alike. They determine how data is read and written, never which data. A field that is
+ * left open (0, null) takes the value of the variable of its name in rank 0's environment:
+ * WEIR_STRATEGY, WEIR_AGGREGATORS, WEIR_BUFFER_BYTES and so on, and WEIR_DEADLINE in seconds
+ * (docs/library.md has the table); otherwise the default. */
 typedef struct weir_session_options {
   double deadline_seconds; /* how long a rank may be silent that others wait for; 0: 600 */
   const char* strategy;   /* "automatic" (the cheapest, for each request; weir_session_explain tells
@@ -124,8 +124,8 @@ typedef struct weir_session_options {
   int64_t lock_bytes;      /* of a file that one node at a time may write (GPFS: its block size) */
   int64_t targets;         /* that hold parts of one file (Lustre: lfs getstripe -c) */
   const char* engine; /* what moves bytes between buffers and files: "automatic" (the cheapest, for
-                         each request), "posix", "io_uring" (many transfers in flight; refused where
-                         a rank's kernel has it not), "direct-io" (whole pages of long transfers
+                         each request), "posix", "io_uring" (many transfers in flight; fails if any
+                         rank's kernel lacks it), "direct-io" (whole pages of long transfers
                          past the page cache), "mpi-io". Null: automatic. */
   uint64_t reserved[4];
 } weir_session_options;
@@ -139,8 +139,8 @@ int weir_session_open(MPI_Comm communicator, const weir_session_options* options
 /* Closes the session and the arrays that are open in it, after the requests under way; the handles
  * of all of them, and of distributions, are invalid afterwards. *session becomes null whatever
  * happens. When closing an array fails (data may be lost), so does this call. Call before
- * MPI_Finalize: afterwards this and all calls on the session's handles are WEIR_E_ARGUMENT, and
- * what a file's format had still to be told is lost. */
+ * MPI_Finalize: afterwards this and all calls on the session's handles return WEIR_E_ARGUMENT, and
+ * what was still to be written into the headers of files is lost. */
 int weir_session_close(weir_session** session);
 
 /* Gives a session up without waiting for any other rank, for a program that leaves after a failure
@@ -148,10 +148,11 @@ int weir_session_close(weir_session** session);
  * Other ranks that wait for this one learn within seconds that it gave up. Local. */
 void weir_session_abandon(weir_session** session);
 
-/* As weir_session_abandon, and tells all other ranks the reason, a line of which 512 bytes are
- * told: their calls that are under way end at once, and every later call on the session fails, with
- * WEIR_E_BROKEN and a line that names this rank, the step that it had begun, and the reason. Where
- * several ranks give reasons at a time, each rank is told one of them. Null: no reason. Local. */
+/* As weir_session_abandon, and tells all other ranks the reason, a line of which they get at most
+ * 512 bytes: their calls that are under way end at once, and every later call on the session fails,
+ * with WEIR_E_BROKEN and a line that names this rank, the step that it had begun, and the reason.
+ * Where several ranks give reasons at a time, each rank is told one of them. Null: no reason.
+ * Local. */
 void weir_session_abandon_because(weir_session** session, const char* reason);
 
 /* Where the time of the session's latest request that ended went on this rank, and what it moved:
@@ -452,9 +453,9 @@ int weir_file_step_begin(weir_file* file);
  * between steps; what is added is alike on all ranks. The steps that the file has hold the fill
  * value in the new arrays. New arrays without steps are written in the next step, in place: what a
  * run that is killed meanwhile, or a step that is given up, leaves in them is not defined.
- * WEIR_E_UNSUPPORTED, with the reason, where the format has no place for it (docs/formats.md): in
- * CDF files with steps, new arrays. When it fails the file is as before, and what was defined is
- * given up. */
+ * WEIR_E_UNSUPPORTED, with the reason, where the format has no place for it (docs/formats.md), as
+ * for new arrays in CDF files with steps. When it fails the file is as before, and what was defined
+ * is given up. */
 int weir_file_extend(weir_file* file);
 /* Ends the step: what all ranks wrote in it is made durable, then readers see it. When this fails,
  * or a write of the step failed, the step is not in the file and may be begun again; it can end
@@ -562,8 +563,8 @@ typedef struct weir_section {
 } weir_section;
 
 /* One array of a request. A rank transfers those elements of its part that are in the section. The
- * fields that say what the program takes the memory to be are checked, if told, on all ranks before
- * anything moves: a binding knows them, and a mistake costs an error instead of memory. */
+ * fields that describe the memory are checked, if given, on all ranks before anything moves: a
+ * binding knows them, and a mistake is then an error instead of overwritten memory. */
 typedef struct weir_transfer {
   weir_array* array;                     /* Alike. */
   const weir_distribution* distribution; /* of the array's shape. Alike. */
@@ -572,13 +573,13 @@ typedef struct weir_transfer {
                                 rank has none. */
   void* const* piece_data;   /* instead of `data`: where each of the rank's pieces begins */
   const weir_memory* memory; /* null: packed, row-major, without ghost cells */
-  int64_t data_bytes;        /* of the memory at `data`; 0: not told. Without meaning beside strides
+  int64_t data_bytes;        /* of the memory at `data`; 0: unspecified. Not used with strides
                                 and piece_data. */
   const int64_t* data_shape; /* extents of the memory, ghost cells included, of a rank with one
-                                piece; null: not told */
-  const char* data_type;     /* element type of the memory; null: not told */
+                                piece; null: unspecified */
+  const char* data_type;     /* element type of the memory; null: unspecified */
   int32_t dimensions;        /* for how many dimensions memory, section and data_shape have numbers;
-                                0: not told, as many as the array */
+                                0: unspecified, as many as the array */
   int32_t reserved_flags;
   uint64_t reserved[4];
 } weir_transfer;
@@ -607,10 +608,10 @@ typedef struct weir_region {
   const int64_t* stride; /* from one to the next, at least 1. Null: 1 along every dimension */
   void* data;            /* only read from when writing. May be null where there is no element */
   const weir_memory* memory; /* null: packed, row-major, without ghost cells */
-  int64_t data_bytes;        /* of the memory at `data`; 0: not told */
-  const int64_t* data_shape; /* extents of the memory, ghost cells included; null: not told */
-  const char* data_type;     /* element type of the memory; null: not told */
-  int32_t dimensions;        /* for how many dimensions there are numbers; 0: not told */
+  int64_t data_bytes;        /* of the memory at `data`; 0: unspecified */
+  const int64_t* data_shape; /* extents of the memory, ghost cells included; null: unspecified */
+  const char* data_type;     /* element type of the memory; null: unspecified */
+  int32_t dimensions;        /* for how many dimensions there are numbers; 0: unspecified */
   int32_t reserved_flags;
   uint64_t reserved[4];
 } weir_region;
@@ -624,18 +625,18 @@ typedef struct weir_region {
 int weir_write_region(weir_array* array, const weir_region* region);
 int weir_read_region(weir_array* array, const weir_region* region);
 
-/* Begin to write or read a region, as weir_write_begin does; all that `region` points to but the
- * memory may go at once. */
+/* Begin to write or read a region, as weir_write_begin does; all that `region` points to, except
+ * the memory, may be freed at once. */
 int weir_write_region_begin(weir_array* array, const weir_region* region, weir_request** request);
 int weir_read_region_begin(weir_array* array, const weir_region* region, weir_request** request);
 
-/* Writes, or reads, a region by this rank alone, at once. Local: no other rank has to come, and a
+/* Writes, or reads, a region by this rank alone, at once. Local: no other rank takes part, and a
  * failure is this rank's own; a write that fails in a step of a file is told to all by
  * weir_file_step_end, which then commits nothing. The rank opens the files for itself and moves the
  * bytes through the system's page cache, whatever strategy and engine the session has. It is not
- * compared with what other ranks do: who writes an element while others write or read it gets
- * either value. Other ranks read what was written when this has returned and they were told so (by
- * MPI_Barrier, say) where the file system is coherent between nodes; durable it is after
+ * compared with what other ranks do: where a rank writes an element while others write or read it,
+ * either value results. Other ranks read what was written when this has returned and they were told
+ * so (by MPI_Barrier, say) where the file system is coherent between nodes; durable it is after
  * weir_array_sync or weir_file_step_end. WEIR_E_UNSUPPORTED: writing encoded chunks, or into a file
  * with checksums, which ranks share. `region` is not null. */
 int weir_write_region_independent(weir_array* array, const weir_region* region);
@@ -644,18 +645,19 @@ int weir_read_region_independent(weir_array* array, const weir_region* region);
 enum { WEIR_WRITE = 0, WEIR_READ = 1 };
 
 /* What weir_write_many or weir_read_many (`direction`) would do with these transfers, whose memory
- * is not looked at: the strategy and why, then what each strategy is reckoned to take, in seconds.
+ * is not looked at: the strategy and why, then the estimated seconds of each strategy.
  * Several lines for people, whose wording may change, without a newline at the end. Moves nothing.
  * *text is the same on every rank, null on failure, and valid until the next call of
  * this function on the session, or until it is closed. Local: one rank may call it alone. */
 int weir_session_explain(weir_session* session, int32_t direction, int32_t count,
                          const weir_transfer* transfers, const char** text);
 
-/* Begin a request: return when it is noted, and *request stands for it. The buffers belong to Weir
- * until it is complete; `transfers` and all that it points to, but for the buffers, the arrays and
- * the session, may go at once. They do not wait for other ranks, so what is wrong with the
- * arguments is told by weir_wait or weir_test, on all ranks alike; only a null `request` or session
- * is refused here. Requests of a session are carried out in the order in which they began. */
+/* Begin a request and return at once; *request identifies it. The buffers belong to Weir until the
+ * request is complete; `transfers` and all that it points to, except the buffers, the arrays and
+ * the session, may be freed at once. These calls do not wait for other ranks, so weir_wait or
+ * weir_test returns what is wrong with the arguments, on all ranks alike; only a null `request` or
+ * session is refused here. Requests of a session are carried out in the order in which they began.
+ */
 int weir_write_begin(weir_session* session, int32_t count, const weir_transfer* transfers,
                      weir_request** request);
 int weir_read_begin(weir_session* session, int32_t count, const weir_transfer* transfers,
@@ -668,15 +670,15 @@ int weir_wait(weir_request** request);
 
 /* Moves on as far as possible without waiting, and says in *complete whether the request has ended
  * (1) or not (0). Once ended, whether well or not, it is freed as by weir_wait, and the return
- * value says how it ended. A request moves on only inside calls of Weir, so all ranks have to come
- * by for any of them to end. */
+ * value says how it ended. A request progresses only inside calls of Weir, so it can end only if
+ * every rank calls Weir. */
 int weir_test(weir_request** request, int32_t* complete);
 
 /* Gives the request's buffers back to the program at once, without waiting for any rank, for a
  * program that has to leave while a request is under way (an exception, an early return): Weir
  * copies what is still to be written, and what the request reads goes nowhere. The request goes on
- * in its place among the session's calls, which wait for it as for any other; how it ends is told
- * to nobody on this rank. Other ranks may wait for it or detach it as they like. *request becomes
+ * in its place among the session's calls, which wait for it as for any other; this rank is
+ * not told how it ends. Other ranks may wait for it or detach it as they like. *request becomes
  * null whatever happens. WEIR_E_MEMORY: there is no room for the copy; the buffers are not used
  * again all the same, but the session is broken. Local. */
 int weir_request_detach(weir_request** request);

@@ -141,9 +141,9 @@ contains
     if (c_associated(request%handle)) call settle(c_wait(request%handle), status)
   end subroutine
 
-  ! Moves on as far as possible without waiting, and says whether the request has ended; the status
-  ! then is how. A request moves on only inside calls of Weir, so all ranks have to come by for any
-  ! of them to end.
+  ! Moves on as far as possible without waiting, and says whether the request has ended; `status` is
+  ! then how it ended. A request progresses only inside calls of Weir, so it can end only if every
+  ! rank calls Weir.
   subroutine weir_test(request, complete, status)
     class(weir_request), intent(inout) :: request
     logical, intent(out) :: complete

@@ -8,7 +8,7 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument cannot be; nothing was started."""
+    """An invalid argument; nothing was started."""
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
