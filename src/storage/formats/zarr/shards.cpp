@@ -76,16 +76,17 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
 // Plain chunks as encoded by no codec: each is looked up in its shard's index when it is read, so
 // that those of the shards that are whole can be.
 void read_by_index(const ZarrArray& array, ExtentMap& map) {
-  const auto chunks = std::get<ChunkExtents>(map.extents);
+  const auto& chunks = std::get<ChunkExtents>(map.extents);
   const auto& slots = std::get<ShardSlots>(chunks.places);
-  map.extents = EncodedChunks{chunks.grid,
-                              *chunks.stored_extents,
-                              {},
-                              EncodedShards{.chunks_per_shard = slots.chunks_per_shard,
-                                            .shards = slots.shards,
-                                            .index_at_end = array.index_at_end,
-                                            .index_summed = array.index_summed,
-                                            .table = {}}};
+  EncodedChunks encoded{chunks.grid,
+                        *chunks.stored_extents,
+                        {},
+                        EncodedShards{.chunks_per_shard = slots.chunks_per_shard,
+                                      .shards = slots.shards,
+                                      .index_at_end = array.index_at_end,
+                                      .index_summed = array.index_summed,
+                                      .table = {}}};
+  map.extents = std::move(encoded);
 }
 
 }  // namespace
