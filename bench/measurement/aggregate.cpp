@@ -11,7 +11,7 @@ namespace {
 
 bool belongs(const PhaseKey& key, const Event& event) {
   if (event.function != key.function) return false;
-  return key.direction == storage::Direction::read
+  return key.direction == Direction::read
              ? event.operation == Operation::read
              : event.operation == Operation::write || event.operation == Operation::sync;
 }

@@ -32,7 +32,7 @@ struct Spread {
 
 struct PhaseKey {
   std::int8_t function = 0;
-  storage::Direction direction = storage::Direction::read;
+  Direction direction = Direction::read;
   friend bool operator==(const PhaseKey&, const PhaseKey&) = default;
 };
 

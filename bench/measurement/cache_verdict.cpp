@@ -10,8 +10,6 @@
 namespace weir::bench {
 namespace {
 
-using storage::Direction;
-
 // Between these shares of the bytes the verdict is `mixed`.
 constexpr double mostly_memory = 0.1;
 constexpr double mostly_storage = 0.9;

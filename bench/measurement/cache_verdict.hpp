@@ -42,7 +42,7 @@ struct CacheState {
 
 // What was seen of one function in one direction, over all ranks. What is not known stays empty.
 struct CacheObservations {
-  storage::Direction direction = storage::Direction::read;
+  Direction direction = Direction::read;
   std::int64_t bytes = 0;        // asked for, all ranks
   std::string file_system = {};  // the type of the one that holds the files
   bool direct_io = false;

@@ -6,7 +6,6 @@
 namespace weir::bench {
 namespace {
 
-using storage::Direction;
 using testing::HasSubstr;
 
 constexpr std::int64_t MiB = 1 << 20;

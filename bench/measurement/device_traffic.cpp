@@ -10,7 +10,7 @@
 namespace weir::bench {
 
 std::optional<std::int64_t> moved_by_devices(const std::vector<std::string>& directories,
-                                             storage::Direction direction) {
+                                             Direction direction) {
   std::set<dev_t> seen;
   std::int64_t sum = 0;
   for (const std::string& directory : directories) {
@@ -21,8 +21,8 @@ std::optional<std::int64_t> moved_by_devices(const std::vector<std::string>& dir
     if (!opened) return std::nullopt;
     const auto counters = storage::device_counters(opened.value());
     if (!counters) return std::nullopt;
-    sum += direction == storage::Direction::read ? counters.value().bytes_read
-                                                 : counters.value().bytes_written;
+    sum +=
+        direction == Direction::read ? counters.value().bytes_read : counters.value().bytes_written;
   }
   return sum;
 }

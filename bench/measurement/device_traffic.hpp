@@ -13,6 +13,6 @@ namespace weir::bench {
 // Bytes in one direction since boot, each device counted once; nothing where one of them cannot be
 // asked.
 [[nodiscard]] std::optional<std::int64_t> moved_by_devices(
-    const std::vector<std::string>& directories, storage::Direction direction);
+    const std::vector<std::string>& directories, Direction direction);
 
 }  // namespace weir::bench

@@ -14,7 +14,6 @@
 namespace weir::bench {
 namespace {
 
-using storage::Direction;
 using storage::Durability;
 using storage::Transfer;
 using storage::TransferRequest;

@@ -30,7 +30,7 @@ struct Wall {
 
 // What one phase cost this rank. Times are of this process's clock.
 struct PhaseRecord {
-  storage::Direction direction = storage::Direction::write;
+  Direction direction = Direction::write;
   std::int64_t operations = 0;
   std::int64_t bytes = 0;
   std::int64_t start_ns = 0;  // the first transfer begins

@@ -14,12 +14,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* function_of(storage::Direction direction) { return bench::name_of(direction); }
+const char* function_of(Direction direction) { return bench::name_of(direction); }
 
 // Collective: every rank adds what it saw.
 CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figures,
                                 const PhaseRecord& record, bool sync_each) {
-  const bool reading = record.direction == storage::Direction::read;
+  const bool reading = record.direction == Direction::read;
   // Device bytes, leaders, leaders that know, resident shares summed, how many.
   const std::array<double, 5> mine{
       static_cast<double>(record.device_bytes), facts.job.node_rank == 0 ? 1.0 : 0.0,
@@ -68,8 +68,8 @@ PhaseResults::PhaseResults(ResultSubject subject, ordered_json run)
     : subject_(std::move(subject)),
       run_(std::move(run)),
       shortest_span_(std::numeric_limits<double>::infinity()) {
-  if (subject_.write) phases_.emplace_back(storage::Direction::write);
-  if (subject_.read) phases_.emplace_back(storage::Direction::read);
+  if (subject_.write) phases_.emplace_back(Direction::write);
+  if (subject_.read) phases_.emplace_back(Direction::read);
 }
 
 void PhaseResults::add(const JobFacts& facts, const RepetitionRecord& record,
@@ -224,7 +224,7 @@ ordered_json PhaseResults::targets_json(std::int64_t ranks) const {
   return all;
 }
 
-std::vector<double> PhaseResults::span_rates(storage::Direction direction) const {
+std::vector<double> PhaseResults::span_rates(Direction direction) const {
   std::vector<double> rates;
   for (const PhaseHistory& phase : phases_) {
     if (phase.direction != direction) continue;
@@ -249,7 +249,7 @@ void PhaseResults::finish(const JobFacts& facts, const ordered_json& environment
   for (const PhaseHistory& phase : phases_) {
     const LatencyHistogram merged = merge_over_ranks(job, phase.latencies);
     if (job.rank == 0) {
-      const bool reading = phase.direction == storage::Direction::read;
+      const bool reading = phase.direction == Direction::read;
       histograms.push_back(
           histogram_json({reading ? function_read : function_write, phase.direction},
                          function_of(phase.direction), merged));

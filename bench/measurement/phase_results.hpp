@@ -33,7 +33,7 @@ struct ResultSubject {
 
 // One phase of one counted repetition, on rank 0.
 struct CountedPhase {
-  storage::Direction direction = storage::Direction::write;
+  Direction direction = Direction::write;
   int iteration = 0;  // counted repetitions before it
   RecordFigures figures;
 };
@@ -64,13 +64,13 @@ class PhaseResults {
   [[nodiscard]] double shortest_span_seconds() const { return shortest_span_; }
   [[nodiscard]] const std::vector<CountedPhase>& counted_phases() const { return counted_phases_; }
   // Over the counted repetitions, in their order; empty where the direction has no phase.
-  [[nodiscard]] std::vector<double> span_rates(storage::Direction direction) const;
+  [[nodiscard]] std::vector<double> span_rates(Direction direction) const;
 
  private:
   struct PhaseHistory {
-    explicit PhaseHistory(storage::Direction what) : direction(what) {}
+    explicit PhaseHistory(Direction what) : direction(what) {}
 
-    storage::Direction direction;
+    Direction direction;
     LatencyHistogram latencies;                     // this rank's, counted repetitions
     std::int64_t node_bytes = 0;                    // node leaders: of the last repetition
     double node_io_seconds_max = 0;                 // node leaders: over the counted repetitions

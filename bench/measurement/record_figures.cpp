@@ -38,7 +38,7 @@ RecordFigures record_figures(const Job& job, const PhaseRecord& record, const Cl
 
   RecordFigures figures;
   PhaseFigures& phase = figures.phase;
-  const bool reading = record.direction == storage::Direction::read;
+  const bool reading = record.direction == Direction::read;
   phase.key = {reading ? function_read : function_write, record.direction};
   if (job.rank != 0) return figures;
   phase.bytes = static_cast<std::int64_t>(sums[0]);  // exact below 2^53 bytes

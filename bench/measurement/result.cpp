@@ -48,9 +48,7 @@ const std::string& HostTable::host_of(int rank) const {
   return hosts_.at(static_cast<std::size_t>(node_of_rank_.at(static_cast<std::size_t>(rank))));
 }
 
-const char* name_of(storage::Direction direction) {
-  return direction == storage::Direction::read ? "read" : "write";
-}
+const char* name_of(Direction direction) { return direction == Direction::read ? "read" : "write"; }
 
 ordered_json parameters_json(const Settings& settings) {
   ordered_json parameters = ordered_json::object();
@@ -111,7 +109,7 @@ ordered_json histogram_json(const PhaseKey& key, const std::string& function,
   return json;
 }
 
-DirectionRates direction_rates(std::span<const PhaseFigures> phases, storage::Direction direction) {
+DirectionRates direction_rates(std::span<const PhaseFigures> phases, Direction direction) {
   double bytes = 0;
   double span = 0;
   double slowest = 0;
@@ -130,7 +128,7 @@ DirectionRates direction_rates(std::span<const PhaseFigures> phases, storage::Di
   return {rate(span), rate(slowest), rate(by_sum), rate(foreground)};
 }
 
-ordered_json rates_json(storage::Direction direction, std::span<const DirectionRates> repetitions,
+ordered_json rates_json(Direction direction, std::span<const DirectionRates> repetitions,
                         const std::string& headline_metric, const RepetitionPolicy& policy) {
   const std::array<std::pair<const char*, double DirectionRates::*>, 4> metrics{
       {{"span", &DirectionRates::span},

@@ -44,14 +44,14 @@ struct DirectionRates {
 };
 // Bytes of the direction's phases over the sum of their times. Zero where the direction has none.
 [[nodiscard]] DirectionRates direction_rates(std::span<const PhaseFigures> phases,
-                                             storage::Direction direction);
+                                             Direction direction);
 
 // The "rates" of run.json for one direction over the counted repetitions.
-[[nodiscard]] nlohmann::ordered_json rates_json(storage::Direction direction,
+[[nodiscard]] nlohmann::ordered_json rates_json(Direction direction,
                                                 std::span<const DirectionRates> repetitions,
                                                 const std::string& headline_metric,
                                                 const RepetitionPolicy& policy);
 
-[[nodiscard]] const char* name_of(storage::Direction direction);
+[[nodiscard]] const char* name_of(Direction direction);
 
 }  // namespace weir::bench

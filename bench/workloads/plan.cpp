@@ -136,7 +136,7 @@ Result<plan::Request> request_of(const Settings& settings, std::int64_t ranks) {
       plan::FileImage::create(shape.value(), type.value(), array::Order::row_major, 0);
   if (!image) return refuse(fmt::format("--array-shape: {}", image.error().message));
   return plan::Request{
-      settings.flag("read") ? plan::Direction::read : plan::Direction::write,
+      settings.flag("read") ? Direction::read : Direction::write,
       {{image.value(), {held.value()}, array::Section::of(shape.value().box()), 0}}};
 }
 
@@ -177,7 +177,7 @@ void print_table(const Task& task, const plan::Choice& choice, const plan::PlanA
              task.machine.topology.nodes(), task.machine.topology.fewest_ranks_on_a_node(),
              task.machine.targets.count,
              bytes_text(static_cast<double>(task.machine.targets.stripe_bytes)),
-             task.request.direction == plan::Direction::write ? "a write" : "a read",
+             task.request.direction == Direction::write ? "a write" : "a read",
              bytes_text(static_cast<double>(task.request.bytes())));
   fmt::print("{}\n\n", choice.explain());
   fmt::print("{:<34}{:>12}{:>12}{:>12}\n", "", "least", "mean", "most");

@@ -87,7 +87,7 @@ class OpenArray final : public ArrayFile {
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
   // By the engine that was taken last; encoded chunks by one of their own.
-  void use_engine(plan::Engine engine, plan::Direction direction) {
+  void use_engine(plan::Engine engine, Direction direction) {
     engine_ = engine;
     direction_ = direction;
   }
@@ -141,13 +141,13 @@ class OpenArray final : public ArrayFile {
     return for_each_files([](storage::StoredFiles& files) { return files.close(); });
   }
   // The files as this rank opens them to move bytes without the others (own_region.hpp).
-  [[nodiscard]] storage::DataFileCache& files_alone(plan::Direction direction) {
+  [[nodiscard]] storage::DataFileCache& files_alone(Direction direction) {
     using Use = storage::DataFileCache::Use;
-    auto& files = direction == plan::Direction::write ? written_alone_ : read_alone_;
+    auto& files = direction == Direction::write ? written_alone_ : read_alone_;
     if (files == nullptr) {
       files = std::make_unique<storage::DataFileCache>(
-          direction == plan::Direction::write ? Use::writing : Use::reading,
-          engines_->slice_mover(), origin_.closing);
+          direction == Direction::write ? Use::writing : Use::reading, engines_->slice_mover(),
+          origin_.closing);
     }
     return *files;
   }
@@ -242,7 +242,7 @@ class OpenArray final : public ArrayFile {
   void refuse_writing(std::string why) { refusal_ = std::move(why); }
 
   // What requests move at the moment, for file domains of this alignment.
-  [[nodiscard]] Result<StepImage> image(std::int64_t alignment, plan::Direction direction) {
+  [[nodiscard]] Result<StepImage> image(std::int64_t alignment, Direction direction) {
     if (!decodable_.ok()) return decodable_.error();
     if (!image_ || image_alignment_ != alignment || image_direction_ != direction) {
       const auto& view = decoded(direction);
@@ -372,8 +372,8 @@ class OpenArray final : public ArrayFile {
     map_ = by_chunks_->map;
   }
   // What requests in a direction move; nothing: the chunks are not encoded.
-  [[nodiscard]] std::optional<Decoded>& decoded(plan::Direction direction) {
-    return direction == plan::Direction::write && by_shards_ ? by_shards_ : by_chunks_;
+  [[nodiscard]] std::optional<Decoded>& decoded(Direction direction) {
+    return direction == Direction::write && by_shards_ ? by_shards_ : by_chunks_;
   }
 
   // What every request looks at comes first, in a cache line or two.
@@ -383,7 +383,7 @@ class OpenArray final : public ArrayFile {
   bool is_written_alone_ = false;
   bool is_to_be_written_again_ = false;
   plan::Engine engine_ = plan::Engine::posix;
-  plan::Direction direction_ = plan::Direction::read;
+  Direction direction_ = Direction::read;
   std::uint64_t kind_ = 0;
   std::int64_t place_ = -1;
   std::int64_t swapped_ = 1;
@@ -407,7 +407,7 @@ class OpenArray final : public ArrayFile {
   storage::ArraySums sums_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;
-  plan::Direction image_direction_ = plan::Direction::read;
+  Direction image_direction_ = Direction::read;
 };
 
 }  // namespace weir::aggregation

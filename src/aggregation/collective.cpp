@@ -153,7 +153,7 @@ class Implementation final : public Collective {
                                                   const Asked* asked) override;
   Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable,
                                                 const Asked* asked) override;
-  Result<std::string> explain(std::span<const ArrayPart> parts, plan::Direction direction) override;
+  Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction) override;
   Status sync(ArrayFile& file) override;
   Status close(ArrayFile& file) override;
 
@@ -193,13 +193,13 @@ class Implementation final : public Collective {
   Status write(std::span<const ArrayPart> parts) override { return begin_write(parts)->wait(); }
   Status read(std::span<const ArrayPart> parts) override { return begin_read(parts)->wait(); }
   [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) override {
-    return begin(parts, plan::Direction::write);
+    return begin(parts, Direction::write);
   }
   [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) override {
-    return begin(parts, plan::Direction::read);
+    return begin(parts, Direction::read);
   }
   [[nodiscard]] std::unique_ptr<Request> begin_regions(
-      ArrayFile& file, plan::Direction direction, const OwnRegion& own,
+      ArrayFile& file, Direction direction, const OwnRegion& own,
       std::optional<plan::SharedDistribution> known, LearnRegions learn) override {
     end_current(state_);
     return std::make_unique<RegionRequest>(state_, dynamic_cast<OpenArray&>(file), direction, own,
@@ -208,7 +208,7 @@ class Implementation final : public Collective {
   void forget_regions(const plan::SharedDistribution& regions) override {
     state_.planner->forget(regions);
   }
-  Status move_alone(ArrayFile& file, plan::Direction direction, const OwnRegion& own) override {
+  Status move_alone(ArrayFile& file, Direction direction, const OwnRegion& own) override {
     if (state_.broken) return broken_collective();
     const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
     return aggregation::move_alone(dynamic_cast<OpenArray&>(file), direction, own.region,
@@ -217,7 +217,7 @@ class Implementation final : public Collective {
 
  private:
   static StepFile& step_file(File& file) { return dynamic_cast<StepFile&>(file); }
-  std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, plan::Direction direction) {
+  std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, Direction direction) {
     end_current(state_);
     return std::make_unique<CollectiveRequest>(state_, parts, direction);
   }
@@ -304,8 +304,7 @@ std::unique_ptr<ArrayFile> Implementation::made(storage::ExtentMap map, const st
   return array;
 }
 
-Result<std::string> Implementation::explain(std::span<const ArrayPart> parts,
-                                            plan::Direction direction) {
+Result<std::string> Implementation::explain(std::span<const ArrayPart> parts, Direction direction) {
   std::vector<RequestedPart> checked;
   for (const ArrayPart& part : parts) {
     auto* const file = dynamic_cast<OpenArray*>(part.file);

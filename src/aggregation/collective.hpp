@@ -291,16 +291,15 @@ class Collective {
   // as `learn` was given them before, the same on all ranks; nothing: they are gathered, once on
   // each node, and `learn` is called. Writing refuses regions that overlap.
   [[nodiscard]] virtual std::unique_ptr<Request> begin_regions(
-      ArrayFile& file, plan::Direction direction, const OwnRegion& own,
+      ArrayFile& file, Direction direction, const OwnRegion& own,
       std::optional<plan::SharedDistribution> known, LearnRegions learn) = 0;
   // Local: these regions come no more, so plans for them need not be kept.
   virtual void forget_regions(const plan::SharedDistribution& regions) = 0;
   // Local: one region, without the other ranks (own_region.hpp).
-  virtual Status move_alone(ArrayFile& file, plan::Direction direction, const OwnRegion& own) = 0;
+  virtual Status move_alone(ArrayFile& file, Direction direction, const OwnRegion& own) = 0;
   // Local: what a write or read of these would do, and why, for people; `pieces` are not looked at.
   // Fails on parts that could not be moved.
-  virtual Result<std::string> explain(std::span<const ArrayPart> parts,
-                                      plan::Direction direction) = 0;
+  virtual Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction) = 0;
   // The figures of the last write or read that ended.
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
 

@@ -38,7 +38,7 @@ struct MoveContext {
   // with `buffers`, so that units take different buffers whatever is asked for in them.
   std::int64_t turns_per_step = 1;
 
-  [[nodiscard]] bool writing() const { return plan->request().direction == plan::Direction::write; }
+  [[nodiscard]] bool writing() const { return plan->request().direction == Direction::write; }
   [[nodiscard]] const RequestedPart& part_of(int array) const {
     return parts[static_cast<std::size_t>(array)];
   }

@@ -12,7 +12,6 @@ namespace {
 
 using array::Indices;
 using array::Section;
-using plan::Direction;
 
 // Why this rank cannot write by itself now.
 Status check_written_alone(const OpenArray& file, bool has_sums) {

@@ -13,7 +13,7 @@ namespace weir::aggregation {
 // ranks: through the system's page cache, by files that this rank opens for itself. Writing is
 // refused where it needs the other ranks: encoded chunks, and files with checksums. So is all but
 // reading from files that nobody writes where the caches of the session's nodes are not coherent.
-[[nodiscard]] Status move_alone(OpenArray& file, plan::Direction direction,
-                                const array::Section& region, const MemoryPiece& memory);
+[[nodiscard]] Status move_alone(OpenArray& file, Direction direction, const array::Section& region,
+                                const MemoryPiece& memory);
 
 }  // namespace weir::aggregation

@@ -10,7 +10,7 @@ namespace weir::aggregation {
 
 using array::BoxTable;
 
-RegionRequest::RegionRequest(CollectiveState& state, OpenArray& file, plan::Direction direction,
+RegionRequest::RegionRequest(CollectiveState& state, OpenArray& file, Direction direction,
                              const OwnRegion& own, std::optional<plan::SharedDistribution> known,
                              LearnRegions learn)
     : state_(state),

@@ -28,9 +28,8 @@ class RegionRequest final : public Request {
  public:
   // `known`: all ranks' regions as an earlier request had them, the same on all ranks; nothing:
   // they are gathered. `learn` is called with those that were.
-  RegionRequest(CollectiveState& state, OpenArray& file, plan::Direction direction,
-                const OwnRegion& own, std::optional<plan::SharedDistribution> known,
-                LearnRegions learn);
+  RegionRequest(CollectiveState& state, OpenArray& file, Direction direction, const OwnRegion& own,
+                std::optional<plan::SharedDistribution> known, LearnRegions learn);
   RegionRequest(const RegionRequest&) = delete;
   RegionRequest& operator=(const RegionRequest&) = delete;
   ~RegionRequest() override;
@@ -61,7 +60,7 @@ class RegionRequest final : public Request {
 
   CollectiveState& state_;
   OpenArray& file_;
-  plan::Direction direction_;
+  Direction direction_;
   OwnRegion own_;
   std::optional<plan::SharedDistribution> regions_;
   LearnRegions learn_;

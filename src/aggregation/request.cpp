@@ -43,7 +43,7 @@ bool is_same_layout(const MemoryPiece& a, const MemoryPiece& b) {
 }  // namespace
 
 CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
-                                     plan::Direction direction)
+                                     Direction direction)
     : state_(state), parts_(parts.begin(), parts.end()), direction_(direction) {
   if (state.broken) {
     end(broken_collective());

@@ -21,8 +21,7 @@ namespace weir::aggregation {
 
 class CollectiveRequest final : public Request {
  public:
-  CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
-                    plan::Direction direction);
+  CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts, Direction direction);
   CollectiveRequest(const CollectiveRequest&) = delete;
   CollectiveRequest& operator=(const CollectiveRequest&) = delete;
   ~CollectiveRequest() override;
@@ -39,7 +38,7 @@ class CollectiveRequest final : public Request {
   void start_moving();
   [[nodiscard]] Status moved_durably();
   Result<std::shared_ptr<const plan::Planned>> planned();
-  [[nodiscard]] bool writing() const { return direction_ == plan::Direction::write; }
+  [[nodiscard]] bool writing() const { return direction_ == Direction::write; }
   // Calls tell(account) for the account of each file whose arrays are written.
   template <typename Tell>
   void for_each_account(const Tell& tell);
@@ -59,7 +58,7 @@ class CollectiveRequest final : public Request {
 
   CollectiveState& state_;
   std::vector<ArrayPart> parts_;
-  plan::Direction direction_;
+  Direction direction_;
   std::int64_t number_ = 0;
   Step step_ = Step::agreeing;
   CallFingerprint fingerprint_;

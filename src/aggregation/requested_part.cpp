@@ -50,7 +50,7 @@ void give_bases(std::vector<RequestedPart>& parts, plan::Request& request,
   }
 }
 
-Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direction direction,
+Result<plan::Request> request_for(std::vector<RequestedPart>& parts, Direction direction,
                                   std::int64_t alignment, std::int64_t buffer_bytes) {
   plan::Request request{direction, {}};
   request.arrays.reserve(parts.size());
@@ -83,7 +83,7 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, plan::Direc
 // Whether a request that is known already is for these, all of them small and dense in one file:
 // then settles their bases without that images and a request have to be made.
 bool is_for(const plan::CachedRequest& known, std::vector<RequestedPart>& parts,
-            plan::Direction direction, std::int64_t buffer_bytes) {
+            Direction direction, std::int64_t buffer_bytes) {
   const plan::Request& request = known.request();
   if (request.direction != direction || request.arrays.size() != parts.size() || parts.size() < 2) {
     return false;
@@ -196,7 +196,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
 Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner,
                                                           const CollectiveSettings& settings,
                                                           std::vector<RequestedPart>& parts,
-                                                          plan::Direction direction) {
+                                                          Direction direction) {
   plan::Overrides overrides;
   overrides.strategy = settings.strategy;
   overrides.engines = settings.engine ? plan::Engines::only(*settings.engine) : settings.engines;
@@ -219,7 +219,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
   const bool encoded = std::any_of(parts.begin(), parts.end(), [](const RequestedPart& one) {
     return one.file->encoded() != nullptr;
   });
-  if (!encoded || direction == plan::Direction::read) {
+  if (!encoded || direction == Direction::read) {
     return planner.plan(request.value(), overrides);
   }
   return plan_encoded(planner, request.value(), overrides, parts);

@@ -36,6 +36,6 @@ struct RequestedPart {
 // and the same error.
 [[nodiscard]] Result<std::shared_ptr<const plan::Planned>> plan_request(
     plan::Planner& planner, const CollectiveSettings& settings, std::vector<RequestedPart>& parts,
-    plan::Direction direction);
+    Direction direction);
 
 }  // namespace weir::aggregation

@@ -6,7 +6,7 @@
 namespace weir::aggregation {
 namespace {
 
-bool writing(const plan::Plan& plan) { return plan.request().direction == plan::Direction::write; }
+bool writing(const plan::Plan& plan) { return plan.request().direction == Direction::write; }
 
 array::Order order_of(const plan::Plan& plan, const plan::Slab& slab) {
   return plan.request().arrays[static_cast<std::size_t>(slab.array)].image.order();

@@ -42,10 +42,10 @@ Outcome read_numbers(const weir_array& array, const weir_region& given, array::S
 
 }  // namespace
 
-Outcome read_region(const weir_array& array, const weir_region* given, plan::Direction direction,
+Outcome read_region(const weir_array& array, const weir_region* given, Direction direction,
                     Content& content, array::Section& region) {
   if (array.file == nullptr) return not_laid_out("", array);
-  if (direction == plan::Direction::write && !array.file->writable()) {
+  if (direction == Direction::write && !array.file->writable()) {
     return bad_argument(fmt::format("{} is open for reading only", array.text));
   }
   const int dimensions = array.shape.dimensions();
@@ -68,9 +68,9 @@ Outcome read_region(const weir_array& array, const weir_region* given, plan::Dir
   auto piece = array::ExplicitDistribution::create(array.shape, {&one, 1}, box);
   if (!piece) return outcome_of(piece.error(), "region");
   auto outcome =
-      read_memory(memory_of(given == nullptr ? nothing : *given),
-                  direction == plan::Direction::read, array::Distribution(std::move(piece).value()),
-                  0, array.type, content.layouts, content.pieces);
+      read_memory(memory_of(given == nullptr ? nothing : *given), direction == Direction::read,
+                  array::Distribution(std::move(piece).value()), 0, array.type, content.layouts,
+                  content.pieces);
   return outcome.ok() ? DeviceMemory().refuse(content.pieces) : outcome;
 }
 

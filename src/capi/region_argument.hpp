@@ -12,7 +12,6 @@ namespace weir::capi {
 // `region` gets what is asked for, `content` one piece of memory of the same extents. Null: nothing
 // is asked for by this rank.
 [[nodiscard]] Outcome read_region(const weir_array& array, const weir_region* given,
-                                  plan::Direction direction, Content& content,
-                                  array::Section& region);
+                                  Direction direction, Content& content, array::Section& region);
 
 }  // namespace weir::capi

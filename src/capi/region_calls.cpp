@@ -12,8 +12,6 @@
 namespace weir::capi {
 namespace {
 
-using plan::Direction;
-
 struct GivenRegion {
   const char* call;
   Direction direction;
@@ -107,31 +105,31 @@ int move_alone(weir_array* array, const GivenRegion& given) {
 extern "C" {
 
 int weir_write_region(weir_array* array, const weir_region* region) {
-  return weir::capi::move_now(array, {"weir_write_region", weir::plan::Direction::write, region});
+  return weir::capi::move_now(array, {"weir_write_region", weir::Direction::write, region});
 }
 
 int weir_read_region(weir_array* array, const weir_region* region) {
-  return weir::capi::move_now(array, {"weir_read_region", weir::plan::Direction::read, region});
+  return weir::capi::move_now(array, {"weir_read_region", weir::Direction::read, region});
 }
 
 int weir_write_region_begin(weir_array* array, const weir_region* region, weir_request** request) {
-  return weir::capi::begin(array, {"weir_write_region_begin", weir::plan::Direction::write, region},
+  return weir::capi::begin(array, {"weir_write_region_begin", weir::Direction::write, region},
                            request);
 }
 
 int weir_read_region_begin(weir_array* array, const weir_region* region, weir_request** request) {
-  return weir::capi::begin(array, {"weir_read_region_begin", weir::plan::Direction::read, region},
+  return weir::capi::begin(array, {"weir_read_region_begin", weir::Direction::read, region},
                            request);
 }
 
 int weir_write_region_independent(weir_array* array, const weir_region* region) {
-  return weir::capi::move_alone(
-      array, {"weir_write_region_independent", weir::plan::Direction::write, region});
+  return weir::capi::move_alone(array,
+                                {"weir_write_region_independent", weir::Direction::write, region});
 }
 
 int weir_read_region_independent(weir_array* array, const weir_region* region) {
-  return weir::capi::move_alone(
-      array, {"weir_read_region_independent", weir::plan::Direction::read, region});
+  return weir::capi::move_alone(array,
+                                {"weir_read_region_independent", weir::Direction::read, region});
 }
 
 }  // extern "C"

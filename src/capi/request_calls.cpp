@@ -15,8 +15,6 @@
 namespace weir::capi {
 namespace {
 
-using plan::Direction;
-
 std::string section_text(const weir_section* section, int dimensions) {
   if (section == nullptr || section->start == nullptr || section->count == nullptr) return "all";
   std::string text;
@@ -176,34 +174,33 @@ int weir_write(weir_array* array, const weir_distribution* distribution, const v
   // Writing does not change the memory.
   void* const memory = const_cast<void*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   return weir::capi::transfer_one(array, distribution, memory, "weir_write",
-                                  weir::plan::Direction::write);
+                                  weir::Direction::write);
 }
 
 int weir_read(weir_array* array, const weir_distribution* distribution, void* data) {
-  return weir::capi::transfer_one(array, distribution, data, "weir_read",
-                                  weir::plan::Direction::read);
+  return weir::capi::transfer_one(array, distribution, data, "weir_read", weir::Direction::read);
 }
 
 int weir_write_many(weir_session* session, std::int32_t count, const weir_transfer* transfers) {
-  return weir::capi::transfer_now(
-      session, {"weir_write_many", weir::plan::Direction::write, count, transfers});
+  return weir::capi::transfer_now(session,
+                                  {"weir_write_many", weir::Direction::write, count, transfers});
 }
 
 int weir_read_many(weir_session* session, std::int32_t count, const weir_transfer* transfers) {
-  return weir::capi::transfer_now(
-      session, {"weir_read_many", weir::plan::Direction::read, count, transfers});
+  return weir::capi::transfer_now(session,
+                                  {"weir_read_many", weir::Direction::read, count, transfers});
 }
 
 int weir_write_begin(weir_session* session, std::int32_t count, const weir_transfer* transfers,
                      weir_request** request) {
-  return weir::capi::begin(
-      session, {"weir_write_begin", weir::plan::Direction::write, count, transfers}, request);
+  return weir::capi::begin(session, {"weir_write_begin", weir::Direction::write, count, transfers},
+                           request);
 }
 
 int weir_read_begin(weir_session* session, std::int32_t count, const weir_transfer* transfers,
                     weir_request** request) {
-  return weir::capi::begin(
-      session, {"weir_read_begin", weir::plan::Direction::read, count, transfers}, request);
+  return weir::capi::begin(session, {"weir_read_begin", weir::Direction::read, count, transfers},
+                           request);
 }
 
 int weir_session_explain(weir_session* session, std::int32_t direction, std::int32_t count,
@@ -214,7 +211,7 @@ int weir_session_explain(weir_session* session, std::int32_t direction, std::int
     if (session == nullptr) return weir::capi::null_argument(call, "session");
     if (text == nullptr) return weir::capi::null_argument(call, "text");
     return weir::capi::explain(*session, direction,
-                               {call, weir::plan::Direction::write, count, transfers}, text);
+                               {call, weir::Direction::write, count, transfers}, text);
   });
 }
 

@@ -10,8 +10,6 @@
 namespace weir::capi {
 namespace {
 
-using plan::Direction;
-
 Outcome read_section(const weir_section* section, const array::Shape& shape, Content& content,
                      aggregation::ArrayPart& part) {
   if (section == nullptr) return {};
@@ -146,7 +144,7 @@ Outcome read_transfers(const weir_session& session, const GivenTransfers& given,
   return outcome;
 }
 
-Outcome Content::leave_callers_memory(plan::Direction direction) {
+Outcome Content::leave_callers_memory(Direction direction) {
   std::vector<aggregation::MemoryPiece> own = pieces;
   for (aggregation::MemoryPiece& piece : own) {
     if (piece.data == nullptr || piece.layout == nullptr) continue;

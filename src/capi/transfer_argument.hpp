@@ -62,19 +62,19 @@ struct Content {
   // again: what is still to be written is copied, what is read goes nowhere. Between two steps of
   // the request at any time, as all of them go by `pieces` anew. When it fails, nothing has
   // changed.
-  [[nodiscard]] Outcome leave_callers_memory(plan::Direction direction);
+  [[nodiscard]] Outcome leave_callers_memory(Direction direction);
 };
 
 struct GivenTransfers {
   const char* call;
-  plan::Direction direction;
+  Direction direction;
   std::int32_t count;
   const weir_transfer* transfers;
 };
 
 // What is asked for: all of a transfer but this rank's memory. `part` refers to `content`.
 [[nodiscard]] Outcome read_asked(const weir_session& session, const weir_transfer& transfer,
-                                 plan::Direction direction, Content& content,
+                                 Direction direction, Content& content,
                                  aggregation::ArrayPart& part);
 
 [[nodiscard]] Outcome read_transfers(const weir_session& session, const GivenTransfers& given,

@@ -8,12 +8,11 @@
 
 #include "array/distribution.hpp"
 #include "array/section.hpp"
+#include "common/direction.hpp"
 #include "common/status.hpp"
 #include "plan/image.hpp"
 
 namespace weir::plan {
-
-enum class Direction : std::uint8_t { write, read };
 
 // A distribution that many requests refer to without copying it: explicit boxes may be a hundred
 // thousand. Equal ones are equal whether shared or not.

@@ -229,7 +229,7 @@ struct Passed {
         section(whole ? array::Section::of(shape.box()) : random.section(shape)) {}
 };
 
-using weir::plan::Direction;
+using weir::Direction;
 
 weir::Status transfer(Collective& collective, Direction direction, std::vector<Tested>& arrays,
                       std::vector<std::unique_ptr<Passed>>& passed) {
@@ -797,7 +797,7 @@ struct LosingStep {
       return collective.write({&part, 1});
     }
     return collective.move_alone(
-        file.array(0), weir::plan::Direction::write,
+        file.array(0), weir::Direction::write,
         {{{std::int64_t{4} * rank, 0}, {4, rows.shape.extent(1)}, {1, 1}}, rows.pieces});
   }
 };
@@ -903,7 +903,7 @@ void caches_that_are_not_coherent(const std::string& directory) {
         expect(collective.value()->read({&part, 1}).ok(), "not coherent: read");
         expect(rows.data == before, "not coherent: data");
         const weir::Status alone = collective.value()->move_alone(
-            *made.value(), weir::plan::Direction::read,
+            *made.value(), weir::Direction::read,
             {{{std::int64_t{4} * rank, 0}, {4, 200}, {1, 1}}, rows.pieces});
         expect(alone.ok() == (all_here || is_coherent), "not coherent: alone");
         expect(collective.value()->close(*made.value()).ok(), "not coherent: close");

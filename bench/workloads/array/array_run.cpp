@@ -13,7 +13,6 @@ namespace weir::bench::array_io {
 namespace {
 
 using nlohmann::ordered_json;
-using storage::Direction;
 
 constexpr double mebibyte = 1048576;
 // A rank that moved less than this share of the busiest moved headers, not the array.

@@ -40,7 +40,7 @@ class ArrayRun final : public PhasedRun {
     // the interface does not tell.
     std::vector<double> stage_seconds;
   };
-  [[nodiscard]] Line line(storage::Direction direction) const;
+  [[nodiscard]] Line line(Direction direction) const;
 
  private:
   struct History {
@@ -54,9 +54,9 @@ class ArrayRun final : public PhasedRun {
                                                   const ArrayPhaseRecord& costs, std::int64_t bytes,
                                                   bool counted);
   [[nodiscard]] nlohmann::ordered_json peaks_json() const;
-  [[nodiscard]] double share_of_peak(storage::Direction direction) const;
-  [[nodiscard]] const History& history(storage::Direction direction) const {
-    return direction == storage::Direction::write ? writing_ : reading_;
+  [[nodiscard]] double share_of_peak(Direction direction) const;
+  [[nodiscard]] const History& history(Direction direction) const {
+    return direction == Direction::write ? writing_ : reading_;
   }
 
   Configuration configuration_;

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::int64_t resident_sample_pages = 256;
 
-const char* function_name(storage::Direction direction) {
-  return direction == storage::Direction::write ? "write" : "read";
+const char* function_name(Direction direction) {
+  return direction == Direction::write ? "write" : "read";
 }
 
 // Every repetition has two generations of content: what was there before, and what a timed phase
@@ -39,11 +39,11 @@ std::uint32_t generation_written(std::int32_t repetition) {
 struct Executor::Attempt {
   const Configuration& configuration;
   const Access& access;
-  storage::Direction direction;
+  Direction direction;
   bool create;
   std::int32_t repetition;
 
-  [[nodiscard]] bool writing() const { return direction == storage::Direction::write; }
+  [[nodiscard]] bool writing() const { return direction == Direction::write; }
 };
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
@@ -165,7 +165,7 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
     if (!before) return before.error();
     payload(configuration, generation_before(repetition)).fill(before.value().runs, memory_->at(0));
     if (Status status =
-            untimed(configuration, before.value(), storage::Direction::write, create, repetition);
+            untimed(configuration, before.value(), Direction::write, create, repetition);
         !status) {
       return status.error();
     }
@@ -176,7 +176,7 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
     if (!written) return written.error();
     payload(configuration, generation_written(repetition))
         .fill(written.value().runs, memory_->at(0));
-    Attempt attempt{configuration, written.value(), storage::Direction::write, create, repetition};
+    Attempt attempt{configuration, written.value(), Direction::write, create, repetition};
     if (Status status = timed_phase(attempt, record); !status) return status.error();
   }
   const std::uint32_t generation =
@@ -186,7 +186,7 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
     if (!wanted) return wanted.error();
     const std::int64_t held = std::max(wanted.value().part.held_bytes(), wanted.value().bytes);
     std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(held));
-    Attempt attempt{configuration, wanted.value(), storage::Direction::read, false, repetition};
+    Attempt attempt{configuration, wanted.value(), Direction::read, false, repetition};
     if (Status status = timed_phase(attempt, record); !status) return status.error();
     if (core_.verify) {
       Status status =
@@ -216,7 +216,7 @@ Status Executor::close() {
 }
 
 Status Executor::untimed(const Configuration& configuration, const Access& access,
-                         storage::Direction direction, bool create, std::int32_t repetition) {
+                         Direction direction, bool create, std::int32_t repetition) {
   PhaseRecord figures;
   ArrayPhaseRecord costs;
   Attempt attempt{configuration, access, direction, create, repetition};
@@ -251,7 +251,7 @@ Status Executor::check_whole(const Configuration& configuration, std::int32_t re
   if (!all) return all.error();
   const std::int64_t held = std::max(all.value().part.held_bytes(), all.value().bytes);
   std::memset(memory_->at(0), 0xa5, static_cast<std::size_t>(held));
-  Status status = untimed(configuration, all.value(), storage::Direction::read, false, repetition);
+  Status status = untimed(configuration, all.value(), Direction::read, false, repetition);
   if (!status) return status;
   const std::uint32_t before = generation_before(repetition);
   const std::uint32_t last = options_.write ? generation_written(repetition) : before;

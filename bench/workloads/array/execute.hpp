@@ -39,7 +39,7 @@ struct Configuration {
 
 // What a phase of an array cost this rank besides a PhaseRecord.
 struct ArrayPhaseRecord {
-  storage::Direction direction = storage::Direction::write;
+  Direction direction = Direction::write;
   bool io_known = false;
   std::int64_t bytes_written = 0;  // handed to the system by this rank, open to close
   std::int64_t bytes_read = 0;
@@ -93,8 +93,8 @@ class Executor {
                                        std::uint32_t generation) const;
   Status transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseRecord* costs);
   Status timed_phase(Attempt& attempt, ArrayRecord& record);
-  Status untimed(const Configuration& configuration, const Access& access,
-                 storage::Direction direction, bool create, std::int32_t repetition);
+  Status untimed(const Configuration& configuration, const Access& access, Direction direction,
+                 bool create, std::int32_t repetition);
   Status compare(const Configuration& configuration, const Access& access, std::uint32_t generation,
                  std::int32_t repetition, const char* function, std::int64_t* verified);
   Status check_whole(const Configuration& configuration, std::int32_t repetition,

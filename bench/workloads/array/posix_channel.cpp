@@ -34,9 +34,9 @@ class PosixChannel final : public Channel {
   Status write(const std::byte* memory) override {
     // A transfer has one kind of buffer for both directions; writing does not change it.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-    return move(storage::Direction::write, const_cast<std::byte*>(memory));
+    return move(Direction::write, const_cast<std::byte*>(memory));
   }
-  Status read(std::byte* memory) override { return move(storage::Direction::read, memory); }
+  Status read(std::byte* memory) override { return move(Direction::read, memory); }
 
   Status sync() override {
     return durability_ == storage::Durability::data ? file_.sync_data() : file_.sync();
@@ -48,7 +48,7 @@ class PosixChannel final : public Channel {
   }
 
  private:
-  Status move(storage::Direction direction, std::byte* memory) {
+  Status move(Direction direction, std::byte* memory) {
     Status status;
     for_each_run(runs_, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
       for (std::int64_t done = 0; done < bytes && status.ok(); done += most_bytes) {

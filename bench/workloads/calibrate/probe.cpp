@@ -78,8 +78,7 @@ Status Probe::make_new_file() {
 
 Status Probe::move(const storage::TransferRequest& request, Times* times) {
   const auto transfer = storage::make_posix_transfer(*file_);
-  guard_.entering(request.direction == storage::Direction::read ? "read" : "write", &path_,
-                  request.offset);
+  guard_.entering(request.direction == Direction::read ? "read" : "write", &path_, request.offset);
   times->start_ns = monotonic_ns();
   Status status = transfer->start(request);
   if (status) status = transfer->wait(job_.deadline_ns());
@@ -95,7 +94,7 @@ Result<double> Probe::move_pieces(std::int64_t pieces, storage::TransferRequest 
     request.buffer = buffers_.at(piece);
     request.offset = piece * request.bytes;
     if (piece + 1 == pieces) request.durability = last;
-    if (request.direction == storage::Direction::write) {
+    if (request.direction == Direction::write) {
       const PayloadStream stream{.seed = payload_seed,
                                  .file = static_cast<std::uint32_t>(job_.rank),
                                  .generation = generation_};
@@ -127,8 +126,7 @@ Result<double> Probe::write_new_file(std::int64_t pieces, std::int64_t piece_byt
   if (Status status = meeting_.meet(make_new_file()); !status) return status.error();
   ++generation_;
   auto rate = move_pieces(
-      pieces,
-      {.direction = storage::Direction::write, .bytes = piece_bytes, .durability = durability},
+      pieces, {.direction = Direction::write, .bytes = piece_bytes, .durability = durability},
       last);
   if (rate) written_ = pieces * piece_bytes;
   return rate;
@@ -138,7 +136,7 @@ Result<double> Probe::read(std::int64_t pieces, std::int64_t piece_bytes, bool d
   Status status;
   if (drop) status = storage::drop_cached_pages(*file_, 0, pieces * piece_bytes);
   if (status = meeting_.meet(std::move(status)); !status) return status.error();
-  return move_pieces(pieces, {.direction = storage::Direction::read, .bytes = piece_bytes},
+  return move_pieces(pieces, {.direction = Direction::read, .bytes = piece_bytes},
                      storage::Durability::none);
 }
 
@@ -146,7 +144,7 @@ Result<double> Probe::fsync() {
   if (Status status = meeting_.meet({}); !status) return status.error();
   const auto transfer = storage::make_posix_transfer(*file_);
   guard_.entering("fsync", &path_, written_);
-  Status status = transfer->start({.direction = storage::Direction::write,
+  Status status = transfer->start({.direction = Direction::write,
                                    .buffer = buffers_.at(0),
                                    .bytes = page_bytes,
                                    .offset = written_,
@@ -166,8 +164,7 @@ Result<double> Probe::call(std::int64_t calls) {
   Status status;
   const std::int64_t start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < calls; ++i) {
-    status = transfer->start(
-        {.direction = storage::Direction::read, .buffer = buffers_.at(0), .bytes = 8});
+    status = transfer->start({.direction = Direction::read, .buffer = buffers_.at(0), .bytes = 8});
     if (status) status = transfer->wait(0);
   }
   const double seconds = seconds_of(monotonic_ns() - start_ns);

@@ -289,7 +289,7 @@ Status Executor::begin_write(FunctionRun& run, const Step& step) {
   if (!status) return status;
 
   write_turn_.begin(run.channel.writer(),
-                    {.direction = storage::Direction::write,
+                    {.direction = Direction::write,
                      .buffer = work_.writing(step),
                      .bytes = share.bytes,
                      .offset = share.extent.offset,
@@ -333,7 +333,7 @@ Status Executor::sync_separately(FunctionRun& run, const Step& step) {
 void Executor::start_read(FunctionRun& run, const Step& step) {
   const Share share = share_of(run, read_level(run.function), step);
   read_turn_.begin(run.channel.reader(),
-                   {.direction = storage::Direction::read,
+                   {.direction = Direction::read,
                     .buffer = work_.reading(step),
                     .bytes = share.bytes,
                     .offset = share.extent.offset},

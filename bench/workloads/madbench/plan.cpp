@@ -25,7 +25,7 @@ Overlap overlap_of(const Size& size, const PhaseKey& key, double alpha) {
   const auto own = static_cast<double>(
       busy_work_operations(size.no_pix, compute_exponent(function), alpha, ranks));
   Overlap overlap;
-  const bool gang_reads = function == Function::W && key.direction == storage::Direction::read;
+  const bool gang_reads = function == Function::W && key.direction == Direction::read;
   overlap.operations =
       function == Function::S || gang_reads ? size.no_bin : size.no_bin / size.no_gang;
   overlap.computations = own;
@@ -53,7 +53,7 @@ Overlap full_overlap_of(const Size& size, const PhaseKey& key) {
   } else if (function == Function::W) {
     overlap.computations = operations_per_multiply_add * pixels * pixels * pixels / gang;
     // One of a unit's reads runs behind the product, the others behind remappings.
-    if (key.direction == storage::Direction::read) overlap.computations /= gangs;
+    if (key.direction == Direction::read) overlap.computations /= gangs;
   } else {
     const std::int64_t units = size.no_bin / size.no_gang;
     overlap.operations = units * (units + 1) / 2;
@@ -66,10 +66,10 @@ Overlap full_overlap_of(const Size& size, const PhaseKey& key) {
 
 std::vector<PhaseKey> phases_of(const Variant& variant) {
   if (variant.mode == Mode::none) return {};
-  return {{static_cast<std::int8_t>(Function::S), storage::Direction::write},
-          {static_cast<std::int8_t>(Function::W), storage::Direction::read},
-          {static_cast<std::int8_t>(Function::W), storage::Direction::write},
-          {static_cast<std::int8_t>(Function::C), storage::Direction::read}};
+  return {{static_cast<std::int8_t>(Function::S), Direction::write},
+          {static_cast<std::int8_t>(Function::W), Direction::read},
+          {static_cast<std::int8_t>(Function::W), Direction::write},
+          {static_cast<std::int8_t>(Function::C), Direction::read}};
 }
 
 Result<ordered_json> plan_json(const Size& size, const Variant& variant, double alpha,
@@ -88,7 +88,7 @@ Result<ordered_json> plan_json(const Size& size, const Variant& variant, double 
   plan["phases"] = ordered_json::array();
   for (const PhaseKey& key : phases_of(variant)) {
     const auto function = static_cast<Function>(key.function);
-    const bool reading = key.direction == storage::Direction::read;
+    const bool reading = key.direction == Direction::read;
     const GangLevel level = reading ? read_level(function) : write_level(function);
     const Overlap overlap = calculation == Calculation::busy_work ? overlap_of(size, key, alpha)
                                                                   : full_overlap_of(size, key);

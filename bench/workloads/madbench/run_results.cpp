@@ -24,7 +24,7 @@ const char* function_of(const PhaseKey& key) {
 // Collective: every rank adds what it saw.
 CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figures,
                                 const RepetitionRecord& record) {
-  const bool reading = figures.key.direction == storage::Direction::read;
+  const bool reading = figures.key.direction == Direction::read;
   std::array<double, 5> mine{};  // device bytes, leaders, leaders that know, resident sum, reads
   for (const FunctionCost& cost : record.functions) {
     if (static_cast<std::int8_t>(cost.function) != figures.key.function) continue;
@@ -97,8 +97,8 @@ void RunResults::put_rates(const RepetitionPolicy& policy) {
   }
   run_["rates"] = ordered_json::array();
   const char* headline = asynchronous() ? "foreground" : "span";
-  for (const auto& [direction, rates] : {std::pair{storage::Direction::write, &write_rates_},
-                                         std::pair{storage::Direction::read, &read_rates_}}) {
+  for (const auto& [direction, rates] :
+       {std::pair{Direction::write, &write_rates_}, std::pair{Direction::read, &read_rates_}}) {
     if (rates->empty()) continue;
     for (ordered_json& rate : rates_json(direction, *rates, headline, policy)) {
       run_["rates"].push_back(std::move(rate));
@@ -127,8 +127,8 @@ ordered_json RunResults::add_phases(const JobFacts& facts, const RepetitionRecor
     }
   }
   if (counted && job.rank == 0 && !all.empty()) {
-    write_rates_.push_back(direction_rates(all, storage::Direction::write));
-    read_rates_.push_back(direction_rates(all, storage::Direction::read));
+    write_rates_.push_back(direction_rates(all, Direction::write));
+    read_rates_.push_back(direction_rates(all, Direction::read));
   }
   return phases;
 }
@@ -223,9 +223,9 @@ ordered_json RunResults::nodes_json(std::span<const NodeReport> nodes) const {
 ordered_json RunResults::effective_json(std::int64_t bins, const RunResults* sibling) const {
   ordered_json effective = ordered_json::array();
   if (!asynchronous()) return effective;
-  for (const auto direction : {storage::Direction::write, storage::Direction::read}) {
-    const auto rates = direction == storage::Direction::write ? &RunResults::write_rates_
-                                                              : &RunResults::read_rates_;
+  for (const auto direction : {Direction::write, Direction::read}) {
+    const auto rates =
+        direction == Direction::write ? &RunResults::write_rates_ : &RunResults::read_rates_;
     ordered_json entry = {{"direction", bench::name_of(direction)},
                           {"eaar_bytes_per_second", median_foreground(this->*rates)},
                           {"synchronous_bytes_per_second", nullptr},

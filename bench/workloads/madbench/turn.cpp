@@ -26,8 +26,7 @@ void Turn::begin(storage::Transfer& transfer, const storage::TransferRequest& re
     return;
   }
   timing_.token_wait_ns = monotonic_ns() - asked;
-  guard_.entering(request.direction == storage::Direction::read ? "read" : "write", &file,
-                  request.offset);
+  guard_.entering(request.direction == Direction::read ? "read" : "write", &file, request.offset);
   move();
   guard_.left();
   if (stage_ == Stage::moving) end(transfer_->wait(deadline_ns));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/direction.hpp"
 #include "workloads/metadata/item_calls.hpp"
 
 namespace weir::bench::metadata {
@@ -38,8 +39,6 @@ int error_of(int returned) {
 int opened(const char* path, int mode, MPI_File* file) {
   return error_of(MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, file));
 }
-
-enum class Direction { write, read };
 
 // The error of what was done before counts, not that of closing after it.
 int closed(MPI_File* file, int error) {

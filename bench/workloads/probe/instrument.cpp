@@ -19,7 +19,6 @@
 namespace weir::bench::probe {
 namespace {
 
-using storage::Direction;
 using storage::Durability;
 
 constexpr std::int64_t row_stride = 8;             // rows between those of a rank that copies

@@ -36,8 +36,7 @@ Result<bool> TargetFile::open_direct(std::byte* page) {
   direct_.emplace(std::move(opened).value());
   Times times;
   const Pieces first{.begin = 0, .bytes = page_bytes, .count = 1};
-  Status status =
-      move({.direction = storage::Direction::read, .direct = true}, first, page, &times);
+  Status status = move({.direction = Direction::read, .direct = true}, first, page, &times);
   // Some open with O_DIRECT and refuse the transfer: a device with larger sectors, an overlay.
   if (!status && status.error().system_error == EINVAL) {
     direct_.reset();
@@ -51,7 +50,7 @@ Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte*
                         Times* times, std::vector<std::int64_t>* ends) {
   if (ends != nullptr) ends->reserve(static_cast<std::size_t>(pieces.count));
   const auto transfer = storage::make_posix_transfer(pattern.direct ? *direct_ : *file_);
-  const char* const name = pattern.direction == storage::Direction::read ? "read" : "write";
+  const char* const name = pattern.direction == Direction::read ? "read" : "write";
   Status status;
   times->start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < pieces.count; ++i) {
@@ -78,8 +77,7 @@ Status TargetFile::read_words(std::int64_t count, std::byte* memory, Times* time
   Status status;
   times->start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < count; ++i) {
-    status = transfer->start(
-        {.direction = storage::Direction::read, .buffer = memory, .bytes = word_bytes});
+    status = transfer->start({.direction = Direction::read, .buffer = memory, .bytes = word_bytes});
     if (status) status = transfer->wait(0);
   }
   times->end_ns = monotonic_ns();
@@ -96,7 +94,7 @@ Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double
   for (std::int64_t i = 0; status.ok() && i < count; ++i) {
     const std::int64_t offset = before.st_size + i * page_bytes;
     guard_.entering("fsync", &path_, offset);
-    status = transfer->start({.direction = storage::Direction::write,
+    status = transfer->start({.direction = Direction::write,
                               .buffer = memory,
                               .bytes = page_bytes,
                               .offset = offset,

@@ -21,7 +21,7 @@ namespace weir::bench::probe {
 
 // Operations of one kind on consecutive pieces of the file.
 struct Pattern {
-  storage::Direction direction = storage::Direction::read;
+  Direction direction = Direction::read;
   storage::Durability durability = storage::Durability::none;  // of each operation
   bool direct = false;                                         // by O_DIRECT
 };

@@ -66,8 +66,7 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
   }
   const std::int64_t reader_of = owner_read(configuration, repetition);
   if (options_.write) {
-    Status status =
-        run_phase(configuration, repetition, storage::Direction::write, job_.rank, record);
+    Status status = run_phase(configuration, repetition, Direction::write, job_.rank, record);
     // A run that reads nothing would otherwise not know whether it wrote anything.
     const bool unread = core_.verify && !options_.read;
     if (status.ok() && (options_.check_write || unread)) {
@@ -76,8 +75,7 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
     if (!status) return status.error();
   }
   if (options_.read) {
-    Status status =
-        run_phase(configuration, repetition, storage::Direction::read, reader_of, record);
+    Status status = run_phase(configuration, repetition, Direction::read, reader_of, record);
     if (!status) return status.error();
     // Where the buffers hold everything that was read, all of it has been checked.
     const std::int64_t most_read = *std::max_element(written_.begin(), written_.end());
@@ -188,7 +186,7 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
     const std::int64_t index = order.index(position);
     const std::int64_t offset = layout.offset(owner, index);
     guard_.entering("read", &file, offset);
-    Status moved = channel->move({.direction = storage::Direction::read,
+    Status moved = channel->move({.direction = Direction::read,
                                   .buffer = ring_->at(0),
                                   .bytes = layout.transfer_bytes,
                                   .offset = offset},

@@ -52,8 +52,8 @@ class Executor {
   Status prepare_repetition(const Configuration& configuration, std::int32_t repetition);
   Status make_way(const Configuration& configuration, std::int32_t repetition) const;
   Status remove_files(const Configuration& configuration, std::int32_t repetition) const;
-  Status run_phase(const Configuration& configuration, std::int32_t repetition,
-                   storage::Direction direction, std::int64_t owner, RepetitionRecord& record);
+  Status run_phase(const Configuration& configuration, std::int32_t repetition, Direction direction,
+                   std::int64_t owner, RepetitionRecord& record);
   Status look_at_cache(Phase& phase) const;
   Status move_all(Phase& phase);
   Status move_one_by_one(Phase& phase, std::int64_t limit, bool walled);

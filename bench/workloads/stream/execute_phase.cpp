@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::int64_t resident_sample_pages = 256;
 
-const char* function_name(storage::Direction direction) {
-  return direction == storage::Direction::write ? "write" : "read";
+const char* function_name(Direction direction) {
+  return direction == Direction::write ? "write" : "read";
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ const char* function_name(storage::Direction direction) {
 struct Executor::Phase {
   const Configuration& configuration;
   std::int32_t repetition;
-  storage::Direction direction;
+  Direction direction;
   std::int64_t owner;
   std::string file;
   const StampedPayload::Stamps stamps;
@@ -48,7 +48,7 @@ struct Executor::Phase {
   std::int64_t wall_ns = 0;                // when --stonewall is over; 0: never
   std::vector<std::int64_t> held_offsets;  // by buffer: what it holds; -1: nothing
 
-  [[nodiscard]] bool writing() const { return direction == storage::Direction::write; }
+  [[nodiscard]] bool writing() const { return direction == Direction::write; }
 };
 
 Status Executor::look_at_cache(Phase& phase) const {
@@ -70,8 +70,7 @@ Status Executor::look_at_cache(Phase& phase) const {
 }
 
 Status Executor::run_phase(const Configuration& configuration, std::int32_t repetition,
-                           storage::Direction direction, std::int64_t owner,
-                           RepetitionRecord& record) {
+                           Direction direction, std::int64_t owner, RepetitionRecord& record) {
   record.phases.emplace_back();
   record.phases.back().direction = direction;
   const std::uint32_t file_number =

@@ -56,7 +56,7 @@ class Hdf5Channel final : public Channel {
     if (H5Sselect_hyperslab(file_space_, H5S_SELECT_SET, &start, nullptr, &count, nullptr) < 0) {
       return hdf5_failure("H5Sselect_hyperslab", path_, request.offset);
     }
-    const bool reading = request.direction == storage::Direction::read;
+    const bool reading = request.direction == Direction::read;
     const herr_t result = reading ? H5Dread(dataset_, H5T_NATIVE_UINT64, memory_space_, file_space_,
                                             transfer_list_, request.buffer)
                                   : H5Dwrite(dataset_, H5T_NATIVE_UINT64, memory_space_,

@@ -43,7 +43,7 @@ Moments moments(std::span<const double> values) {
 
 // One direction of one configuration over its repetitions.
 struct Summarised {
-  storage::Direction direction = storage::Direction::write;
+  Direction direction = Direction::write;
   int repetitions = 0;
   Moments bandwidth;   // MiB/s
   Moments operations;  // per second
@@ -55,7 +55,7 @@ struct Summarised {
 
 std::vector<Summarised> summarise(const IorTest& test) {
   std::vector<Summarised> all;
-  for (const auto direction : {storage::Direction::write, storage::Direction::read}) {
+  for (const auto direction : {Direction::write, Direction::read}) {
     std::vector<double> bandwidth;
     std::vector<double> operations;
     Summarised one;
@@ -339,7 +339,7 @@ std::string ior_text(const IorSummary& summary) {
     for (const TableRow& row : test.rows) text += row_text(row, test);
     text += walls_text(test);
     for (const Summarised& one : summarise(test)) {
-      const bool reading = one.direction == storage::Direction::read;
+      const bool reading = one.direction == Direction::read;
       text += fmt::format("{} {:.2f} MiB/sec ({:.2f} MB/sec)\n",
                           reading ? "Max Read: " : "Max Write:", one.bandwidth.most,
                           one.bandwidth.most * mebibyte / megabyte);

@@ -16,7 +16,7 @@ namespace weir::bench::stream {
 // One phase of one counted repetition, over all ranks. Its bandwidth, as IOR forms it, is bytes
 // over the total time, with opening and closing.
 struct TableRow {
-  storage::Direction direction = storage::Direction::write;
+  Direction direction = Direction::write;
   int iteration = 0;
   std::int64_t bytes = 0;
   std::int64_t operations = 0;

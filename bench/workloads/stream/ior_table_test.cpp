@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-TableRow row(storage::Direction direction, int iteration, double seconds) {
+TableRow row(Direction direction, int iteration, double seconds) {
   TableRow made;
   made.direction = direction;
   made.iteration = iteration;
@@ -44,8 +44,8 @@ class IorTable : public testing::Test {
             .tests = {test}};
   }
   [[nodiscard]] IorSummary two_repetitions() const {
-    return summary({row(storage::Direction::write, 0, 2.5), row(storage::Direction::read, 0, 1.5),
-                    row(storage::Direction::write, 1, 1.5), row(storage::Direction::read, 1, 1.0)});
+    return summary({row(Direction::write, 0, 2.5), row(Direction::read, 0, 1.5),
+                    row(Direction::write, 1, 1.5), row(Direction::read, 1, 1.0)});
   }
 
   Options options_;
@@ -53,7 +53,7 @@ class IorTable : public testing::Test {
 };
 
 TEST_F(IorTable, BandwidthIsOverTheTotalTimeAndOperationsOverTheTransfers) {
-  const TableRow one = row(storage::Direction::write, 0, 2.5);
+  const TableRow one = row(Direction::write, 0, 2.5);
   EXPECT_DOUBLE_EQ(one.mebibytes_per_second(), 64 / 2.5);
   EXPECT_DOUBLE_EQ(one.operations_per_second(), 64 / 2.0);
   EXPECT_DOUBLE_EQ(one.latency_seconds(4), 2.0 * 4 / 64);
@@ -97,7 +97,7 @@ TEST_F(IorTable, JsonHasIorsKeys) {
 
 TEST_F(IorTable, TheStonewallIsToldBesideTheWhole) {
   options_.stonewall_seconds = 1;
-  TableRow one = row(storage::Direction::write, 0, 2.5);
+  TableRow one = row(Direction::write, 0, 2.5);
   one.wall = {.reached = true,
               .bytes = 32 << 20,
               .seconds = 1,

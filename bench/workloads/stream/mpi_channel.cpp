@@ -32,7 +32,7 @@ class MpiChannel final : public Channel {
   }
 
   Status move(const storage::TransferRequest& request, std::int64_t index) override {
-    const bool reading = request.direction == storage::Direction::read;
+    const bool reading = request.direction == Direction::read;
     // Through a view the rank's own data are contiguous.
     const MPI_Offset offset = through_view_ ? index * request.bytes : request.offset;
     const int count = static_cast<int>(request.bytes);

@@ -38,7 +38,7 @@ class PnetcdfChannel final : public Channel {
     const MPI_Offset start = request.offset;
     const MPI_Offset count = request.bytes;
     auto* bytes = reinterpret_cast<unsigned char*>(request.buffer);
-    const bool reading = request.direction == storage::Direction::read;
+    const bool reading = request.direction == Direction::read;
     int code = NC_NOERR;
     if (collective_) {
       code = reading ? ncmpi_get_vara_uchar_all(file_, variable_, &start, &count, bytes)

@@ -25,12 +25,11 @@
 #include <memory>
 #include <string_view>
 
+#include "common/direction.hpp"
 #include "common/status.hpp"
 #include "storage/engines/file.hpp"
 
 namespace weir::storage {
-
-enum class Direction { read, write };
 
 enum class Durability {
   none,  // the data may stay in the page cache

@@ -17,7 +17,7 @@ weir::Status write_bytes(const std::string& path, std::vector<std::byte>& bytes)
   if (!file) return file.error();
   const auto transfer = weir::storage::make_posix_transfer(file.value());
   weir::storage::TransferRequest request;
-  request.direction = weir::storage::Direction::write;
+  request.direction = weir::Direction::write;
   request.buffer = bytes.data();
   request.bytes = static_cast<std::int64_t>(bytes.size());
   if (auto started = transfer->start(request); !started) return started;

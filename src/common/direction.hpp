@@ -1,0 +1,10 @@
+// Which way bytes go between memory and files.
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+enum class Direction : std::uint8_t { write, read };
+
+}  // namespace weir
