@@ -45,7 +45,9 @@ struct ArrayOrigin {
 };
 // NOLINTEND(readability-redundant-member-init)
 
-class OpenArray final : public ArrayFile {
+// An array on disk, opened by a Collective. It opens no file before a rank has to move bytes, so
+// that only aggregators ever do. Lives no longer than its Collective.
+class OpenArray {
  public:
   OpenArray(ArrayOrigin origin, storage::ExtentMap map, std::shared_ptr<EngineSet> engines)
       : origin_(std::move(origin)),
@@ -58,11 +60,12 @@ class OpenArray final : public ArrayFile {
     find_place();
   }
 
-  [[nodiscard]] const array::Shape& shape() const override { return shape_; }
-  [[nodiscard]] const array::ElementType& type() const override { return map_.type; }
-  [[nodiscard]] const std::string& path() const override { return origin_.path; }
-  [[nodiscard]] const std::string& name() const override { return origin_.name; }
-  [[nodiscard]] bool writable() const override { return origin_.writable; }
+  // The shape that requests move: that of the whole array, or of one step where the array grows.
+  [[nodiscard]] const array::Shape& shape() const { return shape_; }
+  [[nodiscard]] const array::ElementType& type() const { return map_.type; }
+  [[nodiscard]] const std::string& path() const { return origin_.path; }
+  [[nodiscard]] const std::string& name() const { return origin_.name; }  // "": alone in its files
+  [[nodiscard]] bool writable() const { return origin_.writable; }
 
   // Whether writing needs no look at why it could not be.
   [[nodiscard]] bool may_be_written() const { return origin_.writable && refusal_.empty(); }

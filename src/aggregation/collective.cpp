@@ -124,120 +124,106 @@ LayoutBroadcast told_of(const storage::RawArray& array, const std::string& path)
   return {.map = std::move(map), .targets = targets, .known = known};
 }
 
-class Implementation final : public Collective {
- public:
-  explicit Implementation(CollectiveState state) : state_(std::move(state)) {}
-  Implementation(const Implementation&) = delete;
-  Implementation& operator=(const Implementation&) = delete;
-  ~Implementation() override {
-    end_current(state_);
-    state_.engines->call_between_parts(nullptr);
-    if (state_.broken || (state_.group != nullptr && state_.group->revocation().is_revoked())) {
-      if (state_.group != nullptr) state_.group->abandon();
-      return;
-    }
-    state_.group.reset();
-    MPI_Comm_free(&state_.communicator);
-  }
+}  // namespace
 
-  void release_locks() override { state_.locks.release(); }
-  [[nodiscard]] int rank() const override { return state_.rank; }
-  [[nodiscard]] int ranks() const override { return state_.ranks; }
-  [[nodiscard]] std::int64_t nodes() const override { return state_.group->nodes(); }
-  [[nodiscard]] const CollectiveSettings& settings() const override { return state_.settings; }
-  [[nodiscard]] const CollectiveFigures& figures() const override { return state_.figures; }
-  [[nodiscard]] ranks::Channel& comparisons() override { return state_.group->comparisons(); }
+Collective::Collective(CollectiveState state)
+    : state_(std::make_unique<CollectiveState>(std::move(state))) {}
 
-  Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
-                                                  const storage::RawArray& array,
-                                                  const Asked* asked) override;
-  Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable,
-                                                const Asked* asked) override;
-  Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction) override;
-  Status sync(ArrayFile& file) override;
-  Status close(ArrayFile& file) override;
+Collective::~Collective() {
+  end_current(*state_);
+  state_->engines->call_between_parts(nullptr);
+  if (state_->broken || (state_->group != nullptr && state_->group->revocation().is_revoked())) {
+    if (state_->group != nullptr) state_->group->abandon();
+    return;
+  }
+  state_->group.reset();
+  MPI_Comm_free(&state_->communicator);
+}
 
-  Result<std::unique_ptr<File>> create_file(const std::string& path,
-                                            const storage::FileDescription& description,
-                                            const FileSettings& settings,
-                                            const Asked* asked) override {
-    end_current(state_);
-    return StepFile::create(state_, path, description, settings, asked);
-  }
-  Result<std::unique_ptr<File>> open_file(const std::string& path, const FileSettings& settings,
-                                          bool writable, const Asked* asked) override {
-    end_current(state_);
-    return StepFile::open(state_, path, settings, writable, asked);
-  }
-  Status extend_file(File& file, const storage::Additions& added, const Asked* asked) override {
-    return step_file(file).extend(state_, added, asked);
-  }
-  Status begin_step(File& file, const Asked* asked) override {
-    return step_file(file).begin_step(state_, asked);
-  }
-  Status end_step(File& file) override { return step_file(file).end_step(state_); }
-  Status abort_step(File& file) override { return step_file(file).abort_step(state_); }
-  Status drop_steps(File& file, std::int64_t steps) override {
-    return step_file(file).drop_steps(state_, steps);
-  }
-  Status close_file(File& file) override { return step_file(file).close(state_); }
+void Collective::release_locks() { state_->locks.release(); }
+int Collective::rank() const { return state_->rank; }
+int Collective::ranks() const { return state_->ranks; }
+std::int64_t Collective::nodes() const { return state_->group->nodes(); }
+const CollectiveSettings& Collective::settings() const { return state_->settings; }
+const CollectiveFigures& Collective::figures() const { return state_->figures; }
+ranks::Channel& Collective::comparisons() { return state_->group->comparisons(); }
 
-  Result<plan::SharedDistribution> distribute(const array::Shape& shape,
-                                              const array::BoxList& mine) override {
-    end_current(state_);
-    auto made = share_boxes(state_, shape, mine.numbers());
-    if (!made) return made.error();
-    return plan::SharedDistribution(std::move(made).value());
-  }
+Result<std::unique_ptr<StepFile>> Collective::create_file(
+    const std::string& path, const storage::FileDescription& description,
+    const FileSettings& settings, const Asked* asked) {
+  end_current(*state_);
+  return StepFile::create(*state_, path, description, settings, asked);
+}
 
-  Status write(std::span<const ArrayPart> parts) override { return begin_write(parts)->wait(); }
-  Status read(std::span<const ArrayPart> parts) override { return begin_read(parts)->wait(); }
-  [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) override {
-    return begin(parts, Direction::write);
-  }
-  [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) override {
-    return begin(parts, Direction::read);
-  }
-  [[nodiscard]] std::unique_ptr<Request> begin_regions(
-      ArrayFile& file, Direction direction, const OwnRegion& own,
-      std::optional<plan::SharedDistribution> known, LearnRegions learn) override {
-    end_current(state_);
-    return std::make_unique<RegionRequest>(state_, dynamic_cast<OpenArray&>(file), direction, own,
-                                           std::move(known), std::move(learn));
-  }
-  void forget_regions(const plan::SharedDistribution& regions) override {
-    state_.planner->forget(regions);
-  }
-  Status move_alone(ArrayFile& file, Direction direction, const OwnRegion& own) override {
-    if (state_.broken) return broken_collective();
-    const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
-    return aggregation::move_alone(dynamic_cast<OpenArray&>(file), direction, own.region,
-                                   own.pieces.front());
-  }
+Result<std::unique_ptr<StepFile>> Collective::open_file(const std::string& path,
+                                                        const FileSettings& settings, bool writable,
+                                                        const Asked* asked) {
+  end_current(*state_);
+  return StepFile::open(*state_, path, settings, writable, asked);
+}
 
- private:
-  static StepFile& step_file(File& file) { return dynamic_cast<StepFile&>(file); }
-  std::unique_ptr<Request> begin(std::span<const ArrayPart> parts, Direction direction) {
-    end_current(state_);
-    return std::make_unique<CollectiveRequest>(state_, parts, direction);
-  }
-  std::unique_ptr<ArrayFile> made(storage::ExtentMap map, const std::string& path, bool writable,
-                                  const topology::FileTargets& targets,
-                                  std::function<Status()> sync_names, storage::WriterLock lock);
+Status Collective::extend_file(StepFile& file, const storage::Additions& added,
+                               const Asked* asked) {
+  return file.extend(*state_, added, asked);
+}
+Status Collective::begin_step(StepFile& file, const Asked* asked) {
+  return file.begin_step(*state_, asked);
+}
+Status Collective::end_step(StepFile& file) { return file.end_step(*state_); }
+Status Collective::abort_step(StepFile& file) { return file.abort_step(*state_); }
+Status Collective::drop_steps(StepFile& file, std::int64_t steps) {
+  return file.drop_steps(*state_, steps);
+}
+Status Collective::close_file(StepFile& file) { return file.close(*state_); }
 
-  CollectiveState state_;
-};
+Result<plan::SharedDistribution> Collective::distribute(const array::Shape& shape,
+                                                        const array::BoxList& mine) {
+  end_current(*state_);
+  auto made = share_boxes(*state_, shape, mine.numbers());
+  if (!made) return made.error();
+  return plan::SharedDistribution(std::move(made).value());
+}
 
-Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::string& path,
-                                                                const storage::RawArray& array,
-                                                                const Asked* asked) {
-  end_current(state_);
+Status Collective::write(std::span<const ArrayPart> parts) { return begin_write(parts)->wait(); }
+Status Collective::read(std::span<const ArrayPart> parts) { return begin_read(parts)->wait(); }
+std::unique_ptr<Request> Collective::begin_write(std::span<const ArrayPart> parts) {
+  return begin(parts, Direction::write);
+}
+std::unique_ptr<Request> Collective::begin_read(std::span<const ArrayPart> parts) {
+  return begin(parts, Direction::read);
+}
+std::unique_ptr<Request> Collective::begin(std::span<const ArrayPart> parts, Direction direction) {
+  end_current(*state_);
+  return std::make_unique<CollectiveRequest>(*state_, parts, direction);
+}
+
+std::unique_ptr<Request> Collective::begin_regions(OpenArray& file, Direction direction,
+                                                   const OwnRegion& own,
+                                                   std::optional<plan::SharedDistribution> known,
+                                                   LearnRegions learn) {
+  end_current(*state_);
+  return std::make_unique<RegionRequest>(*state_, file, direction, own, std::move(known),
+                                         std::move(learn));
+}
+void Collective::forget_regions(const plan::SharedDistribution& regions) {
+  state_->planner->forget(regions);
+}
+Status Collective::move_alone(OpenArray& file, Direction direction, const OwnRegion& own) {
+  if (state_->broken) return broken_collective();
+  const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);
+  return aggregation::move_alone(file, direction, own.region, own.pieces.front());
+}
+
+Result<std::unique_ptr<OpenArray>> Collective::create_array(const std::string& path,
+                                                            const storage::RawArray& array,
+                                                            const Asked* asked) {
+  end_current(*state_);
   storage::RawArray settled = array;
   if (settled.files == 0) {
     settled.files = settled.layout == storage::FileLayout::shared ? 1
                     : settled.layout == storage::FileLayout::per_aggregator
-                        ? state_.group->holders()
-                        : state_.ranks;
+                        ? state_->group->holders()
+                        : state_->ranks;
   }
   if (const auto grid = settled.grid(); grid && settled.files > 1) {
     settled.turn = array::Declustering::for_grid(grid.value(), 1, settled.files).turn_per_group();
@@ -257,20 +243,20 @@ Result<std::unique_ptr<ArrayFile>> Implementation::create_array(const std::strin
     auto taken = storage::WriterLock::take(path);
     if (!taken) return taken.error();
     lock = std::move(taken).value();
-    state_.locks.add(lock);
+    state_->locks.add(lock);
     if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
     return told_of(settled, path);
   };
-  auto told = ask_for_layout(state_, asked, possible, fingerprint, create, path);
+  auto told = ask_for_layout(*state_, asked, possible, fingerprint, create, path);
   if (!told) return told.error();
   return made(
       std::move(told.value().map.arrays.front().map), path, true, told.value().targets,
       [settled, path] { return storage::sync_raw_names(settled, path); }, std::move(lock));
 }
 
-Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string& path,
-                                                              bool writable, const Asked* asked) {
-  end_current(state_);
+Result<std::unique_ptr<OpenArray>> Collective::open_array(const std::string& path, bool writable,
+                                                          const Asked* asked) {
+  end_current(*state_);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
@@ -281,69 +267,65 @@ Result<std::unique_ptr<ArrayFile>> Implementation::open_array(const std::string&
     sync_names = [found = array.value(), path] { return storage::sync_raw_names(found, path); };
     return told_of(array.value(), path);
   };
-  auto told = ask_for_layout(state_, asked, {}, fingerprint, open, path);
+  auto told = ask_for_layout(*state_, asked, {}, fingerprint, open, path);
   if (!told) return told.error();
   return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets,
               std::move(sync_names), {});
 }
 
-std::unique_ptr<ArrayFile> Implementation::made(storage::ExtentMap map, const std::string& path,
-                                                bool writable, const topology::FileTargets& targets,
-                                                std::function<Status()> sync_names,
-                                                storage::WriterLock lock) {
-  const std::uint64_t number = ++state_.arrays;
+std::unique_ptr<OpenArray> Collective::made(storage::ExtentMap map, const std::string& path,
+                                            bool writable, const topology::FileTargets& targets,
+                                            std::function<Status()> sync_names,
+                                            storage::WriterLock lock) {
+  const std::uint64_t number = ++state_->arrays;
   auto array = std::make_unique<OpenArray>(ArrayOrigin{.number = number,
                                                        .writable = writable,
                                                        .targets = targets,
                                                        .path = path,
                                                        .file_number = number,
-                                                       .descriptors = state_.group->descriptors()},
-                                           std::move(map), state_.engines);
-  if (state_.rank == 0 && writable) array->set_names(std::move(sync_names));
+                                                       .descriptors = state_->group->descriptors()},
+                                           std::move(map), state_->engines);
+  if (state_->rank == 0 && writable) array->set_names(std::move(sync_names));
   array->set_lock(std::move(lock));
   return array;
 }
 
-Result<std::string> Implementation::explain(std::span<const ArrayPart> parts, Direction direction) {
+Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direction direction) {
   std::vector<RequestedPart> checked;
   for (const ArrayPart& part : parts) {
-    auto* const file = dynamic_cast<OpenArray*>(part.file);
-    if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
+    if (part.file == nullptr || part.file->closed())
+      return invalid_argument("the array on disk is not open");
     if (part.memory == nullptr) return invalid_argument("there is no distribution in memory");
-    checked.push_back({.part = &part, .file = file});
+    checked.push_back({.part = &part, .file = part.file});
   }
-  const auto planned = plan_request(*state_.planner, state_.settings, checked, direction);
+  const auto planned = plan_request(*state_->planner, state_->settings, checked, direction);
   if (!planned) return planned.error();
   const std::string explained = planned.value()->choice.explain();
-  return state_.notice.empty() ? explained : explained + "\n" + state_.notice;
+  return state_->notice.empty() ? explained : explained + "\n" + state_->notice;
 }
 
-Status Implementation::sync(ArrayFile& file) {
-  end_current(state_);
-  auto& open = dynamic_cast<OpenArray&>(file);
+Status Collective::sync(OpenArray& file) {
+  end_current(*state_);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "sync");
-  fingerprint.add(Argument::files, open.number());
-  Status agreed = agree_on(state_, open.sync(begin_sync(state_)), fingerprint);
-  learn_losses(state_, agreed);
+  fingerprint.add(Argument::files, file.number());
+  Status agreed = agree_on(*state_, file.sync(begin_sync(*state_)), fingerprint);
+  learn_losses(*state_, agreed);
   return agreed;
 }
 
-Status Implementation::close(ArrayFile& file) {
-  end_current(state_);
-  auto& open = dynamic_cast<OpenArray&>(file);
+Status Collective::close(OpenArray& file) {
+  end_current(*state_);
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, "close");
-  fingerprint.add(Argument::files, open.number());
-  open.set_closed();
-  Status closed = open.close_files();
-  forget_descriptors(state_, open.number());
-  Status agreed = agree_on(state_, closed, fingerprint);
-  open.set_lock({});  // when no rank writes to it any more
+  fingerprint.add(Argument::files, file.number());
+  file.set_closed();
+  Status closed = file.close_files();
+  forget_descriptors(*state_, file.number());
+  Status agreed = agree_on(*state_, closed, fingerprint);
+  file.set_lock({});  // when no rank writes to it any more
   return agreed;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                                                        const CollectiveSettings& settings) {
@@ -437,8 +419,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());
-  std::unique_ptr<Collective> collective = std::make_unique<Implementation>(std::move(state));
-  return collective;
+  return std::unique_ptr<Collective>(new Collective(std::move(state)));
 }
 
 }  // namespace weir::aggregation

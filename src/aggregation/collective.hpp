@@ -39,11 +39,16 @@
 #include "storage/formats/additions.hpp"
 #include "storage/formats/format.hpp"
 #include "storage/formats/raw_array.hpp"
+#include "storage/formats/writer_lock.hpp"
 #include "storage/step_durability.hpp"
 #include "storage/sums/checksum.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
+
+class OpenArray;         // array_file.hpp
+class StepFile;          // step_file.hpp
+struct CollectiveState;  // collective_state.hpp
 
 // As settings spell them: "automatic" for nothing, else as plan::name_of() does.
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Strategy>& strategy);
@@ -96,23 +101,6 @@ struct CollectiveFigures {
   ByteAccount account;
 };
 
-// An array on disk, opened by a Collective. It opens no file before a rank has to move bytes, so
-// that only aggregators ever do. Lives no longer than its Collective.
-class ArrayFile {
- public:
-  ArrayFile() = default;
-  ArrayFile(const ArrayFile&) = delete;
-  ArrayFile& operator=(const ArrayFile&) = delete;
-  virtual ~ArrayFile() = default;  // closes this rank's files; close() tells of errors
-
-  // The shape that requests move: that of the whole array, or of one step where the array grows.
-  [[nodiscard]] virtual const array::Shape& shape() const = 0;
-  [[nodiscard]] virtual const array::ElementType& type() const = 0;
-  [[nodiscard]] virtual const std::string& path() const = 0;
-  [[nodiscard]] virtual const std::string& name() const = 0;  // in its file; "" when it is alone
-  [[nodiscard]] virtual bool writable() const = 0;
-};
-
 // What becomes of an array that no rank wrote in a step: it has the fill value there, or the step
 // does not end.
 enum class Unwritten { is_filled, is_error };
@@ -124,35 +112,6 @@ struct FileSettings {
   // Nothing: of a new file none, of one that is there as it has them.
   std::optional<storage::Checksum> checksum = std::nullopt;
   Unwritten unwritten = Unwritten::is_filled;
-};
-
-// A file of a standard format, with several arrays and steps (aggregation/step_file.hpp). Lives no
-// longer than its Collective, and its arrays no longer than itself.
-class File {
- public:
-  File() = default;
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  virtual ~File() = default;
-
-  [[nodiscard]] virtual const std::string& path() const = 0;
-  [[nodiscard]] virtual const std::string& format() const = 0;
-  [[nodiscard]] virtual bool writable() const = 0;
-  // Descriptions, attributes, and what cannot be read; in the order of array().
-  [[nodiscard]] virtual const storage::FileMap& map() const = 0;
-  [[nodiscard]] virtual std::int64_t arrays() const = 0;
-  [[nodiscard]] virtual ArrayFile& array(std::int64_t number) = 0;
-  // Committed ones; of a file in which nothing grows 1, or 0 before its first step has ended.
-  [[nodiscard]] virtual std::int64_t steps() const = 0;
-  [[nodiscard]] virtual bool in_step() const = 0;
-  // Whether readers see it: its first step has ended, or it was opened.
-  [[nodiscard]] virtual bool is_published() const = 0;
-  // The numbers of the arrays that no rank wrote in the last step that ended, in their order; none
-  // once another one has begun. The same on all ranks.
-  [[nodiscard]] virtual const std::vector<std::int64_t>& unwritten() const = 0;
-  // Selects the step that requests move of arrays that grow, between steps: at first it is the
-  // last. The call is local, but all ranks must have selected the same step when a request begins.
-  virtual Status select_step(std::int64_t step) = 0;
 };
 
 // One piece of a rank's part in its memory: piece k of Distribution::piece(rank, k). An element
@@ -167,7 +126,7 @@ struct MemoryPiece {
 // thousands of them, mostly alike: what several have alike is best given by the same pointer, as it
 // is then looked at once.
 struct ArrayPart {
-  ArrayFile* file = nullptr;
+  OpenArray* file = nullptr;
   // How memory holds the array: of the same shape, over at most as many ranks as the communicator
   // has; rank r of the communicator holds part r.
   const plan::SharedDistribution* memory = nullptr;
@@ -218,98 +177,105 @@ class Collective {
   // the ranks' settings differ.
   static Result<std::unique_ptr<Collective>> create(MPI_Comm communicator,
                                                     const CollectiveSettings& settings);
-  Collective() = default;
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
-  virtual ~Collective() = default;  // collective; before MPI_Finalize
+  ~Collective();  // collective; before MPI_Finalize
 
   // Ends this rank's keeping others from writing to its files, in a session that is over and stays
   // open because MPI may still use it. Not collective.
-  virtual void release_locks() = 0;
+  void release_locks();
 
-  [[nodiscard]] virtual int rank() const = 0;
-  [[nodiscard]] virtual int ranks() const = 0;
-  [[nodiscard]] virtual std::int64_t nodes() const = 0;
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int ranks() const;
+  [[nodiscard]] std::int64_t nodes() const;
   // With every 0 replaced by what was chosen, but `aggregators`, which requests choose.
-  [[nodiscard]] virtual const CollectiveSettings& settings() const = 0;
+  [[nodiscard]] const CollectiveSettings& settings() const;
 
   // In the calls below, a null `asked` is for callers that have not agreed.
 
   // Collective. Makes the files of `array` and its document anew, in an existing folder; files of
   // this name are replaced. array.files 0 stands for as many as there are aggregators (or ranks).
-  virtual Result<std::unique_ptr<ArrayFile>> create_array(const std::string& path,
-                                                          const storage::RawArray& array,
-                                                          const Asked* asked = nullptr) = 0;
+  Result<std::unique_ptr<OpenArray>> create_array(const std::string& path,
+                                                  const storage::RawArray& array,
+                                                  const Asked* asked = nullptr);
   // Collective. Rank 0 reads the document and looks at the files' sizes.
-  virtual Result<std::unique_ptr<ArrayFile>> open_array(const std::string& path, bool writable,
-                                                        const Asked* asked = nullptr) = 0;
+  Result<std::unique_ptr<OpenArray>> open_array(const std::string& path, bool writable,
+                                                const Asked* asked = nullptr);
 
   // Collective. Lays a file out (see storage/formats/format.hpp) and begins its first step; arrays
   // that grow are described with one step. Until that step has ended, a file that is there stays.
-  virtual Result<std::unique_ptr<File>> create_file(const std::string& path,
-                                                    const storage::FileDescription& description,
-                                                    const FileSettings& settings,
-                                                    const Asked* asked = nullptr) = 0;
+  Result<std::unique_ptr<StepFile>> create_file(const std::string& path,
+                                                const storage::FileDescription& description,
+                                                const FileSettings& settings,
+                                                const Asked* asked = nullptr);
   // Collective. Rank 0 reads the header.
-  virtual Result<std::unique_ptr<File>> open_file(const std::string& path,
-                                                  const FileSettings& settings, bool writable,
-                                                  const Asked* asked = nullptr) = 0;
+  Result<std::unique_ptr<StepFile>> open_file(const std::string& path, const FileSettings& settings,
+                                              bool writable, const Asked* asked = nullptr);
   // Collective. Room for one more step of all arrays that grow; writes go there.
-  virtual Status begin_step(File& file, const Asked* asked = nullptr) = 0;
+  Status begin_step(StepFile& file, const Asked* asked = nullptr);
   // Collective. Makes the step durable as the settings say, then lets readers see it. When this
   // fails, or a write in the step has failed, the step is not committed and may be begun again.
-  virtual Status end_step(File& file) = 0;
+  Status end_step(StepFile& file);
   // Collective. Gives up the step that has begun: nothing of it is in the file, and the next one
   // begins in its place. After a first step the object is of no more use, as there is no file.
-  virtual Status abort_step(File& file) = 0;
+  Status abort_step(StepFile& file);
   // Collective. Keeps the first `steps` steps of a file and takes the others away, between steps.
-  virtual Status drop_steps(File& file, std::int64_t steps) = 0;
+  Status drop_steps(StepFile& file, std::int64_t steps);
   // Collective. Adds arrays, which are the last ones of the file from then on, and attributes,
   // between steps (storage/formats/additions.hpp); arrays without steps are written in the next
   // step. The file is as before on failure.
-  virtual Status extend_file(File& file, const storage::Additions& added,
-                             const Asked* asked = nullptr) = 0;
+  Status extend_file(StepFile& file, const storage::Additions& added, const Asked* asked = nullptr);
   // Collective. An error when a step is not ended: it is not committed. The object remains.
-  virtual Status close_file(File& file) = 0;
+  Status close_file(StepFile& file);
 
   // Collective. A distribution by boxes, whose table is kept once on each node (shared_boxes.hpp);
   // `mine`: this rank's boxes of an array of `shape`, which is alike on all ranks.
-  virtual Result<plan::SharedDistribution> distribute(const array::Shape& shape,
-                                                      const array::BoxList& mine) = 0;
+  Result<plan::SharedDistribution> distribute(const array::Shape& shape,
+                                              const array::BoxList& mine);
 
   // Collective. Writes or reads all parts as one request. When one rank fails, every rank returns
   // its error; what was written until then stays, in no particular order. Writing refuses explicit
   // boxes that overlap, and one request should not write an element twice: which of the values
   // stays is not defined.
-  virtual Status write(std::span<const ArrayPart> parts) = 0;
-  virtual Status read(std::span<const ArrayPart> parts) = 0;
+  Status write(std::span<const ArrayPart> parts);
+  Status read(std::span<const ArrayPart> parts);
   // Begin a write or read without waiting for its end; a request that is still under way is waited
   // for first. An error in the arguments comes from the request's wait().
-  [[nodiscard]] virtual std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts) = 0;
-  [[nodiscard]] virtual std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts) = 0;
+  [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts);
+  [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts);
   // Collective: each rank's own region of one array, without waiting. `known`: all ranks' regions
   // as `learn` was given them before, the same on all ranks; nothing: they are gathered, once on
   // each node, and `learn` is called. Writing refuses regions that overlap.
-  [[nodiscard]] virtual std::unique_ptr<Request> begin_regions(
-      ArrayFile& file, Direction direction, const OwnRegion& own,
-      std::optional<plan::SharedDistribution> known, LearnRegions learn) = 0;
+  [[nodiscard]] std::unique_ptr<Request> begin_regions(
+      OpenArray& file, Direction direction, const OwnRegion& own,
+      std::optional<plan::SharedDistribution> known, LearnRegions learn);
   // Local: these regions come no more, so plans for them need not be kept.
-  virtual void forget_regions(const plan::SharedDistribution& regions) = 0;
+  void forget_regions(const plan::SharedDistribution& regions);
   // Local: one region, without the other ranks (own_region.hpp).
-  virtual Status move_alone(ArrayFile& file, Direction direction, const OwnRegion& own) = 0;
+  Status move_alone(OpenArray& file, Direction direction, const OwnRegion& own);
   // Local: what a write or read of these would do, and why, for people; `pieces` are not looked at.
   // Fails on parts that could not be moved.
-  virtual Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction) = 0;
+  Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction);
   // The figures of the last write or read that ended.
-  [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
+  [[nodiscard]] const CollectiveFigures& figures() const;
 
   // For who calls this to compare calls by, before they come here: not used otherwise.
-  [[nodiscard]] virtual ranks::Channel& comparisons() = 0;
+  [[nodiscard]] ranks::Channel& comparisons();
 
   // Collective. What was written is durable (fdatasync by every rank that has the files open).
-  virtual Status sync(ArrayFile& file) = 0;
+  Status sync(OpenArray& file);
   // Collective. Closes the files; the object remains, for its destructor. Not an error twice.
-  virtual Status close(ArrayFile& file) = 0;
+  Status close(OpenArray& file);
+
+ private:
+  explicit Collective(CollectiveState state);
+  [[nodiscard]] std::unique_ptr<Request> begin(std::span<const ArrayPart> parts,
+                                               Direction direction);
+  std::unique_ptr<OpenArray> made(storage::ExtentMap map, const std::string& path, bool writable,
+                                  const topology::FileTargets& targets,
+                                  std::function<Status()> sync_names, storage::WriterLock lock);
+
+  std::unique_ptr<CollectiveState> state_;
 };
 
 }  // namespace weir::aggregation

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <typeinfo>
 #include <utility>
 
 #include "aggregation/direct_move.hpp"
@@ -20,12 +19,6 @@ Status prefixed(Status status, std::size_t number, std::size_t count) {
     status.error().message = fmt::format("array {}: {}", number, status.error().message);
   }
   return status;
-}
-
-// Null: none that a Collective has open.
-OpenArray* open_array(ArrayFile* file) {
-  return file != nullptr && typeid(*file) == typeid(OpenArray) ? static_cast<OpenArray*>(file)
-                                                               : nullptr;
 }
 
 // Looks at messages in a wait, from one for all else that has to move to the next.
@@ -107,7 +100,7 @@ void CollectiveRequest::take(const ArrayPart& part, OpenArray& file, bool like_b
 bool CollectiveRequest::takes_like_before(const ArrayPart& part) {
   if (checked_.empty()) return false;
   const ArrayPart& before = *checked_.back().part;
-  OpenArray* const file = open_array(part.file);
+  OpenArray* const file = part.file;
   const bool is_like = file != nullptr && !file->closed() && file->kind() != 0 &&
                        file->kind() == checked_.back().file->kind() &&
                        (!writing() || file->may_be_written()) && part.memory == before.memory &&
@@ -120,7 +113,7 @@ bool CollectiveRequest::takes_like_before(const ArrayPart& part) {
 }
 
 Status CollectiveRequest::check_part(const ArrayPart& part) {
-  OpenArray* const file = open_array(part.file);
+  OpenArray* const file = part.file;
   if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
   if (writing() && !file->writable()) {
     return invalid_argument("the array is open for reading only", file->path());

@@ -60,9 +60,10 @@ CallFingerprint StepFile::fingerprint(const char* call) const {
   return fingerprint;
 }
 
-Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std::string& path,
-                                               const storage::FileDescription& description,
-                                               const FileSettings& settings, const Asked* asked) {
+Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const std::string& path,
+                                                   const storage::FileDescription& description,
+                                                   const FileSettings& settings,
+                                                   const Asked* asked) {
   CallFingerprint call;
   call.add(Argument::call, "create a file");
   call.add(Argument::files, path);
@@ -94,12 +95,12 @@ Result<std::unique_ptr<File>> StepFile::create(CollectiveState& state, const std
   file->enter_step(0);
   file->find_kinds(state);
   if (Status filled = file->write_fills(state); !filled.ok()) return filled.error();
-  return std::unique_ptr<File>(std::move(file));
+  return file;
 }
 
-Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::string& path,
-                                             const FileSettings& settings, bool writable,
-                                             const Asked* asked) {
+Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const std::string& path,
+                                                 const FileSettings& settings, bool writable,
+                                                 const Asked* asked) {
   CallFingerprint call;
   call.add(Argument::call, writable ? "open a file for writing" : "open a file");
   call.add(Argument::files, path);
@@ -142,7 +143,7 @@ Result<std::unique_ptr<File>> StepFile::open(CollectiveState& state, const std::
   if (loaded.ok()) loaded = file->share_places(state);
   if (!loaded.ok()) return loaded.error();
   file->leave_step(true);
-  return std::unique_ptr<File>(std::move(file));
+  return file;
 }
 
 void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& targets) {

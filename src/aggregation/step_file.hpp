@@ -42,32 +42,38 @@ namespace weir::aggregation {
 // block (storage/sums/block_sums.hpp).
 [[nodiscard]] std::int64_t loose_parts_of_each(int ranks);
 
-class StepFile final : public File {
+// Lives no longer than its Collective, and its arrays no longer than itself.
+class StepFile {
  public:
   // Collective, and so are all below that take the state. The file is in its first step.
-  static Result<std::unique_ptr<File>> create(CollectiveState& state, const std::string& path,
-                                              const storage::FileDescription& description,
-                                              const FileSettings& settings, const Asked* asked);
+  static Result<std::unique_ptr<StepFile>> create(CollectiveState& state, const std::string& path,
+                                                  const storage::FileDescription& description,
+                                                  const FileSettings& settings, const Asked* asked);
   // The format is what the file's content says; settings.format has no meaning.
-  static Result<std::unique_ptr<File>> open(CollectiveState& state, const std::string& path,
-                                            const FileSettings& settings, bool writable,
-                                            const Asked* asked);
+  static Result<std::unique_ptr<StepFile>> open(CollectiveState& state, const std::string& path,
+                                                const FileSettings& settings, bool writable,
+                                                const Asked* asked);
 
-  [[nodiscard]] const std::string& path() const override { return path_; }
-  [[nodiscard]] const std::string& format() const override { return format_; }
-  [[nodiscard]] bool writable() const override { return writable_; }
-  [[nodiscard]] const storage::FileMap& map() const override { return map_; }
-  [[nodiscard]] std::int64_t arrays() const override {
-    return static_cast<std::int64_t>(arrays_.size());
-  }
-  [[nodiscard]] ArrayFile& array(std::int64_t number) override {
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& format() const { return format_; }
+  [[nodiscard]] bool writable() const { return writable_; }
+  // Descriptions, attributes, and what cannot be read; in the order of array().
+  [[nodiscard]] const storage::FileMap& map() const { return map_; }
+  [[nodiscard]] std::int64_t arrays() const { return static_cast<std::int64_t>(arrays_.size()); }
+  [[nodiscard]] OpenArray& array(std::int64_t number) {
     return *arrays_[static_cast<std::size_t>(number)];
   }
-  [[nodiscard]] std::int64_t steps() const override { return steps_; }
-  [[nodiscard]] bool in_step() const override { return in_step_; }
-  [[nodiscard]] bool is_published() const override { return published_; }
-  [[nodiscard]] const std::vector<std::int64_t>& unwritten() const override { return unwritten_; }
-  Status select_step(std::int64_t step) override;
+  // Committed ones; of a file in which nothing grows 1, or 0 before its first step has ended.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  [[nodiscard]] bool in_step() const { return in_step_; }
+  // Whether readers see it: its first step has ended, or it was opened.
+  [[nodiscard]] bool is_published() const { return published_; }
+  // The numbers of the arrays that no rank wrote in the last step that ended, in their order; none
+  // once another one has begun. The same on all ranks.
+  [[nodiscard]] const std::vector<std::int64_t>& unwritten() const { return unwritten_; }
+  // Selects the step that requests move of arrays that grow, between steps: at first it is the
+  // last. The call is local, but all ranks must have selected the same step when a request begins.
+  Status select_step(std::int64_t step);
 
   Status begin_step(CollectiveState& state, const Asked* asked);
   Status end_step(CollectiveState& state);

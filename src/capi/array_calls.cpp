@@ -143,7 +143,7 @@ std::string options_text(const weir_session& session, const ArrayDefinition& giv
 }
 
 // Enters an array that all ranks have opened.
-Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::ArrayFile>> opened,
+Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::OpenArray>> opened,
               const char* call, weir_array** result) {
   if (!opened) return outcome_of(opened.error(), call);
   auto handle = std::make_unique<weir_array>();

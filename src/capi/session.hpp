@@ -9,7 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
+#include "aggregation/step_file.hpp"
 #include "capi/known_regions.hpp"
 #include "capi/operation.hpp"
 #include "capi/outcome.hpp"
@@ -39,8 +41,8 @@ struct weir_array {
   weir_session* session = nullptr;
   weir_file* container = nullptr;  // the file that it is in; null: it is a file of its own
   std::size_t number = 0;          // there
-  std::unique_ptr<weir::aggregation::ArrayFile> own_file;
-  weir::aggregation::ArrayFile* file = nullptr;  // null before the container is laid out
+  std::unique_ptr<weir::aggregation::OpenArray> own_file;
+  weir::aggregation::OpenArray* file = nullptr;  // null before the container is laid out
   std::uint64_t digest = 0;                      // of the text
   weir::array::Shape shape = weir::array::Shape::create({0}).value();
   weir::array::ElementType type;
@@ -61,7 +63,7 @@ struct weir_file {
   weir::aggregation::FileSettings settings;
   std::string step_dimension;
   weir::storage::FileDescription description;
-  std::unique_ptr<weir::aggregation::File> open;
+  std::unique_ptr<weir::aggregation::StepFile> open;
   std::vector<std::unique_ptr<weir_array>> arrays;  // while defining, as in the description
   // What was defined since the file is laid out and is not in it yet.
   weir::storage::Additions added;

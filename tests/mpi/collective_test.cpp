@@ -34,6 +34,7 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/node_group.hpp"
+#include "aggregation/step_file.hpp"
 #include "array/linear_range.hpp"
 #include "array/test_random.hpp"
 #include "rank_checks.hpp"
@@ -203,7 +204,7 @@ class Tested {
     return reference_[static_cast<std::size_t>(place)];
   }
 
-  std::unique_ptr<weir::aggregation::ArrayFile> file;
+  std::unique_ptr<weir::aggregation::OpenArray> file;
 
  private:
   static array::Shape shape_of(array::Random& random) {
@@ -425,14 +426,14 @@ struct Rows {
     }
     pieces.push_back({layout.get(), reinterpret_cast<std::byte*>(data.data())});
   }
-  [[nodiscard]] ArrayPart part(weir::aggregation::ArrayFile& file) const {
+  [[nodiscard]] ArrayPart part(weir::aggregation::OpenArray& file) const {
     return {&file, &held, pieces};
   }
 };
 
 // Three arrays in one request under a handle, and read back.
 void several_arrays(Collective& collective, const std::string& path) {
-  std::vector<std::unique_ptr<weir::aggregation::ArrayFile>> files;
+  std::vector<std::unique_ptr<weir::aggregation::OpenArray>> files;
   std::vector<Rows> rows;
   for (const std::int64_t columns : {3, 50, 7}) {
     rows.emplace_back(columns);
@@ -790,7 +791,7 @@ struct LosingStep {
     }
     return {.arrays = {array}};
   }
-  weir::Status write(Collective& collective, weir::aggregation::File& file,
+  weir::Status write(Collective& collective, weir::aggregation::StepFile& file,
                      const Rows& rows) const {
     if (!alone) {
       const ArrayPart part = rows.part(file.array(0));
@@ -824,7 +825,7 @@ void steps_that_lose_bytes(const std::string& directory) {
         {.format = one.format, .durability = weir::storage::StepDurability::none});
     expect(file.ok(), one.name() + (file.ok() ? "" : file.error().text()));
     if (!file) return;
-    weir::aggregation::File& steps = *file.value();
+    weir::aggregation::StepFile& steps = *file.value();
     for (std::int64_t step = 0; step < 3; ++step) {
       if (step > 0) {
         expect(collective.value()->begin_step(steps).ok(), one.name() + "begin a step");

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
 #include "rank_checks.hpp"
 #include "storage/engines/engine.hpp"
