@@ -1,12 +1,13 @@
-// What a processor's core fetches and owns at a time. Words that different processes write are kept
-// this far apart, so that they do not take a line from each other.
+// The size of a cache line, the unit in which a processor core fetches and owns memory. Words that
+// different processes write are kept this far apart, to avoid false sharing.
 #pragma once
 
 #include <cstddef>
 
 namespace weir {
 
-// 64 on x86-64 and on most of ARM. Where lines are longer, neighbours cost time, not correctness.
+// The size is 64 bytes on x86-64 and on most ARM processors. Where lines are longer, false sharing
+// costs time, but results stay correct.
 inline constexpr std::size_t cache_line_bytes = 64;
 
 }  // namespace weir

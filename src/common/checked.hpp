@@ -18,7 +18,7 @@ namespace weir {
   return sum;
 }
 
-// The least multiple of `unit` (> 0) that is at least `value` (>= 0).
+// Returns the least multiple of `unit` (> 0) that is at least `value` (>= 0).
 [[nodiscard]] inline std::optional<std::int64_t> checked_round_up(std::int64_t value,
                                                                   std::int64_t unit) {
   const std::int64_t units = value / unit + (value % unit != 0 ? 1 : 0);

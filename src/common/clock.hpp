@@ -21,7 +21,8 @@ namespace weir {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
-// The wall clock as "2026-11-21T02:43:07Z"; for names and provenance, never for measuring.
+// Returns the wall-clock time as "2026-11-21T02:43:07Z". It serves names and provenance, never
+// measurements.
 [[nodiscard]] std::string utc_now();
 
 }  // namespace weir

@@ -11,7 +11,7 @@ std::atomic<std::size_t> live = 0;
 std::atomic<std::size_t> most = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-// Keeps the size of a block before the block.
+// Bytes in front of each block, which hold its size.
 constexpr std::size_t header = alignof(std::max_align_t);
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Bytes that new has given out in this program: for tests and measurements, which link
-// weir_counted_memory. It replaces operator new, but for over-aligned types.
+// Counts the bytes that operator new has allocated in this program. It is for tests and
+// measurements, which link weir_counted_memory; that library replaces operator new, except for
+// over-aligned types.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 namespace weir {
 
 [[nodiscard]] std::size_t live_bytes();
-// The most of them at once since the last reset_most_bytes().
+// Returns the largest value of live_bytes() since the last reset_most_live_bytes().
 [[nodiscard]] std::size_t most_live_bytes();
 void reset_most_live_bytes();
 

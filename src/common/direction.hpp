@@ -1,4 +1,4 @@
-// Which way bytes go between memory and files.
+// The direction in which bytes move between memory and files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The page of Linux's cache on x86-64 and most of ARM: what the system reads, writes and keeps of a
-// file at a time. Where pages are larger, layouts made by this are right and cost more copying.
+// The page size of Linux's page cache on x86-64 and most ARM processors: the unit in which the
+// system reads, writes and caches a file. Where pages are larger, layouts based on this value are
+// still correct, but cost more copying.
 #pragma once
 
 #include <cstdint>

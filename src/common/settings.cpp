@@ -58,7 +58,7 @@ bool is_choice(const Setting& setting, std::string_view value) {
   return std::find(setting.choices.begin(), setting.choices.end(), value) != setting.choices.end();
 }
 
-// What the value should have been, or nothing when it is right.
+// Returns what is wrong with the value, or nothing if it is valid.
 std::optional<std::string> complaint(const Setting& setting, const std::string& value) {
   switch (setting.kind) {
     case SettingKind::text:

@@ -1,9 +1,10 @@
-// Settings: declared once, given on the command line, in the environment or in a TOML file.
+// Settings: each is declared once, and can be given on the command line, in the environment or in a
+// TOML file.
 //
-// A declaration makes the long option `--NAME`, the environment variable `WEIR_NAME` (upper case,
-// dashes as underscores), the TOML key `NAME` and the line of the help text. One precedence:
+// A declaration defines the long option `--NAME`, the environment variable `WEIR_NAME` (upper case,
+// dashes as underscores), the TOML key `NAME` and a line of the help text. The precedence is:
 // command line, environment, file (`--settings FILE` or WEIR_SETTINGS), default. Every value keeps
-// its origin, for the result.
+// its origin, which is recorded with the result.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ enum class SettingKind {
   flag,     // --name sets it to true, --no-name to false
   choice,   // one of `choices`
   choices,  // one or more of `choices`, separated by commas
-  sizes,    // one or more of what `bytes` takes, separated by commas
+  sizes,    // one or more values of kind `bytes`, separated by commas
 };
 
 struct Setting {
@@ -40,12 +41,13 @@ struct Setting {
   std::string_view alias = {};     // a second environment variable, read after WEIR_NAME
   std::string_view position = {};  // not empty: also the positional argument of this name
   std::string_view letter = {};    // not empty: also the short option -LETTER; flags can be bundled
-  // What another program calls it, where its users' habits count; for whoever translates these.
+  // Names of this setting in other programs, where users are used to them; they are for code that
+  // translates foreign options.
   std::vector<std::string_view> foreign = {};
 };
 
 enum class SettingOrigin { command_line, environment, file, default_value };
-[[nodiscard]] const char* name_of(SettingOrigin origin);  // as run.json spells it
+[[nodiscard]] const char* name_of(SettingOrigin origin);  // the spelling in run.json
 
 struct SettingValue {
   std::string text;
@@ -53,16 +55,17 @@ struct SettingValue {
   SettingKind kind = SettingKind::text;
 };
 
-// Looks a variable up; nothing when it is not set. Tests pass their own.
+// Looks up a variable; returns nothing if it is not set. Tests pass a lookup of their own.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string&)>;
 [[nodiscard]] std::optional<std::string> process_environment(const std::string& name);
 
 class Settings {
  public:
-  // True when the setting was given or has a default that is not empty.
+  // Returns true if the setting was given or has a default that is not empty.
   [[nodiscard]] bool has(std::string_view name) const;
-  // The typed values. The text was checked when resolved; asking for a setting that was not
-  // declared, or one without a value, is a programming error and ends the program.
+  // The following functions return typed values; the text was checked when it was resolved. Asking
+  // for a setting that was not declared, or for one without a value, is a programming error and
+  // ends the program.
   [[nodiscard]] const std::string& text(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name) const;  // kinds integer and bytes
   [[nodiscard]] double real(std::string_view name) const;
@@ -81,21 +84,22 @@ class Settings {
 
 struct ResolvedSettings {
   Settings settings;
-  std::optional<std::string> help;  // the help text, when --help was given
+  std::optional<std::string> help;  // the help text, if --help was given
 };
 
-// Resolves `arguments` (without the program's and the workload's name). An error is one line that
-// names the setting, where it was given, the value and what is allowed.
+// Resolves `arguments` (without the names of the program and the workload). An error is one line
+// that names the setting, where it was given, its value and the allowed values.
 [[nodiscard]] Result<ResolvedSettings> resolve_settings(std::string_view program,
                                                         std::string_view description,
                                                         std::span<const Setting> declarations,
                                                         std::span<const std::string> arguments,
                                                         const EnvironmentLookup& environment);
 
-// What switches a flag off: no-verify for verify, fill-values for no-fill-values.
+// Returns the name that switches a flag off: no-verify for verify, fill-values for no-fill-values.
 [[nodiscard]] std::string negation_of(std::string_view flag);
 
-// "64m" → 67108864. Nothing when it is no size or exceeds 63 bits.
+// Parses a size such as "64m" (67108864). Returns nothing if `text` is not a size or exceeds 63
+// bits.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
 
 }  // namespace weir

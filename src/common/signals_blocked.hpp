@@ -1,5 +1,5 @@
-// Threads of the library let no signal in, so that a signal meant to stop the program reaches one
-// of the program's own.
+// The library's threads block all signals, so that a signal meant to stop the program reaches one
+// of the program's own threads.
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,8 @@
 
 namespace weir {
 
-// Blocks all signals in this thread, and so in threads it creates, for as long as it lives.
+// Blocks all signals in the thread that creates it, and so in threads that this thread creates, as
+// long as the object lives.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

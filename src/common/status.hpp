@@ -1,4 +1,4 @@
-// Errors as values. A Status says whether something worked; a Result carries what it made.
+// Errors as values. A Status says whether an operation succeeded; a Result also carries its value.
 //
 // An Error is built where the failure is first seen, with the operation, file and offset known
 // there; callers add what they know (the rank) and pass it on. Its one-line text is what the user
@@ -14,13 +14,13 @@
 namespace weir {
 
 enum class ErrorCode {
-  invalid_argument,  // the user asked for something that cannot be; nothing was started
+  invalid_argument,  // the request is invalid; nothing was started
   io,                // the system refused an operation; system_error holds errno
-  short_transfer,    // fewer bytes moved than asked for
+  short_transfer,    // fewer bytes were moved than requested
   corrupt,           // data read back are not the data written
   deadline,          // a wait exceeded its deadline
   insufficient,      // not enough memory or disk for the run
-  unsupported,       // the system lacks the mechanism asked for
+  unsupported,       // the system lacks the requested mechanism
   peer,              // another rank failed; its own report has the cause
   communication,     // MPI failed to move a message between ranks
   interrupted,       // a signal asked the run to stop
@@ -33,21 +33,22 @@ struct Error {
 
   ErrorCode code = ErrorCode::io;
   std::string message;       // one line, no trailing newline
-  std::string operation;     // "write", "fsync", "open", …; empty when none
-  std::string file;          // path; empty when none
-  std::int64_t offset = -1;  // bytes from the start of the file; -1 when none
-  int system_error = 0;      // errno; 0 when none
-  int rank = -1;             // rank in the job's world; -1 when not known
+  std::string operation;     // "write", "fsync", "open", …; empty if none
+  std::string file;          // path; empty if none
+  std::int64_t offset = -1;  // bytes from the start of the file; -1 if none
+  int system_error = 0;      // errno; 0 if none
+  int rank = -1;             // rank in the job's world; -1 if unknown
 
-  // The line for the user: "rank 2: write failed: No space left on device (file /x, offset 4096)".
+  // Returns the line for the user: "rank 2: write failed: No space left on device (file /x, offset
+  // 4096)".
   [[nodiscard]] std::string text() const;
 };
 
-// Builds an Error of code `io` from errno as `system_error` gives it.
+// Builds an Error of code `io` from the errno value `system_error`.
 [[nodiscard]] Error system_failure(std::string_view operation, std::string_view file,
                                    std::int64_t offset, int system_error);
 [[nodiscard]] Error invalid_argument(std::string message, std::string file = {});
-// The error, with `file` as its file if it names none.
+// Returns the error, with its file set to `file` if it names none.
 [[nodiscard]] Error with_file(Error error, const std::string& file);
 
 class [[nodiscard]] Status {
@@ -77,7 +78,7 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const { return std::holds_alternative<T>(content_); }
   explicit operator bool() const { return ok(); }
-  // value() is valid only when ok(), error() only when not.
+  // value() is valid only if ok(), error() only if not.
   [[nodiscard]] T& value() & { return std::get<T>(content_); }
   [[nodiscard]] const T& value() const& { return std::get<T>(content_); }
   [[nodiscard]] T&& value() && { return std::get<T>(std::move(content_)); }
