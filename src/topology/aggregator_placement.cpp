@@ -139,7 +139,7 @@ std::int64_t AggregatorPlacement::position_with(std::int64_t group, const Sharin
                                                 std::int64_t place) const {
   const std::int64_t share = place * sharing.shares / sharing.aggregators;
   if (!sharing.by_holders) return share * sharing.nodes / sharing.shares;
-  // The last node before which there are at most so many holders.
+  // Finds the last node that has at most `share` holders before it.
   std::int64_t first = 0;
   std::int64_t end = sharing.nodes;
   while (end - first > 1) {
@@ -193,12 +193,13 @@ std::int64_t AggregatorPlacement::first_place_for(std::int64_t rank) const {
   const Sharing sharing = sharing_in(group);
   const std::int64_t node = topology_.node_of(rank);
   const std::int64_t position = position_of(node);
-  // After the last node comes the first.
+  // The first node follows the last one.
   return first_place(group, sharing, position + 1) % sharing.aggregators;
 }
 
 std::int64_t nodes_for_targets(std::int64_t nodes, std::int64_t targets) {
-  // A target's aggregators meet no more nodes than this where they begin in the middle of one, too.
+  // The aggregators of a target are on at most most_nodes_per_target nodes, even if they begin in
+  // the middle of a node.
   if (targets <= 1 || nodes < (most_nodes_per_target - 1) * targets) return nodes;
   return std::min(most_nodes_per_target, nodes / targets) * targets;
 }
@@ -216,7 +217,7 @@ std::int64_t aggregators_for(const Topology& topology, GatherWithin within,
   const std::int64_t groups = by_node ? topology.nodes() : topology.io_groups();
   const std::int64_t nodes = std::max<std::int64_t>(1, topology.nodes() / groups);
   const std::int64_t ranks = std::max<std::int64_t>(1, topology.ranks() / groups);
-  // What the group's share of the targets can keep busy.
+  // The number of targets that the group has to keep busy.
   const std::int64_t share = std::max<std::int64_t>(1, (targets.count + groups - 1) / groups);
   return serving_alike(nodes >= share ? nodes : std::min(ranks, share), share);
 }

@@ -1,18 +1,18 @@
-// Chooses the ranks that aggregate: the same number in every group of nodes, spread over its nodes,
-// so that each has links and memory of its own as far as there are nodes. A group gathers only from
-// its own ranks: nothing crosses an I/O group.
+// Chooses the ranks that are aggregators. Every group of nodes gets the same number of aggregators,
+// spread over its nodes, so that each has its own links and memory as long as there are enough
+// nodes. An aggregator gathers data only from ranks of its own group: no data crosses I/O groups.
 //
-// Aggregators have places, 0 to their number, node after node: a node's aggregators have
-// neighbouring places. Their numbers are their places too, unless they serve the stripes of several
-// targets in turn: aggregator i then serves target i mod targets, and those of one target have
-// neighbouring places, so that they are on few nodes:
+// Aggregators have places, numbered from 0, node after node: the aggregators of a node have
+// neighbouring places. The number of an aggregator equals its place, unless the aggregators serve
+// the stripes of several targets in turn. In that case aggregator i serves target i mod targets,
+// and the aggregators of one target have neighbouring places, so that they are on few nodes:
 //
 //     8 aggregators, 4 targets, 4 nodes     place     0  1   2  3   4  5   6  7
 //                                           node      0  0   1  1   2  2   3  3
 //                                           number    0  4   1  5   2  6   3  7
 //
-// Only so many ranks of a node can be aggregators as have buffers there: its holders, which are
-// spread over the node's ranks alike whichever plan asks.
+// Only the ranks of a node that have buffers, its holders, can be aggregators. The holders are
+// spread over the node's ranks in the same way for every plan.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@
 
 namespace weir::topology {
 
-// The ranks whose data an aggregator may gather.
+// The set of ranks whose data an aggregator may gather.
 enum class GatherWithin {
-  node,      // by shared memory alone
-  io_group,  // between the nodes of an I/O group; of all nodes where there is one group
+  node,      // ranks of its own node, through shared memory only
+  io_group,  // ranks of its own I/O group; with one group, all ranks
 };
 
 struct AggregatorLimits {
   std::int64_t per_node = 0;  // ranks of a node that can be aggregators; 0: all
-  std::int64_t targets = 1;   // that aggregators serve in turn
+  std::int64_t targets = 1;   // targets that aggregators serve in turn
 };
 
 class AggregatorPlacement {
  public:
-  // `aggregators_per_group` of them, or as many as a group's nodes can have where that is less.
-  // Nodes have equally many, but for rounding, as long as the smallest can have its share. Fails on
-  // fewer than 1.
+  // Places `aggregators_per_group` aggregators in each group, or as many as the group's nodes can
+  // have if that is less. Nodes have equal numbers of aggregators, up to rounding, as long as the
+  // smallest node can have its share. Fails if `aggregators_per_group` is less than 1.
   static Result<AggregatorPlacement> create(const Topology& topology, GatherWithin within,
                                             std::int64_t aggregators_per_group,
                                             const AggregatorLimits& limits = {});
@@ -49,31 +49,32 @@ class AggregatorPlacement {
   [[nodiscard]] std::int64_t groups() const;
   [[nodiscard]] std::int64_t group_of_rank(std::int64_t rank) const;
   [[nodiscard]] std::int64_t ranks_in(std::int64_t group) const;
-  // The rank at `position` among those of a group, node after node.
+  // Returns the rank at `position` among the ranks of a group, ordered node after node.
   [[nodiscard]] std::int64_t rank_in(std::int64_t group, std::int64_t position) const;
 
   [[nodiscard]] std::int64_t aggregators_in(std::int64_t group) const;
-  // The nodes of a group that aggregators are spread over.
+  // Returns the number of nodes of a group over which its aggregators are spread.
   [[nodiscard]] std::int64_t nodes_used(std::int64_t group) const;
-  // The rank that is aggregator `number` of a group, 0 <= number < aggregators_in(group). No rank
-  // is two of them.
+  // Returns the rank that is aggregator `number` of a group, 0 <= number < aggregators_in(group).
+  // No rank is more than one aggregator.
   [[nodiscard]] std::int64_t rank_of(std::int64_t group, std::int64_t number) const;
-  // The number of a rank among the aggregators of its group; -1 when it is none.
+  // Returns the number of a rank among the aggregators of its group; -1 if it is not an aggregator.
   [[nodiscard]] std::int64_t aggregator_at(std::int64_t rank) const;
-  // The place of an aggregator among those of its group, node after node.
+  // Returns the place of an aggregator among the aggregators of its group, ordered node after node.
   [[nodiscard]] std::int64_t place_of(std::int64_t group, std::int64_t number) const;
-  // The place from which a rank goes through its group's aggregators: that of the first aggregator
-  // of the next node that has any. So not all nodes are at the same aggregators at a time, and the
-  // ranks of a node are, which fill messages together.
+  // Returns the place at which a rank starts when it visits the aggregators of its group: the place
+  // of the first aggregator on the next node that has any. Different nodes therefore visit
+  // different aggregators at a time, but the ranks of one node, which fill messages together, visit
+  // the same.
   [[nodiscard]] std::int64_t first_place_for(std::int64_t rank) const;
 
  private:
-  // How a group's aggregators are shared out: over `shares` alike, and each node has some of these.
+  // How the aggregators of a group are divided: evenly over `shares`, of which each node has some.
   struct Sharing {
     std::int64_t aggregators = 0;
     std::int64_t shares = 0;
-    std::int64_t nodes = 0;   // of the group
-    bool by_holders = false;  // a share is a rank that can aggregate; otherwise a node
+    std::int64_t nodes = 0;   // number of nodes of the group
+    bool by_holders = false;  // true: a share is a rank that can aggregate; false: a node
   };
   AggregatorPlacement(const Topology& topology, GatherWithin within, std::int64_t per_group,
                       const AggregatorLimits& limits);
@@ -81,10 +82,10 @@ class AggregatorPlacement {
   [[nodiscard]] std::int64_t node_at(std::int64_t group, std::int64_t position) const;
   [[nodiscard]] std::int64_t position_of(std::int64_t node) const;
   [[nodiscard]] std::int64_t holders_on(std::int64_t node) const;
-  // How many ranks can aggregate on the nodes of a group before the one at `position`.
+  // Returns the number of holders on the nodes of a group before the node at `position`.
   [[nodiscard]] std::int64_t holders_before(std::int64_t group, std::int64_t position) const;
   [[nodiscard]] Sharing sharing_in(std::int64_t group) const;
-  // The place of the first aggregator of the node at `position` or of a later one.
+  // Returns the place of the first aggregator on the node at `position` or on a later one.
   [[nodiscard]] std::int64_t first_place(std::int64_t group, const Sharing& sharing,
                                          std::int64_t position) const;
   [[nodiscard]] std::int64_t position_with(std::int64_t group, const Sharing& sharing,
@@ -94,26 +95,28 @@ class AggregatorPlacement {
   GatherWithin within_;
   std::int64_t per_group_;
   AggregatorLimits limits_;
-  // Where nodes have unequally many holders: those of the nodes before, in each group. Copies of a
-  // placement share it.
+  // Number of holders on the nodes before each node, in its group. It is set only where the nodes
+  // have different numbers of holders. Copies of a placement share it.
   std::shared_ptr<const std::vector<std::int64_t>> holders_before_;
 };
 
-// The most nodes that write to one target where there are more nodes than targets: each further one
-// costs locks and seeks there, and a few fill its link.
+// The largest number of nodes that write to one target where there are more nodes than targets. A
+// few nodes fill the target's link; each further one costs locks and seeks there.
 inline constexpr std::int64_t most_nodes_per_target = 4;
 
-// How many of `nodes` the aggregators of `targets` targets are spread over: all, or a multiple of
-// the targets such that none is met by more than most_nodes_per_target.
+// Returns how many of `nodes` nodes the aggregators of `targets` targets are spread over: all
+// nodes, or a multiple of `targets` for which no target is used by more than most_nodes_per_target
+// nodes.
 [[nodiscard]] std::int64_t nodes_for_targets(std::int64_t nodes, std::int64_t targets);
 
-// A number of aggregators for one group, where nothing better is known than where things are: one
-// per node, but at least one per target where a group has the ranks, and then a multiple of the
-// targets' number or a divisor of it, so that targets are served alike.
+// Returns a number of aggregators for one group, for use when nothing but the topology and the
+// targets is known. It is one per node, but at least one per target if the group has enough ranks,
+// and then a multiple or a divisor of the number of targets, so that all targets are served
+// equally.
 [[nodiscard]] std::int64_t aggregators_for(const Topology& topology, GatherWithin within,
                                            const FileTargets& targets);
 
-// The largest number up to `aggregators` that is a multiple of `targets` or a divisor of it.
+// Returns the largest number up to `aggregators` that is a multiple or a divisor of `targets`.
 [[nodiscard]] std::int64_t serving_alike(std::int64_t aggregators, std::int64_t targets);
 
 }  // namespace weir::topology

@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::int64_t most_ranks = std::numeric_limits<std::int32_t>::max();
 
-// How many of the numbers i in [0, ranks) have (i / block) mod nodes == place.
+// Returns how many of the numbers i in [0, ranks) have (i / block) mod nodes == place.
 std::int64_t ranks_at(const Stretch& stretch, std::int64_t place) {
   const std::int64_t round = stretch.block * stretch.nodes;
   const std::int64_t rest = stretch.ranks % round - place * stretch.block;
   return stretch.ranks / round * stretch.block + std::clamp<std::int64_t>(rest, 0, stretch.block);
 }
 
-// One stretch for all ranks, if their nodes, numbered by first appearance, follow one.
+// Sets `one` to a single stretch for all ranks and returns true, if the nodes of the ranks,
+// numbered by first appearance, follow such a stretch.
 bool as_one_stretch(const std::vector<std::int64_t>& node_of_rank, std::int64_t nodes,
                     Stretch& one) {
   const auto end_of_first =
@@ -80,7 +81,7 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
   if (tables->stretches.size() > 1) index_nodes(*tables, topology.nodes_);
   topology.tables_ = tables;
   topology.fewest_on_a_node_ = topology.ranks_;
-  // Where one stretch has all nodes, the last node has the fewest ranks.
+  // If one stretch covers all nodes, the last node has the fewest ranks.
   const bool is_regular =
       tables->stretches.size() == 1 && tables->stretches.front().first_node == 0;
   for (std::int64_t node = is_regular ? topology.nodes_ - 1 : 0; node < topology.nodes_; ++node) {
