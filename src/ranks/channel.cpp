@@ -18,17 +18,18 @@ namespace weir::ranks {
 namespace {
 
 constexpr std::int64_t slots = 8;
-// The bytes of a text that go to the node at once.
+// Bytes of a text that are sent to the node at a time.
 constexpr std::size_t part_bytes = std::size_t{256} << 10U;
-// The bytes of a text that go to other nodes in one message with its length.
+// Bytes of a text that are sent to other nodes in one message with the text's length.
 constexpr std::size_t first_bytes = 4088;
-// The longest message; its length is an int.
+// Length of the longest message in bytes; MPI takes it as an int.
 constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
-// What two ranks that are awake on cores of their own need, several times over (some 20 us).
+// Number of polls before a sleep: several times what two ranks need that are awake on their own
+// cores (some 20 us).
 constexpr int looks_before_sleep = 1000;
-// Naps of a wait between nodes, which looks after MPI by itself, from one look for all else to the
-// next.
+// Number of naps between two checks of everything else, in a wait between nodes (which lets MPI
+// make progress by itself).
 constexpr int naps_per_progress = 16;
 
 std::uint32_t turn_of(std::int64_t number) {
@@ -37,7 +38,8 @@ std::uint32_t turn_of(std::int64_t number) {
 
 void set_and_wake(std::atomic<std::uint32_t>& word, std::atomic<std::uint32_t>& sleepers,
                   std::uint32_t value) {
-  // In one order with sleep_while(): either the sleeper sees the value or this sees the sleeper.
+  // Sequential consistency with sleep_while() ensures that either the sleeper sees the value, or
+  // this call sees the sleeper.
   word.store(value, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) != 0) {
     futex_wake(word, std::numeric_limits<int>::max());
@@ -56,21 +58,21 @@ struct Channel::Slot {
   alignas(
       cache_line_bytes) std::atomic<std::uint64_t> arrived;  // ranks of the node, over all rounds
   alignas(cache_line_bytes)
-      std::atomic<std::uint32_t> gathered;  // the turn whose `node` the first has to see
+      std::atomic<std::uint32_t> gathered;  // turn whose `node` is ready for the first rank
   std::atomic<std::uint32_t> first_sleeps;
-  alignas(cache_line_bytes) std::atomic<std::uint32_t> ended;  // the turn whose `all` is known
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> ended;  // turn whose `all` is known
   std::atomic<std::uint32_t> sleepers;
-  alignas(cache_line_bytes) Numbers node{};  // what the ranks of the node gave, combined
-  alignas(cache_line_bytes) Numbers all{};   // what all ranks gave, combined
+  alignas(cache_line_bytes) Numbers node{};  // combined numbers of the node's ranks
+  alignas(cache_line_bytes) Numbers all{};   // combined numbers of all ranks
 };
 
-// The part is left as it is: a page of it costs memory once it is written to.
+// The part is left uninitialized, since a page of it takes up memory as soon as it is written.
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 struct Channel::Text {
-  alignas(cache_line_bytes) std::atomic<std::uint32_t> told;  // parts so far
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> told;  // parts written so far
   std::atomic<std::uint32_t> sleepers;
   alignas(
-      cache_line_bytes) std::atomic<std::uint32_t> taken;  // parts so far, by each of the others
+      cache_line_bytes) std::atomic<std::uint32_t> taken;  // parts read so far, by all the others
   std::atomic<std::uint32_t> teller_sleeps;
   alignas(cache_line_bytes) std::int64_t total = 0;  // bytes of the text
   std::array<char, part_bytes> part;
@@ -79,7 +81,7 @@ struct Channel::Text {
 struct Channel::Memory {
   std::array<Slot, slots> slot;
   Text text;
-  // Behind it: the numbers that each place gave, slot by slot.
+  // The numbers that each place gave follow in memory, slot by slot.
 };
 
 struct Channel::Between {
@@ -88,14 +90,14 @@ struct Channel::Between {
   Between& operator=(const Between&) = delete;
   ~Between();
 
-  // Makes `type` and `operation`, the first time.
+  // Creates `type` and `operation` when called for the first time.
   [[nodiscard]] Status prepare();
 
   Numbers mine{};
   Numbers all{};
-  MPI_Datatype type = MPI_DATATYPE_NULL;  // of all numbers of a rank together
+  MPI_Datatype type = MPI_DATATYPE_NULL;  // all numbers of a rank
   MPI_Op operation = MPI_OP_NULL;         // combine()
-  // A text's length and its beginning, which is all of most texts, go together.
+  // The length of a text is sent together with its beginning, which is the whole of most texts.
   struct Beginning {
     std::int64_t bytes = 0;
     std::array<char, first_bytes> text{};
@@ -129,7 +131,7 @@ Channel::Between::~Between() {
 
 void Channel::combine(const Numbers& more, Numbers& both) {
   for (std::size_t at = 0; at < sum_at; ++at) both.at(at) = std::min(both.at(at), more.at(at));
-  // Without a sign, in which an overflow is defined.
+  // Adds unsigned numbers, whose overflow is defined.
   both[sum_at] = static_cast<std::int64_t>(static_cast<std::uint64_t>(both[sum_at]) +
                                            static_cast<std::uint64_t>(more[sum_at]));
 }
@@ -168,7 +170,7 @@ void Channel::Freed::operator()(std::byte* memory) const {
   ::operator delete (memory, std::align_val_t{cache_line_bytes});
 }
 
-// The channel's requests are under way: MPI may still use what they name.
+// MPI may still use the memory of the channel's requests that are under way.
 void Channel::abandon() { [[maybe_unused]] const auto* const kept = between_.release(); }
 
 Channel::Round::Round(std::int64_t failed, bool asks) : asks_(asks) {
@@ -267,11 +269,11 @@ bool Channel::test_of_first(Round& round) {
     } else if (!reduce_between_nodes(round)) {
       return false;
     }
-    if (!round.is_asked()) publish(round, round.voted_);  // else with the answer
+    if (!round.is_asked()) publish(round, round.voted_);  // otherwise published with the answer
     return true;
   }
-  // There is nothing to gather for, and somebody has published the result. (Where ranks differ in
-  // whether they ask, this one may sleep on the word that nobody sets, until its nap ends.)
+  // Nothing has to be gathered if the result has already been published. (If ranks differ in
+  // whether they ask, this rank may sleep on a word that no rank sets, until its nap ends.)
   if (slot.ended.load(std::memory_order_acquire) != turn_of(round.number_)) return false;
   round.voted_ = slot.all;
   return true;
@@ -367,7 +369,7 @@ Status Channel::share(std::string& text, const Round* asked, double deadline_sec
     Status moved = is_first() ? tell_part(text, at, deadline_seconds, what)
                               : take_part(text, at, deadline_seconds, what);
     if (!moved.ok()) return moved;
-    // Whoever sees the round ended finds the first part there.
+    // A rank that sees the round ended also finds the first part.
     if (at == 0 && asked != nullptr && is_first()) publish(*asked, asked->voted_);
   }
   return {};
@@ -405,7 +407,7 @@ Status Channel::share_between_nodes(std::string& text, double deadline_seconds, 
 Status Channel::tell_part(const std::string& text, std::size_t at, double deadline_seconds,
                           const char* what) {
   Text& shared = memory_->text;
-  // Counts modulo 2^32, as `taken` does.
+  // The count wraps modulo 2^32, like `taken`.
   const auto all_taken = parts_ * static_cast<std::uint32_t>(place_.count - 1);
   if (Status free =
           wait_until(shared.taken, all_taken, shared.teller_sleeps, deadline_seconds, what);

@@ -1,5 +1,5 @@
-// An Error as it lies in a message or in memory that processes share: of one size, with texts cut
-// to what fits.
+// An Error in the form that it has in a message or in memory shared between processes: its size is
+// fixed, and texts are truncated to fit.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct ErrorMessage {
   [[nodiscard]] static ErrorMessage of(const Error& error);
   [[nodiscard]] Error error() const;
 
-  // As a part of a text that goes to other ranks, and back.
+  // Convert to and from a part of a text that is sent to other ranks.
   [[nodiscard]] std::string bytes() const;
   [[nodiscard]] static ErrorMessage of_bytes(std::string_view bytes);
 };

@@ -1,4 +1,4 @@
-// Sleeping in memory that processes share, until another one changes a word.
+// Lets a process sleep on a word in memory that processes share, until another process changes it.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@ namespace weir::ranks {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "shared between processes");
 
-// Returns when the word has another value than `value`, at once if it has already; when it was
-// woken; after `nanoseconds`, which are below a second; and now and then for no reason.
+// Returns if the word differs from `value`, at once if it already does; when the process is woken;
+// or after `nanoseconds`, which must be less than a second. It may also return spuriously.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nanoseconds);
-// Wakes at most so many of those that sleep at the word.
+// Wakes at most `most` processes that sleep on the word.
 void futex_wake(std::atomic<std::uint32_t>& word, int most);
 
 }  // namespace weir::ranks

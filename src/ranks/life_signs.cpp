@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t longest_interval_ns = 1'000'000'000;
 constexpr std::int64_t shortest_interval_ns = 10'000'000;
 constexpr std::int64_t looks_per_deadline = 8;
-// A rank that waits may see that another one has ended before it sees that its own wait is over.
+// A waiting rank may see that another one has ended before it sees that its own wait is over.
 constexpr std::uint32_t looks_until_sure = 2;
 constexpr unsigned sight_bits = 8;
 constexpr std::int64_t not_quiet = -1;
@@ -30,13 +30,13 @@ std::string host_name() {
 
 struct LifeSigns::Sign {
   // Written by the rank itself.
-  alignas(cache_line_bytes) std::atomic<std::int32_t> pid{0};  // 0: it cannot be seen
+  alignas(cache_line_bytes) std::atomic<std::int32_t> pid{0};  // 0: it is invisible
   std::atomic<std::uint64_t> started{0};
   std::atomic<std::uint64_t> pid_namespace{0};
   std::atomic<std::uint32_t> left{0};
   alignas(cache_line_bytes) std::array<std::atomic<std::uint32_t>, 3> during{};
   std::atomic<std::uint64_t> progress{0};
-  // Written by the rank that looks.
+  // Written by the rank that examines the signs.
   alignas(cache_line_bytes) std::atomic<std::uint64_t> seen_ticks{0};
   std::atomic<std::uint64_t> seen_progress{0};
   std::atomic<std::int64_t> quiet_ns{not_quiet};
@@ -46,7 +46,8 @@ struct LifeSigns::Sign {
 struct LifeSigns::Board {
   alignas(cache_line_bytes) std::atomic<std::int64_t> looked_ns{0};
   std::atomic<std::int64_t> hope_ns{0};
-  // The place for which waiting is in vain, plus 1, and in the lowest bits what was seen there.
+  // The place for which waiting is in vain, plus 1; the lowest bits hold the state that was seen
+  // there.
   std::atomic<std::uint64_t> verdict{0};
   std::atomic<bool> neighbours_watched{false};
 };
@@ -147,8 +148,8 @@ LifeSigns::Sight LifeSigns::see(std::int64_t place) const {
   return Sight::idle;
 }
 
-// Silence counts only as long as somebody looks: nobody does while the whole job is stopped, and
-// what was seen long ago may have ended since.
+// The time since the last examination counts as silence only up to a limit: no rank examines the
+// signs while the whole job is stopped, and a silence that was seen long ago may have ended since.
 void LifeSigns::look_at_all(std::int64_t now_ns, std::int64_t since_last_ns) {
   const std::int64_t counted_ns =
       std::min(since_last_ns, std::max(2 * interval_ns_, deadline_ns_ / 4));
@@ -192,7 +193,8 @@ void LifeSigns::judge(std::int64_t place, Sight sight) {
 }
 
 std::string LifeSigns::suspicion() {
-  // Whoever asks first names one for all: those that have left are mostly those that asked before.
+  // The first caller names one rank for all. Ranks that have left are considered last, since most
+  // of them left after they had called this themselves.
   for (const bool may_have_left : {false, true}) {
     for (std::int64_t place = 0; place < static_cast<std::int64_t>(ranks_.size()); ++place) {
       if (place == own_place_ || board_->verdict.load(std::memory_order_acquire) != 0) continue;

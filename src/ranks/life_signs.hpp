@@ -1,32 +1,32 @@
-// Whether waiting for the other ranks makes sense: a deadline is for a process that is silent, not
-// for one whose storage is slow or that computes for a long time.
+// Decides whether it makes sense to wait for the other ranks. A deadline is meant for a process
+// that is silent, not for one whose storage is slow or that computes for a long time.
 //
-// Each rank of a node has a sign in the memory that the node shares: its process, whether it is in
-// a call of the library, at its storage, waiting for others, and how often its waits got on. Now
-// and then one of those that wait looks at all signs and processes of the node, and writes what it
-// found there, for all:
+// Each rank of a node has a sign in the memory that the node shares. It shows the rank's process,
+// whether the rank is in a call of the library, accesses its storage or waits for others, and how
+// often its waits made progress. Now and then one of the waiting ranks examines all signs and
+// processes of the node, and writes the outcome there for all ranks:
 //
-//   process                              means
-//   has ended, or has given up           the wait ends with an error at the second such look
-//   stopped                              silence; an error when it lasts for the deadline
-//   in a call and not waiting, or at     hope: no deadline counts, however long it takes
-//   its storage
-//   waiting, and got on since            hope
-//   waiting                              none: if all wait, they wait for each other
+//   state of a process                   consequence
+//   has ended, or has given up           the wait ends with an error when this is seen twice
+//   stopped                              silence; an error if it lasts for the deadline
+//   in a call and not waiting, or        hope: no deadline counts, however long it takes
+//   accessing its storage
+//   waiting, with progress since         hope
+//   waiting, without progress            no hope: if all ranks wait, they wait for each other
 //   outside of calls, and used the       hope: the program computes
 //   processor or waits for a device
 //   outside of calls, and neither        silence
-//   cannot be seen (another namespace)   hope
+//   invisible (another namespace)        hope
 //
-// A rank waits until `deadline` seconds have passed without hope. What processes of other nodes do
-// cannot be seen from here, and counts as hope: an ended or stopped one is noticed by the waiting
-// ranks of its own node, whose error then ends the waits of all (revocation.hpp), and a leader that
-// has ended or is stopped by the leaders of the neighbouring nodes too (neighbour_links.hpp).
-// Nothing waits for ever: with hope, too, a wait in which nothing moves ends after most_deadlines
-// deadlines. Where the leader of this node is not connected to both neighbours, a node that is lost
-// cannot be told from one that computes. Other nodes are no hope then, and this node waits without
-// any for most_unseen_deadlines deadlines. Other nodes need not know: each lost node has
-// neighbours.
+// A rank waits until `deadline` seconds have passed without hope. The state of processes on other
+// nodes is invisible here, and counts as hope. An ended or stopped process is noticed by the
+// waiting ranks of its own node, whose error then ends the waits of all ranks (revocation.hpp). A
+// leader that has ended or is stopped is also noticed by the leaders of the neighbouring nodes
+// (neighbour_links.hpp). No wait lasts indefinitely: even with hope, a wait without progress ends
+// after most_deadlines deadlines. If the leader of this node is not connected to both neighbours, a
+// lost node cannot be distinguished from one that computes. Other nodes then give no hope, and this
+// node waits without hope for most_unseen_deadlines deadlines. The other nodes need not know of
+// this, since each lost node has neighbours.
 #pragma once
 
 #include <atomic>
@@ -40,30 +40,32 @@ namespace weir::ranks {
 
 class LifeSigns {
  public:
-  // How many deadlines a rank waits at most for processes that may still come.
+  // Largest number of deadlines for which a rank waits for processes that may still come.
   static constexpr double most_deadlines = 24;
-  // How many of them at most for other nodes, while a neighbour is not watched.
+  // Largest number of deadlines for which a rank waits for other nodes while a neighbour is not
+  // watched.
   static constexpr double most_unseen_deadlines = 4;
 
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t places);
-  // Called once, by one rank, before the others make theirs.
+  // Called once, by one rank, before the others create their objects.
   static void prepare(std::byte* memory, std::int64_t places);
-  // `memory`: of memory_bytes(), at a multiple of 64. `ranks`: in the session, of each place of the
-  // node, for errors.
+  // `memory`: memory_bytes() bytes, aligned to 64. `ranks`: the rank in the session at each place
+  // of the node, for error messages.
   LifeSigns(std::byte* memory, std::span<const int> ranks, std::int64_t own_place,
             bool has_other_nodes, double deadline_seconds);
   LifeSigns(const LifeSigns&) = delete;
   LifeSigns& operator=(const LifeSigns&) = delete;
   ~LifeSigns() = default;
 
-  // This rank makes no further call of the session: others need not wait for it.
+  // Declares that this rank makes no further call in the session, so that others need not wait for
+  // it.
   void leave();
-  // By the leader of the node: whether it is connected to the leaders of both neighbouring nodes.
-  // Until it says so, they are not watched.
+  // Called by the leader of the node: says whether it is connected to the leaders of both
+  // neighbouring nodes. Until then, the neighbours are not watched.
   void watch_neighbours(bool watched);
 
-  // As long as one of these lives, this rank is in a call, at its storage, or waits. Null: nothing
-  // is noted.
+  // While a During object lives, this rank is in a call, accesses its storage, or waits. If `signs`
+  // is null, nothing is recorded.
   enum class What : std::uint8_t { call, storage, waiting };
   class During {
    public:
@@ -75,19 +77,20 @@ class LifeSigns {
    private:
     std::atomic<std::uint32_t>* count_;
   };
-  // What this rank waited for got on.
+  // Records that a wait of this rank made progress.
   void got_on();
 
-  // By a rank that waits, as often as it likes: looks when nobody has looked for a while. False: a
-  // process is silent or has ended, and waiting is in vain.
+  // Called by a waiting rank, as often as it likes. Examines all signs if no rank has done so for a
+  // while. Returns false if a process is silent or has ended, so that waiting is in vain.
   [[nodiscard]] bool look(std::int64_t now_ns);
-  // When a look last found hope; 0 never.
+  // Returns the time at which hope was last found; 0 if it never was.
   [[nodiscard]] std::int64_t hope_ns() const;
-  // How many deadlines a rank waits without hope.
+  // Returns the number of deadlines for which a rank waits without hope.
   [[nodiscard]] double deadlines_without_hope() const;
   [[nodiscard]] std::int64_t interval_ns() const { return interval_ns_; }
-  // By a rank that gives up: what keeps those that wait, as a clause, the same on all ranks of the
-  // node: "rank 3 (process 17 on host n5) has ended". Their waits are in vain from then on.
+  // Called by a rank that gives up. Returns the reason for the missed deadline as a clause, equal
+  // on all ranks of the node: "rank 3 (process 17 on host n5) has ended". From then on, the waits
+  // of these ranks are in vain.
   [[nodiscard]] std::string suspicion();
 
  private:
@@ -96,10 +99,11 @@ class LifeSigns {
   enum class Sight : std::uint32_t { hope, waits, ended, left, stopped, idle };
   [[nodiscard]] Sign& sign(std::int64_t place) const;
   [[nodiscard]] Sight see(std::int64_t place) const;
-  // Whether there are other nodes, and the neighbours among them are watched.
+  // Returns whether there are other nodes and the neighbouring nodes are watched.
   [[nodiscard]] bool others_are_watched() const;
   void look_at_all(std::int64_t now_ns, std::int64_t since_last_ns);
-  // Waiting for the place is in vain, unless another one was named before.
+  // Records that waiting for the rank at this place is in vain, unless another place was named
+  // before.
   void judge(std::int64_t place, Sight sight);
 
   Board* board_ = nullptr;

@@ -41,7 +41,7 @@ Status status_of(int code, const char* operation) {
   return failed(operation, mpi_error_text(code));
 }
 
-// What the functions that begin an operation share.
+// Code that is common to all functions that begin an operation.
 struct Begin {
   template <typename Call>
   static Status with(Pending& pending, std::int64_t expected, const char* operation, Call call) {

@@ -1,11 +1,11 @@
-// Every message of the library is begun, tested and waited for here, and nowhere else, so that none
-// fails unseen: what MPI returns becomes an Error, and the length of what has come is compared with
-// what was expected.
+// The only place where the library begins, tests and waits for messages, so that no failure goes
+// unnoticed: a return code of MPI becomes an Error, and the length of a received message is
+// compared with the expected length.
 //
 // A caller that gets an error from one of these functions revokes the session (revocation.hpp),
-// except from wait_for() and meet(), which have done so. Memory that a message under way names must
-// stay until the message has ended; after an error or a missed deadline nobody can tell when that
-// is, so the memory stays for good (KeptUntilDone in waiting.hpp).
+// except after wait_for() and meet(), which have already done so. Memory that belongs to a message
+// under way must stay valid until the message has ended. After an error or a missed deadline it is
+// unknown when that is, so the memory is never freed (KeptUntilDone in waiting.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +21,7 @@
 
 namespace weir::ranks {
 
-// A message or collective operation under way, or none.
+// A message or collective operation under way, or no operation.
 class Pending {
  public:
   [[nodiscard]] bool is_under_way() const { return request_ != MPI_REQUEST_NULL; }
@@ -36,14 +36,14 @@ class Pending {
   std::int64_t expected_ = any_length;  // bytes to be received
 };
 
-// Each of these begins one operation on `pending`, which has none under way. Lengths are in bytes,
-// below 2^31. `from` may be MPI_ANY_SOURCE.
+// Each of the following functions begins one operation on `pending`, which must have none under
+// way. Lengths are in bytes, below 2^31. `from` may be MPI_ANY_SOURCE.
 [[nodiscard]] Status send(Pending& pending, const void* data, std::int64_t bytes, int to, int tag,
                           MPI_Comm communicator);
-// Ends only when the receiver has begun to receive it.
+// Like send(), but the operation ends only after the receiver has begun to receive the message.
 [[nodiscard]] Status send_synchronously(Pending& pending, const void* data, std::int64_t bytes,
                                         int to, int tag, MPI_Comm communicator);
-// A message of another length is an error when it has come.
+// Receiving a message of a different length is an error when it has arrived.
 [[nodiscard]] Status receive(Pending& pending, void* data, std::int64_t bytes, int from, int tag,
                              MPI_Comm communicator);
 [[nodiscard]] Status duplicate(Pending& pending, MPI_Comm communicator, MPI_Comm& made);
@@ -53,7 +53,7 @@ class Pending {
                                    MPI_Datatype type, MPI_Op operation, MPI_Comm communicator);
 [[nodiscard]] Status gather_at_all(Pending& pending, const void* mine, int count, void* all,
                                    MPI_Datatype type, MPI_Comm communicator);
-// Rank i of the communicator gives counts[i] values, which come to lie at places[i].
+// Rank i of the communicator contributes counts[i] values, which are placed at places[i].
 [[nodiscard]] Status gather_at_all(Pending& pending, const void* mine, int count, void* all,
                                    std::span<const int> counts, std::span<const int> places,
                                    MPI_Datatype type, MPI_Comm communicator);
@@ -63,22 +63,23 @@ class Pending {
                                      std::span<const int> counts, std::span<const int> places,
                                      MPI_Datatype type, MPI_Comm communicator);
 
-// Whether the operation has ended; true when none is under way.
+// Returns whether the operation has ended; true if none is under way.
 [[nodiscard]] Result<bool> test(Pending& pending);
 
-// Whether a message with the tag could be received at once. MPI moves all its messages on
-// meanwhile.
+// Returns whether a message with the tag could be received at once. The call also lets MPI make
+// progress on all its messages.
 [[nodiscard]] Result<bool> probe(MPI_Comm communicator, int tag);
 
-// Many messages that are tested by one call of MPI.
+// A set of messages that are tested by a single MPI call.
 class PendingSet {
  public:
-  // Forgets all messages; none is under way.
+  // Removes all messages; none may be under way.
   void clear();
-  // Takes over what was begun on `pending`. Messages are numbered from 0 on.
+  // Takes over the operation begun on `pending`. Messages are numbered from 0.
   void add(Pending& pending);
   [[nodiscard]] std::size_t under_way() const { return under_way_; }
-  // Numbers of the messages that have ended since the last call; valid until the next one.
+  // Returns the numbers of the messages that have ended since the last call; the result is valid
+  // until the next call.
   [[nodiscard]] Result<std::span<const int>> test_some();
 
  private:
@@ -89,21 +90,22 @@ class PendingSet {
   std::vector<MPI_Status> statuses_;
 };
 
-// Waits until the operation has ended, the session is revoked, or the deadline has passed. An error
-// of MPI revokes the session. `life`: of the processes that are waited for, so that the deadline
-// counts only while they are silent; null: it counts always.
+// Waits until the operation has ended, the session is revoked, or the deadline has passed. An MPI
+// error revokes the session. `life`: signs of the processes that are waited for, so that the
+// deadline counts only while they are silent; if null, it always counts.
 [[nodiscard]] Status wait_for(Pending& pending, Revocation& revocation, double deadline_seconds,
                               const char* what, LifeSigns* life = nullptr);
 
-// Collective: ends on all ranks once all have come. Calls that MPI has only in blocking forms
-// follow one of these, with nothing in between that could keep a rank.
+// Collective: returns on all ranks after all ranks have called it. MPI calls that exist only in
+// blocking forms follow such a call directly, with nothing in between that could delay a rank.
 [[nodiscard]] Status meet(MPI_Comm communicator, Revocation& revocation, double deadline_seconds,
                           const char* what);
 
-// What a call of MPI returned, for those that have no nonblocking form.
+// Converts the return code of an MPI call; used directly for calls that have no nonblocking form.
 [[nodiscard]] Status status_of(int code, const char* operation);
 
-// Whether ranks can no longer communicate after this error: it is of a missed deadline or of MPI.
+// Returns whether ranks can no longer communicate after this error: it is a missed deadline or an
+// error of MPI.
 [[nodiscard]] bool ends_communication(const Error& error);
 
 }  // namespace weir::ranks

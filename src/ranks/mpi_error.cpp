@@ -26,7 +26,7 @@ int errno_of(int code) {
     case MPI_ERR_IO:
       return EIO;
     default:
-      return 0;  // not known
+      return 0;  // unknown
   }
 }
 

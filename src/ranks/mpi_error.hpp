@@ -1,4 +1,4 @@
-// What MPI's error codes mean.
+// Translates MPI error codes.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace weir::ranks {
 
-// MPI's words for a code, on one line.
+// Returns MPI's text for an error code, on one line.
 [[nodiscard]] std::string mpi_error_text(int code);
 
-// The failure of a call on a file; with errno where the code's class tells it.
+// Returns the error of a failed call on a file, with the errno value that matches the code's error
+// class, if there is one.
 [[nodiscard]] Error mpi_failure(const char* operation, const std::string& file, std::int64_t offset,
                                 int code);
 

@@ -39,7 +39,7 @@ int new_socket(int family) {
 
 constexpr const char* out_of_reach = "cannot be reached any more";
 
-// Whether the other end's system has taken all that was sent.
+// Returns whether the other end's system has acknowledged everything that was sent.
 bool is_acknowledged(int descriptor) {
   int unacknowledged = 0;
   return ::ioctl(descriptor, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0;
@@ -97,7 +97,7 @@ NeighbourLinks::NeighbourLinks(double deadline_seconds)
 
 NeighbourLinks::~NeighbourLinks() = default;
 
-// By both versions of the protocol at once where the system has both.
+// Listens for IPv6 and IPv4 connections at once if the system supports both.
 void NeighbourLinks::listen() {
   const ssize_t drawn = ::getrandom(own_.secret.data(), own_.secret.size(), GRND_NONBLOCK);
   if (drawn != static_cast<ssize_t>(own_.secret.size())) return;
@@ -123,7 +123,7 @@ void NeighbourLinks::listen() {
       ::getsockname(made.descriptor(), reinterpret_cast<sockaddr*>(&bound), &bytes) != 0) {
     return;
   }
-  // The port lies at the same place in the addresses of both versions.
+  // The port is at the same offset in addresses of both versions.
   sockaddr_in port{};
   std::memcpy(&port, &bound, sizeof port);
   listening_ = std::move(made);
@@ -131,8 +131,8 @@ void NeighbourLinks::listen() {
   own_.port = ntohs(port.sin_port);
 }
 
-// The host's own addresses but those that mean nothing outside of it. The first place is for
-// processes of the same system.
+// Collects the host's own addresses, except those that are meaningless outside of it. The first
+// place is the loopback address, for processes of the same system.
 void NeighbourLinks::find_places() {
   constexpr std::array<std::byte, 4> loopback{std::byte{127}, {}, {}, std::byte{1}};
   own_.places[0].family = AF_INET;
@@ -201,7 +201,8 @@ void NeighbourLinks::accept_previous() {
   previous_.proved = 0;
 }
 
-// Whether the neighbour has sent the secret of this process. False as well when it never will.
+// Returns true once the neighbour has sent the secret of this process. If anything else arrives, or
+// the connection ends, it closes the socket and returns false.
 bool NeighbourLinks::prove(Link& link) const {
   std::array<std::uint8_t, sizeof(Address::secret)> come{};
   const ssize_t got = ::recv(link.socket.descriptor(), come.data(), come.size() - link.proved, 0);
@@ -249,7 +250,8 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
         if (!say_secret()) link.state = State::unknown;
       }
     } else if (!link.socket.is_open()) {
-      // A stranger connected to this process, or another one listens where the neighbour did.
+      // A stranger connected to this process, or another process listens at the neighbour's
+      // address.
       if (is_next) {
         ++link.place;
         try_next_place(link);
@@ -260,7 +262,7 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
   }
 }
 
-// Takes what has come on a connection that is made.
+// Receives what has arrived on a connection that is made.
 void NeighbourLinks::listen_to(Link& link) {
   std::array<std::uint8_t, 64> said{};
   const ssize_t got = ::recv(link.socket.descriptor(), said.data(), said.size(), MSG_DONTWAIT);
@@ -271,7 +273,8 @@ void NeighbourLinks::listen_to(Link& link) {
     if (std::ranges::find(bytes, leaving) != bytes.end()) link.state = State::unknown;
     return;
   }
-  // A system that knows of no such connection has no such process either.
+  // If the other system does not know the connection (ECONNRESET), the process no longer exists
+  // there.
   if (got == 0 || errno == ECONNRESET) {
     link.state = State::ended;
     return;
@@ -282,20 +285,21 @@ void NeighbourLinks::listen_to(Link& link) {
 
 bool NeighbourLinks::is_silent(const Link& link) const { return link.silent_ns >= deadline_ns_; }
 
-// In a thread of its own.
+// Runs in a thread of its own.
 void NeighbourLinks::give_signs(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   std::int64_t before_ns = monotonic_ns();
   while (!stop.stop_requested()) {
     for (Link* const link : {&next_, &previous_}) {
       if (link->state != State::made || is_silent(*link)) continue;
-      // What cannot be sent is missed there, and not here.
+      // If a sign cannot be sent, the neighbour notices that; no error is needed here.
       static_cast<void>(
           ::send(link->socket.descriptor(), &living, sizeof living, MSG_DONTWAIT | MSG_NOSIGNAL));
     }
     ending_.wait_for(lock, stop, std::chrono::nanoseconds(interval_ns_), [] { return false; });
     const std::int64_t now_ns = monotonic_ns();
-    // More has passed where this process was stopped, perhaps with all others.
+    // The time counts only up to this limit: more passes if this process was stopped, perhaps with
+    // all others.
     const std::int64_t passed_ns = std::min(now_ns - before_ns, 2 * interval_ns_);
     before_ns = now_ns;
     for (Link* const link : {&next_, &previous_}) {
@@ -305,7 +309,8 @@ void NeighbourLinks::give_signs(const std::stop_token& stop) {
   }
 }
 
-// Once a connection is made. Without a thread the neighbours are told not to listen for signs.
+// Called when a connection has been made. If no thread can be started, the neighbours are told not
+// to listen for signs.
 void NeighbourLinks::begin_signs() {
   if (signs_.joinable()) return;
   try {
@@ -319,7 +324,7 @@ void NeighbourLinks::begin_signs() {
 void NeighbourLinks::say_farewell() {
   for (Link* const link : {&next_, &previous_}) {
     if (link->state == State::made) {
-      // Where this cannot be sent, the neighbour is gone.
+      // If this cannot be sent, the neighbour is gone.
       static_cast<void>(
           ::send(link->socket.descriptor(), &leaving, sizeof leaving, MSG_DONTWAIT | MSG_NOSIGNAL));
     }

@@ -1,23 +1,25 @@
-// Whether the leaders of neighbouring nodes still run: connections (TCP) on which a thread of each
-// leader says so, a byte several times in each deadline, also while the leader computes or is at
-// its storage. The thread calls no MPI and sleeps otherwise. So a lost node is noticed without a
-// message of MPI or a look by a rank that computes:
+// Detects whether the leaders of neighbouring nodes still run. The leaders hold TCP connections, on
+// which a thread of each leader sends a byte several times in each deadline, also while the leader
+// computes or accesses its storage. The thread calls no MPI and sleeps otherwise. A lost node is
+// thus noticed without an MPI message and without a check by a rank that computes:
 //
-//   process has ended      its system ends the connection
-//   process is stopped     and so is its thread: the system acknowledges what is sent there, and
-//                          nothing comes from there for the deadline
-//   host or network gone   nothing is acknowledged, and nothing comes for the deadline
+//   process has ended      the node's system closes the connection
+//   process is stopped     the thread is stopped too: the node's system acknowledges what is sent
+//   to
+//                          it, and nothing arrives from there for the deadline
+//   host or network gone   nothing is acknowledged, and nothing arrives for the deadline
 //
-//   leaders      form a ring by the numbers of their nodes; each connects to the next one, and is
-//                connected to by the one before
-//   both ends    prove that they belong to the session, by a secret that went by MPI
-//   a leader     that leaves the session says so by one byte and closes the connection
-//   its end      without that byte means that the process has ended
+//   leaders      form a ring in the order of their nodes' numbers; each connects to the next one
+//   and
+//                accepts the connection of the previous one
+//   both ends    prove that they belong to the session by a secret that was sent through MPI
+//   a leader     that leaves the session sends one byte that says so, and closes the connection
+//   a close      without that byte means that the process has ended
 //
-// Where no connection can be made, as firewalls forbid it, or no thread, nothing is known of the
-// neighbour, and that is no error: is_watching() tells. Silence counts from the first byte on, and
-// only while the thread that listens runs: a job that is stopped as a whole and goes on later loses
-// nobody.
+// If no connection can be made (because of firewalls, for example) or no thread can be started,
+// nothing is known about the neighbour. That is not an error; is_watching() tells. Silence counts
+// from the first byte on, and only while the listening thread runs: if a whole job is stopped and
+// continues later, no rank is lost.
 #pragma once
 
 #include <array>
@@ -35,10 +37,10 @@ namespace weir::ranks {
 
 class NeighbourLinks {
  public:
-  // Where and how a leader can be reached, as a message.
+  // The addresses at which a leader can be reached, in the form in which they are sent.
   struct Address {
     struct Place {
-      std::uint32_t family = 0;  // 0: none
+      std::uint32_t family = 0;  // 0: no address
       std::uint32_t scope = 0;
       std::array<std::byte, 16> bytes{};
     };
@@ -48,7 +50,7 @@ class NeighbourLinks {
     std::array<char, 64> host{};
     std::array<std::uint8_t, 16> secret{};
     std::int32_t process = 0;
-    std::uint32_t port = 0;  // 0: it cannot be reached
+    std::uint32_t port = 0;  // 0: the leader cannot be reached
   };
 
   explicit NeighbourLinks(double deadline_seconds);
@@ -57,14 +59,14 @@ class NeighbourLinks {
   ~NeighbourLinks();
 
   [[nodiscard]] const Address& address() const { return own_; }
-  // Begins to connect to the next neighbour and to wait for the previous one. In a ring of two
-  // these are one process.
+  // Begins to connect to the next neighbour and to wait for the previous one. In a ring of two,
+  // both neighbours are the same process.
   void connect(const Address& next, const Address& previous);
-  // Whether both connections are made, or will never be.
+  // Returns whether each connection is made, or will never be made.
   [[nodiscard]] bool is_settled() const;
-  // Whether both connections are made, so that a loss of either neighbour will be seen.
+  // Returns whether both connections are made, so that a loss of either neighbour will be noticed.
   [[nodiscard]] bool is_watching() const;
-  // This leader leaves the session in good order.
+  // Declares that this leader leaves the session in good order.
   void leave();
 
   enum class Neighbour : std::uint8_t { next, previous };
@@ -72,11 +74,12 @@ class NeighbourLinks {
     Neighbour which = Neighbour::next;
     std::string text;  // "(process 17 on host n5) has ended"
   };
-  // Moves on what is being made, and tells which neighbour is lost. Returns at once.
+  // Advances connections that are being made, and returns a neighbour that is lost. Returns at
+  // once.
   [[nodiscard]] std::optional<Loss> look(std::int64_t now_ns);
 
  private:
-  // An open socket, or none.
+  // Owns an open socket, or none.
   class Socket {
    public:
     Socket() = default;
@@ -97,11 +100,11 @@ class NeighbourLinks {
     Address neighbour;
     Socket socket;
     State state = State::none;
-    std::size_t place = 0;       // of the neighbour's, that is tried
-    std::int64_t since_ns = 0;   // when that began
-    std::size_t proved = 0;      // bytes of the secret that have come
-    bool heard = false;          // a sign of life, once
-    std::int64_t silent_ns = 0;  // since the last one
+    std::size_t place = 0;       // index of the neighbour's address that is tried
+    std::int64_t since_ns = 0;   // when that attempt began
+    std::size_t proved = 0;      // bytes of the secret received so far
+    bool heard = false;          // a sign of life has arrived
+    std::int64_t silent_ns = 0;  // time since the last sign of life
   };
   void listen();
   void find_places();
@@ -119,11 +122,11 @@ class NeighbourLinks {
   std::int64_t interval_ns_;  // between two signs of life
   Address own_;
   Socket listening_;
-  mutable std::mutex mutex_;  // of the links, once the thread runs
+  mutable std::mutex mutex_;  // protects the links, once the thread runs
   Link next_;
   Link previous_;
   std::condition_variable_any ending_;
-  std::jthread signs_;  // last: joined before what it uses is gone
+  std::jthread signs_;  // last member: joined before what it uses is destroyed
 };
 
 }  // namespace weir::ranks

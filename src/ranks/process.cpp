@@ -47,7 +47,7 @@ Process look_at_process(std::int32_t pid) {
     if (failed == ESRCH) process.state = ProcessState::ended;
     return process;
   }
-  // The second field is the program's name in brackets, with anything in it.
+  // The second field is the program's name in parentheses, which may contain any characters.
   const std::string all(text.data(), static_cast<std::size_t>(got));
   const std::size_t after_name = all.rfind(')');
   if (after_name == std::string::npos) return process;
@@ -76,7 +76,7 @@ std::uint64_t own_pid_namespace() {
 
 std::string own_system() {
   struct stat network {};
-  std::array<char, 37> boot{};  // a number of 36 characters, drawn at each start of the system
+  std::array<char, 37> boot{};  // a UUID of 36 characters, drawn at each start of the system
   const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   const ssize_t got = file < 0 ? -1 : ::read(file, boot.data(), boot.size() - 1);
   if (file >= 0) ::close(file);

@@ -1,4 +1,4 @@
-// What the system tells of a process of this machine (/proc).
+// The state that the system reports for a process of this machine (/proc).
 #pragma once
 
 #include <cstdint>
@@ -7,24 +7,25 @@
 namespace weir::ranks {
 
 enum class ProcessState : std::uint8_t {
-  unknown,  // this process may not look
+  unknown,  // this process has no permission to look
   ended,
   stopped,  // by a signal or a debugger
-  asleep,   // waits for something that a signal would interrupt
-  busy,     // computes, or waits inside the system for a device
+  asleep,   // waits for an event; a signal would interrupt it
+  busy,     // computes, or waits uninterruptibly, as for a device
 };
 
 struct Process {
   ProcessState state = ProcessState::unknown;
-  std::uint64_t started = 0;          // a number that no other process with its pid has
-  std::uint64_t processor_ticks = 0;  // used so far by all its threads
+  std::uint64_t started = 0;          // start time, which tells processes with the same pid apart
+  std::uint64_t processor_ticks = 0;  // clock ticks that all its threads have used so far
 };
 
 [[nodiscard]] Process look_at_process(std::int32_t pid);
-// Processes of one namespace call each other by the same pids; 0: not known.
+// Returns a number of this process's pid namespace; 0 if unknown. Processes of one namespace refer
+// to each other by the same pids.
 [[nodiscard]] std::uint64_t own_pid_namespace();
-// A text that is the same for all processes that share a running system and its network; empty: not
-// known.
+// Returns a text that is equal for all processes on one running system with one network namespace;
+// empty if unknown.
 [[nodiscard]] std::string own_system();
 
 }  // namespace weir::ranks

@@ -13,10 +13,11 @@
 namespace weir::ranks {
 
 struct Background::Entry {
-  // By a call of the session, or by the wait that moves it; who has taken it may use the rest.
+  // Set by a call of the session, or by a wait that moves its requests; only the holder may use the
+  // other members.
   std::atomic<bool> taken{false};
   std::function<void()> move;  // empty: the session has ended
-  std::thread::id thread;      // whose list it is in
+  std::thread::id thread;      // the thread whose list has this entry
 
   [[nodiscard]] bool try_to_take() { return !taken.exchange(true, std::memory_order_acquire); }
   void take() {
@@ -44,7 +45,7 @@ void Background::end() {
   entry_->take();
   entry_->move = nullptr;
   entry_->give_back();
-  // Lists of other threads lose it when they are gone through.
+  // Lists of other threads drop the entry when they are next traversed.
   std::erase(of_this_thread(), entry_);
 }
 
@@ -60,7 +61,7 @@ Background::Call::~Call() { background_.entry_->give_back(); }
 
 void move_background() {
   Entries& entries = of_this_thread();
-  // By number: what is moved may wait, and so come here again.
+  // The loop uses an index, since a request that is moved may wait and enter this function again.
   for (std::size_t number = 0; number < entries.size(); ++number) {
     const std::shared_ptr<Background::Entry> entry = entries[number];
     if (!entry->try_to_take()) continue;

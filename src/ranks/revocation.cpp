@@ -71,7 +71,7 @@ Revocation::Revocation(MPI_Comm communicator)
 
 Revocation::~Revocation() {
   if (notices_ == nullptr) return;
-  // MPI may still use what messages under way name.
+  // MPI may still use the memory of messages under way.
   const bool idle = !notices_->receiving.is_under_way() &&
                     std::none_of(notices_->sending.begin(), notices_->sending.end(),
                                  [](const Pending& one) { return one.is_under_way(); });
@@ -153,7 +153,8 @@ void Revocation::send_notices() {
   // The vector does not move while messages are under way.
   notices.sending.resize(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) {
-    // One that cannot be sent may still arrive by another way, and the session has its error.
+    // If a message cannot be sent, its receiver may learn of the error in another way, and the
+    // session has its error already.
     static_cast<void>(send(notices.sending[i], &notices.outgoing, sizeof(ErrorMessage),
                            nodes_.leader_of(others[i]), revocation_tag, nodes_.communicator)
                           .ok());

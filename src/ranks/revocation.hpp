@@ -1,22 +1,25 @@
-// How one rank's failure to communicate ends all waiting of a session, on every rank: what ULFM
-// calls revoking a communicator. After a message has failed, ranks that wait for it would wait for
-// ever, and the rank that saw the failure cannot take part in a vote any more, since it does not
-// know which of its messages are still to come. So the session is given up as a whole, for one
-// reason that all ranks can name.
+// Ends all waits of a session, on every rank, when one rank fails to communicate; ULFM calls this
+// revoking a communicator. After a message has failed, ranks that wait for it would wait
+// indefinitely. The rank that saw the failure cannot take part in a vote any more, since it does
+// not know which of its messages are still to come. The session is therefore given up as a whole,
+// for one reason that all ranks can name.
 //
-//   any rank   revoke(error): writes the error to memory that its node shares, unless another rank
-//              was first, and wakes the node's ranks
-//   any rank   that was first to revoke, so that a leader that is stopped or has ended keeps nobody
-//              from knowing, and every leader (the first rank of a node) sends the error once to
-//              the leaders of the nodes whose number differs from its own by a power of two
-//   leader     that receives an error writes it to its node's memory, and sends it on
-//   any rank   sees is_revoked() at its next look, and leaves its wait with that error; a leader
-//              sends the error on before it leaves
+//   any rank     that calls revoke(error) writes the error to the memory that its node shares,
+//   unless
+//                another rank was first, and wakes the node's ranks
+//   first rank   to revoke, and every leader (the first rank of a node), sends the error once to
+//   the
+//                leaders of the nodes whose number differs from its own by a power of two; since
+//                the first rank does so too, a leader that is stopped or has ended delays no other
+//                node
+//   leader       that receives an error writes it to its node's memory, and sends it on
+//   any rank     notices is_revoked() at its next check, and leaves its wait with that error; a
+//                leader sends the error on before it leaves
 //
-// Each of them sends 2 log2(nodes) messages, and the error still reaches every leader when some of
-// these fail, as each has that many ways to learn of it. Leaders take and send these messages only
-// while they wait in the library or begin a wait. A node of which no rank can send is what the
-// deadline of each wait is for.
+// Each of these ranks sends 2 log2(nodes) messages. Every leader can learn of the error in as many
+// ways, so the error reaches it even if some messages fail. Leaders receive and send these messages
+// only while they wait in the library or begin a wait. The deadline of each wait covers the case of
+// a node of which no rank can send.
 #pragma once
 
 #include <mpi.h>
@@ -32,59 +35,60 @@
 
 namespace weir::ranks {
 
-// Point-to-point messages of other kinds on the same communicator need other tags.
+// Other kinds of point-to-point messages on the same communicator need other tags.
 inline constexpr int revocation_tag = 31;
 
 class Revocation {
  public:
   static constexpr std::size_t memory_bytes = 2304;
-  // Called once, by one rank, before the others make their Revocation.
+  // Called once, by one rank, before the others create their Revocation.
   static void prepare(std::byte* memory);
 
   // How a rank reaches the leaders of other nodes.
   struct Nodes {
-    MPI_Comm communicator = MPI_COMM_NULL;  // of all ranks; null where there is one node only
+    MPI_Comm communicator = MPI_COMM_NULL;  // of all ranks; null if there is only one node
     std::int64_t count = 1;
     std::int64_t own = 0;
     bool is_leader = false;                           // of its node
     std::function<int(std::int64_t node)> leader_of;  // a rank of the communicator
   };
-  // `memory`: memory_bytes at a multiple of 64, shared by the ranks of the node. `moving`: a
-  // communicator of this rank, null where there is no MPI. `rank`: this rank in the session, for
-  // errors. The communicators are not owned.
+  // `memory`: memory_bytes bytes, aligned to 64, shared by the ranks of the node. `moving`: a
+  // communicator of this rank, used to let MPI make progress; null if there is no MPI. `rank`: this
+  // rank in the session, for error messages. The communicators are not owned.
   Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank);
-  // Without shared memory: every rank of the communicator, which is Weir's own, is a node.
+  // Uses no shared memory: every rank of the communicator, which belongs to Weir, counts as a node.
   explicit Revocation(MPI_Comm communicator);
-  // Known to this rank alone, while the session has no communicator of its own yet. No message is
-  // sent or received on `moving`.
+  // A revocation that only this rank sees, while the session has no communicator of its own yet. No
+  // message is sent or received on `moving`.
   struct Local {};
   Revocation(Local local, MPI_Comm moving);
   Revocation(const Revocation&) = delete;
   Revocation& operator=(const Revocation&) = delete;
   ~Revocation();
 
-  // `wake` makes sleeping ranks of the node look around; called by the rank that revokes.
+  // Sets `wake`, which wakes the sleeping ranks of the node; the rank that revokes calls it.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
-  // `watch` looks whether something has happened that revokes the session, and may call revoke();
-  // called in each look().
+  // Sets `watch`, which checks for events that revoke the session, and may call revoke(). Each
+  // look() calls it.
   void watch_by(std::function<void()> watch) { watch_ = std::move(watch); }
 
-  // A rank that has to send the error to other leaders does so before it is told.
+  // Returns whether the session is revoked. A rank that has to send the error to other leaders does
+  // so before this returns true.
   [[nodiscard]] bool is_revoked();
-  // The first error that revoked the session, as this node knows it. Valid when is_revoked().
+  // Returns the first error that revoked the session, as this node knows it. Valid if is_revoked().
   [[nodiscard]] Error error() const;
-  // Local. Later errors change nothing.
+  // Revokes the session. The call is local. Later errors change nothing.
   void revoke(const Error& error);
-  // Lets MPI move on, and takes or sends on what revokes the session; called by every wait, now and
-  // then. Returns at once.
+  // Lets MPI make progress, and receives or sends on notices that revoke the session. Every wait
+  // calls it now and then. Returns at once.
   void look();
 
  private:
   struct Memory;
-  struct Notices;  // what is received and sent
+  struct Notices;  // the messages that are received and sent
   void take_notices();
   void send_notices();
-  // False: another error was first.
+  // Returns false if another error was first.
   bool write(const ErrorMessage& message);
 
   struct Freed {
@@ -96,7 +100,7 @@ class Revocation {
   Nodes nodes_;
   MPI_Comm moving_ = MPI_COMM_NULL;
   int rank_ = -1;
-  bool sends_ = false;  // notices, once the session is revoked
+  bool sends_ = false;  // whether this rank sends notices once the session is revoked
   bool sent_ = false;
   std::unique_ptr<Notices> notices_;
   std::function<void()> wake_;

@@ -1,4 +1,4 @@
-// A test of src/ranks pauses by this function, and other processes go on.
+// Pauses a test of src/ranks while other processes go on.
 #pragma once
 
 #include <ctime>

@@ -11,9 +11,9 @@
 namespace weir::ranks {
 namespace {
 
-// Yields until a wait counts as long. Few: where there are more ranks than cores, those that wait
-// take turns with those that copy, and each turn costs these a switch. The sleep is the shortest
-// that the system has (about 60 us).
+// Number of yields before a wait counts as long. It is small: where there are more ranks than
+// cores, waiting ranks take turns with ranks that copy, and each turn costs the latter a context
+// switch. The sleep is the shortest that the system offers (about 60 us).
 constexpr std::int64_t short_wait_looks = 20;
 constexpr std::int64_t looks_per_clock = 64;
 constexpr long sleep_ns = 10000;
@@ -58,8 +58,8 @@ bool Patience::has_time() {
     began_ns_ = looked_ns_ = now;
     waited_ = silent_ = 0;
   }
-  // A rank that did not look for long was stopped, perhaps as the others were: they get time to
-  // show that they go on.
+  // If this rank has not checked for a long time, it was stopped, perhaps like the others: they get
+  // time to show that they continue.
   const double passed = std::min(seconds_of(now - looked_ns_), deadline_seconds_ / 2);
   looked_ns_ = now;
   waited_ += passed;

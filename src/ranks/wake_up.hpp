@@ -1,5 +1,5 @@
-// How a process of a node sleeps until another one has something for it, without looking again and
-// again: where ranks share cores, every look costs the others a switch of processes.
+// Lets a process of a node sleep until another process has work for it, without polling: where
+// ranks share cores, every poll costs the other ranks a context switch.
 //
 //   sleeper   seen := count(); looks for something to do; when there is nothing, sleep(seen)
 //   other     makes something to do; notify()
@@ -12,14 +12,14 @@
 
 namespace weir::ranks {
 
-// In memory that processes share; zeroed.
+// Lies in memory that processes share, and is zeroed at first.
 class WakeUp {
  public:
   [[nodiscard]] std::uint32_t count() const { return notified_.load(std::memory_order_acquire); }
-  // Wakes the sleeper; a few nanoseconds when it does not sleep.
+  // Wakes the sleeper; takes a few nanoseconds if it does not sleep.
   void notify();
-  // Sleeps until notify() was called since count() gave `seen`, at most `nanoseconds`, which are
-  // below a second. Only one process sleeps on a WakeUp.
+  // Sleeps until notify() was called after count() returned `seen`, for at most `nanoseconds`,
+  // which must be less than a second. Only one process sleeps on a WakeUp.
   void sleep(std::uint32_t seen, long nanoseconds);
 
  private:
