@@ -18,14 +18,14 @@
 namespace weir::plan {
 namespace {
 
-// Extents of one piece that are looked at: enough to meet every target of a file.
+// Number of extents of one piece that are examined: enough to meet every target of a file.
 constexpr std::int64_t most_extents = 4096;
-// Pieces of all aggregators together that are looked at, and such of them whose contributors have
-// to be looked up.
+// Number of pieces that are examined, over all aggregators, and of those whose contributors have to
+// be determined.
 constexpr std::int64_t most_pieces = 1 << 20;
 constexpr std::int64_t most_with_holes = 1 << 15;
 
-// A number that is the same in every run; such numbers are spread over [0, end).
+// Returns a number that is equal in every run. Such numbers are spread over [0, end).
 std::int64_t scattered(std::int64_t number, std::int64_t end) {
   auto mixed = static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U;
   mixed ^= mixed >> 31;
@@ -34,7 +34,8 @@ std::int64_t scattered(std::int64_t number, std::int64_t end) {
   return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(end));
 }
 
-// How many units of an array an aggregator has: they are those of its first steps.
+// Returns the number of units of an array that an aggregator has; these are the units of its first
+// steps.
 std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array) {
   std::int64_t has = 0;
   std::int64_t end = plan.units(array).steps();
@@ -71,7 +72,8 @@ class Auditor {
   }
   void look_at_ranks(const std::shared_ptr<const Plan>& plan);
   void look_at_aggregator(const Plan& plan, std::int64_t aggregator);
-  // The bytes of a piece that the group holds, noted for the targets that `node` meets in it.
+  // Returns the bytes of a piece that the group holds, and adds them to the targets that `node`
+  // uses for the piece.
   double meet_targets(const Plan& plan, const Piece& piece, std::int64_t node,
                       const std::vector<Contributor>* contributors);
   void count_messages(const Plan& plan, std::int64_t group_pieces);
@@ -84,7 +86,7 @@ class Auditor {
   AuditLimits limits_;
   PlanAudit found_;
   std::int64_t groups_ = 1;
-  std::vector<std::set<std::int64_t>> clients_;  // nodes, of each target
+  std::vector<std::set<std::int64_t>> clients_;  // nodes that use each target
   std::vector<double> bytes_of_target_;
   std::map<std::int64_t, double> bytes_of_node_;
   double off_node_bytes_ = 0;  // of the pieces whose messages were counted
@@ -94,7 +96,7 @@ class Auditor {
 
 Result<PlanAudit> Auditor::run() {
   groups_ = direct() ? 1 : Plan::groups(topology_, found_.parameters.strategy);
-  // One group is followed, in the middle; all are like it.
+  // Messages are simulated for one group, in the middle; all groups are alike.
   const std::int64_t followed = groups_ / 2;
   for (std::int64_t group = 0; group < groups_; ++group) {
     const auto plan = Plan::create(request_, topology_, found_.parameters, group);
@@ -119,7 +121,7 @@ void Auditor::look_at_ranks(const std::shared_ptr<const Plan>& plan) {
   found_.aggregators = std::min(request_.ranks(), topology_.ranks());
   for (std::int64_t rank = 0; rank < found_.aggregators; ++rank) {
     const std::int64_t node = topology_.node_of(rank);
-    // One rank of each node tells which targets the node meets.
+    // One rank of each node shows which targets the node uses.
     if (topology_.position_on_node(rank) != 0) continue;
     RankPieces pieces(plan, rank);
     PieceId id;
@@ -151,7 +153,7 @@ void Auditor::look_at_aggregator(const Plan& plan, std::int64_t aggregator) {
     const std::int64_t units = units_of(plan, aggregator, array);
     if (units == 0) continue;
     pieces += units * plan.units(array).most_parts();
-    // The first ones, which meet neighbouring stripes, and some of the others.
+    // The first steps, which use neighbouring stripes, and some of the others are examined.
     std::set<std::int64_t> steps;
     const bool whole = plan.holds_everything(plan.id_of(array, 0));
     const std::int64_t share =
@@ -187,10 +189,10 @@ double Auditor::meet_targets(const Plan& plan, const Piece& piece, std::int64_t 
     if (extent.file == no_file) continue;
     std::int64_t at = extent.offset;
     const std::int64_t end = extent.offset + extent.bytes;
-    // Beyond one turn of the targets all have been met.
+    // After one turn through the targets, all have been met.
     for (std::int64_t met = 0; at < end && met < found_.targets; ++met) {
       const std::int64_t stripe = targets_.stripe_bytes > 0 ? at / targets_.stripe_bytes : 0;
-      // Files begin on any target; one after the other here.
+      // A file may begin on any target; here successive files begin on successive targets.
       const auto target = static_cast<std::size_t>((stripe + extent.file) % found_.targets);
       const std::int64_t next =
           targets_.stripe_bytes > 0 ? std::min(end, (stripe + 1) * targets_.stripe_bytes) : end;
@@ -233,14 +235,14 @@ void Auditor::count_messages(const Plan& plan, std::int64_t group_pieces) {
 
 void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
   struct Message {
-    std::int64_t node = 0;  // of the aggregator
+    std::int64_t node = 0;  // node of the aggregator
     bool arrived = false;
   };
   struct Sender {
     std::vector<Message> messages;
-    std::size_t first = 0;  // that has not arrived
+    std::size_t first = 0;  // first message that has not arrived
   };
-  // The messages of some ranks of every node, as many as the limit allows.
+  // The messages of some ranks of every node are simulated, as many as the limit allows.
   const std::int64_t group_nodes =
       groups_ == 1 ? topology_.nodes() : topology_.nodes_in_group(plan->group());
   const std::int64_t of_one = std::max<std::int64_t>(1, plan->aggregators() * limits_.steps);
@@ -253,7 +255,7 @@ void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
     const std::int64_t node =
         groups_ == 1 ? position : topology_.node_in_group(plan->group(), position);
     const std::int64_t on_node = topology_.ranks_on(node);
-    // In the order in which all ranks of the node come to them.
+    // Messages in the order in which all ranks of the node visit their aggregators.
     std::map<std::array<std::int64_t, 3>, std::int64_t> ordered;
     for (std::int64_t i = 0; i < std::min(each, on_node); ++i) {
       const std::int64_t rank = topology_.rank_on(node, on_node * i / std::min(each, on_node));
@@ -281,9 +283,9 @@ void Auditor::follow_messages(const std::shared_ptr<const Plan>& plan) {
       array::divide_up(static_cast<std::int64_t>(senders.size()), found_.receiving_nodes);
   const std::int64_t enough = messages - messages / 10;
   std::int64_t arrived = 0;
-  std::size_t begin = 0;  // whose turn it is to be served first
+  std::size_t begin = 0;  // the sender that is served first in this round
   while (arrived < enough) {
-    std::map<std::int64_t, std::int64_t> taken;  // by each node's card
+    std::map<std::int64_t, std::int64_t> taken;  // messages received by each node's card
     for (std::size_t i = 0; i < senders.size(); ++i) {
       Sender& sender = senders[(begin + i) % senders.size()];
       std::int64_t offered = 0;
@@ -315,7 +317,7 @@ void Auditor::finish() {
   for (std::size_t target = 0; target < clients_.size(); ++target) {
     if (clients_[target].empty()) continue;
     found_.client_nodes_per_target.add(static_cast<double>(clients_[target].size()));
-    // In proportion, as not all pieces were looked at.
+    // The bytes are scaled, as not all pieces were examined.
     found_.bytes_per_target.add(bytes_of_target_[target] / all *
                                 static_cast<double>(request_.bytes()));
   }

@@ -8,9 +8,9 @@
 namespace weir::plan {
 namespace {
 
-// An array that takes more of a buffer than this part of it gains little from company.
+// An array that takes more than this fraction of a buffer gains little from a bundle.
 constexpr std::int64_t small_parts = 4;
-// Less is not shared out: each piece costs those who have a share of it a wait.
+// Fewer bytes are not divided among aggregators, since each piece costs its contributors a wait.
 constexpr std::int64_t least_bytes = 64 << 10;
 
 struct Small {
@@ -49,7 +49,7 @@ std::vector<Bundle> bundles_of(const Request& request, const std::vector<array::
   const std::int64_t buffer = parameters.buffer_bytes;
   const std::vector<Small> small = small_arrays(request, asked, buffer);
   std::int64_t all = 0;
-  for (const Small& one : small) all += one.bytes;  // Request::check(): fits
+  for (const Small& one : small) all += one.bytes;  // no overflow: Request::check() ensures this
   const std::int64_t share = array::divide_up(all, aggregators);
   const std::int64_t turns = std::max<std::int64_t>(1, array::divide_up(share, buffer));
   const std::int64_t enough =

@@ -1,9 +1,10 @@
-// Small arrays of a request that go through buffers together: a thousand variables of a few
-// kilobytes each would otherwise take a turn of a buffer and a call each.
+// Bundles: small arrays of a request that go through buffers together. Otherwise a thousand
+// variables of a few kilobytes each would each need a buffer and a call of their own.
 //
-// A bundle is arrays next to each other in their files, as many as let all aggregators have about
-// equally much, and no more than a buffer holds. Each of them is in one bundle whole. In a plan a
-// bundle is one unit of one part, which has the name of its first array.
+// A bundle consists of arrays that are adjacent in their files. It holds as many arrays as give all
+// aggregators about the same amount of data, and no more than fit into a buffer. Each such array is
+// in one bundle as a whole. In a plan, a bundle is one unit of one part, which is named after its
+// first array.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,16 @@
 
 namespace weir::plan {
 
-// Arrays of a request by file and place, at least two.
+// At least two arrays of a request, ordered by file and offset.
 using Bundle = std::vector<int>;
 
-// Whether an array, of which `asked` is asked for, goes into a bundle when there are others.
+// Returns whether an array with the requested elements `asked` is small enough for a bundle with
+// others.
 [[nodiscard]] bool is_small(const ArrayRequest& request, const array::Section& asked,
                             std::int64_t buffer_bytes);
 
-// `asked` are the elements asked for of each array; those that are not small are left out.
+// Returns the bundles of a request. `asked` are the requested elements of each array; arrays that
+// are not small are left out.
 [[nodiscard]] std::vector<Bundle> bundles_of(const Request& request,
                                              const std::vector<array::Section>& asked,
                                              std::int64_t aggregators,

@@ -5,14 +5,14 @@
 namespace weir::plan {
 namespace {
 
-// The most extents that are kept of a bundle: its arrays are short, but may be asked for with
-// holes.
+// Largest number of extents that are kept for a bundle. The arrays of a bundle are short, but
+// requests may have holes in them.
 constexpr std::size_t most_kept_extents = 4096;
 
 }  // namespace
 
 bool CachedBundles::is_as_before(const Kept& kept, const LayoutOf& layout_of) {
-  const array::Layout* equal = nullptr;  // to that of this number
+  const array::Layout* equal = nullptr;  // equal to the layout with this number
   std::size_t number = 0;
   for (const Held& one : kept.memory) {
     const array::Layout& now = layout_of(one.array, one.part);

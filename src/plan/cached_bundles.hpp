@@ -1,5 +1,5 @@
-// What one rank does with the bundles of a plan, kept from request to request: working it out takes
-// longer than moving small arrays.
+// Caches what one rank does with the bundles of a plan from request to request, since computing it
+// takes longer than moving small arrays.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace weir::plan {
 
 class CachedBundles {
  public:
-  // A contiguous copy; offsets are bytes from the start of the memory of a part, and of the buffer.
+  // A contiguous copy. Offsets are bytes from the start of a part's memory, and of the buffer.
   struct Run {
     int array = 0;
     std::int64_t part = 0;
@@ -27,7 +27,7 @@ class CachedBundles {
     std::int64_t in_buffer = 0;
     std::int64_t bytes = 0;
   };
-  // Any other; its direction is the request's.
+  // A copy that is not contiguous; its direction is that of the request.
   struct Other {
     int array = 0;
     std::int64_t part = 0;
@@ -38,44 +38,46 @@ class CachedBundles {
     std::vector<Other> others;
     std::int64_t bytes = 0;
   };
-  // The layout of the memory that the rank has for a part of an array.
+  // Returns the layout of the rank's memory for a part of an array.
   using LayoutOf = std::function<const array::Layout&(int array, std::int64_t part)>;
 
   CachedBundles(std::shared_ptr<const Plan> plan, std::int64_t rank)
       : plan_(std::move(plan)), rank_(rank) {}
 
-  // The copies of a bundle's piece; made anew when memory is laid out otherwise than the last time.
+  // Returns the copies of a bundle's piece. They are recomputed if the layout of memory differs
+  // from the last time.
   [[nodiscard]] const Copies& copies(const Piece& piece, const LayoutOf& layout_of);
-  // For an aggregator: Plan::contributors(), and the extents of what they hold.
+  // For an aggregator: return Plan::contributors(), and the extents of what these hold.
   [[nodiscard]] const std::vector<Contributor>& contributors(const Piece& piece);
   [[nodiscard]] PieceExtents extents(const Piece& piece);
-  // Plan::contributors_on() of the rank's own node, kept for pieces of bundles.
+  // Returns Plan::contributors_on() of the rank's own node; the result is cached for pieces of
+  // bundles.
   [[nodiscard]] std::vector<Contributor> contributors_on_node(const Piece& piece);
 
  private:
-  // What the copies were made for.
+  // A part for which the copies were made.
   struct Held {
     int array = 0;
     std::int64_t part = 0;
-    std::size_t layout = 0;  // its number
+    std::size_t layout = 0;  // index into Kept::layouts
   };
   struct Kept {
     std::vector<Held> memory;
-    std::vector<array::Layout> layouts;  // neighbours that lie alike have the same
+    std::vector<array::Layout> layouts;  // adjacent parts with equal layouts share an entry
     Copies copies;
     bool has_copies = false;
     std::optional<std::vector<Contributor>> contributors;
-    std::optional<std::vector<Contributor>> on_node;  // of them
+    std::optional<std::vector<Contributor>> on_node;  // contributors on the rank's own node
     std::optional<std::vector<FileExtent>> extents;
-    bool many_extents = false;  // they are not kept
+    bool many_extents = false;  // there are too many extents to keep
   };
 
-  // Whether memory is laid out as when the copies were made.
+  // Returns whether memory has the same layout as when the copies were made.
   [[nodiscard]] static bool is_as_before(const Kept& kept, const LayoutOf& layout_of);
 
   std::shared_ptr<const Plan> plan_;
   std::int64_t rank_;
-  std::unordered_map<int, Kept> kept_;  // by the bundle's name
+  std::unordered_map<int, Kept> kept_;  // by the array that names the bundle
 };
 
 }  // namespace weir::plan

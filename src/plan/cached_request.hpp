@@ -1,5 +1,6 @@
-// A request that was planned, to be known again: its arrays are large to compare, and thousands of
-// them are mostly alike, so how they differ is kept beside them.
+// A request that was planned, in a form in which it can be recognized quickly. Its arrays are large
+// to compare, and thousands of them mostly resemble each other, so their differences are stored
+// too.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,13 @@ class CachedRequest {
   explicit CachedRequest(Request request);
 
   [[nodiscard]] const Request& request() const { return request_; }
-  // The offset of the first byte of an array's image; nothing: the image is not dense.
+  // Returns the offset of the first byte of an array's image, or nothing if the image is not dense.
   [[nodiscard]] std::optional<std::int64_t> dense_offset(std::size_t array) const {
     const std::int64_t offset = arrays_[array].offset;
     return offset < 0 ? std::nullopt : std::optional(offset);
   }
-  // Whether an array is dense and asked for as the one before, and differs by its offset alone.
+  // Returns whether an array is dense and its request differs from that of the previous array only
+  // by the offset.
   [[nodiscard]] bool is_like_before(std::size_t array) const { return arrays_[array].like_before; }
 
  private:

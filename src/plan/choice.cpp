@@ -14,16 +14,17 @@ namespace {
 
 constexpr std::int64_t least_usual_buffer = 2 << 20;
 constexpr std::int64_t most_usual_buffer = 16 << 20;
-// More aggregators replace fewer ones for a gain worth speaking of: each has buffers and an open
-// file.
+// A larger number of aggregators is chosen only for a significant gain, since each aggregator has
+// buffers and an open file.
 constexpr double worth_more = 0.98;
 
-// The nodes of the largest group.
+// Returns the number of nodes in the largest group.
 std::int64_t nodes_in_group(const topology::Topology& topology, Strategy strategy) {
   return (topology.nodes() - 1) / Plan::groups(topology, strategy) + 1;
 }
 
-// How many aggregators a group can have: exactly where all nodes are one group, else the largest.
+// Returns the number of aggregators that a group can have: exactly if all nodes are one group,
+// otherwise for the largest group.
 std::int64_t most_aggregators(const topology::Topology& topology, Strategy strategy,
                               std::int64_t holders) {
   const std::int64_t groups = Plan::groups(topology, strategy);
@@ -36,16 +37,17 @@ std::int64_t most_aggregators(const topology::Topology& topology, Strategy strat
   return all ? all.value().aggregators_in(0) : most;
 }
 
-// Targets that units distributed round-robin are on in turn, if these are of `alignment`:
-// neighbouring stripes in one unit make one of several targets.
+// Returns the number of targets over which round-robin units of length `alignment` go in turn.
+// Several neighbouring stripes in one unit count as one stripe on several targets.
 std::int64_t targets_in_turn(const topology::FileTargets& targets, std::int64_t alignment) {
   if (targets.count <= 1 || targets.stripe_bytes <= 0) return 1;
   if (alignment % targets.stripe_bytes != 0) return 1;
   return targets.count / std::gcd(targets.count, alignment / targets.stripe_bytes);
 }
 
-// Aggregators in a group that are worth a price: one, one per node, a few per node, and as targets
-// have it. Where there are targets of stripes, all serve these alike.
+// Returns the numbers of aggregators in a group that are worth pricing: one, one per node, a few
+// per node, and numbers that suit the targets. If there are striped targets, all these numbers
+// serve the targets equally.
 std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy strategy,
                                   const topology::FileTargets& targets, std::int64_t in_turn,
                                   std::int64_t most) {
@@ -64,13 +66,14 @@ std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy s
   return alike;
 }
 
-// Pieces shorter than the buffers, where several nodes exchange few pieces: then the links idle
-// while the first pieces come and the last ones go. Each step down has to be worth its messages and
-// calls. Arrays in chunks have pieces of whole chunks, and several arrays share buffers.
+// Tries pieces shorter than the buffers, for the case that several nodes exchange few pieces: the
+// links are then idle while the first pieces arrive and the last ones are written. Each step down
+// must be worth its messages and calls. It is not for arrays in chunks, whose pieces consist of
+// whole chunks, nor for several arrays, which share buffers.
 Price with_shorter_pieces(const Pricing& pricing, Price best, Engines engines,
                           const Request& request, const topology::Topology& topology) {
-  // Messages shorter than this cost processors more than the links gain: four nodes of two ranks on
-  // two cores, links of 100 Mbit/s.
+  // Shorter messages cost the processors more than the links gain (measured on four nodes of two
+  // ranks on two cores, with links of 100 Mbit/s).
   constexpr std::int64_t least_piece = 512 << 10;
   const bool by_message = gathers_within(best.parameters.strategy) != topology::GatherWithin::node;
   if (!by_message || best.parameters.strategy == Strategy::direct || topology.nodes() < 2 ||
@@ -87,7 +90,8 @@ Price with_shorter_pieces(const Pricing& pricing, Price best, Engines engines,
   }
 }
 
-// Files that chunks are distributed to: aggregators of as many share none.
+// Returns the number of files over which chunks are distributed: with as many aggregators, no file
+// is shared between aggregators.
 std::int64_t files_of_chunks(const Request& request) {
   std::int64_t files = 1;
   for (const ArrayRequest& one : request.arrays) {
@@ -109,7 +113,7 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
-// The engine and what others would take; nothing where there was no other.
+// Returns the engine and the times with other engines, or an empty text if there was no other.
 std::string engines_text(const Price& chosen) {
   std::string others;
   for (const Engine engine : all_engines) {
@@ -171,8 +175,8 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
   const std::int64_t files = files_of_chunks(request);
-  // One node alone is coherent with itself. The first aggregator is on the first node, as rank 0
-  // is, which writes headers.
+  // A single node is coherent with itself. The first aggregator is on the first node, like rank 0,
+  // which writes headers.
   const bool by_one_node = !targets.coherent_caches && topology.nodes() > 1;
   for (const Strategy strategy : all_strategies) {
     const bool by_several = strategy == Strategy::direct || Plan::groups(topology, strategy) > 1;

@@ -1,4 +1,4 @@
-// Chooses the way to carry out a request: the cheapest by price, unless a setting says otherwise.
+// Chooses how to carry out a request: the cheapest way by price, unless a setting prescribes one.
 #pragma once
 
 #include <cstdint>
@@ -11,51 +11,52 @@
 
 namespace weir::plan {
 
-// What settings fix; the rest is chosen.
+// Parameters that settings fix; the others are chosen.
 struct Overrides {
   std::optional<Strategy> strategy;
-  Engines engines = Engines::only(Engine::posix);  // one of these
+  Engines engines = Engines::only(Engine::posix);  // the engine is one of these
   std::optional<std::int64_t> aggregators_per_node;
-  // Ranks of a node that have buffers, so that no more can be aggregators; 0: all.
+  // Number of ranks of a node that have buffers, which limits its aggregators; 0: all.
   std::int64_t holders = 0;
   std::optional<std::int64_t> buffer_bytes;
-  // Whether pieces may be shorter than the buffers that are given, where a lower price says so;
-  // they may where none are given.
+  // Whether pieces may be shorter than the given buffers if that lowers the price. If no buffer
+  // size is given, they always may.
   bool shorter_pieces = false;
   std::optional<std::int64_t> alignment;
   std::optional<DomainAssignment> assignment;
-  // How the request's files lie, where that is known better than for all of a job's.
+  // How the request's files are laid out, if that is known better than for all files of the job.
   std::optional<topology::FileTargets> targets;
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
 
-// Where file domains end unless settings say otherwise: what stripes and lock blocks have in
-// common; the larger of them where that is too much.
+// Returns the alignment of file domain boundaries unless settings prescribe one: a common multiple
+// of stripes and lock blocks, or the larger of both if the multiple is too large.
 [[nodiscard]] std::int64_t alignment_for(const topology::FileTargets& targets);
 
-// How long buffers are unless settings say otherwise: several stripes or lock blocks make no better
-// calls than one, and two large buffers are better than many small ones, as each piece costs every
-// rank that shares it a wait.
+// Returns the buffer length unless settings prescribe one. Calls on several stripes or lock blocks
+// are no more efficient than calls on one. Two large buffers are better than many small ones, since
+// each piece costs a wait for every rank that shares it.
 [[nodiscard]] std::int64_t usual_buffer_bytes(const topology::FileTargets& targets);
 
 struct Choice {
   Price chosen;
   std::vector<Price> prices;  // of each strategy, with its best number of aggregators; the cheapest
                               // first
-  bool forced = false;        // the strategy was given
+  bool forced = false;        // a setting prescribes the strategy
   std::string rates_origin;   // PlatformRates::origin
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
   [[nodiscard]] Engine engine() const { return chosen.engine; }
-  // Prices and reason, for people: several lines, without a newline at the end.
+  // Returns the prices and the reason as text for users: several lines, without a newline at the
+  // end.
   [[nodiscard]] std::string explain() const;
 };
 
-// Ranks that are given the same choose the same. Where the caches of several nodes are not
-// coherent, one aggregator of all ranks moves all bytes. Fails on a strategy that is given and
-// cannot do that, and where Plan::create does for every strategy that may be chosen; the first
-// error is reported.
+// Makes the same choice on all ranks that pass the same arguments. If the caches of several nodes
+// are not coherent, one aggregator for all ranks moves all bytes. Fails if the prescribed strategy
+// cannot do that, or if Plan::create fails for every strategy that may be chosen; the first error
+// is reported.
 [[nodiscard]] Result<Choice> choose(const Request& request, const topology::Topology& topology,
                                     const topology::FileTargets& targets,
                                     const PlatformRates& rates, const Overrides& overrides);

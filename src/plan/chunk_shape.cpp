@@ -9,8 +9,8 @@
 namespace weir::plan {
 namespace {
 
-// What a typical request costs with chunks of given extents, on average over all places that it may
-// have: along a dimension it meets (request - 1) / chunk + 1 of them.
+// The cost of a typical request with chunks of given extents, averaged over all positions of the
+// request: along a dimension it intersects (request - 1) / chunk + 1 chunks.
 struct Cost {
   double chunks = 0;
   double bytes = 0;
@@ -49,7 +49,7 @@ class Chunking {
       cost.chunks *= std::min(met, all);
     }
     const auto block = static_cast<double>(hints_.file_system_block_bytes);
-    // Whole blocks move.
+    // File systems move whole blocks.
     const double blocks = std::max(1.0, (bytes(chunk) + block - 1) / block);
     cost.bytes = cost.chunks * blocks * block;
     cost.seconds =
@@ -59,8 +59,8 @@ class Chunking {
     return cost;
   }
 
-  // The request's own shape, halved where it is longest or doubled where it is shortest until the
-  // limits hold.
+  // Returns the shape of the request, with its longest extents halved or its shortest extents
+  // doubled until the limits hold.
   [[nodiscard]] array::Indices first() const {
     array::Indices chunk = request_;
     while (too_large(chunk)) {
@@ -80,8 +80,8 @@ class Chunking {
     return chunk;
   }
 
-  // The cheapest of a chunk's neighbours (one dimension halved or doubled, or one doubled and
-  // another halved), or the chunk itself.
+  // Returns the cheapest of a chunk's neighbours (one dimension halved or doubled, or one doubled
+  // and another halved), or the chunk itself.
   [[nodiscard]] array::Indices better(const array::Indices& chunk) const {
     array::Indices best = chunk;
     double least = cost(chunk).seconds * (1 - 1e-6);
@@ -110,7 +110,8 @@ class Chunking {
     return best;
   }
 
-  // As many chunks along each dimension, but equally long: the last one is not a sliver.
+  // Returns chunks of equal length, with as many along each dimension as before, to avoid a sliver
+  // at the end.
   [[nodiscard]] array::Indices even(const array::Indices& chunk) const {
     array::Indices equal;
     for (int d = 0; d < chunk.size(); ++d) {
@@ -150,7 +151,7 @@ Result<ChunkShape> chunk_shape_for(const array::Shape& shape, const array::Eleme
   }
   const Chunking chunking(shape, type.bytes(), hints, rates.write);
   array::Indices chunk = chunking.first();
-  // Each step is cheaper, and there are few halvings and doublings.
+  // The loop ends, since each step is cheaper and there are few halvings and doublings.
   for (array::Indices next = chunking.better(chunk); next != chunk; next = chunking.better(chunk)) {
     chunk = next;
   }

@@ -1,6 +1,6 @@
-// The shape of an array's chunks from hints, as Disk Resident Arrays take them (Nieplocha and
-// Foster 1996): what a typical request looks like, how large a buffer is, and what the file system
-// writes at once.
+// Determines the shape of an array's chunks from hints, as Disk Resident Arrays do (Nieplocha and
+// Foster 1996): the shape of a typical request, the size of a buffer, and the block size of the
+// file system.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace weir::plan {
 
 struct ChunkHints {
-  array::Indices typical_request;               // extents; anything larger than the array's counts
-                                                // as the array's
-  std::int64_t buffer_bytes = 4 << 20;          // a chunk is not larger
-  std::int64_t file_system_block_bytes = 4096;  // a chunk is not smaller, unless the array is
+  // Extents of a typical request. A larger extent than the array's counts as the array's.
+  array::Indices typical_request;
+  std::int64_t buffer_bytes = 4 << 20;          // upper limit for a chunk
+  std::int64_t file_system_block_bytes = 4096;  // lower limit, unless the array is smaller
 };
 
 struct ChunkShape {
@@ -25,9 +25,10 @@ struct ChunkShape {
   std::string reason;  // one line
 };
 
-// The chunks in which a typical request, wherever it lies, takes the least time: each chunk that it
-// meets is one call and moves whole. Fails on hints of another number of dimensions or below 1, and
-// a buffer that does not hold one element.
+// Returns the chunks with which a typical request, averaged over all positions, takes the least
+// time: each chunk that the request intersects costs one call and is moved whole. Fails if the
+// hints have another number of dimensions or an extent below 1, or if a buffer cannot hold one
+// element.
 [[nodiscard]] Result<ChunkShape> chunk_shape_for(const array::Shape& shape,
                                                  const array::ElementType& type,
                                                  const ChunkHints& hints,

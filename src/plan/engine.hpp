@@ -1,5 +1,5 @@
-// What moves bytes between memory and files, as a choice; the engines themselves are in
-// src/storage/engines and src/aggregation/engines.
+// The choice of an engine, which moves bytes between memory and files; the engines themselves are
+// in src/storage/engines and src/aggregation/engines.
 #pragma once
 
 #include <array>
@@ -14,14 +14,15 @@ namespace weir::plan {
 enum class Engine : std::uint8_t {
   posix,   // pread and pwrite through the page cache
   uring,   // io_uring: many transfers in flight
-  direct,  // past the page cache, where alignment allows
+  direct,  // bypasses the page cache where alignment allows
   mpi_io,
 };
 inline constexpr std::array<Engine, 4> all_engines = {Engine::posix, Engine::uring, Engine::direct,
                                                       Engine::mpi_io};
 inline constexpr std::size_t engine_count = all_engines.size();
 
-// "posix", "io_uring", "direct-io", "mpi-io", and back; fails on others, listing these.
+// Convert between engines and the names "posix", "io_uring", "direct-io" and "mpi-io".
+// parse_engine() fails on other names and lists these.
 [[nodiscard]] std::string_view name_of(Engine engine);
 Result<Engine> parse_engine(std::string_view name);
 

@@ -1,4 +1,4 @@
-// A whole array in one file: dense, in one order, after a header.
+// A dense array in one file, in one order, after a header.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weir::plan {
 
-// The elements numbered first <= number < last in the order of the file.
+// The elements with numbers first <= number < last in the order of the file.
 struct ElementRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -22,27 +22,27 @@ struct ElementRange {
 
 class FileImage {
  public:
-  // The first element lies `offset` bytes (>= 0) from the start of the file. Fails when the last
-  // byte's offset does not fit into 63 bits.
+  // Creates an image whose first element is `offset` bytes (>= 0) from the start of the file. Fails
+  // if the offset of the last byte does not fit into 63 bits.
   static Result<FileImage> create(const array::Shape& shape, const array::ElementType& type,
                                   array::Order order, std::int64_t offset);
 
-  // The image of the same array at another offset; `offset` is one that create() took for it, or a
-  // lesser one.
+  // Returns the image of the same array at another offset, which must not exceed an offset that
+  // create() accepted for this array.
   [[nodiscard]] FileImage at(std::int64_t offset) const;
 
   [[nodiscard]] const array::Shape& shape() const { return shape_; }
   [[nodiscard]] array::Order order() const { return order_; }
   [[nodiscard]] std::int64_t offset() const { return offset_; }
   [[nodiscard]] std::int64_t element_bytes() const { return layout_.element_bytes(); }
-  // Offsets of elements by their index in the array.
+  // Returns the layout that gives the offsets of elements by their index in the array.
   [[nodiscard]] const array::Layout& layout() const { return layout_; }
-  // Offset of the first byte of the element of this number.
+  // Returns the offset of the first byte of the element with this number.
   [[nodiscard]] std::int64_t byte_of(std::int64_t number) const {
     return offset_ + number * element_bytes();
   }
-  // The number of the first element whose first byte lies at or after `byte`, at most that of the
-  // last element plus 1.
+  // Returns the number of the first element whose first byte is at or after `byte`, but at most the
+  // number of the last element plus 1.
   [[nodiscard]] std::int64_t element_from(std::int64_t byte) const;
 
   friend bool operator==(const FileImage&, const FileImage&) = default;

@@ -6,7 +6,7 @@
 namespace weir::plan {
 namespace {
 
-// From this length on an extent is moved by a call of its own.
+// An extent of at least this length is moved by a call of its own.
 constexpr std::int64_t long_extent_bytes = 16 << 10;
 constexpr std::int64_t most_window_bytes = 512 << 10;
 constexpr std::size_t most_window_extents = 16 << 10;
@@ -28,7 +28,7 @@ std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates)
                   plan.bundle(array) != nullptr || !is_alone_in_its_files(plan.request(), array))) {
     return -1;
   }
-  // Bytes that cost as much as a call. Those of a hole are read before they are written.
+  // Number of bytes that cost as much as a call. On a write, the bytes of a hole are read first.
   const FileRates& files = writing ? rates.write : rates.read;
   const double bytes = files.call_seconds * files.core_bytes_per_second / (writing ? 2 : 1);
   return static_cast<std::int64_t>(std::clamp(bytes, 0.0, static_cast<double>(most_window_bytes)));
@@ -61,7 +61,8 @@ bool FileWindows::next(FileWindow& window) {
 
 WindowEstimate estimate_windows(const array::StridedCopy& to_file, std::int64_t widest_gap) {
   WindowEstimate estimate{1, static_cast<double>(to_file.bytes), true};
-  // From the extents outwards: as long as what there is follows closely, it is moved together.
+  // The loop goes from single extents outwards: extents are moved together as long as they follow
+  // each other closely.
   std::int64_t span = to_file.bytes;
   bool together = to_file.bytes < long_extent_bytes;
   for (int level = to_file.levels.size() - 1; level >= 0; --level) {

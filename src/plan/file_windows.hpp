@@ -1,14 +1,15 @@
-// Windows of a file (data sieving): short extents of a piece that lie close together are moved in
-// one transfer with what lies between them. Reading, the window is read and the extents are taken
-// out; writing, it is read, changed and written back.
+// Windows of a file (data sieving): short extents of a piece that are close together are moved in
+// one transfer, together with the bytes between them. On a read, the window is read and the extents
+// are extracted; on a write, it is read, changed and written back.
 //
-// Writing a window changes nothing else only where nobody else can write into the window meanwhile:
-//   - one group of aggregators writes the file. Each piece lies in a unit of the file that is its
-//     aggregator's alone, a window between two extents of the piece, and an aggregator moves one
-//     piece at a time;
-//   - no other array of the request is in the same file, as it would have units of its own. (Of
-//     bundles this is not asked.)
-// The next request begins when this one has ended on all ranks.
+// Writing a window is safe only if no other writer can write into the window at the same time. This
+// requires two conditions:
+//   - One group of aggregators writes the file. Each piece lies in a unit of the file that belongs
+//     to its aggregator alone, a window lies between two extents of the piece, and an aggregator
+//     moves one piece at a time.
+//   - No other array of the request is in the same file, since it would have units of its own.
+// Bundles are always written without windows. The next request begins only after this one has ended
+// on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,13 @@
 
 namespace weir::plan {
 
-// The widest hole that is moved rather than passed over by another call; -1 where extents of this
-// array have to be moved alone.
+// Returns the length of the widest hole that is moved along instead of being skipped by another
+// call; -1 if the extents of this array must be moved one by one.
 [[nodiscard]] std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates);
 
 struct FileWindow {
-  std::vector<FileExtent>
-      extents;  // in one file, ascending; a window's are several, else it is one
+  // Extents in one file, ascending: several form a window, and a single one is moved alone.
+  std::vector<FileExtent> extents;
 
   [[nodiscard]] std::int64_t offset() const { return extents.front().offset; }
   [[nodiscard]] std::int64_t bytes() const {
@@ -34,11 +35,11 @@ struct FileWindow {
   }
 };
 
-// The extents of a piece as windows, in their order.
+// Generates the extents of a piece as windows, in the order of the extents.
 class FileWindows {
  public:
   FileWindows(PieceExtents extents, std::int64_t widest_gap);
-  // False when there is none left.
+  // Returns false if no window is left.
   bool next(FileWindow& window);
 
  private:
@@ -48,11 +49,11 @@ class FileWindows {
   bool has_waiting_ = false;
 };
 
-// About how many windows a copy to a file takes, and their bytes: in closed form.
+// Estimate of the number of windows that a copy to a file needs, and their bytes, in closed form.
 struct WindowEstimate {
   double windows = 0;
   double bytes = 0;   // of all windows
-  bool alone = true;  // each has one extent
+  bool alone = true;  // each window has only one extent
 };
 [[nodiscard]] WindowEstimate estimate_windows(const array::StridedCopy& to_file,
                                               std::int64_t widest_gap);

@@ -1,4 +1,4 @@
-// An array in its file or files: dense, or in chunks.
+// An array in its file or files: dense or in chunks.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Image {
     return std::visit([](const auto& kind) { return kind.element_bytes(); }, kind_);
   }
   [[nodiscard]] std::int64_t files() const { return chunked() == nullptr ? 1 : chunked()->files(); }
-  // Null when of the other kind.
+  // Null if the image is of the other kind.
   [[nodiscard]] const FileImage* dense() const { return std::get_if<FileImage>(&kind_); }
   [[nodiscard]] const ChunkedImage* chunked() const { return std::get_if<ChunkedImage>(&kind_); }
 

@@ -5,7 +5,8 @@
 namespace weir::plan {
 namespace {
 
-// A block in its message: its elements packed, as blocks of the same lengths and counts.
+// Returns the region of a block in its message, where its elements are packed: it has blocks of the
+// same lengths and counts.
 array::UniformRegion packed(const array::UniformRegion& uniform) {
   array::UniformRegion dense;
   for (const array::UniformBlocks& blocks : uniform) {
@@ -14,7 +15,7 @@ array::UniformRegion packed(const array::UniformRegion& uniform) {
   return dense;
 }
 
-// Whether already the bounding boxes have nothing in common, or one is empty.
+// Returns true if the bounding boxes have nothing in common, or one of them is empty.
 bool apart(const array::Region& a, const array::Region& b) {
   for (int d = 0; d < a.dimensions(); ++d) {
     const std::int64_t upper = std::min(a.along(d).upper(), b.along(d).upper());
@@ -29,7 +30,7 @@ array::Layout message_layout(const MeetingBlock& block, std::int64_t element_byt
   for (const array::UniformBlocks& blocks : block.in_slab) {
     extents.push_back(blocks.length * blocks.count);
   }
-  // At most the bytes of a piece.
+  // The layout fits, since it has at most the bytes of a piece.
   return array::Layout::packed(extents, element_bytes, order, block.message_offset).value();
 }
 

@@ -25,7 +25,7 @@ bool CopyRuns::next(std::int64_t& from, std::int64_t& to) {
   to = to_;
   const int changed = place_.advance();
   if (changed < 0) return true;
-  // One step at the level that changed; those inside it start again.
+  // Advances one step at the level that changed, and restarts the levels inside it.
   from_ += copy_.levels[changed].from_stride;
   to_ += copy_.levels[changed].to_stride;
   for (int level = changed + 1; level < copy_.levels.size(); ++level) {
@@ -43,7 +43,8 @@ PieceExtents::PieceExtents(const Piece& piece) {
 
 PieceExtents::PieceExtents(const Plan& plan, const Piece& piece,
                            const std::vector<Contributor>& contributors) {
-  // Holders of a regular distribution are disjoint, so their bytes tell whether there are holes.
+  // Holders of a regular distribution are disjoint, so the sum of their bytes shows whether there
+  // are holes.
   const bool disjoint = std::all_of(piece.slabs.begin(), piece.slabs.end(), [&](const Slab& slab) {
     const auto array = static_cast<std::size_t>(slab.array);
     return plan.request().arrays[array].memory->regular() != nullptr;
@@ -105,7 +106,8 @@ bool PieceExtents::next(FileExtent& extent) {
       has_waiting_ = true;
       continue;
     }
-    // Buffer and file go together within a slab, so what overlaps in one does in the other.
+    // Within a slab, offsets in the buffer and in the file advance together, so an overlap in one
+    // is an overlap in the other.
     const std::int64_t ahead = run.offset - waiting_.offset;
     if (run.file == waiting_.file && ahead >= 0 && ahead <= waiting_.bytes &&
         run.buffer_offset - waiting_.buffer_offset == ahead) {

@@ -1,4 +1,4 @@
-// The extents of the file that a piece goes to or comes from.
+// The extents of a file to which a piece is written or from which it is read.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ struct FileExtent {
   std::int64_t file = 0;    // in the caller's list of files
   std::int64_t offset = 0;  // bytes from the start of the file
   std::int64_t bytes = 0;
-  std::int64_t buffer_offset = 0;  // where they are in the piece's buffer
+  std::int64_t buffer_offset = 0;  // position of the bytes in the piece's buffer
 
   friend bool operator==(const FileExtent&, const FileExtent&) = default;
 };
 
-// The runs of a copy one after the other, from both sides.
+// Generates the contiguous runs of a copy, with their offsets on both sides.
 class CopyRuns {
  public:
   explicit CopyRuns(const array::StridedCopy& copy);
-  // False when there is none left.
+  // Returns false if no run is left.
   bool next(std::int64_t& from, std::int64_t& to);
   [[nodiscard]] std::int64_t bytes() const { return copy_.bytes; }
 
@@ -38,18 +38,18 @@ class CopyRuns {
   std::int64_t to_ = 0;
 };
 
-// By slab; within a slab ascending, disjoint and as long as can be: extents that touch are one,
-// also across slabs. Where the contributors leave holes in a piece, only what they hold is covered,
-// so that a write changes nothing else.
+// Generates the extents of a piece by slab. Within a slab they are ascending, disjoint and as long
+// as possible: adjacent extents are merged, also across slabs. If the contributors leave holes in a
+// piece, the extents cover only what they hold, so that a write changes nothing else.
 class PieceExtents {
  public:
-  // All of a piece.
+  // Generates all extents of a piece.
   explicit PieceExtents(const Piece& piece);
-  // What `contributors`, those of the piece, hold.
+  // Generates the extents of what `contributors`, which are those of the piece, hold.
   PieceExtents(const Plan& plan, const Piece& piece, const std::vector<Contributor>& contributors);
-  // The extents that another PieceExtents gave.
+  // Generates extents that another PieceExtents has generated.
   explicit PieceExtents(std::vector<FileExtent> known) : known_(std::move(known)) {}
-  // False when there is none left.
+  // Returns false if no extent is left.
   bool next(FileExtent& extent);
 
  private:
@@ -57,7 +57,7 @@ class PieceExtents {
     CopyRuns runs;
     FileExtent next;
   };
-  // Copies from buffer to file, each with the file.
+  // A copy from buffer to file, with the file.
   struct Copy {
     std::int64_t file = 0;
     std::size_t slab = 0;
@@ -69,13 +69,13 @@ class PieceExtents {
 
   std::vector<Copy> copies_;  // by slab
   std::size_t next_copy_ = 0;
-  std::vector<Source> sources_;  // of the slab
-  // The offset of each source's next run, and its number: the least comes first.
+  std::vector<Source> sources_;  // of the current slab
+  // The offset of each source's next run, and the source's number; the smallest offset comes first.
   using Next = std::pair<std::int64_t, std::size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> order_;
   std::vector<FileExtent> known_;
   std::size_t next_known_ = 0;
-  FileExtent waiting_;  // the next extent, as far as known
+  FileExtent waiting_;  // the part of the next extent that is known so far
   bool has_waiting_ = false;
 };
 

@@ -11,9 +11,9 @@
 namespace weir::plan {
 namespace {
 
-// Groups of at most so many ranks are asked rank by rank who contributes; in larger ones, and where
-// all ranks are one group, those who hold the elements are looked up and those of other groups
-// left.
+// In groups of at most this many ranks, the contributors are found by asking each rank. In larger
+// groups, and if all ranks are one group, the holders of the elements are looked up, and those in
+// other groups are skipped.
 constexpr std::int64_t few_ranks = 256;
 constexpr std::int64_t unlimited = std::int64_t{1} << 62;
 
@@ -25,7 +25,7 @@ Status check(const Parameters& parameters, const Request& request) {
                     parameters.aggregators, parameters.alignment));
   }
   for (const ArrayRequest& one : request.arrays) {
-    if (parameters.strategy == Strategy::direct) break;  // without buffers
+    if (parameters.strategy == Strategy::direct) break;  // it uses no buffers
     if (parameters.buffer_bytes < one.image.element_bytes()) {
       return invalid_argument(
           fmt::format("a buffer of {} bytes for elements of {}: give room for at least one",
@@ -35,7 +35,7 @@ Status check(const Parameters& parameters, const Request& request) {
   return {};
 }
 
-// Elements [first, last) of a section, numbered in `order`, as sections in that order.
+// Visits elements [first, last) of a section, numbered in `order`, as sections in that order.
 template <typename Visit>
 void cut(const array::Section& section, array::Order order, std::int64_t first, std::int64_t last,
          Visit visit) {
@@ -50,7 +50,7 @@ void cut(const array::Section& section, array::Order order, std::int64_t first, 
   }
 }
 
-// One for each rank, ascending.
+// Merges contributors of the same rank; the result is in ascending order of ranks.
 std::vector<Contributor> merged(std::vector<Contributor> found) {
   std::sort(found.begin(), found.end(),
             [](const Contributor& a, const Contributor& b) { return a.rank < b.rank; });
@@ -99,7 +99,7 @@ void Plan::make_schedules() {
   const bool direct = parameters_.strategy == Strategy::direct;
   Parameters used = parameters_;
   if (direct) {
-    // One unit of everything, or one per chunk: nothing is buffered, nothing shared out.
+    // There is one unit in all, or one per chunk: nothing is buffered or divided among aggregators.
     used.buffer_bytes = unlimited;
     used.assignment = DomainAssignment::contiguous;
   }
@@ -110,7 +110,7 @@ void Plan::make_schedules() {
     asked.push_back(direct || all_ranks() ? one.section : held_by_group(one));
   }
   make_bundles(asked, holders);
-  // The bundle that an array is in, and the one that has its name.
+  // The bundle that contains each array, and the bundle that is named after it.
   const std::size_t arrays = request_.arrays.size();
   std::vector<int> inside(arrays, -1);
   for (std::size_t number = 0; number < bundles_.size(); ++number) {
@@ -120,8 +120,8 @@ void Plan::make_schedules() {
   }
   std::int64_t steps = 0;
   std::int64_t small = 0;
-  std::int64_t distributed = 0;  // bundles
-  bool goes_on = false;          // the array before was a bundle, too
+  std::int64_t distributed = 0;  // bundles assigned so far
+  bool goes_on = false;          // the previous array was a bundle, too
   schedules_.reserve(arrays);
   for (std::size_t number = 0; number < arrays; ++number) {
     const ArrayRequest& one = request_.arrays[number];
@@ -143,7 +143,7 @@ void Plan::make_schedules() {
     nothing.count[0] = 0;
     schedules_.push_back({Units(one.image, nothing, holders, used), steps, 0});
     if (!first) continue;
-    // Each aggregator one, before the next step.
+    // Each aggregator gets one bundle before the next step begins.
     if (!goes_on || distributed % holders == 0) ++steps;
     goes_on = true;
     PieceId& id = bundles_[static_cast<std::size_t>(inside[number])].piece.id;
@@ -154,7 +154,7 @@ void Plan::make_schedules() {
   }
 }
 
-// What is asked for in each is one piece.
+// All requested elements of a bundle form one piece.
 void Plan::make_bundles(const std::vector<array::Section>& asked, std::int64_t holders) {
   Parameters whole = parameters_;
   whole.buffer_bytes = unlimited;
@@ -261,7 +261,8 @@ Piece Plan::piece(const PieceId& id) const {
   Piece piece{id, {}, 0};
   const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(id.array)];
   const Units& units = schedule.units;
-  // The part is elements [first, last) of the unit's, `before` of which are in earlier contents.
+  // The part consists of elements [first, last) of the unit; `before` elements are in earlier
+  // contents.
   const std::int64_t first = id.part * units.elements_per_part();
   const std::int64_t last = first + units.elements_per_part();
   std::int64_t before = 0;
@@ -350,7 +351,7 @@ std::vector<Contributor> Plan::contributors_on(std::int64_t node, const Piece& p
       for (std::int64_t i = 0; i < ranks; ++i) add_share(slab, topology().rank_on(node, i), found);
       continue;
     }
-    // An index finds the boxes of all ranks that meet the slab, which are few.
+    // An index finds the boxes that intersect the slab, of all ranks; these are few.
     const array::Region wanted(slab.section);
     for (const array::Distribution::Piece& held : memory->pieces_meeting(wanted)) {
       if (topology().node_of(held.rank) != node) continue;

@@ -1,25 +1,28 @@
-// The schedule of a collective request: a value, made alike by every rank of a group, from which
-// each rank asks what concerns it. It holds no list of pieces: these are made one after the other,
-// so its size has nothing to do with that of the array, and nothing with the number of ranks.
+// The schedule of a collective request, as a value. Every rank of a group creates the same plan,
+// and queries it for its own part. A plan holds no list of pieces: pieces are generated one after
+// the other, so the size of a plan depends neither on the size of the arrays nor on the number of
+// ranks.
 //
-// A group is the ranks whose data its aggregators gather: an I/O group (all ranks where there is
-// one), under node aggregation a node. Groups know nothing of each other, and a plan is of one.
+// A group consists of the ranks whose data its aggregators gather: an I/O group (all ranks if there
+// is only one), or with node aggregation a node. Groups are independent of each other, and a plan
+// belongs to one group.
 //
-//   An aggregator, who writes or reads the file:          A contributor, which every rank is:
+// clang-format off
+//   An aggregator, which writes or reads the file:      A contributor, which every rank is:
 //
-//   AggregatorPieces pieces(plan, aggregator);            RankPieces mine(plan, rank);
-//   for (Piece piece; pieces.next(piece);) {              for (PieceId id; mine.next(id);) {
-//     for (Contributor c : plan->contributors(piece))       const Piece piece = plan->piece(id);
-//       MeetingBlocks blocks(*plan, piece, c.rank); …       MeetingBlocks blocks(*plan, piece,
-//       rank);
-//     PieceExtents extents(*plan, piece, contributors);     …
-//   }                                                     }
+//   AggregatorPieces pieces(plan, aggregator);          RankPieces mine(plan, rank);
+//   for (Piece piece; pieces.next(piece);) {            for (PieceId id; mine.next(id);) {
+//     for (Contributor c : plan->contributors(piece))     const Piece piece = plan->piece(id);
+//       MeetingBlocks blocks(*plan, piece, c.rank); …     MeetingBlocks blocks(*plan, piece, rank);
+//     PieceExtents extents(*plan, piece, contributors);   …
+//   }                                                   }
+// clang-format on
 //
-// For each aggregator both sides meet the same pieces in the same order, and MeetingBlocks gives
-// both the same blocks, so messages need no description: see meeting_blocks.hpp for the copies
-// between memory, message and buffer, piece_extents.hpp for the extents of the file, and
-// rank_pieces.hpp for the order. Under Strategy::direct there is no aggregator and no buffer: each
-// rank goes through its RankPieces and transfers the blocks between its memory and the file.
+// For each aggregator, both sides generate the same pieces in the same order, and MeetingBlocks
+// gives both the same blocks, so messages need no description. meeting_blocks.hpp describes the
+// copies between memory, message and buffer, piece_extents.hpp the extents of the file, and
+// rank_pieces.hpp the order. Strategy::direct has neither aggregators nor buffers: each rank
+// iterates over its RankPieces and transfers the blocks between its memory and the file.
 //
 // Invariant: each element of the section that the group holds is in exactly one slab of one piece.
 #pragma once
@@ -49,15 +52,16 @@ struct Contributor {
 
 class Plan {
  public:
-  // The plan of `group`, 0 <= group < groups(topology, parameters.strategy). Fails where
-  // Request::check() does, on a topology of fewer ranks than the request's, and on parameters out
-  // of range: a buffer that does not hold one element, no aggregator, no alignment. The work is in
-  // proportion to the ranks of the group where there are several groups, else to the nodes.
+  // Creates the plan of `group`, 0 <= group < groups(topology, parameters.strategy). Fails if
+  // Request::check() does, if the topology has fewer ranks than the request, or if a parameter is
+  // out of range: the buffer cannot hold one element, or there is no aggregator or no alignment.
+  // The work is proportional to the number of ranks in the group if there are several groups, and
+  // otherwise to the number of nodes.
   static Result<std::shared_ptr<const Plan>> create(Request request,
                                                     const topology::Topology& topology,
                                                     const Parameters& parameters,
                                                     std::int64_t group = 0);
-  // How many groups there are, and a rank's.
+  // Return the number of groups, and the group of a rank.
   [[nodiscard]] static std::int64_t groups(const topology::Topology& topology, Strategy strategy);
   [[nodiscard]] static std::int64_t group_of(const topology::Topology& topology, Strategy strategy,
                                              std::int64_t rank);
@@ -67,46 +71,48 @@ class Plan {
   [[nodiscard]] const topology::Topology& topology() const { return placement_.topology(); }
   [[nodiscard]] std::int64_t group() const { return group_; }
 
-  // The group's aggregators, numbered from 0; none under Strategy::direct.
+  // The group's aggregators are numbered from 0; Strategy::direct has none.
   [[nodiscard]] std::int64_t aggregators() const { return aggregators_; }
   [[nodiscard]] std::int64_t rank_of(std::int64_t aggregator) const {
     return placement_.rank_of(group_, aggregator);
   }
-  // The turn, from 0 on, in which `rank`, as all ranks of its node, comes to an aggregator among
-  // the pieces that all aggregators work on at about the same time. (rank_pieces.hpp has the
-  // reasons.)
+  // Returns the turn, counted from 0, in which `rank` visits an aggregator among the pieces that
+  // all aggregators process at about the same time. All ranks of a node have the same turns.
+  // (rank_pieces.hpp gives the reasons.)
   [[nodiscard]] std::int64_t turn_for(std::int64_t rank, std::int64_t aggregator) const;
-  // The nodes that have aggregators of the group.
+  // Returns the number of nodes that have aggregators of the group.
   [[nodiscard]] std::int64_t aggregating_nodes() const { return placement_.nodes_used(group_); }
-  // The number of `rank` among the group's aggregators; nothing when it is none.
+  // Returns the number of `rank` among the group's aggregators, or nothing if it is not an
+  // aggregator.
   [[nodiscard]] std::optional<std::int64_t> aggregator_at(std::int64_t rank) const;
 
-  // The piece of that name; without slabs when nothing is asked for in it.
+  // Returns the piece with this id; it has no slabs if no element of it is requested.
   [[nodiscard]] Piece piece(const PieceId& id) const;
-  // The ranks of the group that hold elements of a piece, ascending, and how many bytes each.
+  // Returns the ranks of the group that hold elements of a piece, in ascending order, with the
+  // number of bytes of each.
   [[nodiscard]] std::vector<Contributor> contributors(const Piece& piece) const;
-  // The contributors that are on one node of the group. For regular distributions the work is in
-  // proportion to the ranks of the node.
+  // Returns the contributors on one node of the group. For regular distributions, the work is
+  // proportional to the number of ranks on the node.
   [[nodiscard]] std::vector<Contributor> contributors_on(std::int64_t node,
                                                          const Piece& piece) const;
-  // Whether the group certainly holds all that is asked for in a piece: it then has no holes, and
-  // no need to ask for its contributors.
+  // Returns true if the group is known to hold all requested elements of a piece. The piece then
+  // has no holes, and its contributors need not be determined.
   [[nodiscard]] bool holds_everything(const PieceId& id) const;
-  // The bundle that has the name of this array; null when there is none.
+  // Returns the bundle that is named after this array; null if there is none.
   [[nodiscard]] const Bundle* bundle(int array) const;
-  // Units of no array have more parts than this.
+  // Returns an upper bound for the number of parts of a unit, over all arrays.
   [[nodiscard]] std::int64_t most_parts() const { return most_parts_; }
-  // What `rank` holds of an array, as in Distribution: pieces of its part. None for ranks that the
-  // array is not distributed over.
+  // Return the number of parts of an array that `rank` holds, and one such part; parts are the
+  // pieces of Distribution. Ranks over which the array is not distributed have none.
   [[nodiscard]] std::int64_t parts(int array, std::int64_t rank) const;
   [[nodiscard]] array::Region part(int array, std::int64_t rank, std::int64_t number) const;
 
-  // For the generators of pieces: an array's units, and the name of a unit's first part.
+  // For the generators of pieces: an array's units, and the id of a unit's first part.
   [[nodiscard]] const Units& units(int array) const {
     return schedules_[static_cast<std::size_t>(array)].units;
   }
   [[nodiscard]] PieceId id_of(int array, std::int64_t unit) const;
-  // The arrays that have units or the name of a bundle, ascending.
+  // The arrays that have units or that name a bundle, in ascending order.
   [[nodiscard]] const std::vector<int>& scheduled() const { return scheduled_; }
   [[nodiscard]] std::optional<std::int64_t> unit_at(std::int64_t aggregator, int array,
                                                     std::int64_t step) const;
@@ -116,12 +122,12 @@ class Plan {
     Units units;
     std::int64_t first_step = 0;
     std::int64_t rotation = 0;  // added to the units' aggregators, so that small arrays take turns
-    int bundle = -1;            // number of the bundle that has this array's name
+    int bundle = -1;            // number of the bundle named after this array
   };
   struct PlannedBundle {
     Bundle arrays;
     Piece piece;
-    bool held = false;  // by the group, everything
+    bool held = false;  // whether the group holds everything
   };
 
   Plan(Request request, const Parameters& parameters, topology::AggregatorPlacement placement,
@@ -133,9 +139,9 @@ class Plan {
   void make_bundles(const std::vector<array::Section>& asked, std::int64_t holders);
   void add_slab(int array, const Units& units, const Units::Content& content, std::int64_t& bytes,
                 std::vector<Slab>& slabs) const;
-  // What the ranks of the group hold of a slab, added to `found`.
+  // Adds the contribution of each rank of the group to a slab to `found`.
   void add_contributions(const Slab& slab, std::vector<Contributor>& found) const;
-  // What one rank holds of a slab.
+  // Adds the contribution of one rank to a slab to `found`.
   void add_share(const Slab& slab, std::int64_t rank, std::vector<Contributor>& found) const;
 
   Request request_;
@@ -143,7 +149,7 @@ class Plan {
   topology::AggregatorPlacement placement_;
   std::int64_t group_;
   std::int64_t aggregators_ = 0;
-  std::vector<Schedule> schedules_;  // per array; those in bundles have no units of their own
+  std::vector<Schedule> schedules_;  // per array; arrays in bundles have no units of their own
   std::vector<int> scheduled_;
   std::vector<PlannedBundle> bundles_;
   std::int64_t most_parts_ = 1;

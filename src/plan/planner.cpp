@@ -9,9 +9,10 @@
 namespace weir::plan {
 namespace {
 
-// As many kinds of requests as a program makes in turn.
+// The number of kinds of requests that a program typically makes in turn.
 constexpr int latest = 4;
-// The most arrays of all plans that are kept, if they are several: each takes some kilobytes.
+// Limit on the number of arrays in all cached plans, if there are several plans: each array takes a
+// few kilobytes.
 constexpr std::size_t most_arrays = 16 << 10;
 
 void add(array::Fingerprint& fingerprint, const Image& image) {
@@ -68,7 +69,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   return fingerprint.value();
 }
 
-// The bytes of the elements asked for that a rank holds.
+// Returns the bytes of the requested elements that a rank holds.
 std::int64_t bytes_of(const Plan& plan, std::int64_t rank) {
   std::int64_t bytes = 0;
   for (int array = 0; array < static_cast<int>(plan.request().arrays.size()); ++array) {
@@ -112,7 +113,7 @@ std::shared_ptr<const Planned> PlanCache::find_latest(
 void PlanCache::insert(const Request& request, const Overrides& overrides,
                        std::shared_ptr<const Planned> planned) {
   const std::uint64_t fingerprint = fingerprint_of(request, overrides);
-  // The newer one of two requests with the same fingerprint stays.
+  // Of two requests with the same fingerprint, the newer one is kept.
   if (const auto same = by_fingerprint_.find(fingerprint); same != by_fingerprint_.end()) {
     arrays_ -= same->second->known.request().arrays.size();
     entries_.erase(same->second);

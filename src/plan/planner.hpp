@@ -1,5 +1,5 @@
-// Planning for one rank of a job: chooses by price, makes the plan of the rank's group, and keeps
-// both, so that a request that is made again plans nothing.
+// Planning for one rank of a job: chooses a strategy by price, creates the plan of the rank's
+// group, and caches both, so that a repeated request needs no planning.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,29 @@ namespace weir::plan {
 struct Planned {
   Choice choice;
   std::shared_ptr<const Plan> plan;        // of the rank's group
-  std::shared_ptr<CachedBundles> bundles;  // the rank's
-  std::int64_t bytes = 0;                  // of the rank's memory, that are asked for
+  std::shared_ptr<CachedBundles> bundles;  // of the rank
+  std::int64_t bytes = 0;                  // requested bytes in the rank's memory
 };
 
-// Plans by what they were made for: looked up by fingerprint, compared in full. Keeps at most
-// `capacity` of them (at least 1), those used last; fewer when they are of thousands of arrays.
-// Plans are small whatever the size of arrays and job, but for explicit boxes, which they share
-// with the request.
+// A cache of plans by request and overrides: entries are looked up by fingerprint and compared in
+// full. The cache keeps the at most `capacity` (at least 1) plans used last, or fewer if they are
+// for thousands of arrays. Plans are small whatever the size of the arrays and the job, except for
+// explicit boxes, which they share with the request.
 class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity > 0 ? capacity : 1) {}
 
-  // Null when it is not there.
+  // Returns the cached plan of a request; null if there is none.
   [[nodiscard]] std::shared_ptr<const Planned> find(const Request& request,
                                                     const Overrides& overrides);
-  // Finds one of the latest plans by a question to their requests; null when there is none.
+  // Returns one of the latest plans for which `is_asked_for` accepts the request; null if there is
+  // none.
   [[nodiscard]] std::shared_ptr<const Planned> find_latest(
       const Overrides& overrides, const std::function<bool(const CachedRequest&)>& is_asked_for);
   void insert(const Request& request, const Overrides& overrides,
               std::shared_ptr<const Planned> planned);
 
-  // Plans of requests by this distribution, which is asked for no more.
+  // Removes the plans of requests with this distribution, which will not be requested again.
   void forget(const SharedDistribution& memory);
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -57,27 +58,28 @@ class PlanCache {
   };
 
   std::size_t capacity_;
-  std::list<Entry> entries_;  // the one used last comes first
+  std::list<Entry> entries_;  // in order of use, the latest first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_fingerprint_;
-  std::size_t arrays_ = 0;  // of all entries
+  std::size_t arrays_ = 0;  // sum over all entries
   std::int64_t hits_ = 0;
   std::int64_t misses_ = 0;
 };
 
 class Planner {
  public:
-  // What stays the same over a job's requests. `rank` is whose plans these are; of each node only
-  // `holders` ranks can be aggregators, whatever the overrides of a request say; 0: all.
+  // The arguments stay the same for all requests of a job. `rank` is the rank whose plans are made.
+  // Only `holders` ranks of each node can be aggregators, whatever the overrides of a request say;
+  // 0: all.
   Planner(topology::Topology topology, const topology::FileTargets& targets,
           const PlatformRates& rates, std::int64_t rank, std::int64_t holders = 0,
           std::size_t cached_plans = 64);
 
-  // Every rank that asks for the same gets the plan of its group and the same choice. Fails as
-  // choose() does.
+  // Returns the plan of the rank's group. All ranks that make the same request get the same choice.
+  // Fails if choose() does.
   [[nodiscard]] Result<std::shared_ptr<const Planned>> plan(const Request& request,
                                                             const Overrides& overrides);
-  // A plan that was made lately for a request that is_asked_for() knows again, without that it has
-  // to be put together. Null when there is none.
+  // Returns a recent plan whose request is_asked_for() recognizes, so that the request need not be
+  // built. Returns null if there is none.
   [[nodiscard]] std::shared_ptr<const Planned> known(
       const Overrides& overrides, const std::function<bool(const CachedRequest&)>& is_asked_for) {
     return cache_.find_latest(overrides, is_asked_for);

@@ -12,13 +12,14 @@
 namespace weir::plan {
 namespace {
 
-// Beyond these a figure is a mistake, and sums of them might no longer be numbers.
+// Figures beyond these limits are mistakes, and sums of them might overflow.
 constexpr double largest_figure = 1e18;
 constexpr std::int64_t largest_block = std::int64_t{1} << 40;
-// A shared file whose writers do not gain from each other has them one at a time.
+// If a call on a file shared by several writers takes more than this fraction of a single writer's
+// time, the file system serves them one at a time.
 constexpr double gain_of_a_crowd = 0.7;
 
-// One line, without control characters.
+// Returns the text on one line, without control characters.
 std::string printable(std::string_view given) {
   constexpr std::size_t most = 200;
   std::string text(given.substr(0, most));
@@ -28,8 +29,8 @@ std::string printable(std::string_view given) {
 }
 
 struct Stage {
-  double rate = 0;      // of all units, bytes per second
-  double one_user = 0;  // what one rank draws
+  double rate = 0;      // of all units together, bytes per second
+  double one_user = 0;  // rate of a single rank
   double call_seconds = 0;
 };
 
@@ -43,14 +44,14 @@ class Reader {
     error.file = source_;
     return error;
   }
-  // The first thing found wrong stays.
+  // Records an error; only the first one is kept.
   void refuse(const std::string& what) {
     if (status_.ok()) status_ = error(what);
   }
   [[nodiscard]] const Status& status() const { return status_; }
 
-  // A figure: a number, or a table whose `value` is one. Nothing where there is none; `least` or
-  // more where there is.
+  // Returns a figure: a number, or the `value` of a table. Returns nothing if there is none;
+  // otherwise the figure must be at least `least`.
   std::optional<double> figure(toml::node_view<const toml::node> node, const std::string& name,
                                double least) {
     if (!node) return std::nullopt;
@@ -67,14 +68,14 @@ class Reader {
   }
   std::optional<std::int64_t> whole(toml::node_view<const toml::node> node, const std::string& name,
                                     std::int64_t least, std::int64_t most) {
-    if (!node.is_integer()) return std::nullopt;  // "unknown" is what a probe may have to say
+    if (!node.is_integer()) return std::nullopt;  // a probe may report "unknown"
     const std::int64_t number = node.as_integer()->get();
     if (number >= least && number <= most) return number;
     refuse(fmt::format("{} is {}: give {} to {}", name, number, least, most));
     return std::nullopt;
   }
 
-  // The first stage of this kind on a route. Nothing where there is none.
+  // Returns the first stage of this kind on a route, or nothing if there is none.
   std::optional<Stage> stage(std::string_view kind, std::string_view direction,
                              std::string_view route) {
     const toml::array* const stages = document_["stages"].as_array();
@@ -97,7 +98,7 @@ class Reader {
     return figure(document_["latencies_seconds"][name], fmt::format("latencies_seconds.{}", name),
                   0);
   }
-  // The result, or the default; what keeps it is remembered by its name for people.
+  // Returns the described value, or the default, whose name is then recorded for the user.
   double either(std::optional<double> described, double estimated, const char* name) {
     if (described) return *described;
     estimated_.emplace_back(name);
@@ -126,7 +127,7 @@ class Reader {
     const auto user =
         figure(one["one_user_bytes_per_second"], name + ".one_user_bytes_per_second", 1);
     stage.one_user = user.value_or(*rate);
-    // Units that differ are directories of their own, and a file lies in one of them.
+    // Units that differ are separate directories, and a file is in only one of them.
     const toml::array* const own = one["different_units"].as_array();
     const bool side_by_side = kind == "target" && (own == nullptr || own->empty());
     const auto units = whole(one["units"], name + ".units", 1, std::int64_t{1} << 30);
@@ -193,7 +194,7 @@ void read_storage(Reader& reader, const toml::table& document, PlatformRates& ra
   };
   rates.direct_write = direct("write");
   rates.direct_read = direct("read");
-  // The share of free memory that Linux lets be written before writers wait.
+  // Fraction of free memory that Linux lets programs write before writers wait.
   constexpr double dirty_share = 0.2;
   const auto memory =
       reader.figure(document["memory_available_bytes"], "memory_available_bytes", 0);
@@ -208,7 +209,7 @@ void read_network(Reader& reader, PlatformRates& rates) {
       reader.either(reader.latency("message"), rates.message_seconds, "message");
 }
 
-// Reads the stripes of the first directory, and what is locked on file systems that nodes share.
+// Reads the stripes of the first directory, and the size of locks on file systems that nodes share.
 topology::FileTargets read_targets(Reader& reader, const toml::table& document) {
   topology::FileTargets targets;
   const auto layout = document["targets"][0]["layout"];
@@ -217,7 +218,7 @@ topology::FileTargets read_targets(Reader& reader, const toml::table& document) 
       reader
           .whole(stripes["stripe_bytes"], "targets[0].layout.layout.stripe_bytes", 1, largest_block)
           .value_or(0);
-  // -1 stands for all targets there are, which the description does not count.
+  // -1 stands for all existing targets, whose number the description does not give.
   constexpr std::int64_t most_targets = 1 << 20;
   targets.count = std::max<std::int64_t>(
       1,

@@ -1,6 +1,6 @@
-// A platform's rates and its files' targets, from the description that `weir platform probe` writes
-// or that people write by hand: the file that the path model reads too, so that each figure has one
-// home. docs/platform.md says which figure of it is which rate here.
+// Reads a platform's rates and its files' targets from a description, which `weir platform probe`
+// or a user writes. The path model reads the same file, so that each figure is in one place only.
+// docs/platform.md says which figure becomes which rate here.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@
 namespace weir::plan {
 
 struct PlatformDescription {
-  // What is not described keeps its estimate; `rates.origin` names it.
+  // Rates that are not described keep their estimates; `rates.origin` names them.
   PlatformRates rates;
-  topology::FileTargets targets;  // of files in the first directory that is described
+  topology::FileTargets targets;  // of files in the first described directory
 };
 
-// No description needs more.
+// Larger than any sensible description.
 inline constexpr std::size_t most_description_bytes = std::size_t{1} << 20;
 
-// `text` is TOML; `source` names it in errors. Fails with one line on anything else, on another
-// format or version, and on figures that cannot be (not above 0, not finite).
+// Parses `text`, which is TOML; errors name `source`. Fails with a one-line message on any other
+// text, on another format or version, and on impossible figures (not above 0, not finite).
 [[nodiscard]] Result<PlatformDescription> parse_platform_description(std::string_view text,
                                                                      const std::string& source);
 

@@ -1,6 +1,6 @@
-// What prices are made of: rates and fixed costs of a platform, as data. A description of the
-// platform gives better ones (plan/platform_description.hpp) than these defaults, which are for a
-// small Linux machine whose files stay in the page cache.
+// The basis of prices: rates and fixed costs of a platform, as data. These defaults are for a small
+// Linux machine whose files stay in the page cache; a description of the platform gives better
+// values (plan/platform_description.hpp).
 #pragma once
 
 #include <cstdint>
@@ -8,60 +8,63 @@
 
 namespace weir::plan {
 
-// Files in one direction, as a node sees them.
+// Rates of files in one direction, as seen by a node.
 struct FileRates {
-  double call_seconds = 2e-6;            // of one transfer, besides its bytes
-  double core_bytes_per_second = 3e9;    // between a buffer and the page cache or the client
-  double node_bytes_per_second = 3.5e9;  // by all cores of a node together
-  // Calls on one file wait for each other: the kernel holds a file's lock for each write. With 5 us
-  // a call that is what makes short rows slow; reads go side by side.
+  double call_seconds = 2e-6;            // of one transfer, in addition to its bytes
+  double core_bytes_per_second = 3e9;    // between a buffer and the page cache or client
+  double node_bytes_per_second = 3.5e9;  // all cores of a node together
+  // True if calls on one file wait for each other, since the kernel holds a file's lock during each
+  // write. At 5 us per call, this is what makes short rows slow. Reads run in parallel.
   bool one_at_a_time = false;
-  // All targets of a file together, for what exceeds PlatformRates::cached_bytes; 0 where memory
-  // takes all.
+  // Rate of all targets of a file together, for bytes in excess of PlatformRates::cached_bytes; 0
+  // if memory takes all bytes.
   double storage_bytes_per_second = 0;
 
   friend bool operator==(const FileRates&, const FileRates&) = default;
 };
 
 struct PlatformRates {
-  // Memory. Bytes copied once: by one core, and by a node's cores together.
+  // Memory: rates for copying bytes once, by one core and by all cores of a node together.
   double core_copy_bytes_per_second = 5e9;
   double node_copy_bytes_per_second = 9e9;
-  double copy_run_seconds = 5e-9;  // more for each contiguous run of a copy, on its core
-  // How many ranks of a node copy or call at the same time; 0: unknown, and taken for two unless
-  // the nodes have been asked.
+  double copy_run_seconds = 5e-9;  // additional time per contiguous run of a copy, on its core
+  // Number of ranks of a node that copy or call at the same time; 0: unknown, in which case it is
+  // determined from the nodes, or assumed to be two.
   std::int64_t cores_per_node = 0;
 
   FileRates write = {5e-6, 3.5e9, 3.5e9, true};
   FileRates read = {};
-  // Past the page cache; unknown while the storage's rate is 0, and then not chosen.
+  // Rates that bypass the page cache. While the storage's rate is 0 they are unknown, and direct
+  // I/O is not chosen.
   FileRates direct_write = {0, 0, 0, false, 0};
   FileRates direct_read = {0, 0, 0, false, 0};
-  // What a transfer takes beyond pread or pwrite: with io_uring, handing it to a thread of the
-  // kernel, as writes through the page cache do; with MPI-IO, finding out what the library does
-  // with it.
+  // Time of a transfer in addition to that of pread or pwrite: with io_uring, handing it to a
+  // kernel thread, as for writes through the page cache; with MPI-IO, determining how the library
+  // handles it.
   double uring_write_seconds = 4e-6;
   double uring_read_seconds = 0.2e-6;
   double mpi_io_seconds = 4e-6;
-  double cached_bytes = 0;  // of a request: what the nodes' memory takes or has of its files
-  // For a lock block, or the block around an unaligned end, to go from one node to another: taking
-  // the lock away, writing out, reading again. Paid where FileTargets::lock_bytes is not 0.
+  double cached_bytes = 0;  // bytes of a request that the nodes' memory absorbs or holds
+  // Time for a lock block, or the block around an unaligned end, to move from one node to another:
+  // revoking the lock, writing out, reading again. It counts only if FileTargets::lock_bytes is not
+  // 0.
   double shared_block_seconds = 1e-3;
 
-  // The network: a node's link, one direction.
+  // The network: a node's link in one direction.
   double link_bytes_per_second = 1.2e9;
   double message_seconds = 3e-6;  // latency and handling of one message
 
-  // What each piece costs: agreeing on who may fill and who may write its buffer.
+  // Cost of each piece: agreeing on which ranks may fill and which may write its buffer.
   double piece_seconds = 20e-6;
-  // How much of the shorter of gathering and writing the longer one hides: 0 where the processor
-  // does both, 1 where storage or network do one of them. Of a node with an aggregator on each
-  // core.
+  // Fraction of the shorter of gathering and writing that the longer one hides: 0 if the processor
+  // does both, 1 if storage or network does one of them. It is for a node with an aggregator on
+  // each core.
   double overlap = 0.2;
-  // The part of data sent unasked that arrives before its buffer is free and is copied once more.
+  // Fraction of the data sent unasked that arrives before its buffer is free and is copied once
+  // more.
   double early_arrivals = 0.25;
 
-  // Where these are from; one line, for people.
+  // Source of these rates, in one line, for users.
   std::string origin = "estimates for a small Linux machine, none measured here";
 
   friend bool operator==(const PlatformRates&, const PlatformRates&) = default;

@@ -13,34 +13,34 @@
 namespace weir::plan {
 namespace {
 
-// How much of a plan is looked at.
+// Sizes of the sample of a plan.
 constexpr int sampled_ranks = 3;
 constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
-constexpr double sampled_shares = 200;  // enough, however few the pieces
-// Shorter transfers are not taken past the page cache.
+constexpr double sampled_shares = 200;  // enough, even if there are few pieces
+// Shorter transfers do not bypass the page cache.
 constexpr std::int64_t least_direct_bytes = 64 << 10;
-// An engine replaces another one for a gain worth speaking of.
+// An engine replaces another one only for a significant gain.
 constexpr double worth_another = 0.98;
 
 struct Sample {
   double bytes = 0;
   double calls = 0;
-  double moved = 0;  // bytes, those of holes too
+  double moved = 0;  // bytes moved, including those of holes
   double pieces = 0;
-  double shares = 0;    // contributions
-  double messages = 0;  // if the aggregators were on other nodes: one a node
+  double shares = 0;    // number of contributions
+  double messages = 0;  // one per node, if the aggregators were on other nodes
 };
 
 array::Layout packed_memory(const Plan& plan, const Slab& slab, std::int64_t rank,
                             std::int64_t part) {
-  // Fits: what a rank holds is a part of the array, whose bytes fit into 63 bits.
+  // The layout fits: a rank holds a part of the array, whose bytes fit into 63 bits.
   return array::Layout::packed(plan.part(slab.array, rank, part).local_extents(),
                                slab.in_file.element_bytes(), array::Order::row_major)
       .value();
 }
 
-// Rows: the runs that some ranks' parts have in the file.
+// Samples rows: the runs of some ranks' parts in the file.
 Sample sample_rows(const std::shared_ptr<const Plan>& plan, const std::set<std::int64_t>& ranks) {
   Sample sample;
   for (const std::int64_t rank : ranks) {
@@ -64,7 +64,7 @@ void add_windows(const array::StridedCopy& to_file, std::int64_t gap, bool writi
                  Sample& sample) {
   const WindowEstimate estimate = estimate_windows(to_file, gap);
   sample.calls += estimate.windows;
-  // What is changed is read before.
+  // A window that is changed is read first.
   sample.moved += estimate.bytes * (writing && !estimate.alone ? 2 : 1);
 }
 
@@ -82,7 +82,7 @@ void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates,
   sample.messages += static_cast<double>(nodes.size());
   sample.bytes += held;
   if (held >= static_cast<double>(piece.bytes)) {
-    // Whole: slabs that follow each other in the file are one extent.
+    // Without holes, slabs that follow each other in the file are one extent.
     std::int64_t end = -1;
     for (const Slab& slab : piece.slabs) {
       const auto copy = buffer_to_file(slab);
@@ -92,7 +92,7 @@ void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates,
     }
     return;
   }
-  // With holes: what is contiguous only in one contributor's share counts as a run of its own.
+  // With holes, each run that is contiguous in a contributor's share counts separately.
   for (const Contributor& one : contributors) {
     MeetingBlocks blocks(plan, piece, one.rank);
     for (MeetingBlock block; blocks.next(block);) {
@@ -101,7 +101,7 @@ void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates,
   }
 }
 
-// The first pieces that a rank of the group has a share of.
+// Samples the first pieces in which a rank of the group has a share.
 void add_pieces_of(const std::shared_ptr<const Plan>& plan, std::int64_t rank,
                    const PlatformRates& rates, Sample& sample) {
   RankPieces pieces(plan, rank);
@@ -128,7 +128,8 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRate
     }
   }
   if (sample.pieces > 0 || aggregators == 0) return sample;
-  // The group's ranks may hold nothing in what those aggregators have: small parts of long rows.
+  // The group's ranks may hold nothing of what those aggregators have, as with small parts of long
+  // rows.
   const topology::Topology& topology = plan->topology();
   const std::int64_t first = plan->rank_of(0);
   const std::int64_t node = topology.node_of(first);
@@ -166,7 +167,7 @@ Result<Price> Pricing::price(const Parameters& parameters, Engines engines) cons
                                [engines](Engine engine) { return engines.has(engine); });
   price.bytes_per_run = static_cast<std::int64_t>(bytes_per_run_);
   if (parameters.strategy == Strategy::direct) {
-    // Planned for its errors alone.
+    // The plan is created only for its errors.
     const auto plan = Plan::create(*request_, *topology_, parameters);
     if (!plan) return plan.error();
     if (bytes_per_run_ > 0) price_direct(engines, price);
@@ -208,14 +209,14 @@ double Pricing::storage_seconds(Engine engine) const {
   return std::max(0.0, static_cast<double>(request_->bytes()) - cached) / rate;
 }
 
-// Direct I/O takes whole pages of long transfers; of others it is nothing but POSIX.
+// Direct I/O moves whole pages of long transfers; for other transfers it is the same as POSIX.
 bool Pricing::is_priced(Engine engine, const Price& price) const {
   if (engine != Engine::direct) return true;
   const FileRates& direct = writing() ? rates_->direct_write : rates_->direct_read;
   return direct.storage_bytes_per_second > 0 && price.bytes_per_call >= least_direct_bytes;
 }
 
-// Fills in what depends on the engine: price_one(price) does for price.engine.
+// Sets the members that depend on the engine; price_one(price) sets them for price.engine.
 template <typename PriceOne>
 void Pricing::choose_engine(Engines engines, const PriceOne& price_one, Price& price) const {
   Price best;
@@ -236,7 +237,7 @@ void Pricing::choose_engine(Engines engines, const PriceOne& price_one, Price& p
   price.seconds_by_engine = by_engine;
 }
 
-// Calls and bytes of files: `callers` on each of `nodes` nodes.
+// Adds calls and bytes of files, for `callers` callers on each of `nodes` nodes.
 void Pricing::price_files(double nodes, double callers, Price& price) const {
   const FileRates rates = file_rates(price.engine);
   double at_once = std::min(callers, cores());
@@ -259,8 +260,8 @@ void Pricing::price_direct(Engines engines, Price& price) const {
   price.bytes_per_call = price.bytes_per_run;
   const auto lock = static_cast<double>(targets_->lock_bytes);
   if (lock > 0 && nodes > 1 && request_->direction == Direction::write) {
-    // Each block goes from writer to writer, as many as have rows in it; different blocks side by
-    // side.
+    // Each block moves from writer to writer, one per node with rows in it; different blocks move
+    // in parallel.
     const double writers = std::clamp(lock / bytes_per_run_, 1.0, nodes);
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / nodes;
   }
@@ -279,14 +280,15 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   if (!plan) return plan.error();
   Sample pieces = sample_pieces(plan.value(), *rates_);
   if (pieces.pieces == 0 && groups > 1) {
-    // Ranks may hold nothing from some rank on.
+    // The ranks of this group may hold nothing, if an array is distributed over fewer ranks.
     plan = Plan::create(*request_, *topology_, price.parameters, 0);
     if (!plan) return plan.error();
     pieces = sample_pieces(plan.value(), *rates_);
   }
   if (bytes_per_run_ == 0) return {};
   if (pieces.pieces == 0) {
-    // No rate is known of this engine: it does not look cheaper than what is known.
+    // The sample contains no piece, so the price is unknown and must not look cheaper than known
+    // prices.
     price.seconds = std::numeric_limits<double>::infinity();
     return {};
   }
@@ -298,18 +300,18 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   const double messages = all_pieces * pieces.messages / pieces.pieces;
   price.calls = static_cast<std::int64_t>(std::ceil(all_pieces * pieces.calls / pieces.pieces));
   price.bytes_per_call = static_cast<std::int64_t>(pieces.bytes / std::max(1.0, pieces.calls));
-  // As many aggregators work at the same time as have something to do.
+  // Only aggregators with a piece to process work at the same time.
   const double busy = std::max(1.0, std::min(static_cast<double>(price.aggregators), all_pieces));
   const auto aggregating = static_cast<double>(plan.value()->aggregating_nodes() * groups);
   const double busy_nodes = std::min({nodes, busy, aggregating});
   const double per_node = busy / busy_nodes;
 
-  // What comes from other nodes than the aggregator's.
+  // Fraction of the data that comes from nodes other than the aggregator's.
   const bool by_message = strategy != Strategy::node_aggregation;
   const double in_group = nodes / static_cast<double>(topology_->io_groups());
   const double leaving = by_message ? 1 - 1 / std::max(1.0, in_group) : 0;
-  // Ranks of a node copy into the buffers by themselves. What comes from other nodes is packed
-  // there and unpacked by the aggregator, through whose link it goes.
+  // Ranks of a node copy into the buffers by themselves. Data from other nodes are packed there and
+  // unpacked by the aggregator, and pass through the aggregator's link.
   const double cores = this->cores();
   const auto copy_seconds = [&](double copied, double ranks) {
     const double at_once = std::min(ranks, cores);
@@ -336,13 +338,13 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / busy_nodes;
   }
   const double gathering = price.gather_seconds + price.exchange_seconds;
-  // While one aggregator of a node writes, ranks copy to another one: 128 MiB by 4 ranks on two
-  // cores took a tenth longer with one than with two.
+  // While one aggregator of a node writes, ranks copy to another one. (128 MiB from 4 ranks on two
+  // cores took a tenth longer with one aggregator than with two.)
   const double ranks_per_node = static_cast<double>(topology_->ranks()) / nodes;
   const double overlap =
       rates_->overlap * std::min(1.0, per_node / std::max(1.0, std::min(cores, ranks_per_node)));
-  // While an aggregator's first piece comes and its last one goes, not all links are busy: of four
-  // links, 0.61, 0.80 and 0.94 were used with 4, 8 and 16 pieces of each aggregator.
+  // While an aggregator's first piece arrives and its last one leaves, not all links are busy: of
+  // four links, the fractions 0.61, 0.80 and 0.94 were used with 4, 8 and 16 pieces per aggregator.
   const double ends_seconds = price.exchange_seconds / std::max(2.0, all_pieces / busy);
   const auto price_one = [&](Price& one) {
     price_files(busy_nodes, per_node, one);

@@ -1,12 +1,13 @@
-// What a way of carrying out a request costs, in seconds, from a platform's rates.
+// Estimates the time, in seconds, of a way to carry out a request, from a platform's rates.
 //
-// A price is a sum of operations and bytes over rates; the numbers of both come from the plan
-// itself, by looking at a few of its pieces, not from formulas of their own. It says which way is
-// cheapest; what a run should reach is the path model's business.
+// A price is a sum of operations and bytes divided by rates. The numbers of operations and bytes
+// come from the plan itself, by sampling a few of its pieces, and not from separate formulas.
+// Prices tell which way is cheapest; the path model tells which rate a run should reach.
 //
-//     direct       calls and bytes of the rows, as many nodes side by side, blocks that nodes share
-//     aggregated   gathering (copies in the node; packing, link, unpacking between nodes), and
-//                  writing pieces; the longer of both hides a part of the shorter
+//     direct       calls and bytes of the rows, on as many nodes in parallel, and blocks that
+//                  several nodes share
+//     aggregated   gathering (copies inside nodes; packing, link and unpacking between nodes) and
+//                  writing of pieces; the longer of both hides a part of the shorter
 #pragma once
 
 #include <array>
@@ -31,24 +32,25 @@ struct Price {
   double call_seconds = 0;      // calls on files
   double file_seconds = 0;      // bytes of files
   double lock_seconds = 0;      // blocks that change between nodes
-  // What they rest on.
-  std::int64_t aggregators = 0;  // of all groups; ranks under direct
-  std::int64_t calls = 0;        // on files, of all who call
+  // the following members are the basis of the times
+  std::int64_t aggregators = 0;  // of all groups; with direct, the number of ranks
+  std::int64_t calls = 0;        // number of calls on files, by all callers
   std::int64_t bytes_per_call = 0;
-  std::int64_t bytes_per_run = 0;  // contiguous in a rank's part and in the file: a row
-  // The whole request by each engine; below 0: not priced.
+  std::int64_t bytes_per_run = 0;  // contiguous in both a rank's part and the file: a row
+  // Time of the whole request with each engine; negative: not estimated.
   std::array<double, engine_count> seconds_by_engine = {-1, -1, -1, -1};
 };
 
-// Prices of one request; what they have in common is looked at once. The arguments of create()
-// outlive this.
+// Estimates prices of one request; data common to all prices are determined once. The arguments of
+// create() must outlive the object.
 class Pricing {
  public:
-  // Fails where Plan::create does.
+  // Fails if Plan::create does.
   static Result<Pricing> create(const Request& request, const topology::Topology& topology,
                                 const topology::FileTargets& targets, const PlatformRates& rates);
-  // By the cheapest of `engines`, of which there is at least one; one that costs hardly less than
-  // another before it is not taken. Fails where Plan::create does for these parameters.
+  // Estimates the price with the cheapest of `engines`, which must not be empty. A later engine is
+  // chosen over an earlier one only if it is clearly cheaper. Fails if Plan::create does for these
+  // parameters.
   [[nodiscard]] Result<Price> price(const Parameters& parameters,
                                     Engines engines = Engines::only(Engine::posix)) const;
 
@@ -75,7 +77,7 @@ class Pricing {
   const topology::Topology* topology_;
   const topology::FileTargets* targets_;
   const PlatformRates* rates_;
-  double bytes_per_run_;  // 0 when nobody has anything to transfer, as far as seen
+  double bytes_per_run_;  // 0 if no sampled rank has anything to transfer
 };
 
 }  // namespace weir::plan

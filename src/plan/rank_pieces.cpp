@@ -29,8 +29,8 @@ bool AggregatorPieces::find_unit() {
   if (units.count() == 0) return false;
   const array::Region asked(units.asked());
   while (const auto own = plan_->unit_at(aggregator_, array_, step_)) {
-    // Units are in the order of steps, so the next one asked for, whose ever it is, tells how many
-    // of the own ones can be passed over.
+    // Units are in the order of steps, so the next requested unit, of whichever aggregator, tells
+    // how many of this aggregator's units can be skipped.
     const auto unit = units.next(asked, *own);
     if (!unit) return false;
     if (*unit == *own) {
@@ -96,7 +96,7 @@ void RankPieces::begin_array() {
   for (std::int64_t number = 0; number < plan_->parts(array_, rank_); ++number) {
     const array::Region region = plan_->part(array_, rank_, number).clipped(around);
     if (region.empty()) continue;
-    // One cursor in each domain where domains are contiguous, otherwise one.
+    // There is one cursor per domain if domains are contiguous, and otherwise one cursor.
     auto unit = units.next(region, 0);
     while (unit) {
       cursors_.push({plan_->id_of(array_, *unit), regions_.size()});
@@ -121,7 +121,7 @@ bool RankPieces::find_step() {
     if (place_ >= scheduled.size()) return false;
     array_ = scheduled[place_++];
     begin_array();
-    // Bundles take a step together, one for each aggregator.
+    // Several bundles share a step, one for each aggregator.
     while (!found_.empty() && place_ < scheduled.size() &&
            plan_->bundle(scheduled[place_]) != nullptr &&
            plan_->piece({0, 0, scheduled[place_], 0, 0}).id.step == found_.front().step) {
@@ -179,7 +179,7 @@ void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>
     for (const std::size_t number : regions) {
       const array::Region inside = regions_[number].clipped(section.bounding_box());
       if (inside.empty() || !array::meet(inside, asked)) continue;
-      // The first and the last element of the section that the region can have.
+      // The first and the last element of the section that the region can contain.
       array::Indices low;
       array::Indices high;
       for (int d = 0; d < section.dimensions(); ++d) {
@@ -199,7 +199,7 @@ void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>
   }
   std::sort(parts.begin(), parts.end());
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-  // Between the first and the last part there may be some that no region has a share of.
+  // No region may have a share of some parts between the first and the last one.
   const auto is_empty = [&](const PieceId& id) {
     const Piece piece = plan_->piece(id);
     return std::none_of(piece.slabs.begin(), piece.slabs.end(), [&](const Slab& slab) {

@@ -1,5 +1,5 @@
-// What one collective call asks for, as a value that all ranks have alike. Where a rank keeps its
-// part in memory (strides, ghost cells) is not part of it: only that rank needs it.
+// The contents of one collective call, as a value that is equal on all ranks. The layout of a
+// rank's part in memory (strides, ghost cells) is not included, since only that rank needs it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace weir::plan {
 
-// A distribution that many requests refer to without copying it: explicit boxes may be a hundred
-// thousand. Equal ones are equal whether shared or not.
+// A distribution that many requests refer to without copying it, since it may have a hundred
+// thousand explicit boxes. Equal distributions compare equal whether shared or not.
 class SharedDistribution {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): a distribution, kept once
@@ -23,7 +23,7 @@ class SharedDistribution {
 
   const array::Distribution& operator*() const { return *distribution_; }
   const array::Distribution* operator->() const { return distribution_.get(); }
-  // Differs, but for chance, between distributions that are not equal. Worked out once.
+  // Returns a hash, computed once. It differs between unequal distributions, except by chance.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
   friend bool operator==(const SharedDistribution& a, const SharedDistribution& b);
@@ -34,12 +34,13 @@ class SharedDistribution {
 };
 
 struct ArrayRequest {
-  Image image;                // the array in its files
-  SharedDistribution memory;  // who holds which elements; perhaps not all, or on a read, some twice
-  array::Section section;     // the elements asked for
-  // The number of the image's file 0 in the caller's list of files.
+  Image image;  // the array in its files
+  // Which ranks hold which elements. Some elements may be held by no rank, or on a read by several.
+  SharedDistribution memory;
+  array::Section section;  // the requested elements
+  // Number of the image's file 0 in the caller's list of files.
   std::int64_t first_file = 0;
-  // Whether it may go through buffers together with other arrays (bundles.hpp).
+  // Whether the array may go through buffers together with other arrays (bundles.hpp).
   bool in_bundles = true;
 
   [[nodiscard]] const array::Shape& shape() const { return image.shape(); }
@@ -51,12 +52,15 @@ struct Request {
   Direction direction = Direction::write;
   std::vector<ArrayRequest> arrays;
 
-  // Fails on no array, a distribution of another shape than the image, a section that is not inside
-  // its array, and a negative file number. The error names the array by its place in the list.
+  // Fails if there is no array, a distribution has another shape than the image, a section is not
+  // inside its array, or a file number is negative. The error names the array by its position in
+  // the list.
   [[nodiscard]] Status check() const;
-  // The most that an array is distributed over; further ranks hold nothing.
+  // Returns the largest number of ranks over which an array is distributed; further ranks hold
+  // nothing.
   [[nodiscard]] std::int64_t ranks() const;
-  // Bytes of the elements asked for, of all arrays. (Not more than 2^63 - 1: check() looks.)
+  // Returns the bytes of the requested elements of all arrays. (At most 2^63 - 1: check() ensures
+  // this.)
   [[nodiscard]] std::int64_t bytes() const;
 
   friend bool operator==(const Request&, const Request&) = default;

@@ -11,7 +11,7 @@
 namespace weir::plan {
 namespace {
 
-// Every aggregator gets this many units of small chunks, if there are so many.
+// Every aggregator gets at least this many units of small chunks, if there are enough chunks.
 constexpr std::int64_t fewest_units_each = 4;
 
 array::Indices last_index(const array::Section& section) {
@@ -22,7 +22,7 @@ array::Indices last_index(const array::Section& section) {
   return last;
 }
 
-// The byte strides of a section's own indices in a layout of the array's.
+// Returns a layout by the section's own indices, from a layout by the array's indices.
 array::Layout seen_by(const array::Section& section, const array::Layout& layout,
                       const array::Indices& origin) {
   array::Indices first;
@@ -31,7 +31,7 @@ array::Layout seen_by(const array::Section& section, const array::Layout& layout
     first.push_back(section.start[d] - origin[d]);
     strides.push_back(layout.stride(d) * section.stride[d]);
   }
-  // In range, being elements of `layout`.
+  // The layout fits, since its elements are elements of `layout`.
   return array::Layout::strided(section.count, layout.element_bytes(),
                                 {strides.begin(), strides.end()}, layout.offset_of(first))
       .value();
@@ -55,23 +55,25 @@ Units::Units(const Image& image, const array::Section& asked, std::int64_t aggre
   }
 }
 
-// As many units for each aggregator as it has buffers to fill.
+// Each aggregator gets as many units as it has buffers to fill.
 std::int64_t Units::aligned_unit(std::int64_t span, const Parameters& parameters) const {
   const std::int64_t alignment = parameters.alignment;
   const std::int64_t asked_bytes = asked_.elements() * image_.element_bytes();
-  // Rounding up to the alignment must not make units longer than a buffer where that holds several
-  // alignments. Where parts are asked for, units vary in how many.
+  // Rounding up to the alignment must not make units longer than a buffer that holds several
+  // alignments. If only parts of the file are requested, the number of requested elements varies
+  // between units.
   std::int64_t filled = parameters.buffer_bytes;
   if (filled > 2 * alignment) filled -= asked_bytes < span ? alignment : filled % alignment;
   const std::int64_t for_all = array::divide_up(asked_bytes, aggregators_);
   const std::int64_t units_each = array::divide_up(for_all, filled);
   const std::int64_t bytes = array::divide_up(array::divide_up(span, aggregators_), units_each);
-  // No longer than the whole, so that rounding up cannot overflow.
+  // A unit is no longer than the whole span, so that rounding up cannot overflow.
   return std::min(checked_round_up(bytes, alignment).value_or(span), span);
 }
 
-// A unit of whole rows, planes, and so on is one box where others are up to 2 N - 1: as large ones
-// as leave units no longer than a buffer and aggregators shares that are nearly equal.
+// Lets units consist of whole rows, planes and so on if possible, since such a unit is one box,
+// while others consist of up to 2 N - 1 boxes. The rows are as large as possible without making
+// units longer than a buffer or the shares of aggregators too unequal.
 void Units::cut_at_rows(const FileImage& dense, std::int64_t span, const Parameters& parameters) {
   if (dense.offset() % parameters.alignment != 0) return;
   const std::int64_t share = array::divide_up(span, aggregators_);
@@ -80,7 +82,7 @@ void Units::cut_at_rows(const FileImage& dense, std::int64_t span, const Paramet
   std::int64_t cut = 0;
   for (int depth = dense.shape().dimensions() - 1; depth > 0; --depth) {
     const int d = array::dimension_at_depth(dense.order(), dense.shape().dimensions(), depth);
-    rows *= dense.shape().extent(d);  // no more than the array
+    rows *= dense.shape().extent(d);  // no overflow: no larger than the array
     const auto step =
         checked_multiply(rows / std::gcd(rows, parameters.alignment), parameters.alignment);
     if (!step || *step > aligned) break;
@@ -109,8 +111,8 @@ void Units::cut_file(const FileImage& dense, const Parameters& parameters) {
     unit_bytes_ = aligned_unit(span, parameters);
     cut_at_rows(dense, span, parameters);
   } else {
-    // Units of a stripe, by the stripe's number in the file, so that the same aggregator has it in
-    // every request.
+    // A unit is a stripe. Stripes are assigned by their number in the file, so that a stripe has
+    // the same aggregator in every request.
     phase_ = base_ / alignment % aggregators_;
   }
   count_ = array::divide_up(dense.byte_of(end_covered_) - base_, unit_bytes_);
@@ -127,7 +129,7 @@ void Units::group_chunks(const ChunkedImage& chunked, const Parameters& paramete
         std::max<std::int64_t>(1, parameters.buffer_bytes / chunked.chunk_bytes()));
   }
   count_ = array::divide_up(chunks, chunks_per_unit_);
-  // A unit's chunks fit into a buffer together, or there is one.
+  // Either the chunks of a unit fit into a buffer together, or the unit is a single chunk.
   most_parts_ = array::divide_up(
       array::divide_up(chunks_per_unit_ * chunked.chunk_bytes(), chunked.element_bytes()),
       elements_per_part_);
@@ -221,7 +223,7 @@ array::Layout Units::layout(const Content& content, std::int64_t& file) const {
   const array::Box box = chunked.grid().box(content.chunk);
   const auto place = chunked.place_of(content.chunk).value_or(ChunkedImage::Place{no_file, 0});
   file = place.file;
-  // The chunk's last byte is in range.
+  // The layout fits, since the chunk's last byte is in range.
   const auto inside = array::Layout::packed(chunked.stored_extents(box), chunked.element_bytes(),
                                             chunked.order(), place.offset)
                           .value();
@@ -233,7 +235,8 @@ std::optional<std::int64_t> next_chunk(const array::ChunkGrid& grid, const array
   if (region.empty() || from >= grid.chunks()) return std::nullopt;
   const int dimensions = grid.shape().dimensions();
   array::Indices place = grid.coordinates(from);
-  // The first place along a dimension, at or after `at`, of a chunk with an index of the region.
+  // Returns the first place along a dimension, at or after `at`, of a chunk with an index of the
+  // region.
   const auto place_from = [&](int d, std::int64_t at) -> std::optional<std::int64_t> {
     const std::int64_t extent = grid.chunk_extents()[d];
     const array::IndexBlocks& indices = region.along(d);
@@ -242,8 +245,8 @@ std::optional<std::int64_t> next_chunk(const array::ChunkGrid& grid, const array
     if (position >= indices.size()) return std::nullopt;
     return indices.at(position) / extent;
   };
-  // As in next_number(): keep the places that the region has, from the slowest dimension on; where
-  // one is missing take the next, and the first ones inside of it.
+  // Like next_number(): keeps the places that the region has, from the slowest dimension on. If a
+  // place is missing, takes the next one, and the first places in the dimensions inside it.
   int d = 0;
   while (d < dimensions && place_from(d, place[d]) == place[d]) ++d;
   if (d == dimensions) return from;
