@@ -1,9 +1,11 @@
-// The ranks tell each other whether a call may begin, or how it ended.
+// Lets the ranks agree whether a call may begin, or how it ended.
 //
-// 1. One round of the channel finds the lowest rank that failed, whether the fingerprints of all
-//    ranks agree, and whether as many bytes were stored as all ranks together were asked to write.
-// 2. Only when a rank failed: it broadcasts its error, and all ranks return that.
-// Neither waits by itself, so that a request can be tested and a missing rank is noticed.
+// 1. One round of the channel determines the lowest rank that failed, whether the fingerprints of
+//    all ranks are equal, and whether all ranks together stored as many bytes as they were to
+//    write.
+// 2. Only if a rank failed: it broadcasts its error, and all ranks return this error.
+//
+// Neither step blocks, so that a request can be tested and a missing rank is noticed.
 #pragma once
 
 #include <mpi.h>
@@ -20,27 +22,26 @@ namespace weir::aggregation {
 
 class Agreement {
  public:
-  // One at a time per channel. Ends before the channel and the communicator do, which is of the
-  // same ranks.
-  // `asks`: rank 0 is asked (channel.hpp). `unstored`: the bytes that this rank was asked to write
-  // less those that it stored for any rank. Where the sum over all ranks is not 0, bytes went
-  // astray, and the outcome is an error.
+  // Begins an agreement; only one at a time per channel. `communicator` has the same ranks as the
+  // channel, and both must outlive the agreement. `asks`: the round asks rank 0 (channel.hpp).
+  // `unstored`: the bytes that this rank was to write, minus the bytes that it stored for any rank.
+  // If the sum over all ranks is not 0, bytes were lost, and the outcome is an error.
   void start(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
              const CallFingerprint& fingerprint, bool asks = false, std::int64_t unstored = 0);
-  // True when the ranks have agreed; outcome() is then the same on every rank. It stays false when
-  // the session is revoked, which who waits has to look at (Channel::revocation).
+  // Returns true if the ranks have agreed; outcome() is then the same on every rank. It stays false
+  // if the session is revoked, so a waiting caller must check Channel::revocation().
   [[nodiscard]] bool test();
-  // After test() was false: until it is worth another look, some milliseconds at most; keeps
-  // everything else moving.
+  // Called after test() returned false: sleeps until it is worth testing again, for a few
+  // milliseconds at most, and keeps everything else moving.
   void nap();
   [[nodiscard]] const Status& outcome() const { return outcome_; }
-  // Asked, when the outcome is good.
+  // Returns the round, which asks rank 0 if the outcome is success.
   [[nodiscard]] const ranks::Channel::Round& round() const { return round_; }
 
  private:
   ranks::Channel* channel_ = nullptr;
   ranks::Channel::Round round_;
-  int naps_ = 0;  // while an error is broadcast
+  int naps_ = 0;  // counted while an error is broadcast
   MPI_Comm communicator_ = MPI_COMM_NULL;
   ranks::Pending pending_;
   bool broadcasting_ = false;
@@ -51,11 +52,11 @@ class Agreement {
   static_assert(argument_kinds <= ranks::Channel::most_compared);
 };
 
-// start() and test() until the deadline.
+// Runs start() and test() until agreement or the deadline.
 [[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
                            const CallFingerprint& fingerprint, double deadline_seconds,
                            std::int64_t unstored = 0);
-// Agrees as agree() does, and asks rank 0; `round` becomes the one that rank 0 has to answer.
+// Like agree(), but also asks rank 0; `round` becomes the round that rank 0 has to answer.
 [[nodiscard]] Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator,
                                   const Status& mine, const CallFingerprint& fingerprint,
                                   double deadline_seconds, ranks::Channel::Round& round);

@@ -1,4 +1,4 @@
-// An array on disk as a Collective has it open: by its extent map, whatever the format.
+// An array on disk that a Collective has open, accessed through its extent map in any format.
 #pragma once
 
 #include <cstddef>
@@ -25,28 +25,29 @@
 
 namespace weir::aggregation {
 
-// What an OpenArray is of. The same on all ranks.
+// Identifies the array behind an OpenArray. It is equal on all ranks.
 // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
 struct ArrayOrigin {
-  std::uint64_t number = 0;  // no other array of the Collective has it
-  bool grows = false;        // along dimension 0: requests move one step
+  std::uint64_t number = 0;  // unique among the arrays of the Collective
+  bool grows = false;        // along dimension 0; a request moves one step
   bool writable = false;
-  bool sync_each = false;              // what a write has written is durable when it returns
-  topology::FileTargets targets = {};  // as the file system told rank 0
-  std::string path;                    // of the array or of the file that it is in
-  std::string name = {};               // in the file; "" when the file is the array
-  std::vector<std::byte> fill = {};    // one element; none: zeros
-  std::uint64_t file_number = 0;       // of the open file that it is in, or its own: no other's
-  storage::DescriptorSource* descriptors = nullptr;  // of the node; null: the system
-  // Files of chunks that are closed along the way, in a file whose steps are made durable or not.
+  bool sync_each = false;              // a write is durable when it returns
+  topology::FileTargets targets = {};  // as reported to rank 0 by the file system
+  std::string path;                    // of the array, or of the file that contains it
+  std::string name = {};               // within the file; "" if the file contains only this array
+  std::vector<std::byte> fill = {};    // one element; empty: zeros
+  std::uint64_t file_number = 0;       // unique number of the open file that contains the array
+  storage::DescriptorSource* descriptors = nullptr;  // of the node; null: files are opened directly
+  // How files of chunks that are closed early are treated, in a file whose steps are durable or
+  // not.
   storage::DataFileCache::Closing closing = storage::DataFileCache::Closing::makes_durable;
-  // What this rank wrote into the file in a step; null: the array is in no file with steps.
+  // Bytes that this rank wrote into the file in a step; null: the array is in no file with steps.
   std::shared_ptr<StepAccount> account = {};
 };
 // NOLINTEND(readability-redundant-member-init)
 
-// An array on disk, opened by a Collective. It opens no file before a rank has to move bytes, so
-// that only aggregators ever do. Lives no longer than its Collective.
+// An array on disk, opened by a Collective. It opens no file before this rank has to move bytes, so
+// that only aggregators ever open files. It must not outlive its Collective.
 class OpenArray {
  public:
   OpenArray(ArrayOrigin origin, storage::ExtentMap map, std::shared_ptr<EngineSet> engines)
@@ -60,25 +61,27 @@ class OpenArray {
     find_place();
   }
 
-  // The shape that requests move: that of the whole array, or of one step where the array grows.
+  // Returns the shape that requests move: the whole array, or one step if the array grows.
   [[nodiscard]] const array::Shape& shape() const { return shape_; }
   [[nodiscard]] const array::ElementType& type() const { return map_.type; }
   [[nodiscard]] const std::string& path() const { return origin_.path; }
   [[nodiscard]] const std::string& name() const { return origin_.name; }  // "": alone in its files
   [[nodiscard]] bool writable() const { return origin_.writable; }
 
-  // Whether writing needs no look at why it could not be.
+  // Returns whether the array may be written, so that the reason for a refusal need not be looked
+  // up.
   [[nodiscard]] bool may_be_written() const { return origin_.writable && refusal_.empty(); }
-  // Where the first byte of what requests move lies in the array's one file; nothing: it is not
-  // dense there, or the selected step is not there.
+  // Returns the offset, in the array's only file, of the first byte that requests move. Returns
+  // nothing if the array is not dense there, or the selected step does not exist.
   [[nodiscard]] std::optional<std::int64_t> dense_place() const {
     return place_ < 0 ? std::nullopt : std::optional(place_);
   }
-  // Arrays of one kind, but 0, differ by their places alone: shape, type, order, step and files
-  // are alike. A kind is given to an array that has none; one that changes has none again.
+  // Arrays of the same kind, other than 0, differ only in their places: they have equal shape,
+  // type, order, step and files. A kind is assigned to an array that has none; a change of the
+  // array resets it.
   [[nodiscard]] std::uint64_t kind() const { return kind_; }
   void set_kind(std::uint64_t kind) { kind_ = kind; }
-  // Whether both are dense in the same file and may be of one kind.
+  // Returns whether both arrays are dense in the same file and may be of one kind.
   [[nodiscard]] bool is_alike(const OpenArray& other) const {
     return place_ >= 0 && other.place_ >= 0 && shape_ == other.shape_ &&
            map_.type == other.map_.type && map_.order == other.map_.order &&
@@ -89,7 +92,7 @@ class OpenArray {
   [[nodiscard]] const ArrayOrigin& origin() const { return origin_; }
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
-  // By the engine that was taken last; encoded chunks by one of their own.
+  // Moves bytes with the engine chosen last; encoded chunks have an engine of their own.
   void use_engine(plan::Engine engine, Direction direction) {
     engine_ = engine;
     direction_ = direction;
@@ -105,8 +108,8 @@ class OpenArray {
     }
     return *files;
   }
-  // What this rank wrote is durable, by whichever engine. Once bytes of it are lost, each later
-  // call fails, until begin_writing().
+  // Makes durable what this rank wrote, with any engine. Once bytes of the array are lost, each
+  // later call fails, until begin_writing().
   Status sync(const storage::SyncedHere& synced_here = nullptr) {
     Status alone = written_alone_ ? written_alone_->sync() : Status();
     Status together =
@@ -117,17 +120,17 @@ class OpenArray {
     if (named.ok()) {
       sync_names_ = nullptr;
     } else {
-      // The system drops what it could not store, and would say so only once.
+      // The system drops data that it could not store, and reports this only once.
       named.error().message += "; close the array and create it again";
       sync_names_ = [named] { return named; };
     }
     return named;
   }
-  // What the first sync that succeeds has to make durable besides the bytes, on rank 0: the names
-  // by which the array is found.
+  // Sets what the first successful sync() on rank 0 has to make durable in addition to the bytes:
+  // the names by which the array is found.
   void set_names(std::function<Status()> sync_names) { sync_names_ = std::move(sync_names); }
-  // A write of the array begins, on all ranks or on this one alone: what was lost before is now
-  // written again.
+  // Begins a write of the array, by all ranks or by this one alone. Data that were lost before are
+  // now written again.
   enum class Writers { all_ranks, this_rank };
   void begin_writing(Writers writers) {
     (writers == Writers::all_ranks ? is_written_by_all_ : is_written_alone_) = true;
@@ -143,7 +146,7 @@ class OpenArray {
     written_alone_.reset();
     return for_each_files([](storage::StoredFiles& files) { return files.close(); });
   }
-  // The files as this rank opens them to move bytes without the others (own_region.hpp).
+  // Returns the files as this rank opens them to move bytes without the others (own_region.hpp).
   [[nodiscard]] storage::DataFileCache& files_alone(Direction direction) {
     using Use = storage::DataFileCache::Use;
     auto& files = direction == Direction::write ? written_alone_ : read_alone_;
@@ -154,7 +157,8 @@ class OpenArray {
     }
     return *files;
   }
-  // The array as it is stored, all steps and encoded chunks included: for who moves it alone.
+  // Returns the array as it is stored, including all steps and encoded chunks, for a rank that
+  // moves it alone.
   [[nodiscard]] const storage::StoredArray& stored() const {
     if (stored_alone_ == nullptr) {
       const storage::ExtentMap& map = stored_ ? *stored_ : map_;
@@ -168,19 +172,20 @@ class OpenArray {
     }
     return *stored_alone_;
   }
-  // What a byte swap reverses together; 1: nothing is swapped.
+  // Returns the number of bytes that a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
 
-  // The array has other extents, or its files other names. What was written is not forgotten, as
-  // OpenFiles knows it, and neither is what closing tells of it. Nobody would close files later of
-  // which only the old map knew: once their steps are dropped, other files get their names.
+  // Sets a map in which the array has other extents, or its files other names. OpenFiles still
+  // remembers what was written, and what closing reports. Files that only the old map names are
+  // closed now, since nothing would close them later: after their steps are dropped, other files
+  // get their names.
   void set_map(storage::ExtentMap map) {
     if (!(map.files == map_.files)) {
       for (auto& files : engine_files_) {
         if (files) (void)files->close();
         files.reset();
       }
-      read_alone_.reset();  // they know files by their names
+      read_alone_.reset();  // these caches identify files by name
       written_alone_.reset();
     }
     map_ = std::move(map);
@@ -188,9 +193,10 @@ class OpenArray {
     decode();
     find_place();
   }
-  // The checksums of its bytes; not of encoded chunks, which have codecs for that.
+  // Returns the checksums of the array's bytes; encoded chunks have none, since codecs serve for
+  // that.
   [[nodiscard]] storage::ArraySums& sums() { return sums_; }
-  // After the last piece of a read, on every rank. `whole`: all elements were asked for.
+  // Called on every rank after the last piece of a read. `whole`: all elements were requested.
   [[nodiscard]] Status end_reading(bool whole) {
     using Completing = storage::ArraySums::Completing;
     return sums_.end_reading(whole ? Completing::of_whole : Completing::nearly_whole,
@@ -199,16 +205,16 @@ class OpenArray {
                                return files().read({&range, 1}, traffic);
                              });
   }
-  // Encoded chunks: those that only a request that knows of them may write. map() is then that of a
-  // file that there seems to be (storage/encoded/decoded_engine.hpp).
+  // Returns the encoded chunks, which only a request that supports them may write; null if there
+  // are none. map() is then that of a virtual file (storage/encoded/decoded_engine.hpp).
   [[nodiscard]] const storage::EncodedChunks* encoded() const {
     return stored_ ? stored_->encoded() : nullptr;
   }
-  // Whether encoded chunks are found by a table, which a commit changes.
+  // Returns whether encoded chunks are found through a table, which a commit changes.
   [[nodiscard]] bool has_chunk_table() const {
     return stored_ && std::holds_alternative<storage::EncodedTable>(stored_->encoded()->places);
   }
-  // Where the chunks of such an array go; nothing: they are only read.
+  // Sets where the chunks of such an array are written; without it they are only read.
   void give_places(storage::EncodedWriter::PlaceSource source) {
     source_ = std::move(source);
     if (stored_) {
@@ -217,34 +223,35 @@ class OpenArray {
     }
   }
   [[nodiscard]] bool has_places() const { return static_cast<bool>(source_); }
-  // Whether requests that write have shards as chunks, so that each is one aggregator's.
+  // Returns whether writing requests treat shards as chunks, so that each belongs to one
+  // aggregator.
   [[nodiscard]] bool writes_by_shards() const { return by_shards_.has_value(); }
   [[nodiscard]] std::int64_t most_encoded_bytes() const {
     return by_chunks_ ? by_chunks_->engine->most_encoded_bytes() : 0;
   }
-  // The chunks that this rank wrote since this was last called.
+  // Returns the chunks that this rank wrote since the last call.
   [[nodiscard]] Result<std::vector<storage::EncodedTable::Entry>> take_written_chunks() {
     if (!by_chunks_) return std::vector<storage::EncodedTable::Entry>();
     return by_chunks_->engine->take_written();
   }
-  // After the last piece of a write, on every rank.
+  // Called on every rank after the last piece of a write.
   [[nodiscard]] Status end_writing() {
     Status shards = by_shards_ ? by_shards_->engine->end() : Status();
     Status chunks = by_chunks_ ? by_chunks_->engine->end() : Status();
     return shards.ok() ? chunks : shards;
   }
-  // Selects the step that requests move of an array that grows. Nothing: requests are refused.
+  // Selects the step that requests move, for an array that grows. Nothing: requests are refused.
   void select_step(std::optional<std::int64_t> step) {
     step_ = step;
     image_.reset();
     find_place();
   }
   [[nodiscard]] std::optional<std::int64_t> step() const { return step_; }
-  // Why requests are refused at the moment; "": they are not.
+  // Returns why requests are refused at the moment; "" if they are not.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   void refuse_writing(std::string why) { refusal_ = std::move(why); }
 
-  // What requests move at the moment, for file domains of this alignment.
+  // Returns the image of what requests move at the moment, for file domains of this alignment.
   [[nodiscard]] Result<StepImage> image(std::int64_t alignment, Direction direction) {
     if (!decodable_.ok()) return decodable_.error();
     if (!image_ || image_alignment_ != alignment || image_direction_ != direction) {
@@ -259,13 +266,15 @@ class OpenArray {
     return *image_;
   }
 
-  // Whether a write failed since this was forgotten: what the array then holds is not defined.
+  // Returns whether a write has failed since forget_failure(); the array's content is then
+  // undefined.
   [[nodiscard]] bool has_failed() const { return has_failed_; }
   void set_failed() { has_failed_ = true; }
   void forget_failure() { has_failed_ = false; }
 
-  // After a step whose end failed, what was written in it may be on no storage or in part, while
-  // its places in the file are those of the step that is begun instead.
+  // Returns true after the end of a step failed in which the array was written: its data may be
+  // missing or incomplete on storage, while their places in the file belong to the step that is
+  // begun instead.
   [[nodiscard]] bool is_to_be_written_again() const { return is_to_be_written_again_; }
   void leave_step(bool is_committed) {
     const bool is_written = is_written_by_all_ || is_written_alone_;
@@ -274,26 +283,28 @@ class OpenArray {
     is_written_alone_ = false;
     if (!is_committed && origin_.grows) abandon_files();
   }
-  // Whether all ranks made a write of it in the step, and whether this one did without the others.
+  // Return whether all ranks wrote the array in the step, and whether this rank wrote it alone.
   [[nodiscard]] bool is_written_by_all() const { return is_written_by_all_; }
   [[nodiscard]] bool is_written_alone() const { return is_written_alone_; }
-  // A step that was left is given up: the next one has nothing of it, so nothing has to be written
-  // again.
+  // Called when a step is given up: the next step contains nothing of it, so nothing has to be
+  // written again.
   void forget_step() {
     has_failed_ = false;
     is_to_be_written_again_ = false;
   }
 
-  // On rank 0, where this run made the array: no other run makes it anew before it is closed.
+  // Sets the lock, on rank 0 of the run that created the array: no other run can create it anew
+  // before it is closed.
   void set_lock(storage::WriterLock lock) { lock_ = std::move(lock); }
 
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
  private:
-  // Room for the next attempt of a step may be made without the files of the one that failed: who
-  // kept those open would write to files that have no name. Only files in a grid are made anew.
-  // What could not be closed is remembered as lost, and the step has to be written again.
+  // Abandons the files of a failed step: the next attempt may create other files, and a rank that
+  // kept the old ones open would write to files without a name. Only files in a grid are created
+  // anew. A file that could not be closed is recorded as lost, and the step has to be written
+  // again.
   void abandon_files() {
     read_alone_.reset();
     if (!(stored_ ? *stored_ : map_).files.are_in_grid()) return;
@@ -309,7 +320,7 @@ class OpenArray {
       if (files) act(*files);
     }
   }
-  // The first error; whatever it is, all are seen to.
+  // Acts on all files even after an error, and returns the first error.
   template <typename Do>
   Status for_each_files(const Do& act) {
     Status first;
@@ -319,7 +330,7 @@ class OpenArray {
     });
     return first;
   }
-  // After map or step have changed.
+  // Called after the map or the step has changed.
   void find_place() {
     kind_ = 0;
     const auto place = stored_ ? std::nullopt : place_of_step(map_, origin_.grows, step_);
@@ -329,7 +340,7 @@ class OpenArray {
                    : storage::bytes_swapped_together(map_.type);
     sums_.set_place(map_, origin_.grows ? step_ : std::nullopt);
   }
-  // Encoded chunks, decoded, as a file that there seems to be.
+  // Encoded chunks, presented decoded as a virtual file.
   struct Decoded {
     storage::ExtentMap map;
     std::shared_ptr<storage::DecodedEngine> engine;
@@ -351,7 +362,7 @@ class OpenArray {
                           std::make_shared<storage::OpenFiles>(decoded.engine));
     return decoded;
   }
-  // Goes on with decoded chunks where they are encoded.
+  // Replaces the map by one of decoded chunks if the chunks are encoded.
   void decode() {
     stored_alone_.reset();
     stored_.reset();
@@ -374,12 +385,12 @@ class OpenArray {
     by_chunks_ = std::move(chunks).value();
     map_ = by_chunks_->map;
   }
-  // What requests in a direction move; nothing: the chunks are not encoded.
+  // Returns the view that requests in a direction move; nothing if the chunks are not encoded.
   [[nodiscard]] std::optional<Decoded>& decoded(Direction direction) {
     return direction == Direction::write && by_shards_ ? by_shards_ : by_chunks_;
   }
 
-  // What every request looks at comes first, in a cache line or two.
+  // Members that every request uses come first, within one or two cache lines.
   bool closed_ = false;
   bool has_failed_ = false;
   bool is_written_by_all_ = false;
@@ -396,17 +407,17 @@ class OpenArray {
   storage::ExtentMap map_;
   std::shared_ptr<EngineSet> engines_;
   array::Shape shape_;
-  std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of those that were used
-  std::optional<storage::ExtentMap> stored_;  // of encoded chunks, as they really are
+  std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of the engines used so far
+  std::optional<storage::ExtentMap> stored_;  // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;
-  std::optional<Decoded> by_chunks_;  // for reading; for writing, too, unless there are shards
+  std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards
   std::optional<Decoded> by_shards_;
   Status decodable_;
-  std::unique_ptr<storage::DataFileCache> read_alone_;  // null: nothing was
+  std::unique_ptr<storage::DataFileCache> read_alone_;  // null: no such read so far
   std::unique_ptr<storage::DataFileCache> written_alone_;
   std::function<Status()> sync_names_;  // null: nothing is left to do
   storage::WriterLock lock_;
-  mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not asked for yet
+  mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not used yet
   storage::ArraySums sums_;
   std::optional<StepImage> image_;
   std::int64_t image_alignment_ = 0;

@@ -1,4 +1,4 @@
-// What a rank passes to a collective call, as a few numbers that differ when the calls differ.
+// A hash of the arguments of a collective call, as a few numbers that differ if the calls differ.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace weir::aggregation {
 
-// One number per kind of argument, so that an error can name the kind.
+// There is one number per kind of argument, so that an error can name the kind.
 enum class Argument : std::uint8_t { call, settings, files, distributions, sections };
 inline constexpr std::size_t argument_kinds = 5;
 [[nodiscard]] const char* name_of(Argument argument);
@@ -29,7 +29,7 @@ class CallFingerprint {
     add(Argument::distributions, distribution.fingerprint());
   }
   void add(const array::Section& section);
-  // What a file shall hold, as files.
+  // Adds the description of a file, as arguments of kind `files`.
   void add(const storage::FileDescription& file);
   [[nodiscard]] std::int64_t of(std::size_t kind) const {
     return static_cast<std::int64_t>(of_kind_.at(kind).value());

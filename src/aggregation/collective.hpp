@@ -1,16 +1,16 @@
-// Collective writing and reading of arrays: what the C API is built on.
+// Collective writing and reading of arrays, on which the C API is built.
 //
-// Every function that says "collective" is called by all ranks of the communicator, in the same
-// order, with the same arguments but for those marked "per rank". All ranks get the same answer: at
-// the end of each call one round of votes (channel.hpp) finds the lowest rank that failed, and that
-// rank's error (with its rank, file and offset) is what every rank returns. A rank that fails goes
-// on taking part, without I/O, so that no other waits for it. Arguments that differ between ranks,
-// or that one rank finds wrong, are refused on every rank before anything is written.
+// Functions marked "collective" are called by all ranks of the communicator, in the same order,
+// with the same arguments except for those marked "per rank". All ranks get the same result: at the
+// end of each call, one round of votes (channel.hpp) determines the lowest rank that failed, and
+// every rank returns that rank's error (with its rank, file and offset). A rank that fails keeps
+// taking part, without I/O, so that no other rank waits for it. If arguments differ between ranks,
+// or are invalid on one rank, the call fails on every rank before anything is written.
 //
-// Every wait ends at the deadline of the settings. After a missed deadline the ranks no longer
-// agree on where they are: the Collective is then broken, and all its functions fail at once.
+// Every wait ends at the deadline in the settings. After a missed deadline the ranks no longer
+// agree on their state. The Collective is then broken, and all its functions fail at once.
 //
-// MPI is called from the calling thread only: MPI_THREAD_FUNNELED is enough.
+// MPI is called only from the calling thread: MPI_THREAD_FUNNELED is sufficient.
 #pragma once
 
 #include <mpi.h>
@@ -50,50 +50,51 @@ class OpenArray;         // array_file.hpp
 class StepFile;          // step_file.hpp
 struct CollectiveState;  // collective_state.hpp
 
-// As settings spell them: "automatic" for nothing, else as plan::name_of() does.
+// Return the spelling used in settings: "automatic" for nothing, otherwise that of plan::name_of().
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Strategy>& strategy);
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Engine>& engine);
 
-// Zero and default values stand for "choose". The same on every rank.
+// Zero and default values mean that a value is chosen. The settings are equal on all ranks.
 struct CollectiveSettings {
-  std::optional<plan::Strategy> strategy;  // nothing: by price, for each request
-  std::optional<plan::Engine> engine;      // the same; fails where a rank has not got it
-  // Filled in: those that every rank has, and prices are asked for.
+  std::optional<plan::Strategy> strategy;  // nothing: chosen by price for each request
+  std::optional<plan::Engine> engine;      // likewise; fails if a rank lacks the engine
+  // Set by create(): the engines that every rank has, among which requests choose by price.
   plan::Engines engines = plan::Engines::only(plan::Engine::posix);
-  std::int64_t aggregators = 0;   // per node; 0: by price, for each request
+  std::int64_t aggregators = 0;   // per node; 0: chosen by price for each request
   std::int64_t buffer_bytes = 0;  // of one buffer; at least one element
-  // Filled in: pieces may be shorter than buffers, as buffer_bytes was not given.
+  // Set by create(): pieces may be shorter than buffers, since buffer_bytes was not given.
   bool shorter_pieces = false;
   std::int64_t buffers = 0;     // per aggregator, at least 2: one fills while another is written
-  double deadline_seconds = 0;  // of any one wait; 0 stands for 600
-  // Treats this many consecutive ranks as a node, 0 the ranks that share memory: so that what
-  // happens between nodes can be tried on one. Ranks that do not share memory are never joined.
+  double deadline_seconds = 0;  // of any one wait; 0 means 600
+  // Treats this many consecutive ranks as a node, in order to try communication between nodes on a
+  // single node; 0: the ranks that share memory. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
-  // Where aggregators' parts of a file end, in bytes; 0: at stripes, lock blocks and pages.
+  // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
+  // blocks and pages.
   std::int64_t alignment_bytes = 0;
-  // What prices are made of, and how files lie on their storage: stripes and lock blocks of 0 are
-  // those that the file system tells of.
+  // The basis of prices, and the layout of files on their storage; stripes and lock blocks of 0 are
+  // taken from the file system.
   plan::PlatformRates rates;
   topology::FileTargets targets;
-  // For tests: what is put before each engine that moves bytes, as one that loses some. Null:
-  // nothing.
+  // For tests: wraps each engine that moves bytes, for example with one that loses some. Null: no
+  // wrapper.
   std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)> before_engine;
-  // For tests, likewise: what moves encoded chunks, and what a rank moves without the others. Null:
-  // the system.
+  // For tests, likewise: moves encoded chunks, and what a rank moves without the others. Null: the
+  // system.
   std::shared_ptr<const storage::SliceMover> slice_mover;
 };
 
-// Where a call's time went on this rank, and what it moved.
+// How a call spent its time on this rank, and what it moved.
 struct CollectiveFigures {
-  plan::Strategy strategy = plan::Strategy::direct;  // the one that was taken
-  plan::Engine engine = plan::Engine::posix;         // the same
-  std::int64_t aggregators = 0;                      // over all nodes; for direct, the ranks
-  bool plan_reused = false;  // planned for an earlier request, so not planned again
+  plan::Strategy strategy = plan::Strategy::direct;  // the strategy used
+  plan::Engine engine = plan::Engine::posix;         // the engine used
+  std::int64_t aggregators = 0;  // over all nodes; with direct, the number of ranks
+  bool plan_reused = false;      // the plan was made for an earlier request
   std::int64_t plan_ns = 0;
   std::int64_t gather_ns = 0;      // copying between the rank's memory and buffers
   std::int64_t storage_ns = 0;     // in system calls on files
   std::int64_t wait_ns = 0;        // for other ranks
-  std::int64_t bytes_asked = 0;    // of this rank's memory
+  std::int64_t bytes_asked = 0;    // requested of this rank's memory
   std::int64_t bytes_stored = 0;   // written to files by this rank
   std::int64_t bytes_fetched = 0;  // read from files by this rank
   std::int64_t bytes_sent = 0;     // in messages by this rank
@@ -101,71 +102,72 @@ struct CollectiveFigures {
   ByteAccount account;
 };
 
-// What becomes of an array that no rank wrote in a step: it has the fill value there, or the step
-// does not end.
+// What happens to an array that no rank wrote in a step: it is filled with the fill value, or
+// ending the step fails.
 enum class Unwritten { is_filled, is_error };
 
 struct FileSettings {
-  std::string format;  // as storage::find_format() knows it
+  std::string format;  // a name known to storage::find_format()
   storage::StepDurability durability = storage::StepDurability::step;
-  bool rewrite = false;  // arrays that do not grow are written in place, at any time
-  // Nothing: of a new file none, of one that is there as it has them.
+  bool rewrite = false;  // arrays that do not grow may be rewritten in place at any time
+  // Nothing: a new file has no checksums, and an existing file keeps its kind.
   std::optional<storage::Checksum> checksum = std::nullopt;
   Unwritten unwritten = Unwritten::is_filled;
 };
 
-// One piece of a rank's part in its memory: piece k of Distribution::piece(rank, k). An element
-// lies at data + layout->offset_of(its index in the dense array of the piece): ghost cells, strides
-// and any order are the layout's. Writing does not change the memory.
+// One piece of a rank's part in its memory: piece k of Distribution::piece(rank, k). An element is
+// at data + layout->offset_of(its index in the dense array of the piece); the layout describes
+// ghost cells, strides and order. A write does not change the memory.
 struct MemoryPiece {
-  const array::Layout* layout = nullptr;  // pieces that lie alike may have the same
-  std::byte* data = nullptr;              // may be null when the piece is empty
+  const array::Layout* layout = nullptr;  // pieces with equal layouts may share one
+  std::byte* data = nullptr;              // may be null if the piece is empty
 };
 
-// One array of a request. Pointers and spans are kept until the request has ended. There may be
-// thousands of them, mostly alike: what several have alike is best given by the same pointer, as it
-// is then looked at once.
+// One array of a request. Pointers and spans must stay valid until the request has ended. There may
+// be thousands of parts, mostly alike. Parts with equal values should use the same pointer for
+// them, since the value is then examined only once.
 struct ArrayPart {
   OpenArray* file = nullptr;
-  // How memory holds the array: of the same shape, over at most as many ranks as the communicator
-  // has; rank r of the communicator holds part r.
+  // Distribution of the array over memory. It has the array's shape, and at most as many ranks as
+  // the communicator; rank r of the communicator holds part r.
   const plan::SharedDistribution* memory = nullptr;
-  // Per rank: memory->pieces(rank) of them, each of the extents of its piece and the array's
-  // element size. Ranks beyond the distribution give none.
+  // Per rank: memory->pieces(rank) pieces, each with the extents of its piece and the array's
+  // element size. Ranks beyond the distribution pass none.
   std::span<const MemoryPiece> pieces;
-  // What is written or read, of the array's index space; null: everything.
+  // The section of the array's index space that is written or read; null: everything.
   const array::Section* section = nullptr;
 };
 
-// What one rank moves of an array, of its own choice. `pieces`: one, of the extents region.count;
-// kept until the request has ended, as is what it refers to.
+// A region of an array that one rank moves. `pieces` contains one piece with the extents
+// region.count. It must stay valid until the request has ended, like everything that it refers to.
 struct OwnRegion {
   array::Section region;  // inside the array's shape
   std::span<const MemoryPiece> pieces;
 };
-// A function that is given every rank's region of an array: one piece for each rank.
+// A function that receives the regions of all ranks: a distribution with one piece per rank.
 using LearnRegions = std::function<void(const plan::SharedDistribution& regions)>;
 
-// A write or read under way. It moves on only inside test() and wait().
+// A write or read under way. It makes progress only inside test() and wait().
 class Request {
  public:
   Request() = default;
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
-  virtual ~Request() = default;  // waits, if that was not done; the status is lost
+  virtual ~Request() = default;  // waits if wait() was not called; the status is lost
 
-  // Moves on as far as possible without waiting. True when it has ended: wait() then returns at
-  // once. Local, but all ranks have to call test() or wait() for any of them to end.
+  // Makes as much progress as possible without waiting. Returns true if the request has ended;
+  // wait() then returns at once. The call is local, but no rank's request ends before all ranks
+  // call test() or wait().
   [[nodiscard]] virtual bool test() = 0;
-  // Collective. Returns what became of the request, the same on every rank, however often called.
+  // Collective. Returns the outcome of the request, equal on every rank and in repeated calls.
   virtual Status wait() = 0;
-  // Valid when ended.
+  // Valid after the request has ended.
   [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
 };
 
-// What all ranks have agreed to make the call by, in place of agreeing in it: a round that asks
-// rank 0 and has ended so (channel.hpp), and has compared every argument and what the call depends
-// on. The call answers it, whatever comes.
+// An earlier agreement of all ranks to make a call, which replaces the agreement inside the call: a
+// round that has ended by asking rank 0 (channel.hpp), and that has compared every argument and
+// everything on which the call depends. The call answers the round in any case.
 struct Asked {
   ranks::Channel& channel;
   const ranks::Channel::Round& round;
@@ -173,37 +175,38 @@ struct Asked {
 
 class Collective {
  public:
-  // Collective over `communicator`, which is duplicated. Fails on settings out of range and where
-  // the ranks' settings differ.
+  // Collective over `communicator`, which is duplicated. Fails if settings are out of range or
+  // differ between ranks.
   static Result<std::unique_ptr<Collective>> create(MPI_Comm communicator,
                                                     const CollectiveSettings& settings);
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
-  ~Collective();  // collective; before MPI_Finalize
+  ~Collective();  // collective; called before MPI_Finalize
 
-  // Ends this rank's keeping others from writing to its files, in a session that is over and stays
-  // open because MPI may still use it. Not collective.
+  // Releases this rank's locks on its files, in a session that is over but stays open because MPI
+  // may still use it. Not collective.
   void release_locks();
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;
   [[nodiscard]] std::int64_t nodes() const;
-  // With every 0 replaced by what was chosen, but `aggregators`, which requests choose.
+  // Returns the settings with every 0 replaced by the chosen value, except `aggregators`, which
+  // each request chooses.
   [[nodiscard]] const CollectiveSettings& settings() const;
 
-  // In the calls below, a null `asked` is for callers that have not agreed.
+  // In the calls below, `asked` is null for callers that have not agreed beforehand.
 
-  // Collective. Makes the files of `array` and its document anew, in an existing folder; files of
-  // this name are replaced. array.files 0 stands for as many as there are aggregators (or ranks).
+  // Collective. Creates the files of `array` and its document in an existing folder; existing files
+  // of this name are replaced. array.files = 0 means as many files as aggregators (or ranks).
   Result<std::unique_ptr<OpenArray>> create_array(const std::string& path,
                                                   const storage::RawArray& array,
                                                   const Asked* asked = nullptr);
-  // Collective. Rank 0 reads the document and looks at the files' sizes.
+  // Collective. Rank 0 reads the document and checks the sizes of the files.
   Result<std::unique_ptr<OpenArray>> open_array(const std::string& path, bool writable,
                                                 const Asked* asked = nullptr);
 
-  // Collective. Lays a file out (see storage/formats/format.hpp) and begins its first step; arrays
-  // that grow are described with one step. Until that step has ended, a file that is there stays.
+  // Collective. Lays out a file (see storage/formats/format.hpp) and begins its first step; arrays
+  // that grow are described with one step. An existing file stays until that step has ended.
   Result<std::unique_ptr<StepFile>> create_file(const std::string& path,
                                                 const storage::FileDescription& description,
                                                 const FileSettings& settings,
@@ -211,60 +214,64 @@ class Collective {
   // Collective. Rank 0 reads the header.
   Result<std::unique_ptr<StepFile>> open_file(const std::string& path, const FileSettings& settings,
                                               bool writable, const Asked* asked = nullptr);
-  // Collective. Room for one more step of all arrays that grow; writes go there.
+  // Collective. Makes room for one more step of all arrays that grow; writes go to this step.
   Status begin_step(StepFile& file, const Asked* asked = nullptr);
-  // Collective. Makes the step durable as the settings say, then lets readers see it. When this
-  // fails, or a write in the step has failed, the step is not committed and may be begun again.
+  // Collective. Makes the step durable as set, then visible to readers. If this fails, or a write
+  // in the step has failed, the step is not committed and may be begun again.
   Status end_step(StepFile& file);
-  // Collective. Gives up the step that has begun: nothing of it is in the file, and the next one
-  // begins in its place. After a first step the object is of no more use, as there is no file.
+  // Collective. Gives up the step that has begun: the file contains nothing of it, and the next
+  // step takes its place. After a first step, the object is of no more use, as there is no file.
   Status abort_step(StepFile& file);
-  // Collective. Keeps the first `steps` steps of a file and takes the others away, between steps.
+  // Collective. Keeps the first `steps` steps of a file and removes the others; called between
+  // steps.
   Status drop_steps(StepFile& file, std::int64_t steps);
-  // Collective. Adds arrays, which are the last ones of the file from then on, and attributes,
-  // between steps (storage/formats/additions.hpp); arrays without steps are written in the next
-  // step. The file is as before on failure.
+  // Collective. Adds arrays, which become the last ones of the file, and attributes, between steps
+  // (storage/formats/additions.hpp). Arrays without steps are written in the next step. The file is
+  // unchanged on failure.
   Status extend_file(StepFile& file, const storage::Additions& added, const Asked* asked = nullptr);
-  // Collective. An error when a step is not ended: it is not committed. The object remains.
+  // Collective. Fails if a step has not ended; that step is not committed. The object remains.
   Status close_file(StepFile& file);
 
-  // Collective. A distribution by boxes, whose table is kept once on each node (shared_boxes.hpp);
-  // `mine`: this rank's boxes of an array of `shape`, which is alike on all ranks.
+  // Collective. Creates a distribution from boxes, whose table is stored once per node
+  // (shared_boxes.hpp). `mine`: this rank's boxes of an array of `shape`, which is equal on all
+  // ranks.
   Result<plan::SharedDistribution> distribute(const array::Shape& shape,
                                               const array::BoxList& mine);
 
-  // Collective. Writes or reads all parts as one request. When one rank fails, every rank returns
-  // its error; what was written until then stays, in no particular order. Writing refuses explicit
-  // boxes that overlap, and one request should not write an element twice: which of the values
-  // stays is not defined.
+  // Collective. Writes or reads all parts as one request. If one rank fails, every rank returns its
+  // error; data written until then remain, in no particular order. A write fails if explicit boxes
+  // overlap. A request should not write an element twice, since it is undefined which value
+  // remains.
   Status write(std::span<const ArrayPart> parts);
   Status read(std::span<const ArrayPart> parts);
-  // Begin a write or read without waiting for its end; a request that is still under way is waited
-  // for first. An error in the arguments comes from the request's wait().
+  // Begin a write or read without waiting for its end. If another request is still under way, it is
+  // waited for first. The request's wait() returns errors in the arguments.
   [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts);
   [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts);
-  // Collective: each rank's own region of one array, without waiting. `known`: all ranks' regions
-  // as `learn` was given them before, the same on all ranks; nothing: they are gathered, once on
-  // each node, and `learn` is called. Writing refuses regions that overlap.
+  // Collective. Begins to move each rank's own region of one array, without waiting. `known`: the
+  // regions of all ranks as passed to `learn` before, equal on all ranks; nothing: they are
+  // gathered, once per node, and passed to `learn`. A write fails if regions overlap.
   [[nodiscard]] std::unique_ptr<Request> begin_regions(
       OpenArray& file, Direction direction, const OwnRegion& own,
       std::optional<plan::SharedDistribution> known, LearnRegions learn);
-  // Local: these regions come no more, so plans for them need not be kept.
+  // Local. Declares that these regions will not be used again, so that plans for them need not be
+  // kept.
   void forget_regions(const plan::SharedDistribution& regions);
-  // Local: one region, without the other ranks (own_region.hpp).
+  // Local. Moves one region without the other ranks (own_region.hpp).
   Status move_alone(OpenArray& file, Direction direction, const OwnRegion& own);
-  // Local: what a write or read of these would do, and why, for people; `pieces` are not looked at.
-  // Fails on parts that could not be moved.
+  // Local. Describes for users what a write or read of these parts would do, and why; `pieces` are
+  // not examined. Fails if the parts could not be moved.
   Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction);
-  // The figures of the last write or read that ended.
+  // Returns the figures of the last write or read that ended.
   [[nodiscard]] const CollectiveFigures& figures() const;
 
-  // For who calls this to compare calls by, before they come here: not used otherwise.
+  // Returns a channel on which a caller can compare calls before making them; nothing else uses it.
   [[nodiscard]] ranks::Channel& comparisons();
 
-  // Collective. What was written is durable (fdatasync by every rank that has the files open).
+  // Collective. Makes written data durable (fdatasync by every rank that has the files open).
   Status sync(OpenArray& file);
-  // Collective. Closes the files; the object remains, for its destructor. Not an error twice.
+  // Collective. Closes the files; the object remains until its destructor. A second call is no
+  // error.
   Status close(OpenArray& file);
 
  private:

@@ -1,6 +1,6 @@
 // Every rank moves its own elements: contiguous ranges of the file from or to pieces of memory.
 //
-// Rows that follow each other in the file go in one system call, also when they lie apart in
+// Rows that follow each other in the file are moved in one system call, even if they are apart in
 // memory (as between ghost cells).
 #pragma once
 
@@ -17,7 +17,7 @@ namespace weir::aggregation {
 
 class DirectMove final : public Move {
  public:
-  // The plan is of Strategy::direct.
+  // The plan must have Strategy::direct.
   explicit DirectMove(MoveContext context);
 
   bool step() override;
@@ -30,10 +30,11 @@ class DirectMove final : public Move {
   [[nodiscard]] bool joins(std::int64_t offset);
   void flush();
   Status flush_into_files();
-  // The slices have been moved, so many bytes with their holes.
+  // Counts the slices that have been moved; `moved` includes holes.
   void count(std::int64_t moved);
-  // Numbers of the other byte order, a part at a time: reading, so that they are swapped while a
-  // cache has them; writing, in memory of this, as the caller's is not changed.
+  // Move numbers of the other byte order, one part at a time. A read swaps numbers while they are
+  // in a cache; a write swaps them in memory of this object, since the caller's memory must not
+  // change.
   Status read_swapped(std::int64_t swapped, storage::FileTraffic& traffic);
   Status write_swapped(std::int64_t swapped, storage::FileTraffic& traffic);
 
@@ -44,12 +45,12 @@ class DirectMove final : public Move {
 
   // State of the piece under way.
   const RequestedPart* part_ = nullptr;
-  std::int64_t file_ = 0;               // of its array
-  std::vector<storage::Slice> slices_;  // contiguous in the file, from batch_offset_ on
-  bool reads_holes_ = false;            // where storage is read
+  std::int64_t file_ = 0;               // number within its array
+  std::vector<storage::Slice> slices_;  // contiguous in the file, starting at batch_offset_
+  bool reads_holes_ = false;            // when reading from storage
   std::int64_t batch_offset_ = 0;
   std::int64_t batch_end_ = 0;
-  std::vector<std::byte> hole_;  // where what lies between runs is read to
+  std::vector<std::byte> hole_;  // destination of bytes between runs
   std::vector<std::byte> swapped_data_;
 };
 
