@@ -1,25 +1,26 @@
-// A rank's side of a request that goes through aggregators: it hands its shares of the pieces to
-// them, or takes them, and gathers when it is an aggregator.
+// A rank's side of a request that uses aggregators: the rank hands its shares of the pieces to
+// them, or receives them, and also gathers if it is an aggregator itself.
 //
-// No rank waits for one thing only. Shares are handed over in the order of the plan, those of the
-// own node and those of other nodes each by themselves, and an aggregator opens its buffers in that
-// order too; so the earliest piece that is not complete can always be completed, and all end.
+// No rank ever waits for a single event only. Shares are handed over in the order of the plan,
+// separately for aggregators of the own node and of other nodes, and aggregators open their buffers
+// in that order too. The earliest incomplete piece can therefore always be completed, and all
+// pieces are.
 //
-// Between nodes there is one message for each piece and node (plan/node_messages.hpp), which the
-// ranks of the node gather in, or take from, a slot of its memory (message_slots.hpp). One of them,
-// the courier, sends it or receives it. Under server-directed a courier sends when the aggregator
-// has asked for the piece.
+// Between nodes there is one message for each piece and node (plan/node_messages.hpp). The ranks of
+// the node gather it in, or take it from, a slot of the node's memory (message_slots.hpp). One of
+// them, the courier, sends or receives it. With server-directed, a courier sends when the
+// aggregator has asked for the piece.
 //
-// A message that fails revokes the session (ranks/revocation.hpp). This is then never done: whoever
-// moves it looks at the revocation.
+// A failed message revokes the session (ranks/revocation.hpp). The Exchange is then never done, so
+// its caller checks the revocation.
 //
-// Memory is bounded: the aggregator's buffers, as much again for messages, a window of the file,
-// and the slots of the node. MPI keeps what has been sent and not received, so that is bounded,
-// too: messages between nodes are sent synchronously, so they end when their receiver has begun to
-// receive them, and a slot is taken until then, as is an aggregator's buffer when files are read.
-// So an aggregator has at most four messages of each node that it has not opened a buffer for, and
-// the ranks of a node at most as many messages of an aggregator as it has buffers. The
-// acknowledgement inside MPI that this costs is one for each message of a node.
+// The memory is bounded: the aggregator's buffers, the same amount for messages, a window of the
+// file, and the slots of the node. MPI keeps messages that were sent and not yet received, so their
+// number is bounded too. Messages between nodes are sent synchronously: a send ends when the
+// receiver has begun to receive, and until then it occupies a slot, or in a read an aggregator's
+// buffer. An aggregator therefore has at most four messages from each node for which it has not
+// opened a buffer, and the ranks of a node have at most as many messages of an aggregator as it has
+// buffers. The cost is one acknowledgement inside MPI for each message of a node.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,8 @@ class Exchange final : public Move {
   [[nodiscard]] const Status& status() const override { return status_; }
 
  private:
-  // This rank's pieces of the aggregators of its node, or of the others, one after the other.
+  // Iterates over this rank's pieces with aggregators on its node, or with aggregators on other
+  // nodes.
   class Pieces {
    public:
     Pieces(const MoveContext& context, bool on_node);
@@ -62,55 +64,56 @@ class Exchange final : public Move {
     plan::PieceId id_;
     bool left_ = true;
   };
-  // A message of this node that this rank still has to do with. Writing: its courier is this rank,
-  // and the share packed. Reading: the share of this rank is not unpacked.
+  // A message of this node that this rank has not finished. In a write, this rank is its courier
+  // and has packed its share. In a read, this rank has not unpacked its share.
   struct Message {
     MessageSlots::Slot& slot;
     plan::Piece piece;
     plan::NodeShare share;  // of this rank
     std::byte* data = nullptr;
-    std::vector<std::byte> own_data{};  // of a message that is longer than a slot
+    std::vector<std::byte> own_data{};  // for a message that is longer than a slot
     bool carries = false;               // this rank is the courier
     bool started = false;
     ranks::Pending pending{};
     Ask ask{};
-    ranks::Pending asking{};  // receives the ask
+    ranks::Pending asking{};  // receives the request of the aggregator
   };
 
   bool step_on_node();
-  // Between this rank's memory and a buffer of the node; returns how many bytes.
+  // Copies between this rank's memory and a buffer of the node; returns the number of bytes.
   std::int64_t copy_share(const plan::Piece& piece, std::byte* buffer);
   bool step_between_nodes();
   // Publishes which piece between nodes comes next.
   void come_to_next() const;
-  // Finds the slot of the next piece, and packs or awaits the share; false when it has none yet.
+  // Finds the slot of the next piece, and packs or awaits the share; returns false if there is no
+  // slot yet.
   bool begin_next();
   [[nodiscard]] std::vector<plan::NodeMessage> messages_of_node(const plan::Piece& piece) const;
   void copy_share_of_message(const plan::Piece& piece, std::byte* share);
   void begin_message(MessageSlots::Slot& slot, plan::Piece piece, const plan::NodeShare& share);
-  // Moves a message on; true when it has ended.
+  // Advances a message; returns true if it has ended.
   bool move_on(Message& message);
-  // Under server-directed, whether the aggregator wants the message now.
+  // Returns whether the aggregator wants the message now; used with server-directed.
   [[nodiscard]] Result<bool> has_been_asked(Message& message);
   [[nodiscard]] Result<bool> send(Message& message);
   [[nodiscard]] Result<bool> take_from(Message& message);
-  // Whether nothing that has to go before it to the same aggregator has still to be sent.
+  // Returns whether all earlier messages to the same aggregator have been sent.
   [[nodiscard]] bool is_next_to_its_aggregator(const Message& message) const;
   [[nodiscard]] int aggregator_of(const Message& message) const {
     return static_cast<int>(context_.plan->rank_of(message.piece.id.aggregator));
   }
-  // MPI failed: what is under way never ends, and the session is over.
+  // Called when MPI fails: operations under way never end, and the session is over.
   void give_up(const Error& error) { context_.group.revocation().revoke(error); }
 
   MoveContext context_;
-  bool asked_;  // server-directed, writing
+  bool asked_;  // server-directed, and a write
   std::optional<Pieces> on_node_;
   std::optional<Pieces> between_nodes_;
-  // The piece that between_nodes_ has come to, worked out once however long its slot is waited for.
+  // The current piece of between_nodes_, computed only once while the rank waits for its slot.
   std::optional<plan::Piece> next_;
   bool has_share_of_next_ = false;
-  std::uint32_t seen_wake_ups_ = 0;  // counted before the last step
-  // In the order of the plan. Stay where they are: MPI writes to them.
+  std::uint32_t seen_wake_ups_ = 0;  // value before the last step
+  // In the order of the plan. The elements do not move in memory, since MPI writes to them.
   std::list<Message> messages_;
   std::unique_ptr<Gathering> gathering_;
   Status status_;

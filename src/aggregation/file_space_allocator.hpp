@@ -1,6 +1,7 @@
-// Places for encoded chunks that several aggregators write into one file without asking each other:
-// the file from its free part on is cut into regions, and region r is the aggregator's that r
-// modulo their number says. What is left of a region is a hole, which takes no room where files
+// Allocates places for encoded chunks that several aggregators write into one file without
+// communication. The free part of the file is cut into regions, and region r belongs to the
+// aggregator with number r modulo the number of aggregators. The unused rest of a region is a hole,
+// which takes no space in file systems with sparse files.
 // have holes.
 #pragma once
 
@@ -12,7 +13,8 @@ namespace weir::aggregation {
 
 class FileSpaceAllocator {
  public:
-  // `own`: this rank's number among the aggregators; -1 when it is none, and gets no places.
+  // `own`: this rank's number among the aggregators; -1 if it is not one, in which case it gets no
+  // places.
   FileSpaceAllocator(std::int64_t free_from, std::int64_t region_bytes, std::int64_t aggregators,
                      std::int64_t own)
       : free_from_(free_from),
@@ -21,8 +23,8 @@ class FileSpaceAllocator {
         own_(own),
         next_region_(own) {}
 
-  // Where so many bytes go, which nobody else has. Fails on more than a region holds, on a rank
-  // that is no aggregator, and beyond 63 bits.
+  // Returns the offset of `bytes` bytes that belong to this rank alone. Fails if they exceed a
+  // region, if the rank is not an aggregator, and beyond 63 bits.
   [[nodiscard]] Result<std::int64_t> take(std::int64_t bytes);
 
  private:
@@ -31,7 +33,7 @@ class FileSpaceAllocator {
   std::int64_t aggregators_;
   std::int64_t own_;
   std::int64_t next_region_;
-  std::int64_t at_ = 0;  // of the region under way
+  std::int64_t at_ = 0;  // in the current region
   std::int64_t end_ = 0;
 };
 

@@ -1,10 +1,11 @@
-// An aggregator's side of a request: its pieces of the files go through its buffers, in order.
+// An aggregator's side of a request: its pieces of the files pass through its buffers, in order.
 //
-// A buffer is opened for the next piece when it is free, so that while one is written others fill.
-// Ranks of the node copy into it themselves (node_group.hpp); what the ranks of another node have
-// comes as one message (plan/node_messages.hpp), which is received as long as the buffer is open,
-// and unpacked. Under server-directed they are asked for it then, and send nothing before. Reading
-// is the mirror image, without asking: filled from the file, opened, copied from and sent.
+// A buffer is opened for the next piece as soon as it is free, so that other buffers fill while one
+// is written. Ranks of the node copy into it themselves (node_group.hpp). The data from another
+// node arrive as one message (plan/node_messages.hpp), which is received while the buffer is open,
+// and unpacked. With server-directed, the aggregator then asks the couriers for their messages, and
+// they send nothing before. A read is the mirror image, without asking: the buffer is filled from
+// the file and opened, and its data are copied out and sent.
 #pragma once
 
 #include <array>
@@ -23,21 +24,22 @@ namespace weir::aggregation {
 inline constexpr int message_tag = 17;
 inline constexpr int ask_tag = 18;
 
-// The name of a piece as it is sent to the couriers that are asked for their messages.
+// The id of a piece in the form in which an aggregator asks couriers for their messages.
 using Ask = std::array<std::int64_t, 5>;
 [[nodiscard]] Ask ask_for(const plan::PieceId& id);
 
 class Gathering {
  public:
-  // `aggregator` of the plan is this rank; `context` outlives this.
+  // This rank is `aggregator` of the plan; `context` must outlive the object.
   Gathering(const MoveContext& context, std::int64_t aggregator);
   Gathering(const Gathering&) = delete;
   Gathering& operator=(const Gathering&) = delete;
   ~Gathering() = default;
 
-  // After an error of MPI the session is revoked, and this is never done.
+  // Makes progress without waiting. After an error of MPI the session is revoked, and this is never
+  // done.
   bool step();
-  // Whether an open buffer waits for messages, in or out.
+  // Returns whether an open buffer waits for messages to arrive or to be sent.
   [[nodiscard]] bool expects_messages() const;
   [[nodiscard]] bool done() const { return !has_next_ && busy_ == 0; }
   [[nodiscard]] const Status& status() const { return status_; }
@@ -45,17 +47,17 @@ class Gathering {
  private:
   struct Message {
     plan::NodeMessage of_node;
-    std::int64_t at = 0;  // in the buffer for messages
+    std::int64_t at = 0;  // offset in the buffer for messages
   };
-  // State of a buffer and the piece in it.
+  // A buffer and the piece in it.
   struct Buffer {
     bool busy = false;
     plan::Piece piece;
-    bool whole = false;  // no holes: contributors do not matter
+    bool whole = false;  // no holes, so contributors do not matter
     bool in_bundle = false;
     std::vector<plan::Contributor> contributors;
-    std::int64_t from_node = 0;       // bytes
-    std::optional<std::int64_t> due;  // PieceTransfer::move()
+    std::int64_t from_node = 0;       // bytes from ranks of the own node
+    std::optional<std::int64_t> due;  // argument of PieceTransfer::move()
     std::vector<Message> messages;
     ranks::PendingSet pending;  // one for each message
     ranks::PendingSet asks;
@@ -64,19 +66,19 @@ class Gathering {
   };
 
   void find_next() { has_next_ = pieces_.next(next_); }
-  // Opens a buffer for the next piece, when it is free.
+  // Opens a buffer for the next piece if the buffer is free.
   bool open_next();
   void find_contributors(Buffer& buffer);
-  // Whether no element of the piece is asked for by several ranks.
+  // Returns whether no element of the piece is requested by several ranks.
   [[nodiscard]] bool is_disjoint(const plan::Piece& piece) const;
   [[nodiscard]] bool is_complete(std::int64_t number, Buffer& buffer);
   void start_messages(std::int64_t number, Buffer& buffer);
   [[nodiscard]] Status start_message(std::int64_t number, Buffer& buffer, const Message& message);
-  // A message's elements from or into the piece's buffer.
+  // Copies a message's elements from or into the piece's buffer.
   void copy_message(std::int64_t number, Buffer& buffer, const Message& message);
   void transfer(std::int64_t number, const Buffer& buffer);
   Status move(const Buffer& buffer, std::byte* data);
-  // From the file into a buffer of the node.
+  // Fills a buffer of the node from the file.
   Status fill(const Buffer& buffer, std::byte* data);
   [[nodiscard]] std::byte* data(std::int64_t number) const {
     return context_.group.buffer(context_.group.own_holder(), number);
@@ -92,7 +94,7 @@ class Gathering {
   int busy_ = 0;
   std::vector<Buffer> buffers_;
   PieceTransfer transfer_;
-  std::vector<std::byte> staging_;  // of one piece, of this rank alone
+  std::vector<std::byte> staging_;  // memory for one piece, used by this rank alone
   Status status_;
 };
 

@@ -1,6 +1,6 @@
-// Which explicit distributions this rank has looked at and found that its boxes overlap no others,
-// so that a request that is made again does not look again. Known by fingerprint, and only those
-// used last: programs may name other regions in each call.
+// Records for which explicit distributions this rank has found that its boxes overlap no others, so
+// that a repeated request need not check again. Distributions are identified by fingerprint. Only
+// the latest are kept, since a program may use different regions in each call.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,17 @@ namespace weir::aggregation {
 
 class KnownDisjoint {
  public:
-  // As many as plans are kept for a session (plan/planner.hpp).
+  // Equal to the number of plans that are cached for a session (plan/planner.hpp).
   static constexpr std::size_t most_known = 64;
 
-  // Counts as use.
+  // Returns whether the distribution is known, and marks it as used.
   [[nodiscard]] bool has(std::uint64_t fingerprint);
-  // One that is not known yet; the one used longest ago is forgotten where there are too many.
+  // Adds a distribution that is not known yet, and drops the least recently used one if there are
+  // too many.
   void add(std::uint64_t fingerprint);
 
  private:
-  std::vector<std::uint64_t> fingerprints_;  // the one used last comes last
+  std::vector<std::uint64_t> fingerprints_;  // in order of use, the latest last
 };
 
 }  // namespace weir::aggregation

@@ -1,5 +1,5 @@
-// What rank 0 tells the others of a file that it laid out or opened, or that gets a step more, so
-// that it alone asks the file system.
+// What rank 0 sends to the other ranks about a file that it laid out or opened, or that gets
+// another step, so that only rank 0 queries the file system.
 #pragma once
 
 #include <functional>
@@ -23,25 +23,25 @@ struct LayoutBroadcast {
   std::string path = {};    // NOLINT(readability-redundant-member-init): the file's own
   topology::FileTargets targets = {};
   std::string sums = {};  // NOLINT(readability-redundant-member-init): of its checksums' file
-  // The file or folder that data files belong to, by which ranks notice that it was replaced.
+  // The file or folder that contains the data files; it lets ranks notice that it was replaced.
   std::optional<storage::KnownFile> known = std::nullopt;
 };
 
-// What happens to the places of a file's arrays when a step begins. Each case is said by name: an
-// empty list is not a sign for any of the others.
-struct FirstStepPlaces {};  // the first step failed and begins again: its places are still there
-struct OneStepLonger {};    // no array is in chunks: those that grow get one step more
-// One for each array, in the order in which they are open.
+// What happens to the places of a file's arrays when a step begins. Each case has a type of its
+// own; an empty list does not stand for any of the others.
+struct FirstStepPlaces {};  // the first step failed and begins again: its places still exist
+struct OneStepLonger {};    // no array is in chunks: those that grow get one more step
+// One change per array, in the order in which the arrays are open.
 using ArrayChanges = std::vector<storage::ArrayChange>;
 using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
 
-// How the first array's files lie on their storage, as the file system tells; nothing where it
-// tells nothing.
+// Returns how the first array's files are laid out on their storage, as the file system reports it,
+// or default values if it reports nothing.
 [[nodiscard]] topology::FileTargets targets_of(const storage::FileMap& map,
                                                const std::string& path);
 
-// Collective: ask_rank_0() for a layout. Its error, which names the path unless it names another,
-// is that of all ranks.
+// Collective: ask_rank_0() for a layout. All ranks get the same error, which names `path` unless it
+// already names a file.
 [[nodiscard]] Result<LayoutBroadcast> ask_for_layout(
     CollectiveState& state, const Asked* asked, const Status& possible,
     const CallFingerprint& fingerprint, const std::function<Result<LayoutBroadcast>()>& find,

@@ -1,11 +1,13 @@
-// More memory for the ranks of a node, made while their session runs, in steps none of which waits:
+// Creates additional memory for the ranks of a node while their session runs, in steps that never
+// block:
 //
-//   the first rank   makes it, passes it to each other rank through the sockets by which they pass
-//                    each other files (node_descriptors.hpp), and writes on the board how it went
-//   the others       look at the board, then map what has come
+//   the first rank   creates it, passes it to each other rank through the sockets over which they
+//   pass
+//                    files (node_descriptors.hpp), and writes the outcome to the board
+//   the others       check the board, then map the memory that they received
 //
-// The memory's pages are reserved, so that none can be missing later. The memory is zeros, and
-// stays for as long as any rank has it.
+// The memory's pages are reserved, so that none can be missing later. The memory is zeroed, and
+// remains as long as any rank has it.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +23,19 @@ namespace weir::aggregation {
 
 class MemorySharing {
  public:
-  // How pages are reserved. `each`: each rank reserves as many as the others, near its processor,
-  // so nobody may touch those of another rank before the ranks have agreed that all went well.
-  // `first`: the first rank reserves all of them, before the others have them.
+  // How pages are reserved. `each`: every rank reserves an equal part, near its processor, so no
+  // rank may touch another rank's part before the ranks have agreed that all succeeded. `first`:
+  // the first rank reserves all pages before the others get them.
   enum class ReservedBy : std::uint8_t { each, first };
 
-  // All ranks of the node make these in the same order and end one before they make the next.
-  // `descriptors`: null for a rank that is alone on its node; not owned.
+  // All ranks of the node create these objects in the same order, and finish one before they create
+  // the next. `descriptors`: null for a rank that is alone on its node; not owned.
   MemorySharing(NodeDescriptors* descriptors, std::int64_t bytes, ReservedBy reserved_by);
 
-  // Goes on without waiting. True when it has ended on this rank.
+  // Makes progress without waiting. Returns true if the sharing has ended on this rank.
   [[nodiscard]] bool step();
-  // When ended: the memory. An error of this rank: others may have got theirs.
+  // Returns the memory after the sharing has ended. If this rank gets an error, others may have got
+  // the memory.
   [[nodiscard]] Result<std::shared_ptr<storage::SharedMemory>> take();
 
  private:
@@ -41,7 +44,7 @@ class MemorySharing {
   }
   void make();
   [[nodiscard]] Status reserve(const storage::SharedMemory& memory) const;
-  // Whether all have been reached, or one cannot be.
+  // Returns true if all ranks have received the memory, or one cannot be reached.
   [[nodiscard]] bool pass();
   void map();
 
@@ -49,7 +52,7 @@ class MemorySharing {
   std::int64_t bytes_;
   ReservedBy reserved_by_;
   std::uint64_t number_ = 0;
-  std::int64_t passed_ = 1;  // places so far, this rank's own among them
+  std::int64_t passed_ = 1;  // places that have it so far, including this rank's own
   bool ended_ = false;
   Status status_;
   std::optional<storage::SharedMemory> memory_;

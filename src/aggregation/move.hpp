@@ -1,4 +1,4 @@
-// The moving of a request's bytes as its plan has it, as a state machine on every rank.
+// Moves the bytes of a request according to its plan, as a state machine on every rank.
 #pragma once
 
 #include <mpi.h>
@@ -16,46 +16,46 @@
 
 namespace weir::aggregation {
 
-// Where files are read from storage: a hole up to this long is read with what lies around it. It
-// takes about as long as another journey to storage would (some 0.1 ms at 1 GB/s).
+// The largest hole that is read along with its neighbours in reads from storage. Reading it takes
+// about as long as another access to storage (some 0.1 ms at 1 GB/s).
 inline constexpr std::int64_t widest_cold_hole = 128 << 10;
 
-// What all of a request's state machines know.
+// Data that all state machines of a request need.
 struct MoveContext {
   MPI_Comm communicator = MPI_COMM_NULL;
   const NodeGroup& group;
   std::shared_ptr<const plan::Plan> plan;        // of this rank's group
-  std::shared_ptr<plan::CachedBundles> bundles;  // this rank's
-  std::vector<RequestedPart> parts;              // the plan's arrays
-  bool watched = false;                          // one of them is
+  std::shared_ptr<plan::CachedBundles> bundles;  // of this rank
+  std::vector<RequestedPart> parts;              // arrays of the plan
+  bool watched = false;                          // whether one of `parts` is watched
   std::int64_t rank = 0;
-  std::int64_t request = 0;  // its number, from 1 on
-  std::int64_t buffers = 2;  // of each aggregator
+  std::int64_t request = 0;  // number of the request, from 1
+  std::int64_t buffers = 2;  // number of buffers of each aggregator
   plan::PlatformRates rates;
   StoreChoices& stores;
   CollectiveFigures& figures;
-  // Turns of one unit, for turn_of(): one for each of its parts at least, and nothing in common
-  // with `buffers`, so that units take different buffers whatever is asked for in them.
+  // Number of turns per unit for turn_of(): at least one for each of its parts, and coprime to
+  // `buffers`, so that units take different buffers whichever of their elements are requested.
   std::int64_t turns_per_step = 1;
 
   [[nodiscard]] bool writing() const { return plan->request().direction == Direction::write; }
   [[nodiscard]] const RequestedPart& part_of(int array) const {
     return parts[static_cast<std::size_t>(array)];
   }
-  // When an aggregator's piece takes its turn: ascending, with gaps.
+  // Returns the turn of an aggregator's piece; turns ascend, with gaps.
   [[nodiscard]] std::int64_t turn_of(const plan::PieceId& id) const;
-  // The aggregator's buffer that takes the piece, and what opens it then: different for each piece
-  // of each request. Who has a share of a piece knows both by himself.
+  // Return the aggregator's buffer for a piece, and the ticket that opens it, which differs between
+  // the pieces of all requests. Each rank with a share of a piece computes both by itself.
   [[nodiscard]] std::int64_t buffer_of(const plan::PieceId& id) const {
     return turn_of(id) % buffers;
   }
   [[nodiscard]] std::int64_t ticket_of(const plan::PieceId& id) const;
 };
 
-// Whether the rank moves bytes between memory and files in the plan.
+// Returns whether the rank moves bytes between memory and files in the plan.
 [[nodiscard]] bool moves_bytes(const std::shared_ptr<const plan::Plan>& plan, std::int64_t rank);
 
-// The least number that is at least `parts` and has nothing in common with `buffers`.
+// Returns the smallest number that is at least `parts` and coprime to `buffers`.
 [[nodiscard]] std::int64_t turns_for(std::int64_t parts, std::int64_t buffers);
 
 class Move {
@@ -65,16 +65,16 @@ class Move {
   Move& operator=(const Move&) = delete;
   virtual ~Move() = default;
 
-  // Does what can be done without waiting for another rank; true when that was something.
+  // Does what can be done without waiting for another rank; returns true if it did anything.
   virtual bool step() = 0;
-  // After a step that did nothing: sleeps until another rank may have made something to do, or for
-  // a moment, `naps_before` times after the last step that did something. False when nobody would
-  // wake this rank, and it has to look again.
+  // Called after a step that did nothing: sleeps until another rank may have provided work, or
+  // briefly. `naps_before` counts the sleeps since the last step that did something. Returns false
+  // if no rank would wake this one, so that it has to poll.
   virtual bool sleep(std::int64_t /*naps_before*/) { return false; }
-  // Nothing is left to do for this rank. A rank whose storage failed gets there as the others do;
-  // one whose messages failed does not, but has revoked the session.
+  // Returns true if nothing is left to do for this rank. A rank whose storage failed gets there
+  // like the others; a rank whose messages failed does not, but has revoked the session.
   [[nodiscard]] virtual bool done() const = 0;
-  // The first failure on this rank.
+  // Returns the first failure on this rank.
   [[nodiscard]] virtual const Status& status() const = 0;
 };
 

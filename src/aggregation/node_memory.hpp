@@ -1,9 +1,10 @@
-// The memory that the ranks of a node share, and the sockets by which they pass each other files.
+// Creates the memory that the ranks of a node share, and the sockets over which they pass each
+// other files.
 //
-// The first rank makes it and passes it to the others (storage/engines/shared_memory.hpp); each
-// rank then reserves its own part, so that these pages are near its processor. No call of MPI waits
-// meanwhile without a deadline, and no page can be missing later. Waits end when `opening` is
-// revoked, and an error of MPI revokes it.
+// The first rank creates the memory and passes it to the others
+// (storage/engines/shared_memory.hpp). Each rank then reserves its own part, so that these pages
+// are near its processor and none can be missing later. All MPI calls made meanwhile have a
+// deadline. Waits end when `opening` is revoked, and an MPI error revokes it.
 #pragma once
 
 #include <mpi.h>
@@ -19,14 +20,14 @@
 
 namespace weir::aggregation {
 
-// This rank's socket, and those of all ranks of its node by their places there.
+// This rank's socket, and the addresses of the sockets of all ranks of its node by place.
 struct NodeSockets {
   storage::DescriptorSocket own;
   std::vector<storage::DescriptorSocket::Address> addresses;
   storage::DescriptorSocket::Secret secret;
 };
 
-// Collective over `node`. An error of this rank leaves its address empty: the others go on.
+// Collective over `node`. If this rank gets an error, its address is empty; the others continue.
 [[nodiscard]] Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
                                                double deadline_seconds);
 
@@ -36,23 +37,24 @@ struct NodePart {
   std::int64_t bytes = 0;
 };
 
-// Collective over `node`; `bytes` is alike on its ranks. `attempt` is another number each time.
-// Error `insufficient`: this rank saw that there is too little memory; other ranks of the node may
-// have got theirs. Null sockets: this rank is alone on its node, or has none, which is an error.
+// Collective over `node`; `bytes` is equal on its ranks. `attempt` differs for each call. With the
+// error `insufficient`, this rank found too little memory; other ranks of the node may have got
+// theirs. `sockets` is null if this rank is alone on its node, or if it has none, which is an
+// error.
 [[nodiscard]] Result<storage::SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets,
                                                          std::int64_t bytes, const NodePart& own,
                                                          std::uint64_t attempt,
                                                          ranks::Revocation& opening,
                                                          double deadline_seconds);
 
-// For who makes memory and passes it, here and while a session runs (memory_sharing.hpp).
-// Error `insufficient`: there is too little.
+// The following functions are for code that creates and passes memory, here and while a session
+// runs (memory_sharing.hpp). The error is `insufficient` if there is too little memory.
 [[nodiscard]] Result<storage::SharedMemory> make_shared_memory(std::int64_t bytes);
 [[nodiscard]] storage::PassedName name_of_memory(std::uint64_t number);
-// `place`: of a rank of the node.
+// `place`: the place of a rank on the node.
 [[nodiscard]] Error memory_cannot_be_passed(std::int64_t place);
 [[nodiscard]] Error memory_has_not_come();
-// For the others, which leave it to the first rank to say why.
+// The error of the other ranks, which leave it to the first rank to give the reason.
 [[nodiscard]] Error failed_at_first(const char* what);
 
 }  // namespace weir::aggregation

@@ -1,4 +1,4 @@
-// How one rank moves a region of an array by itself.
+// Lets one rank move a region of an array by itself.
 #pragma once
 
 #include "aggregation/array_file.hpp"
@@ -9,10 +9,11 @@
 
 namespace weir::aggregation {
 
-// Writes or reads a region of what requests on the array move at the moment, without the other
-// ranks: through the system's page cache, by files that this rank opens for itself. Writing is
-// refused where it needs the other ranks: encoded chunks, and files with checksums. So is all but
-// reading from files that nobody writes where the caches of the session's nodes are not coherent.
+// Writes or reads a region of what requests on the array currently move, without the other ranks.
+// It uses the system's page cache and files that this rank opens for itself. A write fails if it
+// needs the other ranks: for encoded chunks, and for files with checksums. If the caches of the
+// session's nodes are not coherent, everything fails except reads from files that are open for
+// reading only.
 [[nodiscard]] Status move_alone(OpenArray& file, Direction direction, const array::Section& region,
                                 const MemoryPiece& memory);
 

@@ -1,6 +1,6 @@
-// Moves pieces between an aggregator's buffers and the files: long extents by a range each, short
-// ones through windows (plan/file_windows.hpp). As many ranges go to the engine together as it
-// moves side by side.
+// Moves pieces between an aggregator's buffers and the files: each long extent as a range, and
+// short extents through windows (plan/file_windows.hpp). The engine gets as many ranges at a time
+// as it moves in parallel.
 //
 //     write   buffer ─► (window: read, changed) ─► file
 //     read    buffer ◄─ (window: taken out)     ◄─ file        no file: the fill value
@@ -23,38 +23,40 @@ namespace weir::aggregation {
 
 class PieceTransfer {
  public:
-  // `context` outlives this.
+  // `context` must outlive the object.
   explicit PieceTransfer(const MoveContext& context) : context_(context) {}
-  // Writes or reads the extents, which are of `piece`; adds to the context's figures and account.
-  // Writing only reads the buffer. `due`: the bytes of the extents, as who made the piece knows
-  // them; nothing where ranks read the same elements, so that their shares do not add up to it.
+  // Writes or reads the extents, which belong to `piece`; adds to the context's figures and
+  // account. A write does not change the buffer. `due`: the bytes of the extents as known to the
+  // creator of the piece; nothing if ranks read the same elements, so that their shares do not add
+  // up to it.
   Status move(const plan::Piece& piece, plan::PieceExtents extents, std::optional<std::int64_t> due,
               std::byte* buffer);
 
  private:
   struct Window {
     plan::FileWindow extents;
-    std::size_t data = 0;  // where its bytes are in window_data_
+    std::size_t data = 0;  // offset of its bytes in window_data_
   };
 
-  // Windows and extents of a batch are moved together.
+  // The windows and extents of a batch are moved together.
   Status add(plan::FileWindow& window, std::byte* buffer);
   void add_range(std::int64_t file, std::int64_t offset, std::byte* data, std::int64_t bytes);
   Status end_batch(std::byte* buffer);
   void count(std::span<const storage::StoredRange> all);
-  // Whether the extent is in a file; if not, read it is the fill value.
+  // Returns whether the extent is in a file. If it is not, a read fills it with the fill value.
   Result<bool> is_stored(const plan::FileExtent& extent);
   [[nodiscard]] bool is_full() const;
-  // The other arrays of a bundle are told what is written of them, as their files are not asked.
+  // Reports to the other arrays of a bundle what is written of them, since their own files are not
+  // used.
   void tell_bundle() const;
-  // What follows is of this array, or of others in the same file.
+  // Begins the part of this array, and of other arrays in the same file.
   void begin_part(int array);
 
   const MoveContext& context_;
-  const RequestedPart* part_ = nullptr;  // of the piece, in bundles one in the same file
-  const plan::Piece* bundle_ = nullptr;  // null: its arrays need not be told of transfers
-  std::vector<std::byte> fill_;          // its array's, as the file would have it
-  // The batch.
+  const RequestedPart* part_ = nullptr;  // of the piece; in a bundle, one array per file
+  const plan::Piece* bundle_ = nullptr;  // null: its arrays need no reports of transfers
+  std::vector<std::byte> fill_;          // of its array, in the file's representation
+  // State of the current batch.
   struct Range {
     std::int64_t file = 0;
     std::int64_t offset = 0;
@@ -68,10 +70,10 @@ class PieceTransfer {
   storage::FileTraffic traffic_;
 };
 
-// Fills memory with copies of an element; zeros when it has no bytes.
+// Fills memory with copies of an element, or with zeros if the element has no bytes.
 void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> element);
 
-// The refusal to write elements that are in no file.
+// The error of a write of elements that are in no file.
 [[nodiscard]] Error no_place(const OpenArray& array);
 
 }  // namespace weir::aggregation

@@ -1,13 +1,14 @@
 // A write or read of every rank's own region of one array, as a state machine:
 //
-//   sharing     the node's ranks share memory for one more table of regions, where there is no
-//               place for it (region_tables.hpp)
-//   gathering   each rank has set its region in the table of its node; the ranks agree on that
-//   combining   the first rank of each node: the regions of other nodes, then the table is made
-//   inner       a CollectiveRequest by that table, as by any distribution of boxes
+//   sharing     the node's ranks share memory for another table of regions, if there is no place
+//   for
+//               one (region_tables.hpp)
+//   gathering   each rank sets its region in the table of its node, and the ranks agree on that
+//   combining   the first rank of each node adds the regions of other nodes and creates the table
+//   inner       a CollectiveRequest moves the data, with this table as a distribution of boxes
 //   ended
 //
-// Regions that are known from before begin with the inner request.
+// Requests with known regions begin with the inner request.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ namespace weir::aggregation {
 
 class RegionRequest final : public Request {
  public:
-  // `known`: all ranks' regions as an earlier request had them, the same on all ranks; nothing:
-  // they are gathered. `learn` is called with those that were.
+  // `known`: the regions of all ranks from an earlier request, equal on all ranks; nothing: they
+  // are gathered, and `learn` is called with them.
   RegionRequest(CollectiveState& state, OpenArray& file, Direction direction, const OwnRegion& own,
                 std::optional<plan::SharedDistribution> known, LearnRegions learn);
   RegionRequest(const RegionRequest&) = delete;
@@ -42,7 +43,7 @@ class RegionRequest final : public Request {
   enum class Step : std::uint8_t { sharing, gathering, combining, inner, ended };
 
   void begin_gathering();
-  // Goes on until something has to be waited for. Returns whether anything happened.
+  // Continues until it has to wait for something. Returns whether anything happened.
   bool advance();
   void take_memory();
   void set_own(const Status& possible);
@@ -52,9 +53,9 @@ class RegionRequest final : public Request {
   void take_table();
   void begin_moving();
   void end(Status outcome);
-  // Ends the request where messages may still be under way.
+  // Ends the request while messages may still be under way.
   void give_up(const Error& error);
-  // Whether the session was revoked: the request has then ended.
+  // Returns whether the session was revoked, which ends the request.
   bool is_revoked();
   [[nodiscard]] array::BoxTable table_in(std::shared_ptr<std::byte> image) const;
 
@@ -67,7 +68,7 @@ class RegionRequest final : public Request {
   Step step_ = Step::sharing;
   std::int64_t table_bytes_ = 0;
   std::optional<MemorySharing> sharing_;
-  bool added_ = false;  // memory, for this request
+  bool added_ = false;  // memory was added for this request
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<NodeCombination> combination_;
   std::unique_ptr<CollectiveRequest> inner_;

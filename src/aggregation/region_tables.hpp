@@ -1,14 +1,14 @@
-// Where the tables of all ranks' regions lie (array/box_table.hpp), once on each node: memory that
-// the node's ranks share, in places for one table each. A place is taken again when no rank of the
-// node has its table any more, so regions that change in each call take no new memory.
+// Places for the tables of all ranks' regions (array/box_table.hpp), once per node: memory that the
+// node's ranks share, in which each place holds one table. A place is used again when no rank of
+// the node uses its table any more, so regions that change in each call need no new memory.
 //
-//   all      have the place that comes next; where there is none, or it is too short, they share
-//            more memory first (memory_sharing.hpp) and add() it
-//   each     sets its own region there
-//   first    when all have: makes the table of it, and hand_out()
-//   all      when they see that: take()
+//   all     have the next place; if there is none, or it is too short, they first share more memory
+//           (memory_sharing.hpp) and add() it
+//   each    sets its own region there
+//   first   after all ranks have done so, creates the table and calls hand_out()
+//   all     call take() when they see that
 //
-// The first rank finds the place that comes next, when it hands one out.
+// When the first rank hands out a place, it also determines the next one.
 #pragma once
 
 #include <array>
@@ -24,29 +24,30 @@ namespace weir::aggregation {
 
 class RegionTables {
  public:
-  // The size of memory for tables of `table_bytes`.
+  // Returns the size of the memory for tables of `table_bytes` bytes.
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t table_bytes);
 
-  // Whether there is a place for a table of so many bytes.
+  // Returns whether there is a place for a table of `table_bytes` bytes.
   [[nodiscard]] bool has_place_for(std::int64_t table_bytes) const;
   // Adds memory for more tables, the same on all ranks of the node.
   void add(std::shared_ptr<storage::SharedMemory> memory, std::int64_t table_bytes);
-  // By all ranks of the node, where one did not get the memory that they shared: what this rank
-  // `added` last goes, and the next table wants memory again.
+  // Called by all ranks of the node if one of them did not get the shared memory: removes what this
+  // rank `added` last, so that the next table needs memory again.
   void take_back(bool added);
 
-  // The place that comes next, as long as the result is kept.
+  // Returns the next place, which stays valid while the result exists.
   [[nodiscard]] std::shared_ptr<std::byte> next() const;
-  // By the first rank of the node, which has `ranks` of them.
+  // Called by the first rank of the node, which has `ranks` ranks.
   void hand_out(std::int64_t ranks);
-  // The table that was handed out. This rank has it until the result is gone.
+  // Returns the table that was handed out. This rank counts as its user until the result is
+  // destroyed.
   [[nodiscard]] std::shared_ptr<std::byte> take();
 
  private:
   static constexpr std::int64_t places_at_once = 4;
   static constexpr std::int64_t none = -1;
   struct Header {
-    std::atomic<std::int64_t> next;                               // place; used in the first memory
+    std::atomic<std::int64_t> next;  // next place; used only in the first memory
     std::array<std::atomic<std::int64_t>, places_at_once> users;  // ranks that have the table
   };
   struct Room {

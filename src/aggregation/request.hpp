@@ -1,8 +1,8 @@
 // A write or read from its arguments to its result, as a state machine:
 //
-//   agreeing on the arguments → moving → agreeing on how it ended → ended
+//   agreeing on the arguments → moving → agreeing on the outcome → ended
 //
-// Bad arguments of any rank end it at the first step on every rank.
+// Invalid arguments on any rank end it after the first state on every rank.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +33,7 @@ class CollectiveRequest final : public Request {
  private:
   enum class Step : std::uint8_t { agreeing, moving, ending, ended };
 
-  // Goes on until something has to be waited for. Returns whether anything happened.
+  // Continues until it has to wait for something. Returns whether anything happened.
   bool advance();
   void start_moving();
   [[nodiscard]] Status moved_durably();
@@ -43,14 +43,14 @@ class CollectiveRequest final : public Request {
   template <typename Tell>
   void for_each_account(const Tell& tell);
   void end(const Status& outcome);
-  // When the ranks can no longer end the request together, for this reason.
+  // Called when the ranks can no longer end the request together, for this reason.
   void give_up(const Error& error);
-  // Whether it is given up, as the session is revoked.
+  // Returns whether the session is revoked, in which case the request has been given up.
   bool is_revoked();
-  // Checks a part of the request, and puts one that is fine into checked_.
+  // Checks a part of the request, and adds it to checked_ if it is valid.
   [[nodiscard]] Status check_part(const ArrayPart& part);
-  // Whether it asks for as much of an array of the same kind as the part before, which was fine, of
-  // memory that lies alike: then it is fine, too.
+  // Returns whether a part requests the same section of an array of the same kind as the previous,
+  // valid part, with the same memory layout; the part is then valid, too.
   bool takes_like_before(const ArrayPart& part);
   void take(const ArrayPart& part, OpenArray& file, bool like_before);
   [[nodiscard]] Status check_memory(const ArrayPart& part) const;
@@ -63,7 +63,7 @@ class CollectiveRequest final : public Request {
   Step step_ = Step::agreeing;
   CallFingerprint fingerprint_;
   std::vector<RequestedPart> checked_;
-  bool watched_ = false;  // one of them is
+  bool watched_ = false;  // whether one of checked_ is watched
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<Move> move_;
   Status outcome_;

@@ -1,4 +1,4 @@
-// One array of a request, checked, and what plans are asked for such arrays.
+// One array of a request, after checking, and the plans for requests of such arrays.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace weir::aggregation {
 
-// There may be thousands, so what each step of a request asks of an array is here, next to the
-// others', and not looked up in the array again.
+// A request may have thousands of arrays. All data that each step of a request needs about an array
+// are therefore stored here, next to those of the other arrays, and not looked up in the array
+// again.
 struct RequestedPart {
   const ArrayPart* part = nullptr;
   OpenArray* file = nullptr;
-  // From the plan's files and offsets to the array's.
+  // Differences between the plan's and the array's file numbers and offsets.
   std::int64_t file_shift = 0;
   std::int64_t base = 0;
   std::int64_t swapped = 1;  // OpenArray::swapped_together()
-  // The array is of the same kind as the one before, and as much is asked for of it, by the same
-  // distribution.
+  // The array is of the same kind as the previous one, and the same section of it is requested,
+  // with the same distribution.
   bool like_before = false;
   bool watched = false;  // ArraySums::is_watching()
 
@@ -31,9 +32,9 @@ struct RequestedPart {
   }
 };
 
-// The plan of this rank's group for a request, as settings and files have it; settles how the
-// parts' files and offsets follow from the plan's. Every rank that asks for the same gets the same,
-// and the same error.
+// Returns the plan of this rank's group for a request, according to settings and files, and
+// determines how the parts' files and offsets follow from the plan's. All ranks with the same
+// request get the same result or the same error.
 [[nodiscard]] Result<std::shared_ptr<const plan::Planned>> plan_request(
     plan::Planner& planner, const CollectiveSettings& settings, std::vector<RequestedPart>& parts,
     Direction direction);

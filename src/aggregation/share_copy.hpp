@@ -1,13 +1,14 @@
-// Copies what one rank has of a piece: between its memory, the buffer that holds the piece, and a
-// message. Writing, from left to right:
+// Copies one rank's share of a piece between its memory, the buffer that holds the piece, and a
+// message. A write goes from left to right:
 //
-//     memory ──► buffer            on the aggregator's node
-//     memory ──► message ──► buffer    between nodes
+//     memory ──► buffer                 on the aggregator's node
+//     memory ──► message ──► buffer     between nodes
 //
-// Reading, from right to left; the plan's request tells which. plan/meeting_blocks.hpp has what a
-// message looks like. Messages and buffers hold numbers as the file does: their bytes are reversed,
-// `swapped` together (OpenArray::swapped_together()), where they leave the memory or arrive there.
-// Each function returns how many bytes were copied.
+// A read goes from right to left; the plan's request gives the direction. plan/meeting_blocks.hpp
+// describes the contents of a message. Messages and buffers hold numbers in the file's
+// representation: the bytes of a number are reversed, `swapped` bytes together
+// (OpenArray::swapped_together()), when it leaves the memory or arrives there. Each function
+// returns the number of bytes copied.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +22,12 @@
 
 namespace weir::aggregation {
 
-// How many bytes `rank` has of a piece.
+// Returns how many bytes of a piece `rank` holds.
 [[nodiscard]] std::int64_t bytes_of_share(const plan::Plan& plan, const plan::Piece& piece,
                                           std::int64_t rank);
 
-// `parts` are those of `rank`, in the order of the plan's arrays. `target`: how what is written to
-// is stored, the buffer or the memory.
+// `parts` are those of `rank`, in the order of the plan's arrays. `target`: how to store into the
+// destination, which is the buffer or the memory.
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const RequestedPart> parts,
                                     std::byte* buffer, array::StridedCopy::Target target);

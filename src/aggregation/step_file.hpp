@@ -1,13 +1,17 @@
-// A file of a standard format with its arrays and steps, as a Collective has it open.
+// A file of a standard format with its arrays and steps, opened by a Collective.
 //
+// clang-format off
 //   create ─► in a step ─► end_step ─► between steps ─► begin_step ─► in a step ─► …
 //                 │           │                            ▲
 //                 └── fails ──┴──► between steps, nothing committed
 //                 └── abort_step ──► between steps, nothing committed and nothing left in the file;
 //                                    a file in its first step is gone
+// clang-format on
 //
-// Rank 0 alone calls the format: it lays the file out, makes room for a step, and commits it when
-// the bytes of all ranks are written (and durable, where that is asked for). What the others need,
+// Only rank 0 calls the format: it lays out the file, makes room for a step, and commits the step
+// when the bytes of all ranks are written (and durable, if requested). The other ranks need to know
+// where the arrays' bytes are, and rank 0 sends them that as a value. No rank opens a file before
+// it moves bytes, so only aggregators open files.
 // where the arrays' bytes live, it tells them as a value. No rank opens a file before it moves
 // bytes, so only aggregators do.
 #pragma once
@@ -34,22 +38,23 @@
 
 namespace weir::aggregation {
 
-// The table of an array's encoded chunks; null where they are files of their own or in shards, or
-// there are none.
+// Returns the table of an array's encoded chunks; null if they are separate files or in shards, or
+// if there are none.
 [[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);
 
-// Parts of blocks that a rank keeps to put them together with those of others, besides one for each
-// block (storage/sums/block_sums.hpp).
+// Returns how many parts of blocks a rank keeps, in addition to one for each block, in order to
+// merge them with the parts of other ranks (storage/sums/block_sums.hpp).
 [[nodiscard]] std::int64_t loose_parts_of_each(int ranks);
 
-// Lives no longer than its Collective, and its arrays no longer than itself.
+// Must not outlive its Collective; its arrays must not outlive it.
 class StepFile {
  public:
-  // Collective, and so are all below that take the state. The file is in its first step.
+  // Collective, like all functions below that take the state. The created file is in its first
+  // step.
   static Result<std::unique_ptr<StepFile>> create(CollectiveState& state, const std::string& path,
                                                   const storage::FileDescription& description,
                                                   const FileSettings& settings, const Asked* asked);
-  // The format is what the file's content says; settings.format has no meaning.
+  // The file's content determines the format; settings.format has no effect.
   static Result<std::unique_ptr<StepFile>> open(CollectiveState& state, const std::string& path,
                                                 const FileSettings& settings, bool writable,
                                                 const Asked* asked);
@@ -57,22 +62,24 @@ class StepFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& format() const { return format_; }
   [[nodiscard]] bool writable() const { return writable_; }
-  // Descriptions, attributes, and what cannot be read; in the order of array().
+  // Returns descriptions, attributes and the names of what cannot be read, in the order of array().
   [[nodiscard]] const storage::FileMap& map() const { return map_; }
   [[nodiscard]] std::int64_t arrays() const { return static_cast<std::int64_t>(arrays_.size()); }
   [[nodiscard]] OpenArray& array(std::int64_t number) {
     return *arrays_[static_cast<std::size_t>(number)];
   }
-  // Committed ones; of a file in which nothing grows 1, or 0 before its first step has ended.
+  // Returns the number of committed steps. If no array grows, it is 1, or 0 before the first step
+  // has ended.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] bool in_step() const { return in_step_; }
-  // Whether readers see it: its first step has ended, or it was opened.
+  // Returns whether readers see the file: its first step has ended, or it was opened.
   [[nodiscard]] bool is_published() const { return published_; }
-  // The numbers of the arrays that no rank wrote in the last step that ended, in their order; none
-  // once another one has begun. The same on all ranks.
+  // Returns the numbers of the arrays that no rank wrote in the last step that ended, in order;
+  // none after another step has begun. The result is equal on all ranks.
   [[nodiscard]] const std::vector<std::int64_t>& unwritten() const { return unwritten_; }
-  // Selects the step that requests move of arrays that grow, between steps: at first it is the
-  // last. The call is local, but all ranks must have selected the same step when a request begins.
+  // Selects the step that requests move for arrays that grow, between steps; initially it is the
+  // last one. The call is local, but all ranks must have selected the same step when a request
+  // begins.
   Status select_step(std::int64_t step);
 
   Status begin_step(CollectiveState& state, const Asked* asked);
@@ -91,12 +98,12 @@ class StepFile {
 
   [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
-  // The array of map_ that has none open yet.
+  // Opens the array of map_ that is not open yet.
   void open_array(CollectiveState& state, const topology::FileTargets& targets);
   [[nodiscard]] Status may_be_extended() const;
   Result<LayoutBroadcast> added_layout(CollectiveState& state, const storage::Additions& added);
   Status take_added(CollectiveState& state, const storage::Additions& added, LayoutBroadcast told);
-  // Whether a step that begins may write the array.
+  // Returns whether the array may be written in a step that begins.
   [[nodiscard]] bool is_of_step(const OpenArray& array) const {
     return array.origin().grows || !published_ || added_.contains(array.number());
   }
@@ -104,8 +111,7 @@ class StepFile {
                                                 std::int64_t kept) const;
   void take_changes(const ArrayChanges& changes);
   void lengthen_arrays(std::int64_t steps);
-  // Arrays that do not grow belong to the first step: changing them later would change steps that
-  // are committed.
+  // Arrays that do not grow belong to the first step: a later change would change committed steps.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
   [[nodiscard]] Status begin_writing(CollectiveState& state);
@@ -121,27 +127,27 @@ class StepFile {
   Result<StepPlaces> without_later_steps(CollectiveState& state, std::int64_t steps);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
-  // Encoded chunks (step_file_chunks.cpp): six numbers for each that was written in a step, and
-  // until the commit, which compares them, six with the totals of each rank.
+  // Encoded chunks (step_file_chunks.cpp): six numbers for each chunk written in a step, and, until
+  // the commit compares them, six numbers with the totals of each rank.
   using WrittenChunks = std::vector<std::int64_t>;
   Status give_places(CollectiveState& state);
   // Takes the chunks that this rank wrote.
   [[nodiscard]] Status take_own_chunks(WrittenChunks& mine);
-  // This rank's become those of all ranks, on rank 0.
+  // Replaces this rank's chunks by those of all ranks, on rank 0.
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
   [[nodiscard]] Status commit(const CollectiveState& state, WrittenChunks& chunks);
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
   // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
-  // node share, once they are many.
+  // node share, if there are many.
   Status share_places(CollectiveState& state);
-  // Collective (step_file_fill.cpp). Arrays whose fill value is not zeros get it in the step that
-  // has begun; on failure the step has not.
+  // Collective (step_file_fill.cpp). Writes the fill value to arrays whose fill value is not zeros,
+  // in the step that has begun; if this fails, the step has not begun.
   Status write_fills(CollectiveState& state);
   [[nodiscard]] Status write_own_fills(const CollectiveState& state) const;
   [[nodiscard]] storage::DataFileCache::Closing closing() const;
   // Checksums of arrays (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
-  // `text`: of the file of checksums, as rank 0 read it.
+  // `text`: content of the file of checksums, as rank 0 read it.
   Status load_sums(CollectiveState& state, std::string text);
   [[nodiscard]] bool may_be_rewritten(const OpenArray& array) const;
   [[nodiscard]] Status forget_rewritten(storage::SumBook book) const;
@@ -162,25 +168,26 @@ class StepFile {
   storage::FileMap map_;
   std::vector<std::unique_ptr<OpenArray>> arrays_;
   std::uint64_t number_ = 0;
-  bool has_steps_ = false;  // an array grows
-  // The numbers of arrays without steps that were added and not written in a step that has ended.
+  bool has_steps_ = false;  // whether an array grows
+  // Numbers of the added arrays without steps that were not yet written in a step that has ended.
   std::set<std::uint64_t> added_;
-  bool published_ = true;         // it has its name
-  bool has_lost_header_ = false;  // what was laid out for its first step may be lost
-  std::int64_t steps_ = 0;        // committed
+  bool published_ = true;         // the file has its name
+  bool has_lost_header_ = false;  // the layout written for its first step may be lost
+  std::int64_t steps_ = 0;        // number of committed steps
   const std::shared_ptr<StepAccount> account_ = std::make_shared<StepAccount>();
   bool in_step_ = false;
-  bool has_chunk_tables_ = false;  // of encoded chunks, which a commit changes
-  bool has_sums_ = false;          // steps from now on get checksums
-  bool adds_sums_ = true;          // on rank 0: what is there can be added to
-  // On rank 0: PATH.sums when the frames in it were last known to be those of the committed steps.
+  bool has_chunk_tables_ = false;  // of encoded chunks; a commit changes them
+  bool has_sums_ = false;          // further steps get checksums
+  bool adds_sums_ = true;          // on rank 0: the existing checksums can be extended
+  // On rank 0: the state of PATH.sums when its frames were last known to be those of the committed
+  // steps.
   std::optional<storage::FileState> sums_as_;
-  std::vector<std::int64_t> unwritten_;  // arrays, in the last step that ended
+  std::vector<std::int64_t> unwritten_;  // numbers of arrays, in the last step that ended
   std::int64_t most_loose_ = 0;          // parts of blocks that this rank keeps
-  storage::Room room_;                   // on rank 0: what commits the step
+  storage::Room room_;                   // on rank 0: the means to commit the step
   // On rank 0: held from the first step that this run begins until the file is closed.
   storage::WriterLock lock_;
-  storage::FileVersion version_;  // on rank 0: as this run opened, laid out or last changed it
+  storage::FileVersion version_;  // on rank 0: after this run last opened, laid out or changed it
 };
 
 }  // namespace weir::aggregation

@@ -1,10 +1,11 @@
-// How bytes are stored into memory that the cores of a node share: through the caches or past them.
+// Chooses how to store bytes into memory that the cores of a node share: through the caches or
+// bypassing them.
 //
-// Where cores share a cache, what one stores there another one takes from it: the fastest way.
-// Where they do not (dies, sockets), each line is first taken away from the core that used it last,
-// and a store then takes five to ten times as long as past the caches. Which of the two it is
-// nobody tells, least of all in a virtual machine, whose cores move; so both ways are tried, and
-// tried again.
+// If cores share a cache, data that one core stores there can be read by another from the cache,
+// which is the fastest way. If they do not (dies, sockets), each line first has to be taken from
+// the core that used it last, and a store takes five to ten times as long as one that bypasses the
+// caches. No interface reports which case applies, least of all in a virtual machine, whose cores
+// migrate. Therefore both ways are tried, repeatedly.
 #pragma once
 
 #include <array>
@@ -18,25 +19,25 @@ class StoreChoice {
  public:
   using Target = array::StridedCopy::Target;
 
-  // The way for a copy of so many bytes.
+  // Returns the way for the next copy, which has `bytes` bytes.
   [[nodiscard]] Target next(std::int64_t bytes);
-  // Notes how much processor time a copy took.
+  // Records how much processor time a copy took.
   void took(Target way, std::int64_t bytes, std::int64_t nanoseconds);
 
  private:
   [[nodiscard]] Target faster() const;
 
-  std::array<double, 2> cost_ = {};  // by way: seconds a byte, about; 0 when not known
-  int since_tried_ = 0;              // copies by the faster way
+  std::array<double, 2> cost_ = {};  // by way: approximate seconds per byte; 0 if unknown
+  int since_tried_ = 0;              // number of copies by the faster way since the other was tried
 };
 
-// A rank's choices.
+// The choices of a rank.
 struct StoreChoices {
-  StoreChoice gathering;  // its memory into buffers
-  StoreChoice filling;    // the file into its buffers
+  StoreChoice gathering;  // copies from its memory into buffers
+  StoreChoice filling;    // copies from the file into its buffers
 };
 
-// Processor time of this thread in nanoseconds: it does not count waits for a core.
+// Returns the processor time of this thread in nanoseconds, which excludes waits for a core.
 [[nodiscard]] std::int64_t processor_ns();
 
 }  // namespace weir::aggregation

@@ -1,8 +1,8 @@
-// Finds, when a step ends, the arrays of a file that no rank wrote in it.
+// Determines, when a step ends, the arrays of a file that no rank wrote in it.
 //
-// A write that all ranks make is known to all of them. What a rank wrote without the others
-// (own_region.hpp) it tells rank 0, which tells all with the commit. Where every array was written
-// by all ranks, no rank sends anything.
+// All ranks know of a write that all ranks make. A rank reports what it wrote without the others
+// (own_region.hpp) to rank 0, which tells all ranks at the commit. If every array was written by
+// all ranks, no rank sends anything.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ namespace weir::aggregation {
 
 class UnwrittenArrays {
  public:
-  // Before the step is left. `is_first`: arrays that do not grow are written in it, too. An array
-  // without elements counts as written.
+  // Called before the step is left. `is_first`: arrays that do not grow are written in it, too. An
+  // array without elements counts as written.
   UnwrittenArrays(std::span<const std::unique_ptr<OpenArray>> arrays, bool is_first);
 
-  // Collective. Rank 0 learns what other ranks wrote alone.
+  // Collective. Gathers on rank 0 what other ranks wrote alone.
   Status gather(CollectiveState& state);
-  // On rank 0, after gather(): an error that names the first of them, unless there is none.
+  // Called on rank 0 after gather(): returns an error that names the first unwritten array, if any.
   [[nodiscard]] Status check(std::span<const std::unique_ptr<OpenArray>> arrays,
                              std::int64_t step) const;
-  // What rank 0 tells all ranks, and what each makes of it.
+  // Make the message that rank 0 sends to all ranks, and apply it.
   [[nodiscard]] std::string message() const;
   void take(const std::string& message);
-  // In their order: on rank 0 after gather(), on all ranks after take().
+  // The numbers in order: on rank 0 after gather(), on all ranks after take().
   [[nodiscard]] const std::vector<std::int64_t>& numbers() const { return numbers_; }
 
  private:
   void remove(const std::vector<std::int64_t>& written);
 
   std::vector<std::int64_t> numbers_;
-  std::vector<std::int64_t> written_alone_;  // by this rank; on rank 0, after gather(), by any
+  std::vector<std::int64_t> written_alone_;  // by this rank; on rank 0, after gather(), by any rank
 };
 
 }  // namespace weir::aggregation

@@ -1,5 +1,5 @@
-// The engines of one Collective on this rank, each with the files that it has open. Made when it is
-// first asked for, so that what is not used costs nothing.
+// The engines of one Collective on this rank, each with its open files. An engine is created when
+// it is first used, so that unused engines cost nothing.
 #pragma once
 
 #include <array>
@@ -20,28 +20,28 @@ class EngineSet {
  public:
   using Before = std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)>;
 
-  // CollectiveSettings::before_engine and CollectiveSettings::slice_mover.
+  // The arguments are CollectiveSettings::before_engine and CollectiveSettings::slice_mover.
   explicit EngineSet(Before before = nullptr,
                      std::shared_ptr<const storage::SliceMover> slice_mover = nullptr);
 
-  // Whether this rank has the engine; the reason where it has not.
+  // Returns whether this rank has the engine, and if not, the reason.
   [[nodiscard]] Status check(plan::Engine engine);
-  // The engines that this rank has.
+  // Returns the engines that this rank has.
   [[nodiscard]] plan::Engines available();
-  // The open files of an engine that this rank has.
+  // Returns the open files of an engine that this rank has.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& open_files(plan::Engine engine);
 
   [[nodiscard]] const std::shared_ptr<const storage::SliceMover>& slice_mover() const {
     return slice_mover_;
   }
 
-  // OpenFiles::lose() of each engine.
+  // Calls OpenFiles::lose() for each engine.
   void lose(const std::string& path, const Error& error);
 
-  // Memory that most transfers will come from and go to (Engine::expect_memory).
+  // Declares the memory used by most transfers (Engine::expect_memory).
   void expect_memory(std::vector<std::span<std::byte>> areas);
 
-  // Engine::call_between_parts() of each engine.
+  // Calls Engine::call_between_parts() for each engine.
   void call_between_parts(std::function<void()> call);
 
  private:
@@ -53,7 +53,7 @@ class EngineSet {
 
   Before before_;
   std::shared_ptr<const storage::SliceMover> slice_mover_;
-  std::array<OpenFiles, plan::engine_count> files_;  // null: not made yet
+  std::array<OpenFiles, plan::engine_count> files_;  // null: not created yet
   std::vector<std::span<std::byte>> areas_;
   std::function<void()> between_;
 };
